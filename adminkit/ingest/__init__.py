@@ -1,0 +1,1 @@
+"""From text to rows: the sources (sacct windows, files, SWF) and the driver of adminkit-ingest."""

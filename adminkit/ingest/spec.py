@@ -1,0 +1,64 @@
+"""The column spec: what adminkit-ingest makes of each input column. adminkit/native/sacct.h is its manual.
+
+One kind per input column; a kind has a fixed number of outputs, bound in order to the statement's parameters
+?1, ?2 … A `!` after the kind refuses a row where its first output is unknown; a `^` gives a step row the value that
+its job's row had (sacct prints a step's own start as its Submit).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: kind -> names of its outputs, in order. Equal to the table in sacct.c, which a test checks.
+KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "skip": (),
+    "text": ("text",),  # a name; empty is unknown
+    "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
+    "int": ("value",),
+    "real": ("value",),
+    "time": ("epoch",),  # epoch seconds or YYYY-MM-DDTHH:MM:SS in --timezone
+    "seconds": ("seconds",),  # whole seconds: 90, 00:01:30, 1-00:00:00, 01:30.250
+    "cputime": ("seconds",),  # the same, fractions kept
+    "limit": ("seconds", "kind"),  # minutes or a clock; UNLIMITED, Partition_Limit
+    "jobid": ("job_id", "array_job", "array_task", "het_job", "het_offset", "step"),
+    "rawid": ("value",),  # 123, 123.batch -> 123
+    "state": ("state", "cancelled_by"),
+    "exit": ("code", "signal"),
+    "mem": ("bytes",),  # 1024K, 1.50T, plain bytes
+    "reqmem": ("bytes", "per"),  # 3000Mc, 4Gn, 199G; per is c, n or unknown; plain numbers are bytes
+    "tres": ("cpus", "mem", "nodes", "gpus", "gpu_type", "energy", "billing"),
+    "gres": ("gpus", "gpu_type"),  # gpu:2, gpu:a100:2(S:0-1); per node
+    "usage": ("cpu_time", "mem", "disk", "energy", "gpu_util", "gpu_mem"),  # TRESUsageIn…, TRESUsageOut…
+    "nodelist": ("nodes",),  # "None assigned" is unknown
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One input column: its name in the source, what it holds, how strictly."""
+
+    name: str
+    kind: str
+    required: bool = False
+    inherit: bool = False
+
+    @property
+    def spec(self) -> str:
+        return self.kind + ("!" if self.required else "") + ("^" if self.inherit else "")
+
+
+def parameters(columns: list[Column]) -> dict[str, str]:
+    """Where each output is bound: {"Submit": "?3", "State.cancelled_by": "?9", …}.
+
+    A kind's first output goes by the column's name alone.
+    """
+    places: dict[str, str] = {}
+    number = 0
+    for column in columns:
+        for position, output in enumerate(KINDS[column.kind]):
+            number += 1
+            places.setdefault(f"{column.name}.{output}", f"?{number}")
+            if position == 0:
+                places.setdefault(column.name, f"?{number}")
+    return places

@@ -1,0 +1,103 @@
+"""Job: the one record. Its fields are the columns of the table `job`, in base units, None for unknown.
+
+Times are epoch seconds (UTC), durations seconds, sizes bytes, energy joules. A run that was requeued is a
+Job of its own: the key is (cluster, job_id_raw, submit_time), slurmdbd's own unique index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+KEY: Final = ("cluster", "job_id_raw", "submit_time")
+STEP_KEY: Final = (*KEY, "step")
+
+#: Why `time_limit` is or is not a number.
+LIMIT_KINDS: Final = ("finite", "unlimited", "partition", "unknown")
+#: Who chose it.
+LIMIT_SOURCES: Final = ("explicit", "default", "unknown")
+#: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
+CLASSES: Final = ("cpu", "single-gpu", "multi-gpu", "multi-node")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of one job (one task of an array, one component of a het job)."""
+
+    cluster: str
+    job_id_raw: int  # sacct's JobIDRaw: every array task and het component has its own
+    submit_time: int
+    synced: int = 0  # 1 when slurmdbd itself told us; imported and demo rows stay 0
+    db_index: int | None = None  # slurmdbd's DBIndex, a cross-check and no key: it restarts with a rebuilt database
+    job_id: str | None = None  # as Slurm prints it: 123, 123_4, 123_[5-9%2], 123+1
+    array_job: int | None = None
+    array_task: int | None = None  # None while pending tasks share one record
+    het_job: int | None = None
+    het_offset: int | None = None
+    user: str | None = None
+    uid: int | None = None
+    group: str | None = None
+    account: str | None = None
+    queue: str | None = None  # Slurm's partition; "a,b" while several were asked for and none was chosen
+    qos: str | None = None
+    job_name: str | None = None
+    state: str | None = None  # one word: "CANCELLED by 1000" is CANCELLED and cancelled_by 1000
+    cancelled_by: int | None = None  # uid
+    reason: str | None = None
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    derived_exit_code: int | None = None  # the highest code of its steps
+    priority: int | None = None
+    flags: str | None = None
+    restarts: int | None = None
+    eligible_time: int | None = None
+    start_time: int | None = None
+    end_time: int | None = None
+    elapsed: int | None = None  # run time without suspension
+    suspended: int | None = None
+    time_limit: int | None = None  # the final one, as sacct has it; None unless limit_kind is finite
+    limit_kind: str = "unknown"
+    limit_source: str = "unknown"
+    limit_original: int | None = None  # what was asked for at submission, where that was recorded
+    req_nodes: int | None = None
+    req_cpus: int | None = None
+    req_gpus: int | None = None
+    req_mem: int | None = None  # whole job
+    nodes: int | None = None  # allocated, like the next four
+    cpus: int | None = None
+    gpus: int | None = None
+    gpu_type: str | None = None
+    mem: int | None = None
+    node_list: str | None = None
+    cpu_time: float | None = None  # seconds of CPU really used, summed over its steps
+    max_rss: int | None = None  # the largest peak of any task
+    disk_read: int | None = None  # summed over its steps
+    disk_write: int | None = None
+    energy: int | None = None
+    admin_comment: str | None = None
+    submit_line: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of one run: batch, extern, interactive or a number."""
+
+    cluster: str
+    job_id_raw: int
+    submit_time: int
+    step: str
+    step_name: str | None = None
+    state: str | None = None
+    nodes: int | None = None
+    tasks: int | None = None
+    gpus: int | None = None
+    start_time: int | None = None
+    end_time: int | None = None
+    elapsed: int | None = None
+    cpu_time: float | None = None
+    max_rss: int | None = None  # the largest peak of any task
+    disk_read: int | None = None
+    disk_write: int | None = None
+    energy: int | None = None
+    exit_code: int | None = None
+    exit_signal: int | None = None

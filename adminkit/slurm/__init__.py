@@ -1,0 +1,1 @@
+"""Every contact with Slurm: the only package that starts its programs."""

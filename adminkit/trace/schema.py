@@ -1,0 +1,135 @@
+"""The schema, as ordered migrations. A released one is never edited; the next change is a new function.
+
+`user_version` is the number of migrations applied, so a reader can tell an older or newer trace without
+loading sqlite_utils.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+#: How many migrations this release knows. A test keeps it equal to their number.
+SCHEMA_VERSION: Final = 1
+
+_JOB = """
+CREATE TABLE job (
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
+    synced INTEGER NOT NULL DEFAULT 0, db_index INTEGER,
+    job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
+    user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
+    state TEXT, cancelled_by INTEGER, reason TEXT,
+    exit_code INTEGER, exit_signal INTEGER, derived_exit_code INTEGER,
+    priority INTEGER, flags TEXT, restarts INTEGER,
+    eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
+    time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
+    limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    admin_comment TEXT, submit_line TEXT,
+    UNIQUE (cluster, job_id_raw, submit_time)
+) STRICT
+"""
+
+_STEP = """
+CREATE TABLE step (
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
+    step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
+    start_time INTEGER, end_time INTEGER, elapsed INTEGER,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    exit_code INTEGER, exit_signal INTEGER,
+    UNIQUE (cluster, job_id_raw, submit_time, step)
+) STRICT
+"""
+
+# Every window in which sacct was asked: [since, until), whose rows ended in it. `pass` is job or step.
+# provisional = 1 while rows for it may still be on their way to slurmdbd.
+_WINDOW = """
+CREATE TABLE window (
+    cluster TEXT NOT NULL, pass TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+    provisional INTEGER NOT NULL, asked_at INTEGER NOT NULL, seconds REAL NOT NULL,
+    rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    PRIMARY KEY (cluster, pass, since, until)
+) STRICT
+"""
+
+# What could not be read, whole, with its place. The same text from the same source is one row.
+_REJECTED = """
+CREATE TABLE rejected (
+    source TEXT NOT NULL, line INTEGER NOT NULL, reason TEXT NOT NULL, raw BLOB NOT NULL, seen_at INTEGER NOT NULL,
+    UNIQUE (source, raw)
+) STRICT
+"""
+
+# One row per import, sync pass or demo: what came in.
+_INTAKE = """
+CREATE TABLE intake (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
+    started_at INTEGER NOT NULL, seconds REAL NOT NULL,
+    rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    skipped INTEGER NOT NULL
+) STRICT
+"""
+
+# A queue's limits as they were from `since` on; seconds, NULL for none. The newest row is today's.
+_QUEUE = """
+CREATE TABLE queue (
+    cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
+    default_limit INTEGER, max_limit INTEGER, nodes INTEGER,
+    PRIMARY KEY (cluster, queue, since)
+) STRICT
+"""
+
+# Small facts adminkit keeps about a cluster (slurmdbd's release, when it was rebuilt …).
+_NOTE = """
+CREATE TABLE note (
+    cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (cluster, key)
+) STRICT
+"""
+
+# The study's table: 19 columns under its names. wait_time counts from submission, as the study does;
+# adminkit's own reports count from the moment the job was eligible.
+_TRACE = """
+CREATE VIEW trace AS SELECT
+    coalesce(array_job, het_job, job_id_raw) AS job_id,
+    CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,
+    array_task AS task_id, user, "group", priority, queue, req_nodes, req_cpus, req_gpus, req_mem,
+    coalesce(limit_original, time_limit) AS time_limit, node_list, exit_code,
+    submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
+FROM job
+"""
+
+
+def m001_trace(db: Database) -> None:
+    """The trace as first released."""
+    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _TRACE):
+        db.execute(table)
+    # end_time: reports by period, sync's reconciliation of a window, who is due a letter.
+    db.execute("CREATE INDEX job_end ON job (end_time)")
+    # db_index: does another job already carry this DBIndex, that is, was the accounting database rebuilt?
+    db.execute("CREATE INDEX job_db_index ON job (db_index)")
+
+
+MIGRATIONS: Final = (m001_trace,)
+
+
+def migrate(db: Database) -> None:
+    """Bring the trace behind `db` up to SCHEMA_VERSION. Each migration is one transaction.
+
+    Trap: a file with no migration recorded but user_version above 0 was built by someone else; connect() refuses it.
+    """
+    from sqlite_utils import Migrations
+
+    migrations = Migrations("adminkit")
+    for number, migration in enumerate(MIGRATIONS, start=1):
+
+        def step(db: Database, number: int = number, migration=migration) -> None:  # type: ignore[no-untyped-def]
+            migration(db)
+            db.execute(f"PRAGMA user_version = {number}")
+
+        migrations(name=migration.__name__)(step)
+    migrations.apply(db)
