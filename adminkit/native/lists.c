@@ -18,10 +18,14 @@ static bool next_part(struct ak_slice *rest, char c, struct ak_slice *part) {
     return true;
 }
 
-static bool starts(struct ak_slice s, const char *word, size_t n) { return s.n >= n && memcmp(s.s, word, n) == 0; }
+static bool starts(struct ak_slice s, const char *word, size_t n) {
+    return s.n >= n && memcmp(s.s, word, n) == 0;
+}
 #define STARTS(slice, literal) starts((slice), (literal), sizeof(literal) - 1)
 
-static bool letter(char c) { return (unsigned char)((c | 32) - 'a') < 26; }
+static bool letter(char c) {
+    return (unsigned char)((c | 32) - 'a') < 26;
+}
 
 /* ---- job ids and states ---- */
 

@@ -9,8 +9,8 @@
 #define AK_SSE2 1
 #endif
 
-bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struct ak_format *format, char *error,
-                    size_t error_size) {
+bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struct ak_format *format,
+                    char *error, size_t error_size) {
     memset(r, 0, sizeof *r);
     r->format = *format;
     r->delimiter_size = strlen(format->delimiter);
@@ -31,7 +31,8 @@ bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struc
     r->want = r->columns - !format->ends;
     r->free_one = spec->free_one;
     r->first_free = spec->column[0].kind == AK_FREE;
-    r->hold_last = !format->ends && !format->space && r->want > 0 && spec->column[r->columns - 1].kind == AK_FREE;
+    r->hold_last =
+        !format->ends && !format->space && r->want > 0 && spec->column[r->columns - 1].kind == AK_FREE;
     r->line = 1;
     return true;
 }
@@ -160,7 +161,9 @@ static enum ak_event broken(struct ak_reader *r, struct ak_record *record, uint6
 #define COUNTED "columns: %zu, expected: %zu"
 
 /* How many columns that many delimiters are. */
-static size_t columns_of(const struct ak_reader *r, size_t count) { return count + !r->format.ends; }
+static size_t columns_of(const struct ak_reader *r, size_t count) {
+    return count + !r->format.ends;
+}
 
 /* Splits what is not one line with the right count: several lines, or surplus delimiters. */
 static void split(const struct ak_reader *r, struct ak_record *record, size_t surplus) {
@@ -270,7 +273,8 @@ static enum ak_event pop(struct ak_reader *r, const char *buf, struct ak_record 
 }
 
 /* Sets all pending lines aside as one. */
-static enum ak_event drop(struct ak_reader *r, const char *buf, struct ak_record *record, const char *reason) {
+static enum ak_event drop(struct ak_reader *r, const char *buf, struct ak_record *record,
+                          const char *reason) {
     size_t at = r->pending[r->first].at, sum = r->sum;
     r->bytes_broken += r->pending_end - at;
     r->lines = r->sum = 0;
@@ -330,7 +334,8 @@ static enum ak_event too_long(struct ak_reader *r, const char *buf, struct ak_re
 /* Passes over the rest of such a line. False: not yet at its end. */
 static bool skip_rest(struct ak_reader *r, const char *buf, size_t len, bool eof) {
     size_t end = r->base + len;
-    const char *newline = r->line_at < end ? memchr(buf + (r->line_at - r->base), '\n', end - r->line_at) : NULL;
+    const char *newline =
+        r->line_at < end ? memchr(buf + (r->line_at - r->base), '\n', end - r->line_at) : NULL;
     size_t to = newline ? r->base + (size_t)(newline - buf) + 1 : end;
     r->bytes_broken += to - r->line_at;
     r->line_at = r->line_end = to;
@@ -376,8 +381,8 @@ static enum ak_event settle(struct ak_reader *r, const char *buf, struct ak_reco
 }
 
 /* A line while a whole record waits for lines that continue it. AK_MORE: the line was taken. */
-static enum ak_event held_line(struct ak_reader *r, const char *buf, struct ak_record *record, bool blank, bool comment,
-                               bool fits) {
+static enum ak_event held_line(struct ak_reader *r, const char *buf, struct ak_record *record, bool blank,
+                               bool comment, bool fits) {
     if (r->count > 0 || comment || (blank && !fits))
         return whole(r, buf, record);
     if (!fits)
@@ -393,7 +398,8 @@ static enum ak_event held_line(struct ak_reader *r, const char *buf, struct ak_r
 /* A line that has at least as many delimiters as a record. */
 static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len, struct ak_record *record) {
     bool exact = r->count == r->want && (!r->format.ends || r->line_ends);
-    bool mends = r->count > r->want && (r->format.surplus_ignore || (r->free_one >= 0 && (!r->format.ends || r->line_ends)));
+    bool mends = r->count > r->want &&
+                 (r->format.surplus_ignore || (r->free_one >= 0 && (!r->format.ends || r->line_ends)));
     if (!exact && !mends) {
         const char *reason = r->count == r->want ? "the last column does not end" : COUNTED;
         r->bytes_broken += r->line_end - r->line_at;
@@ -419,8 +425,8 @@ static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len,
     struct ak_slice text = slice(r, buf, r->line_at, r->line_text);
     bool blank = text.n == 0 || (r->format.space && is_blank(r, text));
     bool comment = !blank && is_comment(r, text);
-    bool fits = r->lines == 0 || (r->lines < AK_MAX_LINES &&
-                                  r->line_text - r->pending[r->first].at <= AK_MAX_RECORD);
+    bool fits =
+        r->lines == 0 || (r->lines < AK_MAX_LINES && r->line_text - r->pending[r->first].at <= AK_MAX_RECORD);
     if (r->held)
         return held_line(r, buf, record, blank, comment, fits);
     if (r->lines == 0 && (blank || comment)) {
@@ -442,7 +448,8 @@ static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len,
     return AK_MORE;
 }
 
-enum ak_event ak_reader_next(struct ak_reader *r, const char *buf, size_t len, bool eof, struct ak_record *record) {
+enum ak_event ak_reader_next(struct ak_reader *r, const char *buf, size_t len, bool eof,
+                             struct ak_record *record) {
     for (;;) {
         enum ak_event event = settle(r, buf, record);
         if (event != AK_MORE)

@@ -43,7 +43,8 @@ static bool column_parse(struct ak_column *column, const char *word, size_t n) {
     for (int kind = 0; kind < AK_KINDS; kind++)
         if (strlen(ak_kinds[kind].name) == n && memcmp(ak_kinds[kind].name, word, n) == 0) {
             column->kind = (enum ak_kind)kind;
-            return !(kind == AK_SKIP && (column->required || column->inherit)) && !(kind == AK_JOBID && column->inherit);
+            return !(kind == AK_SKIP && (column->required || column->inherit)) &&
+                   !(kind == AK_JOBID && column->inherit);
         }
     return false;
 }
@@ -59,12 +60,13 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
             return false;
         }
         if (!column_parse(column, word, n)) {
-            snprintf(error, error_size, "column %d is of no known kind: %.*s", spec->columns + 1, (int)(n < 40 ? n : 40),
-                     word);
+            snprintf(error, error_size, "column %d is of no known kind: %.*s", spec->columns + 1,
+                     (int)(n < 40 ? n : 40), word);
             return false;
         }
         if (column->kind == AK_JOBID && spec->jobid >= 0) {
-            snprintf(error, error_size, "columns %d and %d are both a jobid", spec->jobid + 1, spec->columns + 1);
+            snprintf(error, error_size, "columns %d and %d are both a jobid", spec->jobid + 1,
+                     spec->columns + 1);
             return false;
         }
         column->out = spec->outputs;
@@ -156,9 +158,12 @@ void ak_rows_free(struct ak_rows *rows) {
     rows->scratch = rows->kept = NULL;
 }
 
-void ak_rows_broken(struct ak_rows *rows) { rows->parent_known = false; }
+void ak_rows_broken(struct ak_rows *rows) {
+    rows->parent_known = false;
+}
 
-static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, struct ak_slice s, struct ak_cell *out) {
+static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, struct ak_slice s,
+                             struct ak_cell *out) {
     switch (kind) {
     case AK_SKIP:
     case AK_KINDS:
@@ -245,7 +250,8 @@ static bool take_column(struct ak_rows *rows, const struct ak_record *record, in
 
 static bool check_required(struct ak_rows *rows, int index) {
     const struct ak_column *column = &rows->spec->column[index];
-    return !column->required || rows->cell[column->out].type != AK_NULL || refuse(rows, index, "required, but unknown");
+    return !column->required || rows->cell[column->out].type != AK_NULL ||
+           refuse(rows, index, "required, but unknown");
 }
 
 /* Keeps the job's id and what its steps will inherit. */
@@ -277,7 +283,8 @@ static void keep_parent(struct ak_rows *rows) {
 static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *record) {
     const struct ak_spec *spec = rows->spec;
     for (int index = 0; index < spec->columns; index++) {
-        if (index != spec->jobid && (rows->want_jobs || spec->column[index].inherit) && !take_column(rows, record, index))
+        if (index != spec->jobid && (rows->want_jobs || spec->column[index].inherit) &&
+            !take_column(rows, record, index))
             return AK_REJECTED;
         if ((rows->want_jobs || spec->column[index].inherit) && !check_required(rows, index))
             return AK_REJECTED;
@@ -324,6 +331,7 @@ enum ak_verdict ak_rows_take(struct ak_rows *rows, const struct ak_record *recor
     const struct ak_cell *id = &rows->cell[spec->column[spec->jobid].out];
     if (id[5].type == AK_NULL)
         return take_job(rows, record);
-    rows->parent_known = parent && id->n == rows->parent_id.n && memcmp(id->v.s, rows->parent_id.s, id->n) == 0;
+    rows->parent_known =
+        parent && id->n == rows->parent_id.n && memcmp(id->v.s, rows->parent_id.s, id->n) == 0;
     return take_step(rows, record);
 }

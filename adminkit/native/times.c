@@ -25,7 +25,8 @@ static int fixed(const char *p, int n) {
 static bool calendar(struct ak_slice s, int64_t *local) {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const char *p = s.s;
-    if (s.n != 19 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != ' ') || p[13] != ':' || p[16] != ':')
+    if (s.n != 19 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != ' ') || p[13] != ':' ||
+        p[16] != ':')
         return false;
     int year = fixed(p, 4), month = fixed(p + 5, 2), day = fixed(p + 8, 2);
     int hour = fixed(p + 11, 2), minute = fixed(p + 14, 2), second = fixed(p + 17, 2);
@@ -38,10 +39,12 @@ static bool calendar(struct ak_slice s, int64_t *local) {
     return true;
 }
 
-/* How often `local` occurs in the zone: 0, 1 or 2 times; *offset is that of the first. -1: the zone has no idea. */
+/* How often `local` occurs in the zone: 0, 1 or 2 times; *offset is that of the first. -1: the zone has no
+ * idea. */
 static int occurs(const struct ak_zone *zone, int64_t local, int64_t *offset) {
     int64_t before, after, there;
-    if (!zone->offset(zone->context, local - 86400, &before) || !zone->offset(zone->context, local + 86400, &after))
+    if (!zone->offset(zone->context, local - 86400, &before) ||
+        !zone->offset(zone->context, local + 86400, &after))
         return -1;
     int64_t east = before > after ? before : after, west = before > after ? after : before;
     bool first = zone->offset(zone->context, local - east, &there) && there == east;

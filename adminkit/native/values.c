@@ -9,7 +9,9 @@
 #define NO_VAL64 (UINT64_MAX - 1)
 #define MAX_MEMORY ((int64_t)1 << 51) /* 2^31 MiB */
 
-static bool unset(uint64_t value) { return value == NO_VAL || value == INFINITE || value >= NO_VAL64; }
+static bool unset(uint64_t value) {
+    return value == NO_VAL || value == INFINITE || value >= NO_VAL64;
+}
 
 bool ak_unknown(struct ak_slice s) {
     switch (s.n) {
@@ -37,7 +39,8 @@ static bool eight(const char *p, uint32_t *value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     uint64_t x;
     memcpy(&x, p, 8);
-    if (((x & 0xF0F0F0F0F0F0F0F0u) | (((x + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u) >> 4)) != 0x3333333333333333u)
+    if (((x & 0xF0F0F0F0F0F0F0F0u) | (((x + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u) >> 4)) !=
+        0x3333333333333333u)
         return false;
     x = (x & 0x0F0F0F0F0F0F0F0Fu) * 2561 >> 8;
     x = (x & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
@@ -329,7 +332,8 @@ enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]) {
     uint64_t number = 0;
     bool plain = !ak_number(s, &number);
     ak_set_text(&out[1], "unknown", 7);
-    if (AK_IS(s, "UNLIMITED") || AK_IS(s, "INFINITE") || (plain && (number == INFINITE || number == UINT64_MAX))) {
+    if (AK_IS(s, "UNLIMITED") || AK_IS(s, "INFINITE") ||
+        (plain && (number == INFINITE || number == UINT64_MAX))) {
         ak_set_text(&out[1], "unlimited", 9);
         return AK_FINE;
     }

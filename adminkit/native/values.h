@@ -1,4 +1,5 @@
-/* values.h - one field into one or more values. Private to the parser; sacct.h has the meaning of each kind. */
+/* values.h - one field into one or more values. Private to the parser; sacct.h has the meaning of each kind.
+ */
 #ifndef ADMINKIT_VALUES_H
 #define ADMINKIT_VALUES_H
 
@@ -19,7 +20,9 @@ static inline bool ak_is(struct ak_slice s, const char *word, size_t n) {
 }
 #define AK_IS(slice, literal) ak_is((slice), (literal), sizeof(literal) - 1)
 
-static inline bool ak_digit(char c) { return (unsigned char)(c - '0') < 10; }
+static inline bool ak_digit(char c) {
+    return (unsigned char)(c - '0') < 10;
+}
 
 static inline void ak_set_int(struct ak_cell *cell, int64_t value) {
     cell->type = AK_INT;
@@ -41,7 +44,8 @@ bool ak_unknown(struct ak_slice s);
 enum ak_fault ak_number(struct ak_slice s, uint64_t *value);
 /* A count: digits, or one of Slurm's numbers for "unset" (AK_UNKNOWN). */
 enum ak_fault ak_count(struct ak_slice s, int64_t *value);
-/* A count, or digits with a fraction, K M G T P E; bytes. `shift`: what a number without a unit is shifted by. */
+/* A count, or digits with a fraction, K M G T P E; bytes. `shift`: what a number without a unit is shifted
+ * by. */
 enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes);
 enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock);
 /* [D-]H:M:S[.f], M:S[.f] or S[.f] in whole seconds; the fraction stays in `clock`. */
