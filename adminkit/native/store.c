@@ -47,43 +47,63 @@ static void keep_wal(sqlite3 *db) {
 }
 
 bool ak_store_open(struct ak_store *store, const struct ak_store_options *options) {
-    *store = (struct ak_store){.options = options};
+    memset(store, 0, sizeof *store);
+    store->options = options;
+    /* One thread, and nobody reads SQLite's memory statistics: no mutex around every allocation. */
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     if (sqlite3_open_v2(options->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         return failed(store, options->path);
     sqlite3_busy_timeout(store->db, 30000);
+    /* Trap: without temp_store, SQLite writes the pages that each upsert touches to a file first, to take it
+     * back. */
     if (options->fresh)
         return run(store,
-                   "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-                   "PRAGMA cache_size = -131072; PRAGMA temp_store = MEMORY");
+                   "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -131072; PRAGMA journal_mode = OFF;"
+                   "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
     keep_wal(store->db);
-    return run(
-        store,
-        "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864");
+    return run(store, "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA synchronous = NORMAL;"
+                      "PRAGMA journal_size_limit = 67108864");
+}
+
+/* Which of the first `places` parameters the statement mentions. Those of a bare ? have no name, so all count
+ * then. */
+static void find_used(struct ak_statement *statement, const char *text, int places) {
+    bool bare = false;
+    for (const char *mark = strchr(text, '?'); mark; mark = strchr(mark + 1, '?'))
+        bare |= mark[1] < '0' || mark[1] > '9';
+    for (int i = 0; i < places && i < statement->wanted; i++)
+        if (bare || sqlite3_bind_parameter_name(statement->sql, i + 1)) {
+            statement->used[statement->uses++] = i;
+            statement->null[i] = true;
+        }
 }
 
 /* Prepares a statement that may want `places` parameters from rows and the --bind values after them. */
 static bool prepare(struct ak_store *store, const char *option, const char *sql, int places,
-                    sqlite3_stmt **statement) {
+                    struct ak_statement *statement) {
     const struct ak_words *bind = &store->options->bind;
     const char *tail = NULL;
     if (!sql)
         return true;
-    if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, &tail) != SQLITE_OK)
+    if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement->sql, &tail) !=
+        SQLITE_OK)
         return failed(store, option);
-    if (!*statement || tail[strspn(tail, " \t\r\n;")]) {
+    if (!statement->sql || tail[strspn(tail, " \t\r\n;")]) {
         snprintf(store->error, sizeof store->error, "%s: not one statement", option);
         return false;
     }
-    int wanted = sqlite3_bind_parameter_count(*statement);
-    if (wanted > places + bind->n) {
+    statement->wanted = sqlite3_bind_parameter_count(statement->sql);
+    if (statement->wanted > places + bind->n) {
         snprintf(store->error, sizeof store->error,
-                 "%s wants ?%d, but there are %d: %d outputs and %d --bind", option, wanted, places + bind->n,
-                 places, bind->n);
+                 "%s wants ?%d, but there are %d: %d outputs and %d --bind", option, statement->wanted,
+                 places + bind->n, places, bind->n);
         return false;
     }
-    for (int i = 0; i < bind->n && places + i < wanted; i++)
-        if (sqlite3_bind_text(*statement, places + i + 1, bind->word[i], -1, SQLITE_STATIC) != SQLITE_OK)
+    find_used(statement, sql, places);
+    for (int i = 0; i < bind->n && places + i < statement->wanted; i++)
+        if (sqlite3_bind_text(statement->sql, places + i + 1, bind->word[i], -1, SQLITE_STATIC) != SQLITE_OK)
             return failed(store, option);
     return true;
 }
@@ -122,6 +142,13 @@ static bool bind_names(struct ak_store *store, sqlite3_stmt *statement, const ui
     return true;
 }
 
+static int run_to_end(sqlite3_stmt *statement) {
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+        ;
+    return code;
+}
+
 /* Runs the statements of every word, one after the other. */
 static bool run_words(struct ak_store *store, const char *option, const struct ak_words *words,
                       const uint64_t *count, double seconds) {
@@ -137,8 +164,7 @@ static bool run_words(struct ak_store *store, const char *option, const struct a
                 sqlite3_finalize(statement);
                 return false;
             }
-            while ((code = sqlite3_step(statement)) == SQLITE_ROW)
-                ;
+            code = run_to_end(statement);
             if (code != SQLITE_DONE)
                 failed(store, option);
             sqlite3_finalize(statement);
@@ -157,64 +183,69 @@ bool ak_store_begin(struct ak_store *store, int outputs) {
            prepare(store, "--reject-sql", options->reject_sql, 3, &store->reject);
 }
 
-static int bind_cell(sqlite3_stmt *statement, int place, const struct ak_cell *cell) {
-    switch (cell->type) {
-    case AK_INT:
-        return sqlite3_bind_int64(statement, place, cell->v.i);
-    case AK_REAL:
-        return sqlite3_bind_double(statement, place, cell->v.d);
-    case AK_TEXT:
-        return sqlite3_bind_text(statement, place, cell->v.s, (int)cell->n, SQLITE_STATIC);
-    case AK_NULL:
-        break;
+/* Binds the cells that the statement uses. */
+static bool bind_row(struct ak_statement *statement, const struct ak_cell *cells) {
+    int code = SQLITE_OK;
+    for (int i = 0; i < statement->uses; i++) {
+        int place = statement->used[i];
+        const struct ak_cell *cell = &cells[place];
+        if (cell->type == AK_NULL && statement->null[place])
+            continue;
+        statement->null[place] = cell->type == AK_NULL;
+        switch (cell->type) {
+        case AK_NULL:
+            code |= sqlite3_bind_null(statement->sql, place + 1);
+            break;
+        case AK_INT:
+            code |= sqlite3_bind_int64(statement->sql, place + 1, cell->v.i);
+            break;
+        case AK_REAL:
+            code |= sqlite3_bind_double(statement->sql, place + 1, cell->v.d);
+            break;
+        case AK_TEXT:
+            code |= sqlite3_bind_text(statement->sql, place + 1, cell->v.s, (int)cell->n, SQLITE_STATIC);
+            break;
+        }
     }
-    return sqlite3_bind_null(statement, place);
+    return code == SQLITE_OK;
 }
 
-enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, const struct ak_cell *cell,
-                            int outputs) {
-    int wanted = sqlite3_bind_parameter_count(statement);
-    for (int i = 0; i < outputs && i < wanted; i++)
-        if (bind_cell(statement, i + 1, &cell[i]) != SQLITE_OK) {
-            failed(store, store->options->path);
-            return AK_STORED_FAILED;
-        }
+enum ak_stored ak_store_row(struct ak_store *store, struct ak_statement *statement,
+                            const struct ak_cell *cell) {
+    if (!bind_row(statement, cell)) {
+        failed(store, store->options->path);
+        return AK_STORED_FAILED;
+    }
     /* An INSERT sets the last rowid, the UPDATE of an upsert does not. */
     sqlite3_set_last_insert_rowid(store->db, 0);
-    int code = sqlite3_step(statement);
-    while (code == SQLITE_ROW)
-        code = sqlite3_step(statement);
+    int code = run_to_end(statement->sql);
     if (code != SQLITE_DONE) {
         failed(store, "database");
-        sqlite3_reset(statement);
+        sqlite3_reset(statement->sql);
         code &= 0xFF;
         bool row_only = code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
         return row_only && !sqlite3_get_autocommit(store->db) ? AK_STORED_REFUSED : AK_STORED_FAILED;
     }
-    sqlite3_reset(statement);
+    sqlite3_reset(statement->sql);
     if (sqlite3_changes(store->db) == 0)
         return AK_STORED_SAME;
     return sqlite3_last_insert_rowid(store->db) ? AK_STORED_NEW : AK_STORED_CHANGED;
 }
 
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw) {
-    sqlite3_stmt *statement = store->reject;
-    if (!statement)
+    sqlite3_stmt *sql = store->reject.sql;
+    if (!sql)
         return true;
-    struct ak_cell cell[2] = {{.type = AK_INT, .v.i = (int64_t)line},
-                              {.type = AK_TEXT, .n = (uint32_t)strlen(reason)}};
-    cell[1].v.s = reason;
-    int wanted = sqlite3_bind_parameter_count(statement);
-    for (int i = 0; i < 2 && i < wanted; i++)
-        bind_cell(statement, i + 1, &cell[i]);
-    if (wanted >= 3)
-        sqlite3_bind_blob(statement, 3, raw.s, (int)(raw.n < AK_MAX_RAW ? raw.n : AK_MAX_RAW), SQLITE_STATIC);
-    int code = sqlite3_step(statement);
-    while (code == SQLITE_ROW)
-        code = sqlite3_step(statement);
+    if (store->reject.wanted >= 1)
+        sqlite3_bind_int64(sql, 1, (sqlite3_int64)line);
+    if (store->reject.wanted >= 2)
+        sqlite3_bind_text(sql, 2, reason, -1, SQLITE_STATIC);
+    if (store->reject.wanted >= 3)
+        sqlite3_bind_blob(sql, 3, raw.s, (int)(raw.n < AK_MAX_RAW ? raw.n : AK_MAX_RAW), SQLITE_STATIC);
+    int code = run_to_end(sql);
     if (code != SQLITE_DONE)
         failed(store, "--reject-sql");
-    sqlite3_reset(statement);
+    sqlite3_reset(sql);
     return code == SQLITE_DONE;
 }
 
@@ -223,9 +254,9 @@ bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], do
 }
 
 bool ak_store_close(struct ak_store *store, bool whole) {
-    sqlite3_finalize(store->job);
-    sqlite3_finalize(store->step);
-    sqlite3_finalize(store->reject);
+    sqlite3_finalize(store->job.sql);
+    sqlite3_finalize(store->step.sql);
+    sqlite3_finalize(store->reject.sql);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     bool closed = sqlite3_close(store->db) == SQLITE_OK;

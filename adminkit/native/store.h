@@ -43,10 +43,18 @@ struct ak_store_options {
     bool fresh;
 };
 
+/* A prepared statement, and which outputs it wants: of a job's many it may use half. */
+struct ak_statement {
+    sqlite3_stmt *sql;
+    int wanted; /* the largest parameter */
+    int used[AK_MAX_OUTPUTS], uses;
+    bool null[AK_MAX_OUTPUTS]; /* what is bound to it now is NULL */
+};
+
 struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
-    sqlite3_stmt *job, *step, *reject;
+    struct ak_statement job, step, reject;
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
 
@@ -58,10 +66,10 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
 /* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. */
 bool ak_store_begin(struct ak_store *store, int outputs);
 
-/* One row through `statement` (store->job or store->step). REFUSED: the row breaks a rule of the table,
+/* One row through `statement` (&store->job or &store->step). REFUSED: the row breaks a rule of the table,
  * store->error says which, and the transaction goes on. FAILED: it is over. */
-enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, const struct ak_cell *cell,
-                            int outputs);
+enum ak_stored ak_store_row(struct ak_store *store, struct ak_statement *statement,
+                            const struct ak_cell *cell);
 
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
