@@ -20,7 +20,6 @@ from adminkit.ingest.fields import (
 from adminkit.ingest.spec import KINDS
 from adminkit.job import Job, Step
 
-
 _PER_CPU = "CASE ?2 WHEN 'c' THEN ?1 * ?3 WHEN 'n' THEN ?1 * NULL ELSE ?1 END"
 
 
