@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.cluster.cluster import Cluster, stop
+from tests.cluster.cluster import Cluster, clear_abandoned, stop
 from tests.cluster.processes import LEDGER, ClusterError, Ledger
 
 
@@ -34,6 +34,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _up(folder: Path, second: bool, proctrack: str) -> int:
+    for old in clear_abandoned():
+        print(f"cleared away what a killed run left in {old}", file=sys.stderr)
     cluster = Cluster(folder, proctrack=proctrack)
     cluster.boot()
     if second:

@@ -20,6 +20,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,8 @@ FINISHED = frozenset(
     }
 )
 DATABASE = "slurm_acct_db"
+#: How the folders of clusters are called that a test run makes for itself.
+TEMPORARY = "adminkit-cluster-"
 _MARK = "ADMINKIT_CLUSTER"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -107,12 +110,14 @@ class Cluster:
         With `owner` (a pid) the cluster counts as abandoned, and is cleared away by `clear_abandoned`, once that
         process is dead; without, it stays until `stop`.
         """
-        if os.geteuid() != 0:
-            raise ClusterError("a private Slurm needs root: its daemons run jobs as other users")
+        from tests.setup import guard  # it imports this package
+
+        verdict = guard.check()
+        if not verdict.allowed:
+            raise ClusterError(str(verdict))
         if self.ledger.alive():
             raise ClusterError(f"{self.folder} already runs a cluster; stop it first")
-        if len(str(self.socket)) > 100:
-            raise ClusterError(f"{self.folder} is too long a path for a Unix socket; take a shorter one")
+        _check_place(self.folder, self.socket)
         try:
             self._make_folders()
             self.ledger.own(owner)
@@ -230,6 +235,22 @@ class Cluster:
             raise ClusterError(f"{error}; it is {self.states(job)}\n{self.tail('slurmctld.log')}") from None
         return answer
 
+    def fail_node(self, node: str) -> None:
+        """Let a node be DOWN: its jobs end as NODE_FAIL or are requeued."""
+        self.ask("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+
+    def resume_node(self, node: str) -> None:
+        """Take a node back into service; it may have come back by itself."""
+
+        def back() -> bool:
+            state = self.ask("sinfo", "-h", "-n", node, "-p", "gq", "-o", "%T")
+            if "down" in state or "drain" in state:
+                self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+                return False
+            return True
+
+        until(f"{node} to return", back, 30.0)
+
     def backlog(self) -> int:
         """How many records slurmctld still holds for slurmdbd."""
         found = re.search(r"DBD Agent queue size:\s*(\d+)", self.ask("sdiag"))
@@ -326,10 +347,16 @@ class Cluster:
             (self.home / child).mkdir(parents=True)
         for node in plan.nodes:
             (self.home / "spool" / node).mkdir()
-        (self.home / "slurm.conf").write_text(config.slurm_conf(plan, loopback_only))
-        (self.home / "gres.conf").write_text(config.gres_conf(plan))
-        (self.home / "cgroup.conf").write_text(config.cgroup_conf(plan))
-        (self.home / "plugstack.conf").touch()
+        files = {
+            "slurm.conf": config.slurm_conf(plan, loopback_only),
+            "gres.conf": config.gres_conf(plan),
+            "cgroup.conf": config.cgroup_conf(plan),
+            "plugstack.conf": "",
+        }
+        for file, text in files.items():
+            (self.home / file).write_text(text)
+            (self.home / file).chmod(0o644)
+        self.home.chmod(0o755)
 
     def _start_munge(self) -> None:
         folder = self.folder / "munge"
@@ -349,6 +376,7 @@ class Cluster:
         command += [f"--pid-file={folder}/pid", f"--tmpdir={folder}", "--skip-networking", "--skip-log-bin"]
         command += ["--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=256M", "--skip-name-resolve"]
         command += ["--innodb-flush-log-at-trx-commit=0"]
+        command += ["--character-set-server=latin1", "--skip-character-set-client-handshake"]  # bytes as they came
         self.ledger.start("mariadbd", command, {**_plain_env(), _MARK: str(self.folder)}, folder / "out")
         ping = ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "ping"]
         self._until("mariadbd", "MariaDB to answer", lambda: self.run(*ping).code == 0)
@@ -432,6 +460,24 @@ def stop(folder: Path, ledger: Ledger | None = None) -> None:
         ledger.signal(process, signal.SIGKILL)
 
 
+def clear_abandoned() -> list[Path]:
+    """Stop the clusters whose owner was killed, remove the temporary ones among them, and name them."""
+    folders = {Path(mark) for mark in (environment(pid).get(_MARK, "") for pid in pids()) if mark}
+    folders.update(Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"))
+    cleared = []
+    for folder in sorted(folders):
+        try:
+            _check_owner(folder)
+        except (OSError, ClusterError):
+            continue
+        if Ledger(folder).abandoned():
+            stop(folder)
+            if folder.name.startswith(TEMPORARY):
+                shutil.rmtree(folder)
+            cleared.append(folder)
+    return cleared
+
+
 def _steps(folder: Path) -> set[Process]:
     """The slurmstepd of this folder's slurmd, which outlive it, and what runs under them."""
     roots: set[int] = set()
@@ -470,6 +516,15 @@ def _fake_gpu(path: Path) -> None:
         path.chmod(0o666)
     except PermissionError:
         path.touch(mode=0o666)
+
+
+def _check_place(folder: Path, socket: Path) -> None:
+    """Refuse a folder that other users cannot enter or whose sockets would have too long a path."""
+    if len(str(socket)) > 100:
+        raise ClusterError(f"{folder} is too long a path for a Unix socket; take a shorter one")
+    for above in folder.parents:
+        if above.exists() and not above.stat().st_mode & 0o001:
+            raise ClusterError(f"users who run jobs cannot enter {above}; take a folder that all can reach")
 
 
 def _check_owner(folder: Path) -> None:

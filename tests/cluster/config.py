@@ -15,13 +15,14 @@ CPUS_PER_NODE = 8
 USERS: dict[str, str] = {"games": "physics", "news": "chemistry", "backup": "learning", "www-data": "learning"}
 ACCOUNTS: tuple[str, ...] = ("physics", "chemistry", "learning")
 
-#: name, DefaultTime, MaxTime: the queues of the study, and one for tests that wait for a limit.
+#: name, DefaultTime, MaxTime: the queues of the study, one for tests that wait for a limit, one without limits.
 PARTITIONS: tuple[tuple[str, str, str], ...] = (
     ("gq", "01:00:00", "3-00:00:00"),
     ("gq-short", "01:00:00", "03:00:00"),
     ("gq-middle", "3-00:00:00", "7-00:00:00"),
     ("gq-long", "3-00:00:00", "14-00:00:00"),
     ("debug", "00:01:00", "00:05:00"),
+    ("free", "UNLIMITED", "UNLIMITED"),
 )
 
 
