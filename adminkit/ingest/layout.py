@@ -120,12 +120,13 @@ def _without_header(lines: Sequence[str], names: Sequence[str], delimiter: str |
 def _split_header(header: str, delimiter: str | None) -> tuple[str, list[str], bool] | None:
     """(delimiter, words, whether it also ends the line), from a line that names sacct fields."""
     candidates = [delimiter] if delimiter else [*DELIMITERS, *_guessed(header)]
-    best: tuple[int, str, list[str]] | None = None
+    best: tuple[tuple[int, int], str, list[str]] | None = None
     for candidate in candidates:
         words = header.split(candidate)
         known = sum(field_name(word) is not None for word in words)
-        if known >= 2 and known * 2 > len(words) and (best is None or known > best[0]):
-            best = (known, candidate, words)
+        fit = (known, -len(words))
+        if known >= 2 and known * 2 > len(words) and (best is None or fit > best[0]):
+            best = (fit, candidate, words)
     if best is None:
         return None
     _, used, words = best
@@ -136,9 +137,10 @@ def _split_header(header: str, delimiter: str | None) -> tuple[str, list[str], b
 def _guessed(header: str) -> list[str]:
     """What stands between the first field's name and the next one, for delimiters nobody thought of."""
     for length in range(min(len(header), 30), 1, -1):
-        if field_name(header[:length]):
-            rest = header[length:]
-            return [rest[:size] for size in range(1, 9) if rest[:size] and not rest[:size].isalnum()]
+        if field_name(header[:length]) and header[:length] == header[:length].strip():
+            rest = header[length : length + 8]
+            tries = [rest[:size] for size in range(1, len(rest) + 1)]
+            return [text for text in tries if text.strip() and not any(c.isalnum() for c in text)]
     return []
 
 
