@@ -35,10 +35,10 @@ class Sync:
     overlap_hours: Annotated[float, Ge(2)] = 2.0
     row_budget: Annotated[int, Ge(1)] = 50_000
     jobs: Annotated[int, Ge(1)] = 1
-    steps: bool = False
+    steps: bool = True
     steps_pause: Annotated[float, Ge(0)] = 1.0
     submit_line: bool = False
-    timeout: Annotated[float, Gt(0)] = 600.0
+    timeout: Annotated[float, Gt(0)] = 300.0
 
 
 @dataclass(frozen=True, slots=True)

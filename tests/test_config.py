@@ -73,8 +73,8 @@ def test_a_file_sets_what_it_names_and_leaves_the_rest(tmp_path: Path, text: str
 
 
 def test_the_environment_sets_any_key_and_lists_are_cut_at_commas() -> None:
-    settings = load({"ADMINKIT_DB": "/x.db", "ADMINKIT_SYNC_CLUSTERS": "a, b", "ADMINKIT_SYNC_STEPS": "true"}, NOWHERE)
-    assert settings == Config(db=Path("/x.db"), sync=Sync(clusters=("a", "b"), steps=True))
+    settings = load({"ADMINKIT_DB": "/x.db", "ADMINKIT_SYNC_CLUSTERS": "a, b", "ADMINKIT_SYNC_STEPS": "false"}, NOWHERE)
+    assert settings == Config(db=Path("/x.db"), sync=Sync(clusters=("a", "b"), steps=False))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_environment_sets_any_key_and_lists_are_cut_at_commas() -> None:
         ("[sync]\njobs = 0", "sync.jobs = 0", "the default is 1"),
         ("[sync]\noverlap_hours = 1", "greater than or equal to 2", "the default is 2"),
         ('[report]\nstates = "TIMEOUT"', "report.states = 'TIMEOUT'", '["COMPLETED", "TIMEOUT"]'),
-        ("[sync]\ntimeout = 0", "sync.timeout = 0", "the default is 600"),
+        ("[sync]\ntimeout = 0", "sync.timeout = 0", "the default is 300"),
         ("[sync]\nsince = 3", "sync.since = 3", "docs/config.md"),
         ('[sync]\n\ndb = "x', "line 3", "quotes"),
         ("db = \ufffd", "line 1", "quotes"),

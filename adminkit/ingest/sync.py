@@ -71,8 +71,8 @@ def _site(name: str) -> Site:
     local = name == slurm.local_cluster()
     return Site(
         cluster=name,
-        fields=frozenset(release.sacct_fields()),
-        finished=release.finished_states(release.release()),
+        fields=release.sacct_fields(),
+        finished=release.finished_states(),
         backlog=slurm.dbd_backlog if local else lambda: None,
         dbd_started=slurm.dbd_started(),
     )
