@@ -26,5 +26,6 @@ class Programs:
 
     def says(self, name: str, **answers: str) -> Path:
         """A program that prints a file of tests/data/slurm: `helpformat="sacct-helpformat-22.05"` for an argument."""
-        cases = "\n".join(f"*'{word.replace('_', ' ').strip()}'*) cat {DATA / answer}.txt ;;" for word, answer in answers.items())
+        found = {word.replace("_", " ").strip(): DATA / f"{answer}.txt" for word, answer in answers.items()}
+        cases = "\n".join(f"*'{word}'*) cat {path} ;;" for word, path in found.items())
         return self.add(name, f'case "$*" in\n{cases}\n*) echo "{name}: error: not expected: $*" >&2; exit 1 ;;\nesac')
