@@ -12,10 +12,11 @@ import os
 import pwd
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, unknown_word
 from adminkit.slurm.run import NoSuchProgram, ask
 
 Source = Literal["pyslurm", "scontrol"]
@@ -47,7 +48,7 @@ class Accounting:
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
 
 
-def partitions(cluster: str | None = None) -> list[Queue]:
+def queues(cluster: str | None = None) -> list[Queue]:
     """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
     if queue_source() == "pyslurm" and (cluster is None or cluster == local_cluster()):
         return _from_pyslurm()
@@ -55,7 +56,7 @@ def partitions(cluster: str | None = None) -> list[Queue]:
 
 
 def queue_source() -> Source:
-    """Which way partitions() asks about the local cluster."""
+    """Which way queues() asks about the local cluster."""
     return "scontrol" if _pyslurm() is None else "pyslurm"
 
 
@@ -90,33 +91,32 @@ def local_cluster() -> str:
     except NoSuchProgram:
         raise
     except AdminkitError:
-        if len(known := clusters()) == 1:
+        if len(known := known_clusters()) == 1:
             return known[0]
         raise
     raise AdminkitError("slurmctld does not say its cluster's name", "name it with --cluster, or [sync] clusters")
 
 
-def clusters() -> list[str]:
-    """Every cluster slurmdbd keeps accounts of. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
+def known_clusters() -> list[str]:
+    """Every cluster slurmdbd keeps accounts of."""
     return ask(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]).split()
 
 
+def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
+    """UsageError for a name slurmdbd has never heard of. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
+    for name in names:
+        if name not in known:
+            raise unknown_word("cluster", name, known)
+
+
 def dbd_backlog(cluster: str | None = None) -> int | None:
-    """How many records slurmctld still holds for slurmdbd; None where that cannot be asked."""
-    try:
-        return parse_backlog(ask(["sdiag", *_on(cluster)]))
-    except AdminkitError:
-        return None
+    """How many records slurmctld still holds for slurmdbd; None where it does not say."""
+    return parse_backlog(ask(["sdiag", *_on(cluster)]))
 
 
 def parse_backlog(text: str) -> int | None:
     found = re.search(r"^DBD Agent queue size:\s*(\d+)", text, re.MULTILINE)
     return int(found.group(1)) if found else None
-
-
-def dbd_started() -> int | None:
-    """When slurmdbd was started, epoch seconds; None where it does not say."""
-    return accounting().booted_at
 
 
 def accounting() -> Accounting:
