@@ -19,6 +19,23 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class JobClass(StrEnum):
+    """How parallel a job is; job.CLASSES."""
+
+    CPU = "cpu"
+    SINGLE_GPU = "single-gpu"
+    MULTI_GPU = "multi-gpu"
+    MULTI_NODE = "multi-node"
+
+
+class LimitSource(StrEnum):
+    """Who chose a job's limit; job.LIMIT_SOURCES."""
+
+    EXPLICIT = "explicit"
+    DEFAULT = "default"
+    UNKNOWN = "unknown"
+
+
 Database = Annotated[
     Path | None,
     typer.Option(
@@ -46,3 +63,21 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]
+Classes = Annotated[
+    list[JobClass] | None, typer.Option("--class", help="Only jobs of this class. Repeat for more.", show_choices=True)
+]
+States = Annotated[
+    str,
+    typer.Option("--states", metavar="STATE,…", help="Only jobs that ended so; all for every way to end."),
+]
+MinElapsed = Annotated[
+    str, typer.Option("--min-elapsed", metavar="TIME", help="Only jobs that ran longer: seconds, 15m, 1h30m, 02:00:00.")
+]
+LimitSourceOption = Annotated[
+    LimitSource | None,
+    typer.Option("--limit-source", help="Only limits chosen so: explicit leaves the queue's defaults out."),
+]
+Plot = Annotated[bool, typer.Option("--plot", help="Draw the pictures in the terminal too.")]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", metavar="FILE", help="Draw the pictures into FILE, a .png or an .svg.")
+]

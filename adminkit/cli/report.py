@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
 import typer
+
+from adminkit.cli import options
+from adminkit.errors import UsageError
+from adminkit.report.sink import Way, emit
+from adminkit.stats.select import DEFAULT_MIN_ELAPSED, DEFAULT_STATES, Filter, check_words
+from adminkit.trace.connect import reader
+from adminkit.trace.place import find_trace
+from adminkit.units import parse_duration, parse_when, show_time
+
+STATES: Final = ",".join(DEFAULT_STATES)
+MIN_ELAPSED: Final = str(DEFAULT_MIN_ELAPSED)
 
 app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -10,3 +26,100 @@ app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup
 @app.callback()
 def root() -> None:
     """What the trace says."""
+
+
+@app.command()
+def accuracy(
+    db: options.Database = None,
+    job_class: options.Classes = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    states: options.States = STATES,
+    min_elapsed: options.MinElapsed = MIN_ELAPSED,
+    limit_source: options.LimitSourceOption = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """How much of the time they asked for jobs use, per queue: elapsed / limit."""
+    from adminkit.report.accuracy import accuracy_report
+    from adminkit.stats.accuracy import accuracy as measure
+
+    now, way, path = int(time.time()), Way(format.value, output, plot, picture), trace_path(db)
+    chosen = replace(
+        _filter(now, cluster, queue, user, account, since, until, states, min_elapsed),
+        classes=[one.value for one in job_class or ()],
+        limit_source=limit_source.value if limit_source else None,
+    )
+    with reader(path) as trace:
+        chosen = check_words(trace, chosen)
+        measured = measure(trace, chosen, now, curves=way.pictures)
+    emit(accuracy_report(measured, chosen, str(path)), way)
+
+
+@app.command()
+def parallelism(
+    db: options.Database = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    states: options.States = STATES,
+    min_elapsed: options.MinElapsed = MIN_ELAPSED,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """How many jobs use one GPU, several, several nodes."""
+    from adminkit.report.parallelism import parallelism_report
+    from adminkit.stats.parallelism import parallelism as measure
+
+    now, way, path = int(time.time()), Way(format.value, output, plot, picture), trace_path(db)
+    chosen = _filter(now, cluster, queue, user, account, since, until, states, min_elapsed)
+    with reader(path) as trace:
+        chosen = check_words(trace, chosen)
+        measured = measure(trace, chosen)
+    emit(parallelism_report(measured, chosen, str(path)), way)
+
+
+def trace_path(flag: Path | None) -> Path:
+    """The trace a report reads. The one place for the config's word on it."""
+    return find_trace(flag, None)
+
+
+def _filter(
+    now: int,
+    clusters: list[str] | None,
+    queues: list[str] | None,
+    users: list[str] | None,
+    accounts: list[str] | None,
+    since: str | None,
+    until: str | None,
+    states: str,
+    min_elapsed: str,
+) -> Filter:
+    """What was typed, as a Filter; words are checked against the trace later."""
+    start = None if since is None else parse_when(since, now)
+    end = None if until is None else parse_when(until, now)
+    if start is not None and end is not None and start >= end:
+        raise UsageError(
+            f"--until {until} is not after --since {since}", f"since is {show_time(start)}, until is {show_time(end)}"
+        )
+    return Filter(
+        clusters=clusters or (),
+        queues=queues or (),
+        users=users or (),
+        accounts=accounts or (),
+        since=start,
+        until=end,
+        states=[word for word in states.replace(",", " ").split() if word],
+        min_elapsed=parse_duration(min_elapsed),
+    )
