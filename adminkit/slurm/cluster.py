@@ -18,13 +18,12 @@ from typing import Any, Final, Literal
 
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.slurm.run import NoSuchProgram, ask
+from adminkit.units import parse_duration
 
 Source = Literal["pyslurm", "scontrol"]
 
 #: Levels at which slurmdbd shows the jobs of others and takes questions of any length.
 OPERATORS: Final = ("Operator", "Administrator")
-
-_CLOCK: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +175,10 @@ def _minutes(value: int | str | None) -> int | None:
 
 
 def _limit(text: str) -> int | None:
-    """03:00:00, 7-00:00:00, 30 (minutes) -> seconds; UNLIMITED and INFINITE -> None."""
-    match = _CLOCK.fullmatch(text)
-    if match is None:
+    """03:00:00, 7-00:00:00, 30 (minutes) -> seconds; UNLIMITED, INFINITE, NONE -> None."""
+    if not text[:1].isdigit():
         return None
-    days, *parts = match.groups()
-    clock = [int(part) for part in parts if part is not None]
-    if days is None and len(clock) < 3:  # minutes, minutes:seconds; after a day it is hours, hours:minutes
-        clock.insert(0, 0)
-    hours, minutes, seconds = (*clock, 0, 0)[:3]
-    return int(days or 0) * 86_400 + hours * 3600 + minutes * 60 + seconds
+    return int(text) * 60 if text.isdigit() else parse_duration(text)
 
 
 def _epoch(text: str) -> int | None:
