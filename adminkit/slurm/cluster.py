@@ -12,18 +12,18 @@ import os
 import pwd
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, unknown_word
 from adminkit.slurm.run import NoSuchProgram, ask
+from adminkit.units import parse_duration
 
 Source = Literal["pyslurm", "scontrol"]
 
 #: Levels at which slurmdbd shows the jobs of others and takes questions of any length.
 OPERATORS: Final = ("Operator", "Administrator")
-
-_CLOCK: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Accounting:
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
 
 
-def partitions(cluster: str | None = None) -> list[Queue]:
+def queues(cluster: str | None = None) -> list[Queue]:
     """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
     if queue_source() == "pyslurm" and (cluster is None or cluster == local_cluster()):
         return _from_pyslurm()
@@ -55,7 +55,7 @@ def partitions(cluster: str | None = None) -> list[Queue]:
 
 
 def queue_source() -> Source:
-    """Which way partitions() asks about the local cluster."""
+    """Which way queues() asks about the local cluster."""
     return "scontrol" if _pyslurm() is None else "pyslurm"
 
 
@@ -90,33 +90,32 @@ def local_cluster() -> str:
     except NoSuchProgram:
         raise
     except AdminkitError:
-        if len(known := clusters()) == 1:
+        if len(known := known_clusters()) == 1:
             return known[0]
         raise
     raise AdminkitError("slurmctld does not say its cluster's name", "name it with --cluster, or [sync] clusters")
 
 
-def clusters() -> list[str]:
-    """Every cluster slurmdbd keeps accounts of. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
+def known_clusters() -> list[str]:
+    """Every cluster slurmdbd keeps accounts of."""
     return ask(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]).split()
 
 
+def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
+    """UsageError for a name slurmdbd has never heard of. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
+    for name in names:
+        if name not in known:
+            raise unknown_word("cluster", name, known)
+
+
 def dbd_backlog(cluster: str | None = None) -> int | None:
-    """How many records slurmctld still holds for slurmdbd; None where that cannot be asked."""
-    try:
-        return parse_backlog(ask(["sdiag", *_on(cluster)]))
-    except AdminkitError:
-        return None
+    """How many records slurmctld still holds for slurmdbd; None where it does not say."""
+    return parse_backlog(ask(["sdiag", *_on(cluster)]))
 
 
 def parse_backlog(text: str) -> int | None:
     found = re.search(r"^DBD Agent queue size:\s*(\d+)", text, re.MULTILINE)
     return int(found.group(1)) if found else None
-
-
-def dbd_started() -> int | None:
-    """When slurmdbd was started, epoch seconds; None where it does not say."""
-    return accounting().booted_at
 
 
 def accounting() -> Accounting:
@@ -176,16 +175,10 @@ def _minutes(value: int | str | None) -> int | None:
 
 
 def _limit(text: str) -> int | None:
-    """03:00:00, 7-00:00:00, 30 (minutes) -> seconds; UNLIMITED and INFINITE -> None."""
-    match = _CLOCK.fullmatch(text)
-    if match is None:
+    """03:00:00, 7-00:00:00, 30 (minutes) -> seconds; UNLIMITED, INFINITE, NONE -> None."""
+    if not text[:1].isdigit():
         return None
-    days, *parts = match.groups()
-    clock = [int(part) for part in parts if part is not None]
-    if days is None and len(clock) < 3:  # minutes, minutes:seconds; after a day it is hours, hours:minutes
-        clock.insert(0, 0)
-    hours, minutes, seconds = (*clock, 0, 0)[:3]
-    return int(days or 0) * 86_400 + hours * 3600 + minutes * 60 + seconds
+    return int(text) * 60 if text.isdigit() else parse_duration(text)
 
 
 def _epoch(text: str) -> int | None:

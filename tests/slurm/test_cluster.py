@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm import cluster
 from adminkit.slurm.cluster import Queue
 from tests.fakes import DATA, Programs
@@ -33,13 +33,13 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
 def test_queues_have_limits_in_seconds_and_none_for_no_limit(programs: Programs) -> None:
     programs.says("scontrol", show_partition="scontrol-partitions")
     assert cluster.queue_source() == "scontrol"
-    assert cluster.partitions() == QUEUES
+    assert cluster.queues() == QUEUES
 
 
 def test_another_cluster_is_asked_by_name_and_hidden_queues_count(programs: Programs) -> None:
     programs.add("scontrol", 'echo "$*" >&2; exit 1')
     with pytest.raises(AdminkitError, match="-M beta --all show partition"):
-        cluster.partitions("beta")
+        cluster.queues("beta")
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_pyslurm_gives_the_same_queues_as_scontrol(programs: Programs, monkeypat
     ]
     monkeypatch.setitem(sys.modules, "pyslurm", fake_pyslurm(lambda: {p.name: p for p in parts}))
     assert cluster.queue_source() == "pyslurm"
-    assert cluster.partitions() == QUEUES[:4]
+    assert cluster.queues() == QUEUES[:4]
     programs.says("scontrol", show_config="scontrol-config", beta="scontrol-partitions")
-    assert cluster.partitions("alpha") == QUEUES[:4], "the local cluster by its name"
-    assert cluster.partitions("beta") == QUEUES, "pyslurm reaches the local cluster only"
+    assert cluster.queues("alpha") == QUEUES[:4], "the local cluster by its name"
+    assert cluster.queues("beta") == QUEUES, "pyslurm reaches the local cluster only"
 
 
 def test_pyslurm_that_cannot_reach_slurmctld_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,14 +76,21 @@ def test_pyslurm_that_cannot_reach_slurmctld_says_so(monkeypatch: pytest.MonkeyP
     fake: Any = fake_pyslurm(load)
     monkeypatch.setitem(sys.modules, "pyslurm", fake)
     with pytest.raises(AdminkitError, match="couldn't ask slurmctld"):
-        cluster.partitions()
+        cluster.queues()
 
 
 def test_the_clusters_are_named_by_slurmctld_and_slurmdbd(programs: Programs) -> None:
     programs.says("scontrol", show_config="scontrol-config")
     programs.says("sacctmgr", show_cluster="sacctmgr-clusters")
     assert cluster.local_cluster() == "alpha"
-    assert cluster.clusters() == ["alpha", "beta"]
+    assert cluster.known_clusters() == ["alpha", "beta"]
+
+
+def test_a_cluster_slurmdbd_does_not_know_is_refused_with_the_nearest() -> None:
+    cluster.refuse_unknown_clusters(["beta"], ["alpha", "beta"])
+    with pytest.raises(UsageError) as caught:
+        cluster.refuse_unknown_clusters(["alpha", "alhpa"], ["alpha", "beta"])
+    assert (caught.value.message, caught.value.hint) == ("no such cluster: alhpa", "did you mean alpha?")
 
 
 @pytest.mark.parametrize(
@@ -107,9 +114,7 @@ def test_the_queue_to_slurmdbd_is_counted_and_not_the_other_one(programs: Progra
     assert cluster.dbd_backlog() == 17
 
 
-def test_a_backlog_that_cannot_be_asked_for_is_unknown_and_not_empty(programs: Programs) -> None:
-    programs.add("sdiag", "exit 255")
-    assert cluster.dbd_backlog() is None
+def test_a_backlog_that_is_not_said_is_unknown_and_not_empty() -> None:
     assert cluster.parse_backlog("Agent queue size: 0\n") is None
 
 
@@ -118,7 +123,6 @@ def test_slurmdbd_describes_itself_apart_from_this_client(programs: Programs) ->
     assert cluster.accounting() == cluster.Accounting(
         "22.05.8", 1_795_234_455, frozenset({"jobs", "usage"}), 31 * 86_400
     )
-    assert cluster.dbd_started() == 1_795_234_455
 
 
 def test_an_accounting_that_says_nothing_is_unknown() -> None:
