@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 import zoneinfo
@@ -56,12 +57,17 @@ def import_stream(
     wanted: Import, stream: IO[bytes], now: int, progress: Callable[[Counts, int | None], None] | None = None
 ) -> tuple[Counts, Layout]:
     """As import_file, from an open stream."""
+    start = stream.tell() if _is_plain(stream) else 0
     head = _peek(stream)
     names = named_columns(wanted.columns) if wanted.columns is not None else None
     layout = detect(head, names, wanted.delimiter)
     statement = statement_for(layout, wanted, now)
     size = _size(stream)
     started = time.monotonic()
+    rest = head[layout.skip :]
+    if _is_plain(stream):
+        stream.seek(start + layout.skip)
+        rest = b""
     fresh = not wanted.db.exists()
     target = build.beside(wanted.db) if fresh else wanted.db
     if fresh:
@@ -73,7 +79,7 @@ def import_stream(
             replace(statement, fresh=fresh),
             target,
             stream,
-            head[layout.skip :],
+            rest,
             progress=(lambda seen: progress(seen, size)) if progress else None,
         )
         _settle(wanted, target, fresh, now, time.monotonic() - started, counts)
@@ -134,11 +140,13 @@ def _peek(stream: IO[bytes]) -> bytes:
     return head
 
 
+def _is_plain(stream: IO[bytes]) -> bool:
+    """A file as it lies on disk, which the helper may read by itself from wherever it stands."""
+    return isinstance(stream, io.FileIO) and stream.seekable()
+
+
 def _size(stream: IO[bytes]) -> int | None:
-    try:
-        return os.fstat(stream.fileno()).st_size or None
-    except (OSError, AttributeError):
-        return None
+    return os.fstat(stream.fileno()).st_size or None if _is_plain(stream) else None
 
 
 def _zone(name: str | None) -> str:
