@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from random import Random
 from typing import Final, NamedTuple
 
@@ -61,27 +60,36 @@ def jobs(seed: int = SEED) -> Iterator[Job]:
     ids = _job_ids(asked, rng)
     placed = place(requests)
     for index, nth in enumerate(sorted(range(len(asked)), key=lambda nth: ids[nth])):
-        run, (start, nodes) = asked[nth], placed[nth]
-        job = _job(run, *ids[nth], people[run.habit.user])
-        yield replace(
-            job,
-            db_index=index + 1,
-            priority=1000 + (start - eligible[nth]) // 60,
-            eligible_time=eligible[nth],
-            start_time=start,
-            end_time=start + run.elapsed + suspended[nth],
-            suspended=suspended[nth],
-            node_list=_node_list(nodes),
-        )
+        course = Course(eligible[nth], *placed[nth], suspended[nth])
+        yield _job(index + 1, ids[nth], people[asked[nth].habit.user], asked[nth], course)
 
 
-def _job(run: Run, number: int, array: int, person: Person) -> Job:
-    """The job as it was submitted, and what its run time says."""
+class Person(NamedTuple):
+    """One user as the accounting knows them."""
+
+    user: str
+    uid: int
+    group: str
+    account: str
+
+
+class Course(NamedTuple):
+    """What became of one job once it was submitted."""
+
+    eligible: int
+    start: int
+    nodes: list[int]
+    suspended: int
+
+
+def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: Course) -> Job:
+    number, array = ids
     gpus = run.habit.nodes * run.habit.gpus
     return Job(
         cluster=CLUSTER,
         job_id_raw=number,
         submit_time=run.submit,
+        db_index=db_index,
         job_id=str(number) if run.task is None else f"{array}_{run.task}",
         array_job=None if run.task is None else array,
         array_task=run.task,
@@ -96,8 +104,13 @@ def _job(run: Run, number: int, array: int, person: Person) -> Job:
         exit_code=0,
         exit_signal=0,
         derived_exit_code=0,
+        priority=1000 + (course.start - course.eligible) // 60,
         restarts=0,
+        eligible_time=course.eligible,
+        start_time=course.start,
+        end_time=course.start + run.elapsed + course.suspended,
         elapsed=run.elapsed,
+        suspended=course.suspended,
         time_limit=run.habit.limit,
         limit_kind="finite",
         req_nodes=run.habit.nodes,
@@ -109,6 +122,7 @@ def _job(run: Run, number: int, array: int, person: Person) -> Job:
         gpus=gpus,
         gpu_type="p100",
         mem=gpus * _MEM_PER_GPU,
+        node_list=_node_list(course.nodes),
     )
 
 
@@ -131,15 +145,6 @@ def _cells(job: Job) -> tuple[str, ...]:
         job.restarts, job.job_name,
     )  # fmt: skip
     return tuple(map(str, cells))
-
-
-class Person(NamedTuple):
-    """One user as the accounting knows them."""
-
-    user: str
-    uid: int
-    group: str
-    account: str
 
 
 def _people(rng: Random) -> list[Person]:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -350,3 +351,17 @@ def test_making_the_trace_needs_no_heavy_package() -> None:
     code = "import sys; from adminkit import demo; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "pandas", "scipy", "matplotlib", "sqlite_utils"} & set(loaded)
+
+
+def test_the_page_shows_the_figures_of_the_trace() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "demo.md").read_text(encoding="utf-8")
+    jobs = made(demo.SEED)
+    for queue, (_, mean, std, median) in TABLE_3.items():
+        taken = [accuracy(queue, of)(jobs) for of in (statistics.fmean, statistics.stdev, statistics.median, min, max)]
+        cells = [f"{a:.3f} [{b:.3f}]" for a, b in zip(taken, (mean, std, median, 0, 1), strict=True)]
+        assert f"| {queue} | {' | '.join(cells)} |" in page
+        asks = share(queue, lambda j, most=demo.QUEUES[queue][1]: j.time_limit == most)(jobs)
+        assert re.search(rf"\| ask for (72 h|the maximum), in {queue} \| {100 * asks:.1f} % \|", page)
+    for name, queue, hours in (("1 h", "gq", 1), ("1 h", "gq-short", 1), ("72 h", "gq-long", 72)):
+        ends = share(queue, lambda j, hours=hours: j.elapsed <= hours * HOUR)(jobs)
+        assert f"| end within {name}, in {queue} | {100 * ends:.1f} % |" in page
