@@ -53,7 +53,8 @@ def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
         missing = _missing(db.execute(_WINDOWS, (cluster, which)).fetchall())
         open_runs = db.execute(_OPEN, (cluster,)).fetchone()[0]
         overdue = db.execute(_OVERDUE, (cluster, now)).fetchone()[0]
-        found.append(Pass(*row, gaps=len(missing), gap_seconds=sum(missing), open_runs=open_runs, overdue=overdue))
+        values = (*row, len(missing), sum(missing), open_runs, overdue)
+        found.append(Pass(**dict(zip(Pass.__slots__, values, strict=True))))
     return found
 
 
