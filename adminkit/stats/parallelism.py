@@ -33,10 +33,10 @@ FROM job WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3
 HET: Final = f"""
 SELECT {class_sql("nodes", "gpus")}, gpus, nodes, count(*), sum(components) FROM (
     SELECT sum({NODES}) AS nodes, sum({GPUS}) AS gpus, count(*) AS components FROM (
-        SELECT *, {{reason}} AS reason,
+        SELECT *, {{reason}} AS rule,
             row_number() OVER (PARTITION BY cluster, het_job, het_offset ORDER BY submit_time) AS run
         FROM job WHERE het_job IS NOT NULL AND {{within}}
-    ) WHERE reason = 0 GROUP BY cluster, het_job, run
+    ) WHERE rule = 0 GROUP BY cluster, het_job, run
 ) GROUP BY 1, 2, 3
 """
 

@@ -140,9 +140,9 @@ def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, 
 
     Trap: without the LIMIT SQLite would write the whole CASE once into every sum.
     """
-    sums = ", ".join(f"total(reason = {k})" for k in range(1, len(chosen.rules) + 1))
-    reasons = f"SELECT {chosen.reason} AS reason FROM job WHERE {chosen.within} LIMIT -1"
-    counts = db.execute(f"SELECT {sums} FROM ({reasons}) WHERE reason > 0", chosen.params).fetchone()
+    sums = ", ".join(f"total(rule = {k})" for k in range(1, len(chosen.rules) + 1))
+    reasons = f"SELECT {chosen.reason} AS rule FROM job WHERE {chosen.within} LIMIT -1"
+    counts = db.execute(f"SELECT {sums} FROM ({reasons}) WHERE rule > 0", chosen.params).fetchone()
     excluded = dict(zip(chosen.rules, map(int, counts), strict=True))
     if chosen.within != "TRUE":
         everything = int(db.execute("SELECT count(*) FROM job").fetchone()[0])
