@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, report
+from adminkit.cli import demo, import_, report, sync, trace
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
@@ -27,6 +27,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(report.app, name="report")
+app.add_typer(trace.app, name="trace")
+app.command("sync")(sync.sync)
+app.command("import")(import_.import_)
 app.command("demo")(demo.demo)
 
 

@@ -17,7 +17,7 @@ SCHEMA_VERSION: Final = 1
 _JOB = """
 CREATE TABLE job (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
-    synced INTEGER NOT NULL DEFAULT 0, db_index INTEGER,
+    synced INTEGER NOT NULL DEFAULT 0, seen_open INTEGER, db_index INTEGER,
     job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
     user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
     state TEXT, cancelled_by INTEGER, reason TEXT,
@@ -52,6 +52,7 @@ CREATE TABLE window (
     cluster TEXT NOT NULL, pass TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
     provisional INTEGER NOT NULL, asked_at INTEGER NOT NULL, seconds REAL NOT NULL,
     rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    revoked INTEGER NOT NULL,
     PRIMARY KEY (cluster, pass, since, until)
 ) STRICT
 """
@@ -112,6 +113,8 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_end ON job (end_time)")
     # db_index: does another job already carry this DBIndex, that is, was the accounting database rebuilt?
     db.execute("CREATE INDEX job_db_index ON job (db_index)")
+    # what sync has to look up again: the few runs without an end.
+    db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
 
 
 MIGRATIONS: Final = (m001_trace,)

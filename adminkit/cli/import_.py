@@ -1,0 +1,96 @@
+"""adminkit import."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adminkit.cli.options import Database
+from adminkit.cli.progress import progress
+from adminkit.errors import UsageError
+from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected
+from adminkit.ingest.run import Counts
+from adminkit.trace.place import find_trace
+
+
+def import_(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="sacct text or an SWF trace, .gz too; - for standard input.")
+    ],
+    db: Database = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", "-M", help="The cluster's name, where the rows do not say it.")
+    ] = None,
+    timezone: Annotated[
+        str | None, typer.Option("--timezone", help="The zone of times that are written as dates: Asia/Tokyo, UTC, …")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B,C",
+            help="sacct's names of all columns, for text without a header. `-` reads one over.",
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str, typer.Option("--delimiter", help="What stands between columns; one character or more.")
+    ] = "auto",
+    max_rejected: Annotated[
+        float,
+        typer.Option(
+            "--max-rejected", min=0, max=1, metavar="SHARE", help="Exit with 3 when more rows than this are set aside."
+        ),
+    ] = MAX_REJECTED,
+    json_: Annotated[bool, typer.Option("--json", help="Print the counts as one JSON object.")] = False,
+) -> None:
+    """Read accounting text of any age into the trace. The same file twice changes nothing."""
+    path = None if file == "-" else Path(file)
+    if path is None and sys.stdin.isatty():
+        raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
+    wanted = Import(
+        path=path,
+        db=find_trace(db, None),
+        cluster=cluster,
+        timezone=timezone,
+        columns=columns.split(",") if columns is not None else None,
+        delimiter=None
+        if delimiter == "auto"
+        else delimiter.encode().decode("unicode_escape")
+        if "\\" in delimiter
+        else delimiter,
+    )
+    with progress(f"reading {file}") as tick:
+        counts, layout = import_file(wanted, int(time.time()), lambda seen, size: tick(seen.bytes, size, seen.rows))
+    if layout.unknown:
+        print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
+    print(
+        json.dumps({"meta": {"database": str(wanted.db), "source": wanted.source}, "rows": [_dict(counts)]})
+        if json_
+        else summary(counts)
+    )
+    if counts.rejected:
+        print(f"note: {counts.rejected} rows set aside; `adminkit trace rejected` shows why", file=sys.stderr)
+    refuse_many_rejected(counts, max_rejected)
+
+
+def summary(counts: Counts) -> str:
+    """The counts in one line; what is zero and unusual is left out."""
+    c = counts
+    text = f"read {c.rows}, new {c.new}, changed {c.changed}, unchanged {c.unchanged}, rejected {c.rejected}"
+    extra = {
+        "steps": counts.steps_rows,
+        "skipped": counts.skipped,
+        "with mended delimiters": counts.mended,
+        "with invalid UTF-8": counts.utf8,
+        "at ambiguous hours": counts.ambiguous,
+    }
+    return text + "".join(f", {number} {what}" for what, number in extra.items() if number)
+
+
+def _dict(counts: Counts) -> dict[str, int]:
+    return {name: getattr(counts, name) for name in Counts.__slots__}

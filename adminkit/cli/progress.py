@@ -1,0 +1,53 @@
+"""Long work on a terminal gets a bar with its rate and what is left; anywhere else a plain line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+#: Seconds between two plain lines.
+PLAIN_EVERY: Final = 10.0
+
+#: Called with what is done, the total (None while unknown) and the jobs read so far.
+Tick = Callable[[float, float | None, int], None]
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Tick]:
+    """A tick function for `what`; writes to stderr only."""
+    if sys.stderr.isatty():
+        yield from _bar(what)
+    else:
+        yield _plain(what)
+
+
+def _bar(what: str) -> Iterator[Tick]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rate]}"))
+    started = time.monotonic()
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(what, total=None, rate="")
+
+        def tick(done: float, total: float | None, jobs: int) -> None:
+            rate = jobs / max(time.monotonic() - started, 1e-6)
+            bars.update(task, completed=done, total=total, rate=f"{jobs:,} jobs, {rate:,.0f}/s")
+
+        yield tick
+
+
+def _plain(what: str) -> Tick:
+    last = time.monotonic()
+
+    def tick(done: float, total: float | None, jobs: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PLAIN_EVERY:
+            last = time.monotonic()
+            share = f", {done / total:.0%}" if total else ""
+            print(f"{what}: {jobs} jobs{share}", file=sys.stderr)
+
+    return tick

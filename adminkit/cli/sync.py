@@ -1,0 +1,73 @@
+"""adminkit sync."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from adminkit.cli.import_ import summary as counts_line
+from adminkit.cli.options import Database
+from adminkit.cli.progress import progress
+from adminkit.ingest.passes import Options, Summary
+from adminkit.trace.place import find_trace
+
+
+def sync(
+    db: Database = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="WHEN", help="Where a first run begins: 2024-01-01, 90d, epoch seconds."),
+    ] = None,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option("--cluster", "-M", help="This cluster instead of the local one. Repeat for more."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=16, metavar="N", help="sacct processes at once.")] = 1,
+    steps: Annotated[
+        bool, typer.Option("--steps/--no-steps", help="Read steps too: CPU time, peak memory, disk.")
+    ] = True,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long sacct may take for a window.")
+    ] = 300,
+) -> None:
+    """Bring the trace up to date with slurmdbd. Goes on from where the last run stopped."""
+    from adminkit.ingest.sync import sync as run
+    from adminkit.units import parse_when
+
+    start = parse_when(since, now=int(time.time())) if since else None
+    options = Options(find_trace(db, None), since=start, jobs=jobs, steps=steps, timeout=timeout)
+    with progress("asking sacct") as tick:
+        done = run(options, cluster or [], lambda text: print(f"note: {text}", file=sys.stderr), tick)
+    for one in done:
+        print(f"{one.cluster}: {counts_line(one.closed)}")
+        for line in remarks(one):
+            print(f"{one.cluster}: {line}")
+
+
+def remarks(one: Summary) -> list[str]:
+    """What else an operator should know of a run, a line each."""
+    lines = [f"open now {one.open.rows}, {one.windows} windows"]
+    if one.steps.rows:
+        lines.append(
+            f"steps: read {one.steps.steps_rows}, new {one.steps.steps_new}, changed {one.steps.steps_changed}"
+        )
+    for number, text in (
+        (
+            one.provisional,
+            "windows are provisional: slurmctld still holds records for slurmdbd; the next run asks again",
+        ),
+        (one.looked_up, "runs left the queue without an end and were looked up"),
+        (one.lost, "runs have had no end for 35 days and are no longer looked up"),
+        (one.revoked, "revoked federation siblings were left out"),
+        (one.reconciled, "past windows had changed and were asked for again"),
+        (
+            one.rebuilt,
+            "runs share a DBIndex with another: the accounting database was rebuilt; nothing was overwritten",
+        ),
+    ):
+        if number:
+            lines.append(f"{number} {text}")
+    return lines

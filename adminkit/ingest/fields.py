@@ -1,0 +1,244 @@
+"""sacct's fields: what each holds, and which column of the trace it feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from adminkit.ingest.spec import Column, parameters
+
+#: Fields that feed the trace, and how adminkit-ingest reads them.
+KINDS_OF_FIELDS: Final[dict[str, str]] = {
+    "JobID": "jobid!",
+    "JobIDRaw": "rawid!",
+    "Submit": "time!^",
+    "Cluster": "text^",
+    "DBIndex": "int",
+    "User": "text",
+    "UID": "int",
+    "Group": "text",
+    "Account": "text",
+    "Partition": "text",
+    "QOS": "text",
+    "State": "state",
+    "Reason": "text",
+    "ExitCode": "exit",
+    "DerivedExitCode": "exit",
+    "Priority": "int",
+    "Flags": "text",
+    "Restarts": "int",
+    "Eligible": "time",
+    "Start": "time",
+    "End": "time",
+    "Elapsed": "seconds",
+    "ElapsedRaw": "seconds",
+    "Suspended": "seconds",
+    "Timelimit": "limit",
+    "TimelimitRaw": "limit",
+    "ReqNodes": "int",
+    "ReqCPUS": "int",
+    "ReqMem": "reqmem",
+    "ReqTRES": "tres",
+    "ReqGRES": "gres",
+    "NNodes": "int",
+    "AllocNodes": "int",
+    "NCPUS": "int",
+    "AllocCPUS": "int",
+    "AllocTRES": "tres",
+    "AllocGRES": "gres",
+    "NodeList": "nodelist",
+    "NTasks": "int",
+    "TotalCPU": "cputime",
+    "MaxRSS": "mem",
+    "TRESUsageInTot": "usage",
+    "TRESUsageOutTot": "usage",
+    "ConsumedEnergyRaw": "int",
+    "JobName": "free",
+    "AdminComment": "free",
+    "SubmitLine": "free",
+}
+
+#: Free text that feeds nothing, but may hold delimiters and newlines all the same.
+FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", "StdErr", "StdIn")
+
+#: Every other field of any release from 22.05 to 26.05: known, read over.
+OTHER_FIELDS: Final = tuple(
+    """AssocID AveCPU AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize BlockID Constraints
+    ConsumedEnergy Container CPUTime CPUTimeRAW Exclusive FailedNode GID Layout Licenses MaxDiskRead MaxDiskReadNode
+    MaxDiskReadTask MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages MaxPagesNode MaxPagesTask MaxRSSNode
+    MaxRSSTask MaxVMSize MaxVMSizeNode MaxVMSizeTask McsLabel MinCPU MinCPUNode MinCPUTask OriginalSLUID OverSubscribe
+    Planned PlannedCPU PlannedCPURAW QOSRAW QOSREQ ReqCPUFreq ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin ReqReservation
+    Reservation ReservationId Reserved ResvCPU ResvCPURAW SegmentSize SLUID SystemCPU TRESUsageInAve TRESUsageInMax
+    TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMin TRESUsageInMinNode TRESUsageInMinTask TRESUsageOutAve
+    TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask
+    UserCPU WCKey WCKeyID""".split()
+)
+
+_BY_LOWER: Final = {name.lower(): name for name in (*KINDS_OF_FIELDS, *FREE_FIELDS, *OTHER_FIELDS)}
+
+#: Without these a row has no key.
+KEY_FIELDS: Final = ("JobID", "JobIDRaw", "Submit")
+
+#: What sync asks of every job, free text last. Fields a release lacks are left out.
+JOB_FIELDS: Final = tuple(
+    """JobID JobIDRaw Cluster DBIndex User UID Group Account Partition QOS State Reason ExitCode DerivedExitCode
+    Priority Submit Eligible Start End ElapsedRaw Suspended TimelimitRaw ReqNodes ReqCPUS ReqMem ReqTRES AllocNodes
+    AllocCPUS AllocTRES NodeList Restarts Flags AdminComment SubmitLine JobName""".split()
+)
+
+#: What sync asks of every step, in a pass of its own.
+STEP_FIELDS: Final = tuple(
+    """JobID JobIDRaw Cluster Submit State ExitCode Start End ElapsedRaw NNodes NTasks AllocTRES TotalCPU MaxRSS
+    TRESUsageInTot TRESUsageOutTot ConsumedEnergyRaw JobName""".split()
+)
+
+
+def field_name(word: str) -> str | None:
+    """sacct's own spelling of a field, whatever the case it was typed in; None for a word that is none."""
+    return _BY_LOWER.get(word.strip().lower())
+
+
+def field_names() -> Iterable[str]:
+    """Every field known, in sacct's spelling."""
+    return _BY_LOWER.values()
+
+
+def columns_for(names: Iterable[str]) -> list[Column]:
+    """How to read a line with these fields. Unknown words are read over; of a field named twice the first counts."""
+    columns, seen = [], set()
+    for word in names:
+        name = field_name(word) or word
+        kind = KINDS_OF_FIELDS.get(name, "free" if name in FREE_FIELDS else "skip")
+        if name in seen:
+            kind = "skip"
+        seen.add(name)
+        bare = kind.rstrip("!^")
+        columns.append(Column(name, bare, required="!" in kind, inherit="^" in kind))
+    return columns
+
+
+def outputs(columns: list[Column]) -> int:
+    """How many parameters these columns bind; what is bound by hand comes after them."""
+    from adminkit.ingest.spec import KINDS
+
+    return sum(len(KINDS[column.kind]) for column in columns)
+
+
+def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[str, str]:
+    """Job's column -> SQL expression. `cluster` and `synced` are SQL too: a parameter bound by hand, a number."""
+    place = parameters(columns)
+
+    def first(*candidates: str) -> str | None:
+        """The first of these that is known; a candidate names a place, or is an expression around {places}."""
+        found = [sql for text in candidates if (sql := _filled(text, place)) is not None]
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
+
+    values = {
+        "cluster": first("Cluster", cluster) if "Cluster" in place else cluster,
+        "job_id_raw": first("JobIDRaw"),
+        "submit_time": first("Submit"),
+        "synced": synced,
+        "db_index": first("DBIndex"),
+        "job_id": first("JobID"),
+        "array_job": first("JobID.array_job"),
+        "array_task": first("JobID.array_task"),
+        "het_job": first("JobID.het_job"),
+        "het_offset": first("JobID.het_offset"),
+        "user": first("User"),
+        "uid": first("UID"),
+        "group": first("Group"),
+        "account": first("Account"),
+        "queue": first("Partition"),
+        "qos": first("QOS"),
+        "job_name": first("JobName"),
+        "state": first("State"),
+        "cancelled_by": first("State.cancelled_by"),
+        "reason": first("nullif({Reason}, 'None')"),
+        "exit_code": first("ExitCode"),
+        "exit_signal": first("ExitCode.signal"),
+        "derived_exit_code": first("DerivedExitCode"),
+        "priority": first("Priority"),
+        "flags": first("Flags"),
+        "restarts": first("Restarts"),
+        "eligible_time": first("Eligible"),
+        "start_time": first("Start"),
+        "end_time": first("End"),
+        "elapsed": first("ElapsedRaw", "Elapsed", "max({End} - {Start}, 0)"),
+        "suspended": first("Suspended"),
+        "time_limit": first("TimelimitRaw", "Timelimit"),
+        "limit_kind": first("TimelimitRaw.kind", "Timelimit.kind"),
+        "req_nodes": first("ReqNodes", "ReqTRES.nodes"),
+        "req_cpus": first("ReqCPUS", "ReqTRES.cpus"),
+        "req_gpus": first("ReqTRES.gpus", "{ReqGRES} * coalesce({NNodes}, 1)", "ReqGRES"),
+        "req_mem": first("ReqTRES.mem", _req_mem(place)),
+        "nodes": first("AllocTRES.nodes", "nullif({AllocNodes}, 0)", "nullif({NNodes}, 0)"),
+        "cpus": first("AllocTRES.cpus", "nullif({AllocCPUS}, 0)", "nullif({NCPUS}, 0)"),
+        "gpus": first("AllocTRES.gpus", "{AllocGRES} * coalesce({NNodes}, 1)", "AllocGRES"),
+        "gpu_type": first("AllocTRES.gpu_type", "AllocGRES.gpu_type"),
+        "mem": first("AllocTRES.mem"),
+        "node_list": first("NodeList"),
+        "cpu_time": first("nullif({TotalCPU}, 0)"),
+        "energy": first("nullif({AllocTRES.energy}, 0)", "nullif({ConsumedEnergyRaw}, 0)"),
+        "admin_comment": first("AdminComment"),
+        "submit_line": first("SubmitLine"),
+    }
+    return {column: sql for column, sql in values.items() if sql is not None}
+
+
+def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
+    """Step's column -> SQL expression; as job_values."""
+    place = parameters(columns)
+
+    def first(*candidates: str) -> str | None:
+        found = [sql for text in candidates if (sql := _filled(text, place)) is not None]
+        return f"coalesce({', '.join(found)}, NULL)" if found else None
+
+    values = {
+        "cluster": f"coalesce({place['Cluster']}, {cluster})" if "Cluster" in place else cluster,
+        "job_id_raw": first("JobIDRaw"),
+        "submit_time": first("Submit"),
+        "step": first("JobID.step"),
+        "step_name": first("JobName"),
+        "state": first("State"),
+        "nodes": first("AllocTRES.nodes", "nullif({NNodes}, 0)"),
+        "tasks": first("NTasks"),
+        "gpus": first("AllocTRES.gpus"),
+        "start_time": first("Start"),
+        "end_time": first("End"),
+        "elapsed": first("ElapsedRaw", "Elapsed"),
+        "cpu_time": first("TotalCPU", "TRESUsageInTot.cpu_time"),
+        "max_rss": first("MaxRSS"),
+        "disk_read": first("TRESUsageInTot.disk"),
+        "disk_write": first("TRESUsageOutTot.disk"),
+        "energy": first("nullif({ConsumedEnergyRaw}, 0)"),
+        "exit_code": first("ExitCode"),
+        "exit_signal": first("ExitCode.signal"),
+    }
+    return {column: sql for column, sql in values.items() if sql is not None}
+
+
+def _filled(text: str, place: dict[str, str]) -> str | None:
+    """`text` with its places put in; None when one of them is not among the columns."""
+    if not text:
+        return None
+    if "{" not in text:
+        return place.get(text, text if text.startswith("?") else None)
+    names = [part.split("}")[0] for part in text.split("{")[1:]]
+    if any(name not in place for name in names):
+        return None
+    for name in names:
+        text = text.replace("{" + name + "}", place[name])
+    return text
+
+
+def _req_mem(place: dict[str, str]) -> str:
+    """ReqMem of the whole job: per CPU ("c") and per node ("n") until 21.08, the node's or the job's after."""
+    if "ReqMem" not in place:
+        return ""
+    cpus = "{ReqCPUS}" if "ReqCPUS" in place else "{NCPUS}" if "NCPUS" in place else "NULL"
+    nodes = "{ReqNodes}" if "ReqNodes" in place else "{NNodes}" if "NNodes" in place else "NULL"
+    return (
+        f"CASE {{ReqMem.per}} WHEN 'c' THEN {{ReqMem}} * {cpus} WHEN 'n' THEN {{ReqMem}} * {nodes} ELSE {{ReqMem}} END"
+    )

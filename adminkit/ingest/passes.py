@@ -1,0 +1,252 @@
+"""The passes of a sync: slurmdbd's jobs into the trace, window by window.
+
+Closed runs come by the window in which they ended, open ones by a snapshot, steps in a pass of their own. Each
+window is recorded after its rows are in; asking again for one that was lost in between changes nothing, for rows are
+upserted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Final
+
+from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, outputs, step_values
+from adminkit.ingest.run import Counts, Statement, ingest
+from adminkit.ingest.windows import DAY, HOUR, Width, Window, cut, to_ask
+from adminkit.slurm.release import OPEN
+from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
+from adminkit.trace import runs, windows
+from adminkit.trace.intake import mark_explicit
+from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
+
+#: How often a window is tried before the run gives up.
+TRIES: Final = 6
+#: A snapshot's runs are looked up this long after they vanished from it; then they are counted as lost.
+LOOK_UP: Final = 35 * DAY
+#: slurmdbd starting anew puts this much of the past in doubt.
+RESTART_DOUBT: Final = 2 * DAY
+#: Job ids per look-up: long lists make slurmdbd scan.
+IDS_PER_QUERY: Final = 200
+
+#: (seconds of time asked for so far, seconds in all, jobs read)
+Tick = Callable[[float, float | None, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What Slurm says of itself at the start of a run."""
+
+    cluster: str
+    fields: frozenset[str]
+    finished: Sequence[str]  # states that end a run, this release's
+    backlog: Callable[[], int | None]  # records slurmctld still holds for slurmdbd; None where it cannot be asked
+    dbd_started: int | None  # epoch seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to ask."""
+
+    db: Path
+    since: int | None = None  # where a first run begins
+    overlap: int = 2 * HOUR
+    budget: int = 50_000
+    jobs: int = 1
+    steps: bool = True
+    steps_pause: float = 0.5
+    timeout: float = 300.0
+    submit_line: bool = True
+
+
+@dataclass(slots=True)
+class Summary:
+    """What one run did for one cluster."""
+
+    cluster: str
+    closed: Counts = field(default_factory=Counts)
+    open: Counts = field(default_factory=Counts)
+    steps: Counts = field(default_factory=Counts)
+    windows: int = 0
+    provisional: int = 0
+    revoked: int = 0
+    looked_up: int = 0
+    lost: int = 0
+    rebuilt: int = 0
+    reconciled: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """One run for one cluster: the trace's connection, the spool, the summary."""
+
+    db: Connection
+    site: Site
+    options: Options
+    spool: Path
+    talk: Callable[[str], None]
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    tick: Tick = lambda done, total, jobs: None
+    summary: Summary = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.summary = Summary(self.site.cluster)
+
+    def fetch(self, window: Window, name: str, **query: object) -> tuple[Path, float]:
+        """sacct's answer in a spool file, and how many seconds it took. Raises SacctFailed."""
+        spool = self.spool / f"{name}-{window.since}-{window.until}"
+        asked = Query(self.site.cluster, window.since, window.until, **query)  # type: ignore[arg-type]
+        return spool, fetch(asked, spool, self.options.timeout)
+
+
+def ask_windows(run: Run, which: str, first: int, now: int) -> None:
+    """Ask for everything since `first` that is not settled yet."""
+    known = windows.asked(run.db, run.site.cluster, which)
+    settled = [(w.since, w.until) for w in known if not w.provisional]
+    provisional = [(w.since, w.until) for w in known if w.provisional]
+    stretches = to_ask(settled, provisional, first, now, run.options.overlap)
+    ask_stretches(run, which, stretches, now)
+
+
+def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -> None:
+    """Ask for these stretches of time in windows of a fitting width, `jobs` at once, and import them in order.
+
+    Raises SacctFailed when slurmdbd cannot be reached, or when the narrowest window still gets no answer.
+    """
+    width = Width(run.options.budget)
+    todo = deque(stretches)
+    total, done, failures = sum(stretch.width for stretch in todo), 0, 0
+    asked: deque[tuple[Window, Future[tuple[Path, float, bool]]]] = deque()
+    with ThreadPoolExecutor(run.options.jobs) as pool:
+        try:
+            while todo or asked:
+                while todo and len(asked) <= run.options.jobs:
+                    stretch = todo.popleft()
+                    window = cut(stretch, stretch.since, width)
+                    if window.until < stretch.until:
+                        todo.appendleft(Window(window.until, stretch.until))
+                    asked.append((window, pool.submit(_fetch_closed, run, which, window)))
+                window, answer = asked.popleft()
+                started = time.monotonic()
+                try:
+                    spool, seconds, sure = answer.result()
+                except SacctFailed as error:
+                    failures += 1
+                    if error.unreachable or failures >= TRIES or not width.shrank(window):
+                        raise
+                    # The server may still be at work on the question we gave up.
+                    pause = max(1.0, time.monotonic() - started)
+                    run.talk(f"{error.message}; asking for less in {pause:.0f} s")
+                    run.sleep(pause)
+                    todo.appendleft(window)
+                    continue
+                rows = import_window(run, which, window, spool, seconds, now, sure)
+                width.grew(window, rows)
+                done, failures = done + window.width, 0
+                run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
+        finally:
+            for _, answer in asked:
+                answer.cancel()
+
+
+def _fetch_closed(run: Run, which: str, window: Window) -> tuple[Path, float, bool]:
+    """The answer for one window, and whether it is sure to be whole: slurmctld owed slurmdbd nothing before it."""
+    backlog = run.site.backlog()
+    steps = which == windows.STEPS
+    if steps:
+        run.sleep(run.options.steps_pause)
+    spool, seconds = run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
+    return spool, seconds, backlog == 0
+
+
+def import_window(run: Run, which: str, window: Window, spool: Path, seconds: float, now: int, sure: bool) -> int:
+    """Put a spooled answer into the trace, record the window, remove the spool. Returns its rows."""
+    revoked = spool.read_bytes().count(f"{DELIMITER}REVOKED{DELIMITER}".encode()) if which == windows.JOBS else 0
+    counts = _import(run, which, spool, now)
+    spool.unlink()
+    cluster, summary = run.site.cluster, run.summary
+    if which == windows.JOBS:
+        summary.closed += counts
+        summary.revoked += revoked
+        mark_explicit(run.db, window.since, window.until + 1)
+        _notice_rebuilt(run, window, now)
+    else:
+        summary.steps += counts
+        runs.fill_from_steps(run.db, cluster, window.since, window.until)
+    new, changed = (counts.new, counts.changed) if which == windows.JOBS else (counts.steps_new, counts.steps_changed)
+    asked = windows.Asked(
+        window.since, window.until, not sure, now, seconds, counts.rows, new, changed, counts.rejected, revoked
+    )
+    windows.record(run.db, cluster, which, asked)
+    summary.windows += 1
+    summary.provisional += not sure
+    return counts.rows
+
+
+def ask_open(run: Run, now: int) -> None:
+    """Snapshot what is pending, running or suspended; look up what the last snapshot had and this one has not."""
+    moment = Window(now, now)
+    spool, _ = run.fetch(moment, "open", states=OPEN, fields=_fields(run, windows.JOBS))
+    run.summary.open += _import(run, "open", spool, now)
+    spool.unlink()
+    gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)
+    for at in range(0, len(gone), IDS_PER_QUERY):
+        some = gone[at : at + IDS_PER_QUERY]
+        ids = [job_id for job_id, _ in some]
+        window = Window(min(submit for _, submit in some), now)
+        spool, _ = run.fetch(window, "gone", states=(), fields=_fields(run, windows.JOBS), job_ids=ids)
+        run.summary.closed += _import(run, windows.JOBS, spool, now)
+        run.summary.looked_up += len(some)
+        spool.unlink()
+    run.summary.lost = runs.lost(run.db, run.site.cluster, now - LOOK_UP)
+
+
+def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
+    columns = columns_for(_fields(run, windows.STEPS if which == windows.STEPS else windows.JOBS))
+    bind = (f"sacct {run.site.cluster}", str(now), run.site.cluster)
+    cluster = f"?{outputs(columns) + len(bind)}"
+    job_sql = step_sql = ""
+    if which == windows.STEPS:
+        step_sql = upsert_step(step_values(columns, cluster))
+    else:
+        values = job_values(columns, cluster, synced="1")
+        if which == "open":
+            seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
+            values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
+        job_sql = upsert_job(values, f"{values['state']} IS NOT 'REVOKED'")
+    statement = Statement(
+        columns, DELIMITER, job_sql=job_sql, step_sql=step_sql, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC"
+    )
+    with spool.open("rb", buffering=0) as source:
+        return ingest(statement, run.options.db, source)
+
+
+def _fields(run: Run, which: str) -> list[str]:
+    wanted = STEP_FIELDS if which == windows.STEPS else JOB_FIELDS
+    return [f for f in wanted if f in run.site.fields and (run.options.submit_line or f != "SubmitLine")]
+
+
+def doubt_after_restart(run: Run, now: int) -> None:
+    """slurmdbd was started anew since the last run: what it had not written then may have come since."""
+    if run.site.dbd_started is None:
+        return
+    last = windows.note(run.db, run.site.cluster, "dbd_started")
+    if last and last[0] != str(run.site.dbd_started):
+        for which in (windows.JOBS, windows.STEPS):
+            windows.doubt(run.db, run.site.cluster, which, last[1] - RESTART_DOUBT)
+        run.talk("slurmdbd was restarted since the last run: asking for its last two days again")
+    windows.set_note(run.db, run.site.cluster, "dbd_started", str(run.site.dbd_started), now)
+
+
+def _notice_rebuilt(run: Run, window: Window, now: int) -> None:
+    """Say, once per row count, that slurmdbd numbers its jobs from the start again."""
+    shared = runs.same_db_index(run.db, run.site.cluster, window.since, window.until)
+    if shared:
+        run.summary.rebuilt += shared
+        windows.set_note(run.db, run.site.cluster, "rebuilt", str(shared), now)

@@ -1,0 +1,191 @@
+"""Runs adminkit-ingest: a source of bytes goes in, counts come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.helper import helper_path
+from adminkit.ingest.spec import Column
+
+CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one run read. rows = new + changed + unchanged + rejected + skipped + steps_rows."""
+
+    rows: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    skipped: int = 0
+    steps_rows: int = 0
+    steps_new: int = 0
+    steps_changed: int = 0
+    mended: int = 0
+    utf8: int = 0
+    ambiguous: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What adminkit-ingest is told: how to read a record and what to do with it."""
+
+    columns: Sequence[Column]
+    delimiter: str
+    job_sql: str = ""
+    step_sql: str = ""
+    reject_sql: str = ""
+    bind: Sequence[str] = ()
+    ends: bool = False
+    swf: bool = False
+    timezone: str = ""
+    first_line: int = 1
+    fresh: bool = False
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
+
+    def argv(self, db: Path) -> list[str]:
+        args = [helper_path(), "--progress", "--db", str(db), "--delimiter", self.delimiter]
+        args += ["--columns", ",".join(column.spec for column in self.columns), "--first-line", str(self.first_line)]
+        for flag, value in (("--sql", self.job_sql), ("--step-sql", self.step_sql), ("--timezone", self.timezone)):
+            args += [flag, value] if value else []
+        args += ["--reject-sql", self.reject_sql] if self.reject_sql else []
+        args += ["--ends"] if self.ends else []
+        args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
+        args += ["--fresh"] if self.fresh else []
+        for flag, values in (
+            ("--bind", self.bind),
+            ("--before", self.before),
+            ("--after", self.after),
+        ):
+            for value in values:
+                args += [flag, value]
+        return args
+
+
+def ingest(
+    statement: Statement,
+    db: Path,
+    source: IO[bytes],
+    head: bytes = b"",
+    progress: Callable[[Counts], None] | None = None,
+) -> Counts:
+    """Feed `head` and then all of `source` to the helper, in one transaction.
+
+    A `source` with a file descriptor and no `head` is handed over whole, from where it stands. Raises AdminkitError,
+    with nothing written, when the helper fails.
+    """
+    direct = not head and _descriptor(source) is not None
+    process = subprocess.Popen(
+        statement.argv(db),
+        stdin=source if direct else subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    failed: list[BaseException] = []
+    with process:
+        pump = None if direct else _Pump(process, source, head, failed)
+        last, text = Counts(), ""
+        assert process.stderr
+        for line in process.stderr:
+            if line.startswith(b"{"):
+                last = _counts(json.loads(line), last)
+                if progress:
+                    progress(last)
+            else:
+                text += line.decode(errors="replace")
+        if pump:
+            pump.join()
+    if failed:
+        raise failed[0]
+    if process.returncode:
+        raise AdminkitError(*_failure(text, process.returncode))
+    return last
+
+
+class _Pump(threading.Thread):
+    """Copies the source into the helper's stdin; on a failure to read kills the helper, so that nothing commits."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], source: IO[bytes], head: bytes, failed: list[BaseException]
+    ) -> None:
+        super().__init__(daemon=True)
+        self.process, self.source, self.head, self.failed = process, source, head, failed
+        self.start()
+
+    def run(self) -> None:
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(self.head)
+            while chunk := self.source.read(CHUNK):
+                self.process.stdin.write(chunk)
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # the helper has stopped; its own words say why
+        except (OSError, EOFError, ValueError) as error:
+            self.failed.append(
+                AdminkitError(
+                    f"couldn't read the input: {error}", "nothing was written; mend the file and run it again"
+                )
+            )
+            self.process.kill()
+
+
+def _descriptor(source: IO[bytes]) -> int | None:
+    try:
+        return source.fileno()
+    except (OSError, AttributeError):
+        return None
+
+
+def _counts(said: dict[str, object], last: Counts) -> Counts:
+    known = {f.name for f in fields(Counts)}
+    return replace(last, **{k: v for k, v in said.items() if k in known and isinstance(v, int)})
+
+
+def _failure(text: str, code: int) -> tuple[str, str]:
+    said = text.strip().removeprefix("error:").strip() or f"adminkit-ingest ended with status {code}"
+    hint = "nothing of this run was written"
+    if "full" in said or "disk I/O" in said:
+        hint += "; free some space and run the same command again"
+    elif "locked" in said:
+        hint += "; another adminkit is writing: wait for it"
+    elif "readonly" in said or "unable to open" in said:
+        hint += "; writing needs the user who owns the trace"
+    return said, hint
+
+
+@contextmanager
+def open_source(path: Path | None) -> Iterator[IO[bytes]]:
+    """A file, unpacked when its name ends in .gz; standard input for None. Unbuffered where it can be."""
+    import gzip
+
+    try:
+        if path is None:
+            with os.fdopen(os.dup(0), "rb", buffering=0) as stdin:
+                yield stdin
+        elif path.suffix == ".gz":
+            with gzip.open(path, "rb") as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            with path.open("rb", buffering=0) as plain:
+                yield plain
+    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
+        raise AdminkitError(f"couldn't open {path}: {(error.strerror or '').lower()}", "check the path") from error
+    except gzip.BadGzipFile as error:
+        raise AdminkitError(f"{path} is not gzip: {error}", "rename it without .gz if it is plain text") from error

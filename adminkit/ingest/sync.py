@@ -1,0 +1,116 @@
+"""adminkit sync: one run over one or more clusters, alone at the trace."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from sqlite3 import Connection
+
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.ingest import passes
+from adminkit.ingest.passes import Options, Run, Site, Summary, Tick
+from adminkit.ingest.reconcile import reconcile
+from adminkit.slurm import cluster as slurm
+from adminkit.slurm import release
+from adminkit.trace import connect, windows
+from adminkit.trace.intake import record_intake, record_queue
+from adminkit.trace.lock import only_one
+
+
+def sync(
+    options: Options, wanted: Sequence[str], talk: Callable[[str], None], tick: Tick = lambda *_: None
+) -> list[Summary]:
+    """Bring the trace up to date with slurmdbd for these clusters; none named means the local one.
+
+    Raises AdminkitError: another run is at work, slurmdbd cannot be reached, a cluster is unknown, or a first run was
+    not told where to begin. What was imported until then is kept, and the next run goes on from there.
+    """
+    connect.prepare(options.db)
+    with only_one(options.db, "adminkit sync"), connect.writer(options.db) as db, _spool(options.db) as spool:
+        return [_sync_one(db, options, name, spool, talk, tick) for name in _clusters(wanted)]
+
+
+def _sync_one(
+    db: Connection, options: Options, name: str, spool: Path, talk: Callable[[str], None], tick: Tick
+) -> Summary:
+    now, started = int(time.time()), time.monotonic()
+    run = Run(db, _site(name), options, spool, talk, tick=tick)
+    first = _first(db, options, name)
+    passes.doubt_after_restart(run, now)
+    _note_queues(run, now)
+    passes.ask_windows(run, windows.JOBS, first, now)
+    passes.ask_open(run, now)
+    if options.steps:
+        passes.ask_windows(run, windows.STEPS, first, now)
+    reconcile(run, now)
+    done = run.summary.closed + run.summary.open
+    record_intake(
+        db, "sync", "sacct", name, now, time.monotonic() - started,
+        (done.rows, done.new, done.changed, done.rejected + run.summary.steps.rejected, run.summary.revoked),
+    )  # fmt: skip
+    return run.summary
+
+
+def _note_queues(run: Run, now: int) -> None:
+    """The queues' limits of today. slurmctld may be away: accounting is read all the same."""
+    name = run.site.cluster
+    try:
+        found = slurm.queues(name)
+    except AdminkitError as error:
+        run.talk(f"{error.message}; queue limits are as last seen, and what is asked for now stays provisional")
+        return
+    for queue in found:
+        record_queue(run.db, name, queue.name, now, queue.default_limit, queue.max_limit, queue.nodes)
+
+
+def _clusters(wanted: Sequence[str]) -> list[str]:
+    """The clusters to ask for. Trap: sacct -M with a name nobody has answers nothing, and exits with 0."""
+    if not wanted:
+        return [slurm.local_cluster()]
+    slurm.refuse_unknown_clusters(wanted, slurm.known_clusters())
+    return list(wanted)
+
+
+def _site(name: str) -> Site:
+    return Site(
+        cluster=name,
+        fields=release.sacct_fields(),
+        finished=release.finished_states(),
+        backlog=lambda: _backlog(name),
+        dbd_started=slurm.accounting().booted_at,
+    )
+
+
+def _backlog(name: str) -> int | None:
+    """None where slurmctld is away: what it still holds for slurmdbd then lies on its disk."""
+    try:
+        return slurm.dbd_backlog(name)
+    except AdminkitError:
+        return None
+
+
+def _first(db: Connection, options: Options, name: str) -> int:
+    """Where this cluster's trace begins: --since, else where it began."""
+    known = windows.asked(db, name, windows.JOBS)
+    if options.since is not None:
+        return options.since
+    if not known:
+        raise UsageError(
+            f"the trace knows nothing of {name} yet", "say how far back it shall go: adminkit sync --since 2024-01-01"
+        )
+    return known[0].since
+
+
+@contextmanager
+def _spool(db: Path) -> Iterator[Path]:
+    """A folder for sacct's answers beside the trace, empty before and gone after."""
+    folder = db.with_name(f".{db.name}.spool")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,143 @@
+/* options.c - the command line of adminkit-ingest. */
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: sacct … | adminkit-ingest --db FILE --columns SPEC [--sql SQL] [--step-sql SQL] …\n"
+    "\n"
+    "Reads accounting text from standard input and binds it, typed, to statements. All rows are one "
+    "transaction.\n"
+    "\n"
+    "  --columns SPEC     one kind per column, with commas between (--kinds lists them)\n"
+    "  --sql SQL          run for every job's row; ?1 ?2 … are the columns' outputs, then the --bind values\n"
+    "  --step-sql SQL     run for every step's row\n"
+    "  --reject-sql SQL   run for what could not be read: ?1 line, ?2 reason, ?3 raw bytes, then the --bind "
+    "values\n"
+    "  --bind VALUE       one more parameter, as text\n"
+    "  --before SQL       run first, within the transaction\n"
+    "  --after SQL        run last, within the transaction; :rows :new :changed … :seconds are what was "
+    "counted\n"
+    "  --delimiter TEXT   between columns, | by default; `space` is any run of blanks and tabs\n"
+    "  --ends             the delimiter stands after the last column too (sacct -p)\n"
+    "  --comment TEXT     lines that begin so are passed over\n"
+    "  --surplus ignore   more columns than the spec has are dropped\n"
+    "  --timezone ZONE    whose local time YYYY-MM-DDTHH:MM:SS is\n"
+    "  --first-line N     the number of the first line, 1 by default\n"
+    "  --fresh            the database is being built and nobody else's: no journal, one fsync at the end\n"
+    "  --progress         say on standard error how far it is, as JSON lines\n"
+    "  --parse-only       no database: read and convert\n"
+    "  --dump             no database: print every row as a JSON array\n"
+    "  --hold             keep the -wal and -shm files of --db in place until standard input ends\n"
+    "  --kinds --version --help\n";
+
+void ak_options_help(void) {
+    fputs(help, stdout);
+}
+
+static bool copy_mark(char to[AK_MAX_DELIMITER + 1], const char *from) {
+    size_t n = strlen(from);
+    if (n > AK_MAX_DELIMITER)
+        return false;
+    memcpy(to, from, n + 1);
+    return true;
+}
+
+static bool number(const char *text, uint64_t *value) {
+    char *end;
+    if (*text < '0' || *text > '9' || strlen(text) > 18)
+        return false;
+    *value = strtoull(text, &end, 10);
+    return *end == '\0';
+}
+
+static bool add_word(struct ak_words *words, const char *word) {
+    if (words->n == AK_MAX_WORDS)
+        return false;
+    words->word[words->n++] = word;
+    return true;
+}
+
+static bool set_delimiter(struct ak_format *format, const char *value) {
+    format->space = strcmp(value, "space") == 0;
+    return copy_mark(format->delimiter, format->space ? "" : value);
+}
+
+/* An option with a value. 0: no such option; 1: taken; -1: the value will not do. */
+static int with_value(struct ak_options *o, const char *name, const char *value) {
+    const struct {
+        const char *name;
+        const char **to;
+    } texts[] = {
+        {"--db", &o->store.path},     {"--columns", &o->columns},
+        {"--sql", &o->store.job_sql}, {"--step-sql", &o->store.step_sql},
+        {"--timezone", &o->timezone}, {"--reject-sql", &o->store.reject_sql},
+    };
+    const struct {
+        const char *name;
+        struct ak_words *to;
+    } lists[] = {{"--bind", &o->store.bind}, {"--before", &o->store.before}, {"--after", &o->store.after}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(name, texts[i].name) == 0) {
+            *texts[i].to = value;
+            return 1;
+        }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(name, lists[i].name) == 0)
+            return add_word(lists[i].to, value) ? 1 : -1;
+    if (strcmp(name, "--delimiter") == 0)
+        return set_delimiter(&o->format, value) ? 1 : -1;
+    if (strcmp(name, "--comment") == 0)
+        return copy_mark(o->format.comment, value) ? 1 : -1;
+    if (strcmp(name, "--first-line") == 0)
+        return number(value, &o->first_line) ? 1 : -1;
+    if (strcmp(name, "--surplus") == 0)
+        return (o->format.surplus_ignore = strcmp(value, "ignore") == 0) ? 1 : -1;
+    return 0;
+}
+
+static bool alone(struct ak_options *o, const char *name) {
+    const struct {
+        const char *name;
+        bool *to;
+    } flags[] = {
+        {"--ends", &o->format.ends}, {"--fresh", &o->store.fresh}, {"--progress", &o->progress},
+        {"--dump", &o->dump},        {"--hold", &o->hold},         {"--parse-only", &o->parse_only},
+        {"--kinds", &o->kinds},      {"--version", &o->version},   {"--help", &o->help},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(name, flags[i].name) == 0)
+            return *flags[i].to = true;
+    return false;
+}
+
+bool ak_options_parse(struct ak_options *o, int argc, char **argv, char *error, size_t error_size) {
+    *o = (struct ak_options){.first_line = 1, .format.delimiter = "|"};
+    for (int i = 1; i < argc; i++) {
+        if (alone(o, argv[i]))
+            continue;
+        int taken = with_value(o, argv[i], i + 1 < argc ? argv[i + 1] : "");
+        if (taken == 0) {
+            snprintf(error, error_size, "no such option: %s (--help lists them)", argv[i]);
+            return false;
+        }
+        if (i + 1 == argc) {
+            snprintf(error, error_size, "%s wants a value", argv[i]);
+            return false;
+        }
+        if (taken < 0) {
+            snprintf(error, error_size, "%s: %s will not do", argv[i], argv[i + 1]);
+            return false;
+        }
+        i++;
+    }
+    bool reads = !o->hold && !o->kinds && !o->version && !o->help;
+    const char *missing = reads && !o->columns                                                   ? "--columns"
+                          : !o->store.path && (o->hold || (reads && !o->parse_only && !o->dump)) ? "--db"
+                                                                                                 : NULL;
+    if (missing)
+        snprintf(error, error_size, "%s is missing (--help explains)", missing);
+    return !missing;
+}

@@ -1,0 +1,19 @@
+/* options.h - the command line of adminkit-ingest. */
+#ifndef ADMINKIT_OPTIONS_H
+#define ADMINKIT_OPTIONS_H
+
+#include "store.h"
+
+struct ak_options {
+    struct ak_store_options store;
+    struct ak_format format;
+    const char *columns, *timezone;
+    uint64_t first_line;
+    bool progress, parse_only, dump, hold, kinds, version, help;
+};
+
+/* False: *error is a sentence. */
+bool ak_options_parse(struct ak_options *options, int argc, char **argv, char *error, size_t error_size);
+void ak_options_help(void);
+
+#endif

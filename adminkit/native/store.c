@@ -1,0 +1,257 @@
+/* store.c - rows into SQLite. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const ak_count_names[AK_COUNTS] = {
+    [AK_ROWS] = "rows",
+    [AK_NEW] = "new",
+    [AK_CHANGED] = "changed",
+    [AK_UNCHANGED] = "unchanged",
+    [AK_REJECTS] = "rejected",
+    [AK_SKIPS] = "skipped",
+    [AK_STEPS_ROWS] = "steps_rows",
+    [AK_STEPS_NEW] = "steps_new",
+    [AK_STEPS_CHANGED] = "steps_changed",
+    [AK_MENDED] = "mended",
+    [AK_UTF8] = "utf8",
+    [AK_AMBIGUOUS] = "ambiguous",
+    [AK_LINES] = "lines",
+    [AK_BYTES] = "bytes",
+    [AK_BYTES_RECORDS] = "bytes_records",
+    [AK_BYTES_BROKEN] = "bytes_broken",
+    [AK_BYTES_BLANK] = "bytes_blank",
+};
+
+/* The database's own words into store->error. Always false. */
+static bool failed(struct ak_store *store, const char *what) {
+    snprintf(store->error, sizeof store->error, "%s: %s", what,
+             store->db ? sqlite3_errmsg(store->db) : "out of memory");
+    return false;
+}
+
+static bool run(struct ak_store *store, const char *sql) {
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(store, store->options->path);
+}
+
+/* Trap: without this the last connection to close removes -wal and -shm, and the next reader of the group
+ * makes its own. */
+static void keep_wal(sqlite3 *db) {
+    int on = 1;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+}
+
+bool ak_store_open(struct ak_store *store, const struct ak_store_options *options) {
+    *store = (struct ak_store){.options = options};
+    if (sqlite3_open_v2(options->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
+        return failed(store, options->path);
+    sqlite3_busy_timeout(store->db, 30000);
+    if (options->fresh)
+        return run(store,
+                   "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                   "PRAGMA cache_size = -131072; PRAGMA temp_store = MEMORY");
+    keep_wal(store->db);
+    return run(
+        store,
+        "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA journal_size_limit = 67108864");
+}
+
+/* Prepares a statement that may want `places` parameters from rows and the --bind values after them. */
+static bool prepare(struct ak_store *store, const char *option, const char *sql, int places,
+                    sqlite3_stmt **statement) {
+    const struct ak_words *bind = &store->options->bind;
+    const char *tail = NULL;
+    if (!sql)
+        return true;
+    if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, &tail) != SQLITE_OK)
+        return failed(store, option);
+    if (!*statement || tail[strspn(tail, " \t\r\n;")]) {
+        snprintf(store->error, sizeof store->error, "%s: not one statement", option);
+        return false;
+    }
+    int wanted = sqlite3_bind_parameter_count(*statement);
+    if (wanted > places + bind->n) {
+        snprintf(store->error, sizeof store->error,
+                 "%s wants ?%d, but there are %d: %d outputs and %d --bind", option, wanted, places + bind->n,
+                 places, bind->n);
+        return false;
+    }
+    for (int i = 0; i < bind->n && places + i < wanted; i++)
+        if (sqlite3_bind_text(*statement, places + i + 1, bind->word[i], -1, SQLITE_STATIC) != SQLITE_OK)
+            return failed(store, option);
+    return true;
+}
+
+/* Binds ?N to --bind values and :name to counts. */
+static bool bind_extra(struct ak_store *store, sqlite3_stmt *statement, const uint64_t *count,
+                       double seconds) {
+    const struct ak_words *bind = &store->options->bind;
+    for (int place = 1, wanted = sqlite3_bind_parameter_count(statement); place <= wanted; place++) {
+        const char *name = sqlite3_bind_parameter_name(statement, place);
+        bool known = false;
+        if (!name || *name == '?') {
+            known = place <= bind->n;
+            if (known)
+                sqlite3_bind_text(statement, place, bind->word[place - 1], -1, SQLITE_STATIC);
+        } else if (count && strcmp(name, ":seconds") == 0) {
+            known = true;
+            sqlite3_bind_double(statement, place, seconds);
+        } else {
+            for (int i = 0; count && i < AK_COUNTS; i++)
+                if (*name == ':' && strcmp(name + 1, ak_count_names[i]) == 0) {
+                    known = true;
+                    sqlite3_bind_int64(statement, place, (sqlite3_int64)count[i]);
+                }
+        }
+        if (!known) {
+            snprintf(store->error, sizeof store->error, "--before or --after: nothing to bind to %s",
+                     name ? name : "?");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Runs the statements of every word, one after the other. */
+static bool run_words(struct ak_store *store, const char *option, const struct ak_words *words,
+                      const uint64_t *count, double seconds) {
+    for (int i = 0; i < words->n; i++) {
+        for (const char *sql = words->word[i]; *sql;) {
+            sqlite3_stmt *statement = NULL;
+            int code;
+            if (sqlite3_prepare_v2(store->db, sql, -1, &statement, &sql) != SQLITE_OK)
+                return failed(store, option);
+            if (!statement)
+                continue; /* blanks or a comment */
+            if (!bind_extra(store, statement, count, seconds)) {
+                sqlite3_finalize(statement);
+                return false;
+            }
+            while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+                ;
+            if (code != SQLITE_DONE)
+                failed(store, option);
+            sqlite3_finalize(statement);
+            if (code != SQLITE_DONE)
+                return false;
+        }
+    }
+    return true;
+}
+
+bool ak_store_begin(struct ak_store *store, int outputs) {
+    const struct ak_store_options *options = store->options;
+    return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &options->before, NULL, 0) &&
+           prepare(store, "--sql", options->job_sql, outputs, &store->job) &&
+           prepare(store, "--step-sql", options->step_sql, outputs, &store->step) &&
+           prepare(store, "--reject-sql", options->reject_sql, 3, &store->reject);
+}
+
+static int bind_cell(sqlite3_stmt *statement, int place, const struct ak_cell *cell) {
+    switch (cell->type) {
+    case AK_INT:
+        return sqlite3_bind_int64(statement, place, cell->v.i);
+    case AK_REAL:
+        return sqlite3_bind_double(statement, place, cell->v.d);
+    case AK_TEXT:
+        return sqlite3_bind_text(statement, place, cell->v.s, (int)cell->n, SQLITE_STATIC);
+    case AK_NULL:
+        break;
+    }
+    return sqlite3_bind_null(statement, place);
+}
+
+enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, const struct ak_cell *cell,
+                            int outputs) {
+    int wanted = sqlite3_bind_parameter_count(statement);
+    for (int i = 0; i < outputs && i < wanted; i++)
+        if (bind_cell(statement, i + 1, &cell[i]) != SQLITE_OK) {
+            failed(store, store->options->path);
+            return AK_STORED_FAILED;
+        }
+    /* An INSERT sets the last rowid, the UPDATE of an upsert does not. */
+    sqlite3_set_last_insert_rowid(store->db, 0);
+    int code = sqlite3_step(statement);
+    while (code == SQLITE_ROW)
+        code = sqlite3_step(statement);
+    if (code != SQLITE_DONE) {
+        failed(store, "database");
+        sqlite3_reset(statement);
+        code &= 0xFF;
+        bool row_only = code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
+        return row_only && !sqlite3_get_autocommit(store->db) ? AK_STORED_REFUSED : AK_STORED_FAILED;
+    }
+    sqlite3_reset(statement);
+    if (sqlite3_changes(store->db) == 0)
+        return AK_STORED_SAME;
+    return sqlite3_last_insert_rowid(store->db) ? AK_STORED_NEW : AK_STORED_CHANGED;
+}
+
+bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw) {
+    sqlite3_stmt *statement = store->reject;
+    if (!statement)
+        return true;
+    struct ak_cell cell[2] = {{.type = AK_INT, .v.i = (int64_t)line},
+                              {.type = AK_TEXT, .n = (uint32_t)strlen(reason)}};
+    cell[1].v.s = reason;
+    int wanted = sqlite3_bind_parameter_count(statement);
+    for (int i = 0; i < 2 && i < wanted; i++)
+        bind_cell(statement, i + 1, &cell[i]);
+    if (wanted >= 3)
+        sqlite3_bind_blob(statement, 3, raw.s, (int)(raw.n < AK_MAX_RAW ? raw.n : AK_MAX_RAW), SQLITE_STATIC);
+    int code = sqlite3_step(statement);
+    while (code == SQLITE_ROW)
+        code = sqlite3_step(statement);
+    if (code != SQLITE_DONE)
+        failed(store, "--reject-sql");
+    sqlite3_reset(statement);
+    return code == SQLITE_DONE;
+}
+
+bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds) {
+    return run_words(store, "--after", &store->options->after, count, seconds) && run(store, "COMMIT");
+}
+
+bool ak_store_close(struct ak_store *store, bool whole) {
+    sqlite3_finalize(store->job);
+    sqlite3_finalize(store->step);
+    sqlite3_finalize(store->reject);
+    if (store->db && !sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    bool closed = sqlite3_close(store->db) == SQLITE_OK;
+    store->db = NULL;
+    if (!whole || !store->options->fresh)
+        return closed;
+    /* Trap: closing any descriptor of the file drops SQLite's locks on it, so this comes last. */
+    int file = open(store->options->path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fsync(file) != 0) {
+        snprintf(store->error, sizeof store->error, "%s: %s", store->options->path, strerror(errno));
+        closed = false;
+    }
+    if (file >= 0)
+        close(file);
+    return closed;
+}
+
+int ak_store_hold(const char *path) {
+    sqlite3 *db = NULL;
+    int status = 1;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+        keep_wal(db);
+        sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+        puts("held");
+        fflush(stdout);
+        while (getchar() != EOF)
+            ;
+        status = 0;
+    } else {
+        fprintf(stderr, "error: %s: %s\n", path, db ? sqlite3_errmsg(db) : "out of memory");
+    }
+    return sqlite3_close(db) == SQLITE_OK ? status : 1;
+}

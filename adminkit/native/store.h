@@ -1,0 +1,78 @@
+/* store.h - rows into SQLite through statements given from outside. There is no schema in here. */
+#ifndef ADMINKIT_STORE_H
+#define ADMINKIT_STORE_H
+
+#include "sacct.h"
+
+#include <sqlite3.h>
+
+#define AK_MAX_WORDS 64 /* of --bind, --before and --after each */
+#define AK_MAX_RAW 65536
+#define AK_MESSAGE 512
+
+enum ak_count {
+    AK_ROWS,
+    AK_NEW,
+    AK_CHANGED,
+    AK_UNCHANGED,
+    AK_REJECTS,
+    AK_SKIPS,
+    AK_STEPS_ROWS,
+    AK_STEPS_NEW,
+    AK_STEPS_CHANGED,
+    AK_MENDED,
+    AK_UTF8,
+    AK_AMBIGUOUS,
+    AK_LINES,
+    AK_BYTES,
+    AK_BYTES_RECORDS,
+    AK_BYTES_BROKEN,
+    AK_BYTES_BLANK,
+    AK_COUNTS
+};
+extern const char *const ak_count_names[AK_COUNTS];
+
+struct ak_words {
+    const char *word[AK_MAX_WORDS];
+    int n;
+};
+
+struct ak_store_options {
+    const char *path, *job_sql, *step_sql, *reject_sql;
+    struct ak_words bind, before, after;
+    bool fresh;
+};
+
+struct ak_store {
+    const struct ak_store_options *options;
+    sqlite3 *db;
+    sqlite3_stmt *job, *step, *reject;
+    char error[AK_MESSAGE]; /* a sentence, after any failure */
+};
+
+enum ak_stored { AK_STORED_NEW, AK_STORED_CHANGED, AK_STORED_SAME, AK_STORED_REFUSED, AK_STORED_FAILED };
+
+/* Opens the database; it must exist. False: store->error. ak_store_close() is due in both cases. */
+bool ak_store_open(struct ak_store *store, const struct ak_store_options *options);
+
+/* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. */
+bool ak_store_begin(struct ak_store *store, int outputs);
+
+/* One row through `statement` (store->job or store->step). REFUSED: the row breaks a rule of the table,
+ * store->error says which, and the transaction goes on. FAILED: it is over. */
+enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, const struct ak_cell *cell,
+                            int outputs);
+
+/* What could not be read, through --reject-sql if there is one. */
+bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
+
+/* The --after statements, in which :rows, :new … :seconds are what was counted, and COMMIT. */
+bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds);
+
+/* Rolls back what is open, closes. With --fresh and `whole`, the file is on disk when this returns true. */
+bool ak_store_close(struct ak_store *store, bool whole);
+
+/* Keeps -wal and -shm of `path` in place: opens it, prints "held", closes it when standard input ends. */
+int ak_store_hold(const char *path);
+
+#endif

@@ -1,0 +1,73 @@
+"""sacct: the question, the command line, and its answer in a spool file."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import AdminkitError
+from adminkit.slurm.run import NoSuchProgram, spool
+
+#: ASCII's unit separator: no delimiter is escaped in sacct's text, so it has to be one that nobody types.
+DELIMITER: Final = "\x1f"
+
+#: What sacct says when no question would be answered, however small.
+_UNREACHABLE: Final = re.compile(
+    r"Connection refused|[Uu]nable to contact|talking to the database|No route to host|[Mm]unge"
+)
+
+
+class SacctFailed(AdminkitError):
+    """sacct gave no whole answer. `unreachable`: asking for less would not help."""
+
+    def __init__(self, cause: AdminkitError) -> None:
+        super().__init__(cause.message, cause.hint)
+        self.unreachable = isinstance(cause, NoSuchProgram) or bool(_UNREACHABLE.search(cause.message))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Jobs of one cluster in some states during [since, until]; epoch seconds, sacct counts both ends in.
+
+    With finished states it selects by End, with open ones by the state during the window, with none whatever was
+    eligible before `until` and had not ended before `since`.
+    """
+
+    cluster: str
+    since: int
+    until: int
+    states: Sequence[str]
+    fields: Sequence[str]
+    steps: bool = False
+    job_ids: Sequence[int] = ()
+
+    def argv(self) -> list[str]:
+        """-D keeps requeued runs; -X leaves steps out, for which slurmdbd would make one query per job.
+
+        -p ends each record with a delimiter, so that newlines inside fields do no harm.
+        """
+        args = ["sacct", "-a", "-D", "-n", "-p", "--noconvert", f"--delimiter={DELIMITER}", "-M", self.cluster]
+        args += [] if self.steps else ["-X"]
+        args += ["-S", _clock(self.since), "-E", _clock(self.until), "-o", ",".join(self.fields)]
+        args += ["-s", ",".join(self.states)] if self.states else []
+        args += ["-j", ",".join(map(str, self.job_ids))] if self.job_ids else []
+        return args
+
+
+def fetch(query: Query, target: Path, timeout: float) -> float:
+    """Write sacct's whole answer to `target`; returns the seconds it took. Raises SacctFailed, leaving no file."""
+    try:
+        with target.open("wb") as answer:
+            return spool(query.argv(), answer, timeout)
+    except AdminkitError as error:
+        target.unlink(missing_ok=True)
+        raise SacctFailed(error) from error
+
+
+def _clock(epoch: int) -> str:
+    """A time as sacct reads it under TZ=UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(epoch))

@@ -1,0 +1,87 @@
+"""What sync has done: windows, gaps, what is open, what was set aside."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+_PASSES: Final = """
+SELECT cluster, pass, min(since), max(until), count(*), sum(provisional), sum(rows), sum(revoked), max(asked_at)
+FROM window GROUP BY cluster, pass ORDER BY cluster, pass
+"""
+_WINDOWS: Final = "SELECT since, until FROM window WHERE cluster = ? AND pass = ?"
+_OPEN: Final = "SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND synced = 1"
+# A run that should have been over for a day by its own limit.
+_OVERDUE: Final = """
+SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND synced = 1 AND state = 'RUNNING'
+  AND start_time + time_limit + coalesce(suspended, 0) + 86400 < ?
+"""
+_SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM rejected GROUP BY source ORDER BY source"
+_NOTES: Final = "SELECT cluster, key, value, at FROM note ORDER BY cluster, key"
+_REJECTED: Final = "SELECT source, line, reason, raw, seen_at FROM rejected ORDER BY source, line LIMIT ?"
+_INTAKES: Final = """
+SELECT kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped
+FROM intake ORDER BY id DESC LIMIT ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass (job or step) over one cluster. Times in epoch seconds."""
+
+    cluster: str
+    which: str
+    since: int
+    until: int
+    windows: int
+    provisional: int
+    rows: int
+    revoked: int
+    asked_at: int
+    gaps: int  # stretches between since and until that were never answered
+    gap_seconds: int
+    open_runs: int
+    overdue: int  # RUNNING a day past their limit: runaways, most likely
+
+
+def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
+    """Every pass over every cluster."""
+    found = []
+    for row in db.execute(_PASSES).fetchall():
+        cluster, which, since, until = row[:4]
+        missing = _missing(db.execute(_WINDOWS, (cluster, which)).fetchall())
+        open_runs = db.execute(_OPEN, (cluster,)).fetchone()[0]
+        overdue = db.execute(_OVERDUE, (cluster, now)).fetchone()[0]
+        found.append(Pass(cluster, which, since, until, *row[4:], len(missing), sum(missing), open_runs, overdue))
+    return found
+
+
+def notes(db: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, int]]:
+    """(cluster, key) -> (value, when noted)."""
+    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(_NOTES)}
+
+
+def rejected_sources(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
+    """(source, rows set aside, when last)."""
+    return [(row[0], row[1], row[2]) for row in db.execute(_SOURCES)]
+
+
+def rejected(db: sqlite3.Connection, limit: int) -> list[tuple[str, int, str, bytes, int]]:
+    """(source, line, reason, raw bytes, when) of rows set aside."""
+    return [(row[0], row[1], row[2], bytes(row[3]), row[4]) for row in db.execute(_REJECTED, (limit,))]
+
+
+def intakes(db: sqlite3.Connection, limit: int) -> list[tuple[object, ...]]:
+    """The newest intakes first: kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped."""
+    return [tuple(row) for row in db.execute(_INTAKES, (limit,))]
+
+
+def _missing(windows: list[tuple[int, int]]) -> list[int]:
+    """The lengths of the holes between windows."""
+    holes, at = [], None
+    for since, until in sorted(windows):
+        if at is not None and since > at:
+            holes.append(since - at)
+        at = until if at is None else max(at, until)
+    return holes

@@ -1,0 +1,50 @@
+"""A new trace, built beside its final place and put there whole: a crash on the way leaves no half of one."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from adminkit.trace import connect
+
+
+def beside(path: Path) -> Path:
+    """Where the trace is built: the same folder, so that the rename is atomic. Leftovers of dead builds are removed."""
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True)
+        path.parent.chmod(connect.FOLDER_MODE)
+    for old in path.parent.glob(f".{path.name}.*.new*"):
+        pid = old.name.removeprefix(f".{path.name}.").split(".")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            old.unlink(missing_ok=True)
+    return path.with_name(f".{path.name}.{os.getpid()}.new")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a trace under construction, which nobody else knows of: no WAL, no holder."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        yield db
+
+
+def install(built: Path, path: Path) -> None:
+    """Give the finished trace its name. It is on disk before it is seen under it."""
+    with closing(sqlite3.connect(built, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+    _sync(built)
+    built.rename(path)
+    _sync(path.parent)
+    with connect.writer(path):
+        pass  # leaves -wal and -shm in place, so that the group can read from the first moment on
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,64 @@
+"""The statements that put rows into the trace. A poorer source never erases what a richer one knew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from adminkit.job import KEY, STEP_KEY
+
+#: Columns whose new value is not simply "the new one, where there is one". {new} and {old} are the two values.
+_RULES: Final[dict[str, str]] = {
+    "synced": "max(excluded.synced, job.synced)",
+    # The two belong together: a limit that became UNLIMITED must not keep its old seconds.
+    "time_limit": "CASE excluded.limit_kind WHEN 'unknown' THEN job.time_limit ELSE excluded.time_limit END",
+    "limit_kind": "CASE excluded.limit_kind WHEN 'unknown' THEN job.limit_kind ELSE excluded.limit_kind END",
+    # A decision recorded at submission outlives tools that write their own summary over it at the end.
+    "admin_comment": (
+        "CASE WHEN job.admin_comment GLOB 'ak[0-9]:*' THEN job.admin_comment "
+        "ELSE coalesce(excluded.admin_comment, job.admin_comment) END"
+    ),
+}
+
+#: ?1 line, ?2 reason, ?3 the raw bytes, ?4 source, ?5 epoch seconds
+REJECT: Final = """
+INSERT INTO rejected (line, reason, raw, source, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (source, raw) DO UPDATE SET line = excluded.line, reason = excluded.reason, seen_at = excluded.seen_at
+"""
+
+
+def upsert_job(values: Mapping[str, str], only_where: str = "1") -> str:
+    """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
+
+    The update happens only where something differs, so that the count of changed rows is the truth, and never
+    turns a run that has ended back into one that is still going.
+    """
+    return _upsert("job", KEY, values, only_where, "NOT (job.end_time IS NOT NULL AND excluded.end_time IS NULL)")
+
+
+def upsert_step(values: Mapping[str, str]) -> str:
+    """INSERT or update one step; as upsert_job."""
+    return _upsert("step", STEP_KEY, values, "1", "NOT (step.end_time IS NOT NULL AND excluded.end_time IS NULL)")
+
+
+def _upsert(table: str, key: tuple[str, ...], values: Mapping[str, str], only_where: str, update_where: str) -> str:
+    rest = [column for column in values if column not in key]
+    new = {column: _new_value(table, column) for column in rest}
+    return (
+        f"INSERT INTO {table} ({', '.join(_quoted(c) for c in values)}) "
+        f"SELECT {', '.join(values.values())} WHERE {only_where} "
+        f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET "
+        + ", ".join(f"{_quoted(c)} = {new[c]}" for c in rest)
+        + f" WHERE {update_where} AND ({', '.join(f'{table}.{_quoted(c)}' for c in rest)})"
+        + f" IS NOT ({', '.join(new[c] for c in rest)})"
+    )
+
+
+def _new_value(table: str, column: str) -> str:
+    if table == "job" and column in _RULES:
+        return _RULES[column]
+    return f"coalesce(excluded.{_quoted(column)}, {table}.{_quoted(column)})"
+
+
+def _quoted(column: str) -> str:
+    return f'"{column}"' if column == "group" else column

@@ -1,0 +1,101 @@
+"""What sync has asked for so far: the windows, each settled or still provisional, and small notes per cluster."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+JOBS: Final = "job"
+STEPS: Final = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One window that sacct has answered: [since, until), epoch seconds."""
+
+    since: int
+    until: int
+    provisional: bool
+    asked_at: int
+    seconds: float = 0.0
+    rows: int = 0
+    new: int = 0
+    changed: int = 0
+    rejected: int = 0
+    revoked: int = 0
+
+
+_COLUMNS: Final = "since, until, provisional, asked_at, seconds, rows, new, changed, rejected, revoked"
+_INSERT: Final = (
+    f"INSERT OR REPLACE INTO window (cluster, pass, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def asked(db: sqlite3.Connection, cluster: str, which: str) -> list[Asked]:
+    """All windows of one cluster and pass, oldest first."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM window WHERE cluster = ? AND pass = ? ORDER BY since, until", (cluster, which)
+    )
+    return [Asked(row[0], row[1], bool(row[2]), *row[3:]) for row in rows]
+
+
+def record(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:
+    """Note an answered window. One transaction.
+
+    It replaces every window that lies inside it; a settled one also takes its part out of provisional ones it overlaps.
+    """
+    db.execute("BEGIN IMMEDIATE")
+    for old in asked(db, cluster, which):
+        inside = window.since <= old.since and old.until <= window.until
+        touches = old.since < window.until and window.since < old.until
+        if inside or (touches and old.provisional and not window.provisional):
+            _forget(db, cluster, which, old)
+        if touches and not inside and old.provisional and not window.provisional:
+            for since, until in ((old.since, window.since), (window.until, old.until)):
+                if since < until:
+                    _insert(db, cluster, which, Asked(since, until, True, old.asked_at))
+    _insert(db, cluster, which, window)
+    db.execute("COMMIT")
+
+
+def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
+    """Make every window that reaches past `since` provisional again. Returns how many."""
+    return db.execute(
+        "UPDATE window SET provisional = 1 WHERE cluster = ? AND pass = ? AND until > ? AND provisional = 0",
+        (cluster, which, since),
+    ).rowcount
+
+
+def note(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
+    """(value, when it was noted), or None."""
+    row = db.execute("SELECT value, at FROM note WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def set_note(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int) -> None:
+    """Keep a small fact about a cluster; the newest value counts."""
+    db.execute("INSERT OR REPLACE INTO note (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))
+
+
+def _forget(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:
+    db.execute(
+        "DELETE FROM window WHERE cluster = ? AND pass = ? AND since = ? AND until = ?",
+        (cluster, which, window.since, window.until),
+    )
+
+
+def _insert(db: sqlite3.Connection, cluster: str, which: str, w: Asked) -> None:
+    values = (
+        w.since,
+        w.until,
+        int(w.provisional),
+        w.asked_at,
+        w.seconds,
+        w.rows,
+        w.new,
+        w.changed,
+        w.rejected,
+        w.revoked,
+    )
+    db.execute(_INSERT, (cluster, which, *values))

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against public tools, from interleaved pairs in one run on one input. `make bench`."""

@@ -1,0 +1,89 @@
+"""Ratios that survive a noisy machine: interleaved pairs, their median, and an interval for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+#: One core for both sides, so that neither gains from threads or from where it happens to run.
+CORE = min(os.sched_getaffinity(0))
+PAIRS = 7
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """theirs / ours: above 1 means we are faster. `low` and `high` bound the median."""
+
+    what: str
+    ours: Sequence[float]
+    theirs: Sequence[float]
+    target: float
+    at_most: bool = False  # the target is an upper bound on ours / theirs
+
+    @property
+    def ratios(self) -> list[float]:
+        if self.at_most:
+            return sorted(o / t for o, t in zip(self.ours, self.theirs, strict=True))
+        return sorted(t / o for o, t in zip(self.ours, self.theirs, strict=True))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """With 7 pairs the second and sixth bound the median with 87.5 % confidence."""
+        return self.ratios[1], self.ratios[-2]
+
+    def line(self) -> str:
+        low, high = self.interval
+        met = high <= self.target if self.at_most else low >= self.target
+        sign = "≤" if self.at_most else "≥"
+        return (
+            f"{self.what:<58} {median(self.ratios):6.2f} × [{low:.2f}, {high:.2f}]  target {sign} {self.target:g} × "
+            f"{'met' if met else 'MISSED'}   (ours {median(self.ours):.2f} s, theirs {median(self.theirs):.2f} s)"
+        )
+
+
+def compare(
+    what: str,
+    ours: Callable[[], float],
+    theirs: Callable[[], float],
+    target: float,
+    at_most: bool = False,
+    pairs: int = PAIRS,
+) -> Ratio:
+    """Run both, turn and turn about, who is first changing each time."""
+    measured: tuple[list[float], list[float]] = ([], [])
+    for number in range(pairs):
+        sides = [(0, ours), (1, theirs)]
+        for side, run in sides if number % 2 == 0 else reversed(sides):
+            measured[side].append(run())
+    ratio = Ratio(what, *measured, target, at_most)
+    print(ratio.line(), flush=True)
+    return ratio
+
+
+def timed(argv: Sequence[str], stdin: str | None = None, cwd: str | None = None) -> float:
+    """Seconds a command takes on the one core. Raises when it fails."""
+    command = ["taskset", "-c", str(CORE), *argv]
+    with Path(stdin or os.devnull).open("rb") as source:
+        started = time.perf_counter()
+        done = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=cwd)
+        seconds = time.perf_counter() - started
+    if done.returncode:
+        raise SystemExit(f"{' '.join(argv)[:200]}: exit {done.returncode}: {done.stderr.decode()[-2000:]}")
+    return seconds
+
+
+def peak_memory(argv: Sequence[str]) -> int:
+    """Bytes resident at the peak of a command."""
+    script = (
+        "import resource,subprocess,sys;"
+        "subprocess.run(sys.argv[1:],check=True,stdout=subprocess.DEVNULL);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *argv], check=True, capture_output=True, text=True)
+    return 1024 * int(done.stdout)

@@ -1,0 +1,81 @@
+"""A sacct file of any length with the columns sync asks for. Deterministic; shaped like a GPU cluster's."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from adminkit.ingest.fields import JOB_FIELDS
+
+QUEUES = ("gq", "gq-short", "gq-middle", "gq-long", "cpu", "debug")
+STATES = ("COMPLETED",) * 14 + ("TIMEOUT", "FAILED", "CANCELLED by 12345", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED")
+START = 1_700_000_000
+
+
+def write(path: Path, rows: int, delimiter: str = "|") -> Path:
+    """Write `rows` jobs with a header in sacct -P form, unless the file is there already."""
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pick = random.Random(7)
+    part = path.with_suffix(".part")
+    with part.open("w") as out:
+        out.write(delimiter.join(JOB_FIELDS) + "\n")
+        for number in range(rows):
+            out.write(delimiter.join(_row(number, pick)) + "\n")
+    part.rename(path)
+    return path
+
+
+def _row(number: int, pick: random.Random) -> list[str]:
+    user = int(pick.random() ** 2 * 400)
+    gpus = pick.choice((0, 1, 1, 1, 1, 1, 2, 4, 8))
+    nodes = 1 if gpus < 8 else pick.choice((1, 1, 2, 4))
+    cpus, mem = nodes * max(4, gpus * 5), nodes * 16 * max(1, gpus)
+    submit = START + number * 3
+    wait = int(pick.expovariate(1 / 900))
+    limit = pick.choice((60, 120, 240, 720, 1440, 2880, 4320, 4320, 4320))
+    elapsed = min(int(pick.expovariate(1 / 6000)) + 1, limit * 60)
+    start, end = submit + wait, submit + wait + elapsed
+    gres = f",gres/gpu={nodes * gpus},gres/gpu:a100={nodes * gpus}" if gpus else ""
+    tres = f"billing={cpus},cpu={cpus}{gres},mem={mem}G,node={nodes}"
+    job = str(1_000_000 + number)
+    node = pick.randrange(1, 200)
+    values = {
+        "JobID": f"{1_000_000 + number - number % 5}_{number % 5}" if number % 11 == 0 else job,
+        "JobIDRaw": job,
+        "Cluster": "alpha",
+        "DBIndex": str(5_000_000 + number),
+        "User": f"user{user:03d}",
+        "UID": str(20_000 + user),
+        "Group": f"group{user % 40:02d}",
+        "Account": f"account{user % 25:02d}",
+        "Partition": pick.choice(QUEUES),
+        "QOS": "normal",
+        "State": pick.choice(STATES),
+        "Reason": "None",
+        "ExitCode": "0:0",
+        "DerivedExitCode": "0:0",
+        "Priority": str(pick.randrange(1000, 20000)),
+        "Submit": str(submit),
+        "Eligible": str(submit),
+        "Start": str(start),
+        "End": str(end),
+        "ElapsedRaw": str(elapsed),
+        "Suspended": "00:00:00",
+        "TimelimitRaw": str(limit),
+        "ReqNodes": str(nodes),
+        "ReqCPUS": str(cpus),
+        "ReqMem": f"{mem * 1024}M",
+        "ReqTRES": tres,
+        "AllocNodes": str(nodes),
+        "AllocCPUS": str(cpus),
+        "AllocTRES": tres,
+        "NodeList": f"gpu{node:03d}" if nodes == 1 else f"gpu[{node:03d}-{node + nodes - 1:03d}]",
+        "Restarts": "0",
+        "Flags": "SchedBackfill,StartRecieved",
+        "AdminComment": "",
+        "SubmitLine": f"sbatch --gres=gpu:{gpus} train_{user % 17}.sh",
+        "JobName": f"train_{user}_{number % 13}",
+    }
+    return [values[name] for name in JOB_FIELDS]

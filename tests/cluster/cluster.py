@@ -1,0 +1,540 @@
+"""A whole Slurm on one host, without systemd, under one private folder.
+
+    cluster = Cluster("/tmp/try")
+    cluster.boot()
+    job = cluster.submit("sleep 5", "--gres=gpu:2", user="games")
+    cluster.wait(job, "COMPLETED")
+    cluster.stop()
+
+The folder holds: munge/ (key, socket), db/ (MariaDB and its socket), dbd/ (slurmdbd), one folder per cluster
+(slurm.conf, state, spool, logs), dev/ (fake GPUs), work/ (where jobs run) and processes.json. Needs root.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import secrets
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cluster import config
+from tests.cluster.processes import (
+    ClusterError,
+    Ledger,
+    Process,
+    environment,
+    inside,
+    parent,
+    pids,
+    program,
+    start_time,
+    until,
+)
+
+Word = str | bytes | Path
+
+#: What ends a job for good.
+FINISHED = frozenset(
+    {
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    }
+)
+DATABASE = "slurm_acct_db"
+#: How the folders of clusters are called that a test run makes for itself.
+TEMPORARY = "adminkit-cluster-"
+_MARK = "ADMINKIT_CLUSTER"
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command said: its exit code and both outputs, as bytes since job names may be any bytes."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def text(self) -> str:
+        return self.out.decode(errors="replace").strip()
+
+
+class Cluster:
+    """One slurmctld with its slurmd, and the munge, MariaDB and slurmdbd that it shares with `another`.
+
+    `settings` are keys of slurm.conf (None takes a key out). A booted folder can be taken up again by
+    `Cluster(folder)` in another process.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        name: str = "alpha",
+        *,
+        nodes: int = 4,
+        node_prefix: str = "n",
+        gpu_type: str = "",
+        proctrack: str = "linuxproc",
+        settings: Mapping[str, str | None] | None = None,
+    ) -> None:
+        self.folder = Path(folder).resolve()
+        self.name = name
+        self.home = self.folder / name
+        self.work = self.folder / "work"
+        self.socket = self.folder / "db" / "socket"
+        self.ledger = Ledger(self.folder)
+        self._shape = (nodes, node_prefix, gpu_type, proctrack, dict(settings or {}))
+
+    # starting and stopping
+
+    def boot(self, owner: int | None = None) -> None:
+        """Start everything and wait until every node is idle.
+
+        With `owner` (a pid) the cluster counts as abandoned, and is cleared away by `clear_abandoned`, once that
+        process is dead; without, it stays until `stop`.
+        """
+        from tests.setup import guard  # it imports this package
+
+        verdict = guard.check()
+        if not verdict.allowed:
+            raise ClusterError(str(verdict))
+        if self.ledger.alive():
+            raise ClusterError(f"{self.folder} already runs a cluster; stop it first")
+        _check_place(self.folder, self.socket)
+        try:
+            self._make_folders()
+            self.ledger.own(owner)
+            self._start_munge()
+            self._start_database()
+            self.start_dbd()
+            self._people()
+            self._start_nodes()
+        except BaseException:
+            self.stop()
+            raise
+
+    def another(self, name: str = "beta", *, nodes: int = 2, gpu_type: str = "a100") -> Cluster:
+        """Boot a second cluster on the same slurmdbd, so that `sacct -M alpha,beta` works; `stop` ends both."""
+        shape = self._shape
+        second = Cluster(
+            self.folder, name, nodes=nodes, node_prefix="m", gpu_type=gpu_type, proctrack=shape[3], settings=shape[4]
+        )
+        second.ledger = self.ledger
+        second._configure()
+        second._people()
+        second._start_nodes()
+        return second
+
+    def stop(self) -> None:
+        """End the jobs and every process of the folder, both clusters' included. The files stay."""
+        stop(self.folder, self.ledger)
+
+    def stop_dbd(self) -> None:
+        process = self.ledger.find("slurmdbd")
+        if process:
+            self.ledger.stop(process)
+
+    def start_dbd(self) -> None:
+        folder = self.folder / "dbd"
+        env = {**_plain_env(), _MARK: str(self.folder), "SLURM_CONF": str(folder / "slurm.conf")}
+        self.ledger.start("slurmdbd", ["slurmdbd", "-D"], {**env, "MYSQL_UNIX_PORT": str(self.socket)}, folder / "out")
+        self._until("slurmdbd", "slurmdbd to answer", lambda: self.run("sacctmgr", "-n", "show", "cluster").code == 0)
+
+    def stop_ctld(self) -> None:
+        process = self.ledger.find(f"{self.name}-slurmctld")
+        if process:
+            self.ledger.stop(process)
+
+    def start_ctld(self, *options: str) -> None:
+        """Start slurmctld; `-c` forgets jobs and the job id counter, `-i` goes on over a damaged state."""
+        name = f"{self.name}-slurmctld"
+        env = {**self.env(), _MARK: str(self.folder)}
+        self.ledger.start(name, ["slurmctld", "-D", *options], env, self.home / "log" / "slurmctld.out")
+        self._until(name, "slurmctld to answer", lambda: b"is UP" in self.run("scontrol", "ping").out)
+
+    def restart_ctld(self, *options: str) -> None:
+        self.stop_ctld()
+        self.start_ctld(*options)
+
+    # talking to it
+
+    def env(self) -> dict[str, str]:
+        """What a program needs in its environment to reach this cluster; nothing of ours leaks into jobs."""
+        return {**_plain_env(), "SLURM_CONF": str(self.home / "slurm.conf")}
+
+    def run(
+        self,
+        *command: Word,
+        user: str | None = None,
+        env: Mapping[str, str] | None = None,
+        input: bytes | None = None,
+        seconds: float = 60.0,
+    ) -> Done:
+        """Run a command against the cluster, as an existing Unix user or as root, in a folder all may write."""
+        ids: dict[str, int | list[int]] = {}
+        if user is not None:
+            who = pwd.getpwnam(user)
+            ids = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
+        done = subprocess.run(
+            [os.fsencode(word) for word in command],
+            env={**self.env(), **(env or {})},
+            cwd=self.work,
+            input=input if input is not None else b"",
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            **ids,  # type: ignore[call-overload]
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def ask(self, *command: Word, user: str | None = None) -> str:
+        """`run`, and what it printed; ClusterError when it failed."""
+        done = self.run(*command, user=user)
+        if done.code:
+            raise ClusterError(f"{command}: exit {done.code}: {done.err.decode(errors='replace').strip()}")
+        return done.text
+
+    def submit(self, script: str, *options: Word, user: str | None = None) -> int:
+        """sbatch a shell script; its output goes to /dev/null unless `options` say otherwise. The (first) job id."""
+        answer = self.ask("sbatch", "--parsable", "-o", "/dev/null", *options, "--wrap", script, user=user)
+        return int(answer.partition(";")[0])
+
+    def states(self, job: int) -> list[str]:
+        """The states slurmctld gives for a job, one per array task or het component; empty when it forgot it."""
+        done = self.run("squeue", "-h", "-a", "-t", "all", "-r", "-j", str(job), "-o", "%T")
+        return done.text.split() if done.code == 0 else []
+
+    def wait(self, job: int, state: str | Iterable[str] = FINISHED, seconds: float = 120.0) -> list[str]:
+        """Wait until every part of `job` is in `state` (a name, or several of which any will do)."""
+        wanted = {state} if isinstance(state, str) else set(state)
+
+        def ready() -> list[str] | None:
+            states = self.states(job)
+            return states if states and set(states) <= wanted else None
+
+        try:
+            answer: list[str] = until(f"job {job} to be {'|'.join(sorted(wanted))}", ready, seconds, pause=0.3)
+        except ClusterError as error:
+            raise ClusterError(f"{error}; it is {self.states(job)}\n{self.tail('slurmctld.log')}") from None
+        return answer
+
+    def fail_node(self, node: str) -> None:
+        """Let a node be DOWN: its jobs end as NODE_FAIL or are requeued."""
+        self.ask("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+
+    def resume_node(self, node: str) -> None:
+        """Take a node back into service; it may have come back by itself."""
+
+        def back() -> bool:
+            state = self.ask("sinfo", "-h", "-n", node, "-p", "gq", "-o", "%T")
+            if "down" in state or "drain" in state:
+                self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+                return False
+            return True
+
+        until(f"{node} to return", back, 30.0)
+
+    def backlog(self) -> int:
+        """How many records slurmctld still holds for slurmdbd."""
+        found = re.search(r"DBD Agent queue size:\s*(\d+)", self.ask("sdiag"))
+        return int(found.group(1)) if found else 0
+
+    def settle(self, seconds: float = 60.0) -> None:
+        """Wait until slurmctld has nothing left to tell slurmdbd."""
+        until("slurmctld's queue to slurmdbd to drain", lambda: self.backlog() == 0, seconds, pause=0.3)
+
+    def sql(self, statement: str) -> list[tuple[str, ...]]:
+        """Run SQL on the accounting database; rows of text, tabs and newlines escaped as mysql -B does."""
+        command = ["mariadb", "--no-defaults", f"--socket={self.socket}", "-N", "-B", "-e", statement]
+        if self._has_database():
+            command.append(DATABASE)
+        return [tuple(line.split("\t")) for line in self.ask(*command).splitlines()]
+
+    def rebuild_accounting(self) -> None:
+        """Lose the whole accounting database and begin a new one: row numbers start at 1 again, jobs are gone.
+
+        Every cluster of the folder is put back with its accounts and users, and its slurmctld restarted.
+        """
+        clusters = [self.beside(conf.parent.name) for conf in sorted(self.folder.glob("*/slurm.conf"))]
+        for cluster in clusters:
+            cluster.stop_ctld()
+        self.stop_dbd()
+        self.sql(f"drop database {DATABASE}")
+        self.sql_create()
+        self.start_dbd()
+        for cluster in clusters:
+            cluster._people()
+            cluster.start_ctld()
+            cluster._until_idle()
+
+    def sql_create(self) -> None:
+        self.ask("mariadb", "--no-defaults", f"--socket={self.socket}", "-e", f"create database {DATABASE}")
+
+    def beside(self, name: str) -> Cluster:
+        """The cluster of that name in the same folder."""
+        if name == self.name:
+            return self
+        other = Cluster(self.folder, name)
+        other.ledger = self.ledger
+        return other
+
+    def tail(self, log: str, lines: int = 15) -> str:
+        """The last lines of one of its logs."""
+        return _tail(self.home / "log" / log, lines)
+
+    # the steps of booting
+
+    def _make_folders(self) -> None:
+        if self.folder.exists():
+            _check_owner(self.folder)
+            for child in ("munge", "db", "dbd", "dev", "work"):
+                shutil.rmtree(self.folder / child, ignore_errors=True)
+            for conf in self.folder.glob("*/slurm.conf"):
+                shutil.rmtree(conf.parent)
+            if any(child.name != "processes.json" for child in self.folder.iterdir()):
+                raise ClusterError(f"{self.folder} holds something else; take an empty folder")
+        for child, mode in (("", 0o755), ("munge", 0o755), ("db", 0o700), ("dbd", 0o700), ("dev", 0o755)):
+            (self.folder / child).mkdir(parents=True, exist_ok=True)
+            (self.folder / child).chmod(mode)
+        self.work.mkdir()
+        self.work.chmod(0o1777)
+        for number in range(config.GPUS_PER_NODE):
+            _fake_gpu(self.folder / "dev" / f"gpu{number}")
+        host, address, _ = config.local_address()
+        dbd_conf = self.folder / "dbd" / "slurmdbd.conf"
+        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, config.free_ports(1)[0]))
+        dbd_conf.chmod(0o600)
+        self._configure()
+
+    def _configure(self) -> None:
+        """Write the cluster's own files."""
+        nodes, prefix, gpu_type, proctrack, settings = self._shape
+        host, address, loopback_only = config.local_address()
+        dbd = (self.folder / "dbd" / "slurmdbd.conf").read_text()
+        ports = config.free_ports(nodes + 1)
+        plan = config.Plan(
+            folder=self.folder,
+            name=self.name,
+            host=host,
+            address=address,
+            dbd_port=int(dbd.partition("DbdPort=")[2].split()[0]),
+            ctld_port=ports[0],
+            node_ports=tuple(ports[1:]),
+            node_prefix=prefix,
+            gpu_type=gpu_type,
+            proctrack=proctrack,
+            release=release(),
+            settings=settings,
+        )
+        for child in ("state", "spool", "log"):
+            (self.home / child).mkdir(parents=True)
+        for node in plan.nodes:
+            (self.home / "spool" / node).mkdir()
+        files = {
+            "slurm.conf": config.slurm_conf(plan, loopback_only),
+            "gres.conf": config.gres_conf(plan),
+            "cgroup.conf": config.cgroup_conf(plan),
+            "plugstack.conf": "",
+        }
+        for file, text in files.items():
+            (self.home / file).write_text(text)
+            (self.home / file).chmod(0o644)
+        self.home.chmod(0o755)
+
+    def _start_munge(self) -> None:
+        folder = self.folder / "munge"
+        key = folder / "key"
+        key.touch(mode=0o600)
+        key.write_bytes(secrets.token_bytes(128))
+        command = ["munged", "-F", f"--socket={folder}/socket", f"--key-file={key}", f"--pid-file={folder}/pid"]
+        command += [f"--log-file={folder}/log", f"--seed-file={folder}/seed", "--num-threads=4"]
+        self.ledger.start("munged", command, {**_plain_env(), _MARK: str(self.folder)}, folder / "out")
+
+    def _start_database(self) -> None:
+        folder = self.folder / "db"
+        install = ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={folder}/data", "--skip-test-db"]
+        install += ["--auth-root-authentication-method=socket", "--skip-name-resolve"]
+        self.ask(*install)
+        command = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={folder}/data", f"--socket={self.socket}"]
+        command += [f"--pid-file={folder}/pid", f"--tmpdir={folder}", "--skip-networking", "--skip-log-bin"]
+        command += ["--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=256M", "--skip-name-resolve"]
+        command += ["--innodb-flush-log-at-trx-commit=0"]
+        command += ["--character-set-server=latin1", "--skip-character-set-client-handshake"]  # bytes as they came
+        self.ledger.start("mariadbd", command, {**_plain_env(), _MARK: str(self.folder)}, folder / "out")
+        ping = ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "ping"]
+        self._until("mariadbd", "MariaDB to answer", lambda: self.run(*ping).code == 0)
+        self.sql_create()
+
+    def _people(self) -> None:
+        """Tell slurmdbd of the cluster, its accounts and its users."""
+        self._manage("add", "cluster", self.name)
+        for account in config.ACCOUNTS:
+            self._manage("add", "account", account, f"cluster={self.name}")
+        for user, account in config.USERS.items():
+            self._manage("add", "user", user, f"account={account}", f"cluster={self.name}")
+        self._manage("add", "user", "backup", "account=physics", f"cluster={self.name}")
+
+    def _manage(self, *words: str) -> None:
+        done = self.run("sacctmgr", "-i", *words)
+        if done.code and b"othing new added" not in done.out + done.err:
+            raise ClusterError(f"sacctmgr {' '.join(words)}: {(done.out + done.err).decode(errors='replace').strip()}")
+
+    def _start_nodes(self) -> None:
+        env = {**self.env(), _MARK: str(self.folder)}
+        self.start_ctld("-i")
+        for node in sorted(child.name for child in (self.home / "spool").iterdir() if child.is_dir()):
+            log = self.home / "log" / f"slurmd-{node}.out"
+            self.ledger.start(f"{self.name}-slurmd-{node}", ["slurmd", "-D", "-N", node], env, log)
+        self._until_idle()
+
+    def _until_idle(self) -> None:
+        def idle() -> bool:
+            states = self.run("sinfo", "-h", "-N", "-p", "gq", "-o", "%t").text.split()
+            return bool(states) and set(states) == {"idle"}
+
+        try:
+            until("every node to be idle", idle, 30.0)
+        except ClusterError as error:
+            nodes = self.run("sinfo", "-N", "-l").text
+            raise ClusterError(f"{error}\n{nodes}\n{self.tail('slurmctld.log')}") from None
+
+    def _until(self, name: str, what: str, ready: Callable[[], object], seconds: float = 30.0) -> None:
+        """Wait for a daemon to answer, and give up as soon as it is dead."""
+        process = self.ledger.find(name)
+
+        def answer() -> bool:
+            if process is None or start_time(process.pid) != process.started:
+                raise ClusterError(f"{name} ended")
+            return bool(ready())
+
+        try:
+            until(what, answer, seconds)
+        except ClusterError as error:
+            logs = {"slurmdbd": self.folder / "dbd" / "out", "mariadbd": self.folder / "db" / "out"}
+            raise ClusterError(f"{error}\n{_tail(logs.get(name, self.home / 'log' / 'slurmctld.out'))}") from None
+
+    def _has_database(self) -> bool:
+        return (self.folder / "db" / "data" / DATABASE).is_dir()
+
+
+def stop(folder: Path, ledger: Ledger | None = None) -> None:
+    """End every process that the ledger of `folder` names, and the job steps its slurmd started."""
+    ledger = ledger or Ledger(folder)
+    running = ledger.alive()
+    steps = _steps(folder)
+    if steps:
+        for conf in folder.glob("*/slurm.conf"):
+            if any(process.name == f"{conf.parent.name}-slurmctld" for process in running):
+                env = {**_plain_env(), "SLURM_CONF": str(conf)}
+                users = [word for user in ("root", *config.USERS) for word in ("-u", user)]
+                for at in range(0, len(users), 2):
+                    subprocess.run(["scancel", *users[at : at + 2]], env=env, capture_output=True, check=False)
+        try:
+            until("the job steps to end", lambda: not _steps(folder), 8.0)
+        except ClusterError:
+            steps = {*steps, *_steps(folder)}
+    for kind in ("slurmd-", "slurmctld", "slurmdbd", "mariadbd", "munged"):
+        chosen = [process for process in running if kind in process.name]
+        for process in chosen:
+            ledger.signal(process, signal.SIGTERM)
+        for process in chosen:
+            ledger.stop(process)
+    for process in steps | _steps(folder):
+        ledger.signal(process, signal.SIGKILL)
+
+
+def clear_abandoned() -> list[Path]:
+    """Stop the clusters whose owner was killed, remove the temporary ones among them, and name them."""
+    folders = {Path(mark) for mark in (environment(pid).get(_MARK, "") for pid in pids()) if mark}
+    folders.update(Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"))
+    cleared = []
+    for folder in sorted(folders):
+        try:
+            _check_owner(folder)
+        except (OSError, ClusterError):
+            continue
+        if Ledger(folder).abandoned():
+            stop(folder)
+            if folder.name.startswith(TEMPORARY):
+                shutil.rmtree(folder)
+            cleared.append(folder)
+    return cleared
+
+
+def _steps(folder: Path) -> set[Process]:
+    """The slurmstepd of this folder's slurmd, which outlive it, and what runs under them."""
+    roots: set[int] = set()
+    everyone = pids()
+    for pid in everyone:
+        if program(pid) == "slurmstepd" and (inside(pid, folder) or environment(pid).get(_MARK) == str(folder)):
+            roots.add(pid)
+    found = set()
+    for pid in everyone:
+        ancestor = pid
+        while ancestor > 1 and ancestor not in roots:
+            ancestor = parent(ancestor)
+        started = start_time(pid)
+        if ancestor > 1 and started is not None:
+            found.add(Process("step", pid, started))
+    return found
+
+
+def release() -> tuple[int, int]:
+    """The installed Slurm's major release, (22, 5)."""
+    said = subprocess.run(["slurmctld", "-V"], env=_plain_env(), capture_output=True, text=True, check=True).stdout
+    found = re.search(r"(\d+)\.(\d+)", said)
+    if not found:
+        raise ClusterError(f"slurmctld -V says {said!r}")
+    return int(found[1]), int(found[2])
+
+
+def _plain_env() -> dict[str, str]:
+    return {"PATH": _PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/"}
+
+
+def _fake_gpu(path: Path) -> None:
+    """A character device that is /dev/null by another name; a plain file where devices cannot be made."""
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        path.chmod(0o666)
+    except PermissionError:
+        path.touch(mode=0o666)
+
+
+def _check_place(folder: Path, socket: Path) -> None:
+    """Refuse a folder that other users cannot enter or whose sockets would have too long a path."""
+    if len(str(socket)) > 100:
+        raise ClusterError(f"{folder} is too long a path for a Unix socket; take a shorter one")
+    for above in folder.parents:
+        if above.exists() and not above.stat().st_mode & 0o001:
+            raise ClusterError(f"users who run jobs cannot enter {above}; take a folder that all can reach")
+
+
+def _check_owner(folder: Path) -> None:
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise ClusterError(f"{folder} belongs to somebody else or may be written by others; take another folder")
+
+
+def _tail(path: Path, lines: int = 15) -> str:
+    try:
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""
