@@ -6,7 +6,7 @@ import io
 import os
 import time
 import zoneinfo
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Final
@@ -21,7 +21,7 @@ from adminkit.trace.intake import mark_explicit, record_intake, record_queue
 from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
 
 #: name -> (default limit, maximum limit, nodes); seconds
-Queues = dict[str, tuple[int | None, int | None, int | None]]
+Queues = Mapping[str, tuple[int | None, int | None, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,11 @@ class Import:
     delimiter: str | None = None
     kind: str = "import"
     queues: Queues | None = None
+    queues_since: int = 0  # from when on the limits in `queues` hold
 
     @property
     def source(self) -> str:
-        return str(self.path.absolute()) if self.path else "standard input"
+        return str(self.path.absolute()) if self.path else self.kind if self.kind != "import" else "standard input"
 
 
 def import_file(
@@ -124,7 +125,7 @@ def _settle(wanted: Import, target: Path, fresh: bool, now: int, seconds: float,
     with opened as db:
         db.execute("BEGIN IMMEDIATE")
         for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
-            record_queue(db, wanted.cluster or "", queue, now, default, maximum, nodes)
+            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
         if counts.new or counts.changed:
             mark_explicit(db)
         totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
