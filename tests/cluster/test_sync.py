@@ -14,10 +14,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cluster.cluster import Cluster
-from tests.cluster.workload import KINDS, NAMES, Workload
 
+from tests.cluster.cluster import Cluster
 from tests.cluster.sacct_rows import COLUMNS, Row, sacct_rows
+from tests.cluster.workload import KINDS, NAMES, Workload
 
 ADMINKIT = Path(sys.executable).with_name("adminkit")
 
