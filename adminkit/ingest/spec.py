@@ -17,6 +17,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
     "int": ("value",),
     "real": ("value",),
+    "swf": ("value",),  # a number, maybe with a fraction; -1 is unknown
     "time": ("epoch",),  # epoch seconds or YYYY-MM-DDTHH:MM:SS in --timezone
     "seconds": ("seconds",),  # whole seconds: 90, 00:01:30, 1-00:00:00, 01:30.250
     "cputime": ("seconds",),  # the same, fractions kept

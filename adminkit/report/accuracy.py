@@ -48,7 +48,7 @@ def accuracy_report(measured: Accuracy, chosen: Filter, database: str) -> Report
         measured.clusters,
         chosen.described(),
         everything.jobs,
-        measured.counted.excluded,
+        measured.excluded,
         _notes(measured),
         measured.span,
     )

@@ -46,7 +46,7 @@ def parallelism_report(measured: Parallelism, chosen: Filter, database: str) -> 
         measured.clusters,
         chosen.described(),
         measured.jobs,
-        measured.counted.excluded,
+        measured.excluded,
         notes,
         measured.span,
     )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import CPUS, GPUS, LIMIT, Counted, Filter, clusters, count, select, snapshot, span
+from adminkit.stats.select import CPUS, GPUS, LIMIT, Filter, clusters, left_out, select, snapshot, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: One row per job that counts. A source of 1 took the default, 2 typed the limit, 0 does not say; -1 is unknown.
+#: One row per job that counts, packed because a Python object costs more than SQLite's whole row: elapsed below the
+#: limit, 32 bits each (select() takes none that is longer); then who chose the limit (2 bits: 1 the default, 2 the
+#: user, 0 not known), CPUs + 1 (30 bits) and GPUs + 1, 0 where they are unknown.
 JOBS: Final = f"""
-SELECT cluster, queue, elapsed, {LIMIT}, ifnull({GPUS}, -1), ifnull({CPUS}, -1),
+SELECT cluster, queue, ({LIMIT} << 32) | elapsed,
     CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END
+    | (CASE WHEN {CPUS} BETWEEN 0 AND 500000000 THEN {CPUS} + 1 ELSE 0 END << 2)
+    | (CASE WHEN {GPUS} BETWEEN 0 AND 500000000 THEN {GPUS} + 1 ELSE 0 END << 32)
 FROM job WHERE """
 
 #: A queue's limits as they are at :now. Of several rows SQLite shows the one that has the maximum.
@@ -79,7 +83,7 @@ class Accuracy:
     queues: Sequence[QueueAccuracy]
     overall: QueueAccuracy
     mean_of_queues: float | None
-    counted: Counted
+    excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
     gpus_unknown: int
@@ -94,12 +98,12 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, *, curves: bool =
     """
     selection = select(chosen, limits=True)
     with snapshot(db):
-        counted = count(db, selection)
         tally = _Tally({(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})})
         cursor = db.execute(JOBS + selection.where, selection.params)
         while rows := cursor.fetchmany(CHUNK):
             tally.add(rows)
-        return tally.finish(counted, tuple(chosen.clusters) or tuple(clusters(db)), span(db), curves)
+        excluded = left_out(db, selection, tally.jobs)
+        return tally.finish(excluded, tuple(chosen.clusters) or tuple(clusters(db)), span(db), curves)
 
 
 class _Codes(dict[tuple[str, str | None], int]):
@@ -116,16 +120,20 @@ class _Tally:
     def __init__(self, limits: dict[tuple[str, str | None], tuple[int | None, int | None]]) -> None:
         self.limits = limits
         self.codes = _Codes()
+        self.jobs = 0
         self.sums: dict[str, NDArray[Any]] = {}
         self.chunks: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
 
     def add(self, rows: list[tuple[Any, ...]]) -> None:
         import numpy as np
 
-        cluster, queue, *numbers = zip(*rows, strict=True)
+        cluster, queue, times, resources = zip(*rows, strict=True)
         codes = self.codes
         code = np.fromiter(map(codes.__getitem__, zip(cluster, queue, strict=True)), np.int32, len(rows))
-        elapsed, limit, gpus, cpus, source = (np.array(column, np.int64) for column in numbers)
+        elapsed, limit = _unpacked(times, 32)
+        source, counts = _unpacked(resources, 2)
+        cpus, gpus = _unpacked(counts, 30)
+        self.jobs += len(rows)
         known = [self.limits.get(key, (None, None)) for key in codes]
         default = np.array([d or 0 for d, _ in known])[code]
         maximum = np.array([m or 0 for _, m in known])[code]
@@ -137,10 +145,10 @@ class _Tally:
             ("default", took),
             ("default_known", (source > 0) | (default > 0)),
             ("over", elapsed > limit),
-            ("gpu", np.where(gpus > 0, unused * gpus, 0)),
-            ("gpu_unknown", gpus < 0),
-            ("cpu", np.where(cpus > 0, unused * cpus, 0)),
-            ("cpu_unknown", cpus < 0),
+            ("gpu", np.where(gpus > 1, unused * (gpus - 1), 0)),
+            ("gpu_unknown", gpus == 0),
+            ("cpu", np.where(cpus > 1, unused * (cpus - 1), 0)),
+            ("cpu_unknown", cpus == 0),
             ("source_unknown", source == 0),
         ):
             self._sum(name, np.bincount(code, weights, minlength=len(codes)))
@@ -156,7 +164,7 @@ class _Tally:
         self.sums[name] = more
 
     def finish(
-        self, counted: Counted, names: Sequence[str], ends: tuple[int | None, int | None], curves: bool
+        self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], curves: bool
     ) -> Accuracy:
         code, elapsed, limit = self._arrays()
         queues = []
@@ -169,7 +177,7 @@ class _Tally:
             queues,
             self._overall(queues, elapsed, limit, curves),
             sum(means) / len(means) if means else None,
-            counted,
+            excluded,
             names,
             ends,
             *(int(self.sums[n].sum()) if self.sums else 0 for n in ("gpu_unknown", "cpu_unknown", "source_unknown")),
@@ -256,6 +264,14 @@ def curve(values: NDArray[Any]) -> Curve:
         keep = np.unique(np.searchsorted(upto, wanted))
         seconds, upto = seconds[keep], upto[keep]
     return Curve(seconds.tolist(), (upto / len(values)).tolist())
+
+
+def _unpacked(values: Any, bits: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The lowest `bits` of whole numbers, and the rest."""
+    import numpy as np
+
+    packed = np.asarray(values, np.int64)
+    return packed & ((1 << bits) - 1), packed >> bits
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:

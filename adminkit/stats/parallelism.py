@@ -13,11 +13,10 @@ from adminkit.stats.select import (
     CLASS,
     GPUS,
     NODES,
-    Counted,
     Filter,
     class_sql,
     clusters,
-    count,
+    left_out,
     select,
     snapshot,
     span,
@@ -34,10 +33,10 @@ FROM job WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3
 HET: Final = f"""
 SELECT {class_sql("nodes", "gpus")}, gpus, nodes, count(*), sum(components) FROM (
     SELECT sum({NODES}) AS nodes, sum({GPUS}) AS gpus, count(*) AS components FROM (
-        SELECT *, {{reason}} AS reason,
+        SELECT *, {{reason}} AS rule,
             row_number() OVER (PARTITION BY cluster, het_job, het_offset ORDER BY submit_time) AS run
         FROM job WHERE het_job IS NOT NULL AND {{within}}
-    ) WHERE reason = 0 GROUP BY cluster, het_job, run
+    ) WHERE rule = 0 GROUP BY cluster, het_job, run
 ) GROUP BY 1, 2, 3
 """
 
@@ -52,7 +51,7 @@ class Parallelism:
     classes: Mapping[str | None, int]
     gpus: Mapping[int, int]
     nodes: Mapping[int, int]
-    counted: Counted  # counts records: a het job has one per component
+    excluded: Mapping[str, int]  # counts records: a het job has one per component
     het_jobs: int
     het_components: int
     clusters: Sequence[str]
@@ -71,7 +70,6 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     by_nodes: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
-        counted = count(db, selection)
         plain = PLAIN.format(where=selection.where)
         het = HET.format(reason=selection.reason, within=selection.within)
         for statement in (plain, het):
@@ -83,11 +81,12 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
                     by_nodes[nodes] += jobs
                 if components:
                     het_jobs, het_components = het_jobs + jobs, het_components + components
+        records = sum(classes.values()) - het_jobs + het_components
         return Parallelism(
             dict(classes),
             dict(sorted(by_gpus.items())),
             dict(sorted(by_nodes.items())),
-            counted,
+            left_out(db, selection, records),
             het_jobs,
             het_components,
             tuple(chosen.clusters) or tuple(clusters(db)),

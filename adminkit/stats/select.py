@@ -94,14 +94,6 @@ class Selection:
         return f"{self.within} AND {self.reason} = 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """How many jobs count, and how many each rule left out, in the order applied."""
-
-    jobs: int
-    excluded: Mapping[str, int]
-
-
 def select(chosen: Filter, *, limits: bool) -> Selection:
     """`chosen` as SQL. `limits` also leaves out jobs without a finite limit, one rule per reason."""
     params: dict[str, str | int] = {}
@@ -133,7 +125,7 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         rules.append(("class", among(CLASS, chosen.classes)))
     if chosen.states:
         rules.append(("state", among("state", chosen.states)))
-    rules.append(("elapsed", f"elapsed > {bound(chosen.min_elapsed)} AND elapsed < {TOO_LONG}"))
+    rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
     if limits:
         rules += [(f"limit_{kind}", f"({LIMIT} > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")]
         rules.append(("limit_unknown", f"{LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"))
@@ -143,20 +135,19 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
     return Selection(" AND ".join(window) or "TRUE", f"CASE {cases} ELSE 0 END", tuple(n for n, _ in rules), params)
 
 
-def count(db: sqlite3.Connection, chosen: Selection) -> Counted:
-    """Every job of the trace, told apart by the first rule that leaves it out.
+def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, int]:
+    """How many jobs each rule left out, in the order applied, when `jobs` were taken.
 
     Trap: without the LIMIT SQLite would write the whole CASE once into every sum.
     """
-    sums = ", ".join(f"total(reason = {k})" for k in range(len(chosen.rules) + 1))
-    seen, jobs, *left_out = db.execute(
-        f"SELECT count(*), {sums} FROM (SELECT {chosen.reason} AS reason FROM job WHERE {chosen.within} LIMIT -1)",
-        chosen.params,
-    ).fetchone()
-    excluded = dict(zip(chosen.rules, map(int, left_out), strict=True))
+    sums = ", ".join(f"total(rule = {k})" for k in range(1, len(chosen.rules) + 1))
+    reasons = f"SELECT {chosen.reason} AS rule FROM job WHERE {chosen.within} LIMIT -1"
+    counts = db.execute(f"SELECT {sums} FROM ({reasons}) WHERE rule > 0", chosen.params).fetchone()
+    excluded = dict(zip(chosen.rules, map(int, counts), strict=True))
     if chosen.within != "TRUE":
-        excluded = {"window": db.execute("SELECT count(*) FROM job").fetchone()[0] - seen, **excluded}
-    return Counted(int(jobs), excluded)
+        everything = int(db.execute("SELECT count(*) FROM job").fetchone()[0])
+        excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}
+    return excluded
 
 
 def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
