@@ -10,7 +10,6 @@ import typer
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
-from adminkit.trace.schema import SCHEMA_VERSION
 
 app = typer.Typer(help="The trace database itself.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -51,5 +50,5 @@ def rejected(
 def upgrade(db: Database = None) -> None:
     """Bring a trace of an older release to this one's schema."""
     path = find_trace(db, None)
-    connect.prepare(path)
-    print(f"{path} has schema {SCHEMA_VERSION}")
+    before, after = connect.upgrade(path)
+    print(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")
