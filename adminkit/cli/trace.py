@@ -50,5 +50,5 @@ def rejected(
 def upgrade(db: Database = None) -> None:
     """Bring a trace of an older release to this one's schema."""
     path = find_trace(db, None)
-    connect.prepare(path)
-    print(f"{path} has schema {connect.SCHEMA_VERSION}")
+    before, after = connect.upgrade(path)
+    print(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")

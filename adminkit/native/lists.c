@@ -195,10 +195,10 @@ static enum ak_fault set_count(struct ak_slice value, struct ak_cell *out) {
     return fault == AK_UNKNOWN ? AK_FINE : fault;
 }
 
-static enum ak_fault set_size(struct ak_slice value, int shift, int64_t below, struct ak_cell *out) {
+static enum ak_fault set_size(struct ak_slice value, int shift, int64_t most, struct ak_cell *out) {
     int64_t bytes;
     enum ak_fault fault = ak_size(value, shift, &bytes);
-    if (!fault && bytes < below)
+    if (!fault && bytes <= most)
         ak_set_int(out, bytes);
     return fault == AK_UNKNOWN ? AK_FINE : fault;
 }
@@ -209,39 +209,82 @@ static bool halves(struct ak_slice item, struct ak_slice *key, struct ak_slice *
     return next_part(value, '=', key) && value->s && key->n;
 }
 
+/* A count at *p that ends with its item; *p moves behind it. AK_UNKNOWN: one of Slurm's numbers for "unset".
+ */
+static inline enum ak_fault item_count(const char **p, const char *end, int64_t *count) {
+    uint64_t number;
+    enum ak_fault fault = ak_digits(p, end, &number);
+    if (fault == AK_MALFORMED || (*p < end && **p != ','))
+        return AK_MALFORMED;
+    return fault ? fault : ak_as_count(number, count);
+}
+
+/* A whole item into `item`; *p moves behind it. */
+static void whole_item(const char **p, const char *end, struct ak_slice *item) {
+    const char *start = *p;
+    while (*p < end && **p != ',')
+        ++*p;
+    *item = (struct ak_slice){start, (size_t)(*p - start)};
+}
+
+/* gres/gpu:TYPE=COUNT, from TYPE on. */
+static enum ak_fault typed_item(const char **p, const char *end, struct gpus *gpus) {
+    const char *start = *p;
+    int64_t count;
+    while (*p < end && **p != ',' && **p != '=')
+        ++*p;
+    struct ak_slice type = {start, (size_t)(*p - start)};
+    if (type.n == 0 || *p == end || **p != '=')
+        return AK_MALFORMED;
+    ++*p;
+    enum ak_fault fault = item_count(p, end, &count);
+    return fault ? fault : add_type(gpus, type, count);
+}
+
 enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, size_t *used) {
     struct gpus gpus = {0};
-    struct ak_slice item, key, value;
-    int64_t count;
+    const char *p = s.s, *end = s.s + s.n;
     if (ak_unknown(s))
         return AK_UNKNOWN;
-    while (next_part(&s, ',', &item)) {
+    for (;; p++) {
+        struct ak_slice left = {p, (size_t)(end - p)}, item, key, value;
         enum ak_fault fault = AK_FINE;
-        if (!halves(item, &key, &value))
-            return AK_MALFORMED;
-        if (AK_IS(key, "cpu")) {
-            fault = set_count(value, &out[0]);
-        } else if (AK_IS(key, "mem")) {
-            fault = set_size(value, 20, MAX_MEMORY, &out[1]);
-        } else if (AK_IS(key, "node")) {
-            fault = set_count(value, &out[2]);
-        } else if (AK_IS(key, "energy")) {
-            fault = set_count(value, &out[5]);
-        } else if (AK_IS(key, "billing")) {
-            fault = set_count(value, &out[6]);
-        } else if (AK_IS(key, "gres/gpu") || STARTS(key, "gres/gpu:")) {
-            fault = ak_count(value, &count);
-            if (key.n == 9)
-                fault = AK_MALFORMED;
-            else if (!fault && key.n == 8)
+        int64_t count;
+        int to = -1;
+        if (STARTS(left, "cpu=")) {
+            to = 0, p += 4;
+        } else if (STARTS(left, "mem=")) {
+            p += 4;
+            whole_item(&p, end, &item);
+            fault = set_size(item, 20, MAX_MEMORY - 1, &out[1]);
+        } else if (STARTS(left, "node=")) {
+            to = 2, p += 5;
+        } else if (STARTS(left, "energy=")) {
+            to = 5, p += 7;
+        } else if (STARTS(left, "billing=")) {
+            to = 6, p += 8;
+        } else if (STARTS(left, "gres/gpu=")) {
+            p += 9;
+            fault = item_count(&p, end, &count);
+            if (!fault)
                 gpus.has_all = true, gpus.all = count;
-            else if (!fault)
-                fault = add_type(&gpus, (struct ak_slice){key.s + 9, key.n - 9}, count);
-            else if (fault == AK_UNKNOWN)
-                fault = AK_FINE;
+        } else if (STARTS(left, "gres/gpu:")) {
+            p += 9;
+            fault = typed_item(&p, end, &gpus);
+        } else {
+            whole_item(&p, end, &item);
+            if (!halves(item, &key, &value))
+                return AK_MALFORMED;
         }
-        if (fault)
+        if (to >= 0) {
+            fault = item_count(&p, end, &count);
+            if (!fault)
+                ak_set_int(&out[to], count);
+        }
+        if (fault && fault != AK_UNKNOWN)
             return fault;
+        if (p == end)
+            break;
     }
     ak_set_int(&out[3], gpus.has_all ? gpus.all : gpus.typed);
     set_types(&gpus, &out[4], scratch, used);
@@ -250,7 +293,7 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, s
 
 /* gpu, gpu:2, gpu:a100, gpu:a100:2; what is in brackets at the end is cut off before. */
 static enum ak_fault gpu_item(struct ak_slice item, struct gpus *gpus) {
-    struct ak_slice name, first, second;
+    struct ak_slice name = {0}, first = {0}, second = {0};
     int64_t count = 1;
     enum ak_fault fault;
     next_part(&item, ':', &name);

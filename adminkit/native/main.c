@@ -241,7 +241,7 @@ static bool prepare(struct run *run) {
         return false;
     if (options->timezone && !set_zone(run, options->timezone))
         return false;
-    run->buffer = malloc(BUFFER);
+    run->buffer = calloc(1, BUFFER + AK_PADDING);
     if (!run->buffer || !ak_rows_init(&run->rows, &run->spec, options->timezone ? &run->zone : NULL))
         return fail(run, "out of memory");
     run->stores = !options->parse_only && !options->dump;

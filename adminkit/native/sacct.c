@@ -70,8 +70,10 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
             return false;
         }
         column->out = spec->outputs;
-        spec->outputs += ak_kinds[column->kind].outputs;
-        spec->inherits |= column->inherit;
+        column->outputs = ak_kinds[column->kind].outputs;
+        spec->outputs += column->outputs;
+        if (column->inherit || column->kind == AK_JOBID)
+            spec->inherited[spec->inherits++] = spec->columns;
         if (column->kind == AK_JOBID)
             spec->jobid = spec->columns;
         if (column->kind == AK_FREE) {
@@ -89,6 +91,8 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
     }
     if (frees != 1)
         spec->free_one = -1;
+    if (spec->jobid < 0 || spec->inherits == 1)
+        spec->inherits = 0; /* nothing but the id */
     return true;
 }
 
@@ -162,8 +166,20 @@ void ak_rows_broken(struct ak_rows *rows) {
     rows->parent_known = false;
 }
 
-static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, struct ak_slice s,
-                             struct ak_cell *out) {
+/* A job mostly gets what it asked for: the same text again has the same outputs. */
+static enum ak_fault take_tres(struct ak_rows *rows, struct ak_slice s, bool plain, struct ak_cell *out) {
+    if (plain && s.n && s.n == rows->tres.n && memcmp(s.s, rows->tres.s, s.n) == 0) {
+        memcpy(out, &rows->cell[rows->tres_out], 7 * sizeof *out);
+        return AK_FINE;
+    }
+    rows->tres = s;
+    rows->tres_out = (int)(out - rows->cell);
+    return ak_tres(s, out, rows->scratch, &rows->scratch_used);
+}
+
+static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const struct ak_record *record,
+                             int index, struct ak_cell *out) {
+    struct ak_slice s = record->field[index];
     switch (kind) {
     case AK_SKIP:
     case AK_KINDS:
@@ -207,7 +223,7 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, struct ak_
     case AK_REQMEM:
         return ak_reqmem(s, out);
     case AK_TRES:
-        return ak_tres(s, out, rows->scratch, &rows->scratch_used);
+        return take_tres(rows, s, record->plain, out);
     case AK_GRES:
         return ak_gres(s, out, rows->scratch, &rows->scratch_used);
     case AK_USAGE:
@@ -216,58 +232,48 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, struct ak_
     return AK_FINE;
 }
 
+static const char *const faults[] = {
+    [AK_MALFORMED] = "malformed",
+    [AK_TOO_LARGE] = "too large",
+    [AK_NO_ZONE] = "local time, but no --timezone",
+    [AK_NO_SUCH_TIME] = "no such local time in --timezone",
+};
+
 static bool refuse(struct ak_rows *rows, int column, const char *why) {
     snprintf(rows->reason, sizeof rows->reason, "column %d (%s): %s", column + 1,
              ak_kinds[rows->spec->column[column].kind].name, why);
     return false;
 }
 
-static bool take_column(struct ak_rows *rows, const struct ak_record *record, int index) {
+/* The whole column, or a reason why not. */
+static inline bool take_column(struct ak_rows *rows, const struct ak_record *record, int index) {
     const struct ak_column *column = &rows->spec->column[index];
     struct ak_cell *out = &rows->cell[column->out];
-    int outputs = ak_kinds[column->kind].outputs;
-    for (int i = 0; i < outputs; i++)
-        out[i].type = AK_NULL;
-    switch (convert(rows, column->kind, record->field[index], out)) {
-    case AK_FINE:
-    case AK_UNKNOWN:
-        break;
-    case AK_MALFORMED:
-        return refuse(rows, index, "malformed");
-    case AK_TOO_LARGE:
-        return refuse(rows, index, "too large");
-    case AK_NO_ZONE:
-        return refuse(rows, index, "local time, but no --timezone");
-    case AK_NO_SUCH_TIME:
-        return refuse(rows, index, "no such local time in --timezone");
-    }
+    enum ak_fault fault = convert(rows, column->kind, record, index, out);
+    if (fault > AK_UNKNOWN)
+        return refuse(rows, index, faults[fault]);
+    if (column->required && out->type == AK_NULL)
+        return refuse(rows, index, "required, but unknown");
     if (!record->plain)
-        for (int i = 0; i < outputs; i++)
+        for (int i = 0; i < column->outputs; i++)
             if (out[i].type == AK_TEXT)
                 clean(rows, &out[i]);
     return true;
-}
-
-static bool check_required(struct ak_rows *rows, int index) {
-    const struct ak_column *column = &rows->spec->column[index];
-    return !column->required || rows->cell[column->out].type != AK_NULL ||
-           refuse(rows, index, "required, but unknown");
 }
 
 /* Keeps the job's id and what its steps will inherit. */
 static void keep_parent(struct ak_rows *rows) {
     const struct ak_spec *spec = rows->spec;
     rows->parent_known = false;
-    if (spec->jobid < 0 || !spec->inherits || rows->cell[spec->column[spec->jobid].out].type != AK_TEXT)
+    if (!spec->inherits || !rows->want_steps || rows->cell[spec->column[spec->jobid].out].type != AK_TEXT)
         return;
     rows->kept_used = 0;
-    for (int index = 0; index < spec->columns; index++) {
-        if (!spec->column[index].inherit && index != spec->jobid)
-            continue;
-        for (int i = 0; i < ak_kinds[spec->column[index].kind].outputs; i++) {
-            struct ak_cell *cell = &rows->parent[spec->column[index].out + i];
-            *cell = rows->cell[spec->column[index].out + i];
-            if (cell->type == AK_TEXT && cell->n) {
+    for (int i = 0; i < spec->inherits; i++) {
+        const struct ak_column *column = &spec->column[spec->inherited[i]];
+        for (int place = column->out; place < column->out + column->outputs; place++) {
+            struct ak_cell *cell = &rows->parent[place];
+            *cell = rows->cell[place];
+            if (cell->type == AK_TEXT) {
                 memcpy(rows->kept + rows->kept_used, cell->v.s, cell->n);
                 cell->v.s = rows->kept + rows->kept_used;
                 rows->kept_used += cell->n;
@@ -282,13 +288,10 @@ static void keep_parent(struct ak_rows *rows) {
 /* A job's row: everything, or (AK_SKIPPED) what its steps inherit. */
 static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *record) {
     const struct ak_spec *spec = rows->spec;
-    for (int index = 0; index < spec->columns; index++) {
+    for (int index = 0; index < spec->columns; index++)
         if (index != spec->jobid && (rows->want_jobs || spec->column[index].inherit) &&
             !take_column(rows, record, index))
             return AK_REJECTED;
-        if ((rows->want_jobs || spec->column[index].inherit) && !check_required(rows, index))
-            return AK_REJECTED;
-    }
     keep_parent(rows);
     return rows->want_jobs ? AK_JOB : AK_SKIPPED;
 }
@@ -305,10 +308,8 @@ static enum ak_verdict take_step(struct ak_rows *rows, const struct ak_record *r
         const struct ak_column *column = &spec->column[index];
         if (column->inherit)
             memcpy(&rows->cell[column->out], &rows->parent[column->out],
-                   sizeof rows->cell[0] * (size_t)ak_kinds[column->kind].outputs);
+                   sizeof rows->cell[0] * (size_t)column->outputs);
         else if (index != spec->jobid && !take_column(rows, record, index))
-            return AK_REJECTED;
-        if (!check_required(rows, index))
             return AK_REJECTED;
     }
     return AK_STEP;
@@ -318,6 +319,8 @@ enum ak_verdict ak_rows_take(struct ak_rows *rows, const struct ak_record *recor
     const struct ak_spec *spec = rows->spec;
     bool parent = rows->parent_known;
     rows->scratch_used = 0;
+    rows->tres.n = 0;
+    memset(rows->cell, 0, (size_t)spec->outputs * sizeof *rows->cell);
     rows->utf8 = rows->ambiguous = 0;
     rows->parent_known = false; /* until it is sure that this row keeps it or is one */
     if (!record->plain && memchr(record->raw.s, '\0', record->raw.n)) {

@@ -79,6 +79,8 @@
 #define AK_MAX_LINES 4096
 #define AK_MAX_DELIMITER 16
 #define AK_REASON 120
+/* So many bytes behind the input in the buffer must be readable; what they are does not matter. */
+#define AK_PADDING 8
 
 struct ak_slice {
     const char *s;
@@ -135,6 +137,7 @@ struct ak_column {
     enum ak_kind kind;
     bool required, inherit;
     int out; /* place of its first output, from 0 */
+    int outputs;
 };
 
 struct ak_spec {
@@ -142,7 +145,8 @@ struct ak_spec {
     int columns, outputs;
     int jobid;    /* index of the jobid column, or -1 */
     int free_one; /* index of the free column where there is exactly one, or -1 */
-    bool inherits;
+    int inherited[AK_MAX_COLUMNS + 1],
+        inherits; /* the columns a job keeps for its steps: jobid and `^` ones */
 };
 
 /* Reads a spec. False and a sentence in `error` where it is none. */
@@ -188,9 +192,10 @@ struct ak_reader {
     int free_one;
     bool first_free, hold_last;
     uint64_t bytes_records, bytes_broken, bytes_blank;
-    /* marks: places of newlines and of the delimiter's first byte within the chunk at `chunk` */
-    uint32_t mark[AK_CHUNK];
-    size_t marks, next_mark, chunk, scanned;
+    /* marks: places of newlines and of the delimiter's first byte within the chunk at `chunk`; which are
+     * newlines */
+    uint32_t mark[AK_CHUNK + 1], newline[AK_CHUNK + 1];
+    size_t marks, next_mark, newlines, next_newline, chunk, scanned;
     bool chunk_odd; /* the chunk has a NUL or a byte above 127 */
     /* the line being read; all places count from the start of the input, `base` is the buffer's */
     size_t base, line_at, line_end, line_all, line_text, last_end;
@@ -241,6 +246,8 @@ struct ak_rows {
     size_t scratch_used, kept_used;
     struct ak_cell parent[AK_MAX_OUTPUTS];
     struct ak_slice parent_id;
+    struct ak_slice tres; /* the row's last TRES text, if any, and the place of its outputs */
+    int tres_out;
     bool parent_known;
     struct {
         int64_t hour;

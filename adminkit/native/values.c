@@ -34,70 +34,59 @@ bool ak_unknown(struct ak_slice s) {
     }
 }
 
-/* Eight digits at once, little-endian hosts only. False where one is none. */
-static bool eight(const char *p, uint32_t *value) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t x;
-    memcpy(&x, p, 8);
-    if (((x & 0xF0F0F0F0F0F0F0F0u) | (((x + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u) >> 4)) !=
-        0x3333333333333333u)
-        return false;
-    x = (x & 0x0F0F0F0F0F0F0F0Fu) * 2561 >> 8;
-    x = (x & 0x00FF00FF00FF00FFu) * 6553601 >> 16;
-    *value = (uint32_t)((x & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
-#else
-    *value = 0;
-    for (int i = 0; i < 8; i++) {
-        if (!ak_digit(p[i]))
-            return false;
-        *value = *value * 10 + (uint32_t)(p[i] - '0');
-    }
-#endif
-    return true;
-}
+static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
-/* Reads the digits at *p, at least one. */
-static enum ak_fault digits(const char **p, const char *end, uint64_t *value) {
+enum ak_fault ak_digits_long(const char **p, const char *end, uint64_t *value) {
     const char *q = *p;
     uint64_t v = 0;
-    uint32_t head;
-    if (q == end || !ak_digit(*q))
-        return AK_MALFORMED;
-    if (end - q >= 8 && eight(q, &head)) {
-        v = head;
-        q += 8;
-    }
     bool over = false;
-    for (; q < end && ak_digit(*q); q++) {
-        unsigned digit = (unsigned)(*q - '0');
-        over |= v > (UINT64_MAX - digit) / 10;
-        v = v * 10 + digit;
-    }
+    unsigned n;
+    do {
+        uint64_t x = ak_load(q);
+        n = ak_leading(x, (size_t)(end - q));
+        if (n == 0)
+            break;
+        uint64_t head = ak_eight(x, n);
+        if (v < 100000000000u)
+            v = v * powers[n] + head;
+        else
+            over |= __builtin_mul_overflow(v, powers[n], &v) || __builtin_add_overflow(v, head, &v);
+        q += n;
+    } while (n == 8);
     *p = q;
     *value = v;
     return over ? AK_TOO_LARGE : AK_FINE;
 }
 
+enum ak_fault ak_as_count(uint64_t number, int64_t *count) {
+    if (unset(number))
+        return AK_UNKNOWN;
+    if (number > INT64_MAX)
+        return AK_TOO_LARGE;
+    *count = (int64_t)number;
+    return AK_FINE;
+}
+
 enum ak_fault ak_number(struct ak_slice s, uint64_t *value) {
     const char *p = s.s, *end = s.s + s.n;
-    enum ak_fault fault = digits(&p, end, value);
+    enum ak_fault fault = ak_digits(&p, end, value);
     return p != end ? AK_MALFORMED : fault;
 }
 
 enum ak_fault ak_count(struct ak_slice s, int64_t *value) {
     uint64_t v;
     enum ak_fault fault = ak_number(s, &v);
-    if (fault)
-        return fault;
-    if (unset(v))
-        return AK_UNKNOWN;
-    if (v > INT64_MAX)
-        return AK_TOO_LARGE;
-    *value = (int64_t)v;
-    return AK_FINE;
+    return fault ? fault : ak_as_count(v, value);
 }
 
 enum ak_fault ak_int(struct ak_slice s, struct ak_cell *out) {
+    if (s.n - 1 < 7) { /* most are this short */
+        uint64_t x = ak_load(s.s);
+        if (ak_leading(x, s.n) == s.n) {
+            ak_set_int(out, ak_eight(x, (unsigned)s.n));
+            return AK_FINE;
+        }
+    }
     bool minus = s.n && *s.s == '-';
     int64_t value;
     enum ak_fault fault = ak_count(minus ? (struct ak_slice){s.s + 1, s.n - 1} : s, &value);
@@ -203,7 +192,7 @@ enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes) {
     const char *p = s.s, *end = s.s + s.n;
     uint64_t whole, part = 0;
     uint32_t rest = 0, scale = 1;
-    enum ak_fault fault = digits(&p, end, &whole);
+    enum ak_fault fault = ak_digits(&p, end, &whole);
     if (fault == AK_MALFORMED)
         return fault;
     if (p == end) {
@@ -262,7 +251,7 @@ enum ak_fault ak_reqmem(struct ak_slice s, struct ak_cell out[2]) {
 enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock) {
     const char *p = s.s, *end = s.s + s.n;
     uint64_t lead;
-    enum ak_fault fault = digits(&p, end, &lead);
+    enum ak_fault fault = ak_digits(&p, end, &lead);
     if (fault == AK_MALFORMED)
         return fault;
     *clock = (struct ak_clock){.parts = 1, .scale = 1};
@@ -270,7 +259,7 @@ enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock) {
         clock->has_days = true;
         clock->days = lead;
         const char *hours = ++p;
-        if (digits(&p, end, &clock->part[0]) || p - hours > 2 || clock->part[0] > 23)
+        if (ak_digits(&p, end, &clock->part[0]) || p - hours > 2 || clock->part[0] > 23)
             return AK_MALFORMED;
     } else {
         clock->part[0] = lead;
@@ -364,6 +353,11 @@ enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]) {
 }
 
 enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]) {
+    if (s.n == 3 && ak_digit(s.s[0]) && s.s[1] == ':' && ak_digit(s.s[2])) { /* most are 0:0 */
+        ak_set_int(&out[0], s.s[0] - '0');
+        ak_set_int(&out[1], s.s[2] - '0');
+        return AK_FINE;
+    }
     const char *colon = s.n ? memchr(s.s, ':', s.n) : NULL;
     size_t head = colon ? (size_t)(colon - s.s) : s.n;
     int64_t code, signal;

@@ -5,6 +5,8 @@
 
 #include "sacct.h"
 
+#include <string.h>
+
 enum ak_fault { AK_FINE, AK_UNKNOWN, AK_MALFORMED, AK_TOO_LARGE, AK_NO_ZONE, AK_NO_SUCH_TIME };
 
 /* Days, hours, minutes … as they stand in a clock; `parts` of them in part[0..], leading one first. */
@@ -40,6 +42,54 @@ static inline void ak_set_text(struct ak_cell *cell, const char *s, size_t n) {
 
 /* Is it one of the words for "unknown"? */
 bool ak_unknown(struct ak_slice s);
+/* Eight characters, the first one lowest. AK_PADDING makes it safe at the buffer's end. */
+static inline uint64_t ak_load(const char *p) {
+    uint64_t x;
+    memcpy(&x, p, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+/* Bit 7 of every byte that is no digit. */
+static inline uint64_t ak_no_digits(uint64_t x) {
+    uint64_t low = (x & 0x7F7F7F7F7F7F7F7Fu) + 0x4646464646464646u;  /* above '9' */
+    uint64_t high = (x | 0x8080808080808080u) - 0x3030303030303030u; /* bit 7 stays where not below '0' */
+    return (low | ~high | x) & 0x8080808080808080u;
+}
+
+/* The first n (1 to 8) characters of x, all digits. */
+static inline uint32_t ak_eight(uint64_t x, unsigned n) {
+    x = (x - 0x3030303030303030u) << (64 - 8 * n);
+    x = x * 10 + (x >> 8);
+    return (uint32_t)((((x & 0x000000FF000000FFu) * 0x000F424000000064u) +
+                       (((x >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+                      32);
+}
+
+/* How many of the first 8 characters are digits, of `left` that there are. */
+static inline unsigned ak_leading(uint64_t x, size_t left) {
+    uint64_t odd = ak_no_digits(x);
+    unsigned n = odd ? (unsigned)__builtin_ctzll(odd) / 8 : 8;
+    return n < left ? n : (unsigned)left;
+}
+
+/* Reads the digits at *p, at least one, and moves *p behind them. */
+enum ak_fault ak_digits_long(const char **p, const char *end, uint64_t *value);
+static inline enum ak_fault ak_digits(const char **p, const char *end, uint64_t *value) {
+    uint64_t x = ak_load(*p);
+    unsigned n = ak_leading(x, (size_t)(end - *p));
+    if (n == 0)
+        return AK_MALFORMED;
+    if (n == 8)
+        return ak_digits_long(p, end, value);
+    *value = ak_eight(x, n);
+    *p += n;
+    return AK_FINE;
+}
+/* A number that counts something: not one of Slurm's for "unset" (AK_UNKNOWN), not above INT64_MAX. */
+enum ak_fault ak_as_count(uint64_t number, int64_t *count);
 /* Digits and nothing else. */
 enum ak_fault ak_number(struct ak_slice s, uint64_t *value);
 /* A count: digits, or one of Slurm's numbers for "unset" (AK_UNKNOWN). */

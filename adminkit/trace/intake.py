@@ -9,9 +9,11 @@ from typing import Final
 _EXPLICIT: Final = """
 UPDATE job SET limit_source = 'explicit'
 WHERE limit_source = 'unknown' AND limit_kind = 'finite' AND {scope}
-  AND time_limit <> (SELECT default_limit FROM queue
-                     WHERE queue.cluster = job.cluster AND queue.queue = job.queue AND default_limit IS NOT NULL
-                     ORDER BY since <= job.submit_time DESC, abs(since - job.submit_time) LIMIT 1)
+  AND time_limit <> coalesce(
+      (SELECT default_limit FROM queue WHERE queue.cluster = job.cluster AND queue.queue = job.queue
+       AND since <= job.submit_time ORDER BY since DESC LIMIT 1),
+      (SELECT default_limit FROM queue WHERE queue.cluster = job.cluster AND queue.queue = job.queue
+       ORDER BY since LIMIT 1))
 """
 
 _INTAKE: Final = """

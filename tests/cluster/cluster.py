@@ -257,8 +257,26 @@ class Cluster:
         return int(found.group(1)) if found else 0
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Wait until slurmctld has nothing left to tell slurmdbd."""
-        until("slurmctld's queue to slurmdbd to drain", lambda: self.backlog() == 0, seconds, pause=0.3)
+        """Wait until slurmdbd has stored what slurmctld knows.
+
+        An empty queue is not enough: what slurmdbd was sent last is seen in its tables up to a second later.
+        """
+        quiet = 0
+
+        def stored() -> bool:
+            nonlocal quiet
+            quiet = quiet + 1 if self.backlog() == 0 and not self._open_rows() else 0
+            return quiet > 4
+
+        until("slurmdbd to have stored everything", stored, seconds, pause=0.4)
+
+    def _open_rows(self) -> set[str]:
+        """Jobs that ended for slurmctld and not yet in slurmdbd's table."""
+        ended = {line.split()[0] for line in self._every_job() if line.split()[1] in FINISHED}
+        return ended & {row[0] for row in self.sql(f"select id_job from {self.name}_job_table where time_end = 0")}
+
+    def _every_job(self) -> list[str]:
+        return self.ask("squeue", "-h", "-a", "-t", "all", "-r", "-o", "%A %T").splitlines()
 
     def sql(self, statement: str) -> list[tuple[str, ...]]:
         """Run SQL on the accounting database; rows of text, tabs and newlines escaped as mysql -B does."""
@@ -385,10 +403,10 @@ class Cluster:
     def _people(self) -> None:
         """Tell slurmdbd of the cluster, its accounts and its users."""
         self._manage("add", "cluster", self.name)
+        self._manage("add", "account", ",".join(config.ACCOUNTS), f"cluster={self.name}")
         for account in config.ACCOUNTS:
-            self._manage("add", "account", account, f"cluster={self.name}")
-        for user, account in config.USERS.items():
-            self._manage("add", "user", user, f"account={account}", f"cluster={self.name}")
+            users = ",".join(user for user, home in config.USERS.items() if home == account)
+            self._manage("add", "user", users, f"account={account}", f"cluster={self.name}")
         self._manage("add", "user", "backup", "account=physics", f"cluster={self.name}")
 
     def _manage(self, *words: str) -> None:

@@ -1,4 +1,4 @@
-"""The one cluster that every test of this folder shares."""
+"""The clusters that the tests of this folder run on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,9 @@ OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses the cluster carries the marker `cluster`."""
+    """Whatever uses a cluster carries the marker `cluster`."""
     for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()):
+        if {"cluster", "spare"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
 
 
@@ -35,21 +36,35 @@ def outside() -> Listing:
     return listing(OUTSIDE)
 
 
-@pytest.fixture(scope="session")
-def cluster(outside: Listing) -> Iterator[Cluster]:
-    """A booted cluster in a temporary private folder, stopped and removed at the end of the run."""
+@contextmanager
+def private_slurm() -> Iterator[Cluster]:
+    """A booted cluster in a temporary private folder, stopped and removed at the end."""
     verdict = guard.check()
     if not verdict.allowed:
         pytest.fail(str(verdict), pytrace=False)
     clear_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY))
-    booted = Cluster(folder)
+    cluster = Cluster(folder)
     try:
-        booted.boot(owner=os.getpid())
-        yield booted
+        cluster.boot(owner=os.getpid())
+        yield cluster
     finally:
-        booted.stop()
+        cluster.stop()
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def cluster(outside: Listing) -> Iterator[Cluster]:
+    """The cluster of the whole run. Leave it as it was: what hurts others belongs on `spare`."""
+    with private_slurm() as booted:
+        yield booted
+
+
+@pytest.fixture(scope="module")
+def spare(outside: Listing) -> Iterator[Cluster]:
+    """A cluster of the test file's own: its slurmdbd may be stopped, its accounting rebuilt."""
+    with private_slurm() as booted:
+        yield booted
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,9 @@ COLUMNS = (
 def sacct_rows(cluster: Cluster, *options: str) -> dict[tuple[int, int], Row]:
     """(JobIDRaw, Submit) -> the row as the trace should hold it, for all runs that have ended."""
     separator = "\x1e"
+    # Trap: without -s, runs cancelled before they were eligible are not shown.
     command = ["sacct", "-a", "-X", "-D", "-n", "-p", f"--delimiter={separator}", "-S", "2020-01-01", "-E", "now+1day"]
+    command += ["-s", "CD,F,TO,CA,NF,PR,BF,DL,OOM,RQ,RS"]
     done = cluster.run(*command, *options, "-o", ",".join(FIELDS), env={"TZ": "UTC", "SLURM_TIME_FORMAT": "%s"})
     assert done.code == 0, done.err
     text = done.out.decode("utf-8", "surrogateescape")

@@ -37,6 +37,11 @@ def rows(db: Path, cluster: str = "alpha") -> dict[tuple[int, int], Row]:
         return {(row[0], row[1]): dict(zip(COLUMNS, row, strict=True)) for row in found}
 
 
+def readable(theirs: dict[tuple[int, int], Row]) -> dict[tuple[int, int], Row]:
+    """Without the one whose name holds sync's own delimiter: it is set aside, for two columns may be to blame."""
+    return {key: row for key, row in theirs.items() if "\x1f" not in str(row["job_name"])}
+
+
 def one(db: Path, sql: str, *values: object) -> object:
     with closing(sqlite3.connect(db)) as trace:
         return trace.execute(sql, values).fetchone()[0]
@@ -62,19 +67,23 @@ def db(tmp_path: Path) -> Path:
 
 def test_every_row_is_as_sacct_has_it(cluster: Cluster, workload: Workload, db: Path) -> None:
     adminkit(cluster, db, "sync", "--since", "1d")
-    ours, theirs = rows(db), sacct_rows(cluster)
+    ours, theirs = rows(db), readable(sacct_rows(cluster))
     assert ours.keys() == theirs.keys()
     for key, row in theirs.items():
         assert ours[key] == row, key
+    aside = workload.ids["name with delimiters"]
+    assert one(db, "SELECT count(*) FROM rejected WHERE raw LIKE ?", f"{aside}\x1f{aside}\x1f%") == 1
+    assert one(db, "SELECT count(*) FROM rejected") == 1
     for kind, states in KINDS.items():
         job = workload.ids[kind]
+        if job == aside:
+            continue
         found = [
             row["state"]
             for _, row in sorted(ours.items())
             if job in (row["job_id_raw"], row["array_job"], row["het_job"])
         ]
         assert sorted(map(str, found)) == sorted(states), kind
-    assert one(db, "SELECT count(*) FROM rejected") == 0
     assert (
         one(db, "SELECT job_name FROM job WHERE job_id_raw = ?", workload.ids["name with newlines"])
         == NAMES["name with newlines"].decode()
@@ -181,7 +190,7 @@ def test_killed_at_any_moment_the_next_run_completes_it(cluster: Cluster, worklo
             with closing(sqlite3.connect(db)) as trace:
                 assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     adminkit(cluster, db, "sync", "--since", "1d")
-    assert rows(db) == sacct_rows(cluster)
+    assert rows(db) == readable(sacct_rows(cluster))
     assert not list(db.parent.glob(".*.spool"))
 
 
@@ -206,8 +215,12 @@ def test_import_then_sync_of_the_same_period_leaves_every_run_once(
     imported = one(db, "SELECT count(*) FROM job")
     assert isinstance(imported, int) and imported > 20
     adminkit(cluster, db, "sync", "--since", "1d")
-    assert rows(db) == sacct_rows(cluster)
-    assert one(db, "SELECT min(synced) FROM job") == 1
+    theirs = readable(sacct_rows(cluster))
+    ours = rows(db)
+    assert {key: row for key, row in ours.items() if key in theirs} == theirs
+    mended = {key[0] for key in ours.keys() - theirs.keys()}
+    assert mended == {workload.ids["name with delimiters"]}, "of which the import could mend what sync set aside"
+    assert one(db, "SELECT min(synced) FROM job WHERE job_id_raw NOT IN (SELECT max(?))", *mended) == 1
 
 
 def test_a_full_disk_is_said_and_leaves_the_trace_whole(cluster: Cluster, workload: Workload, tmp_path: Path) -> None:
@@ -222,7 +235,7 @@ def test_a_full_disk_is_said_and_leaves_the_trace_whole(cluster: Cluster, worklo
             assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         subprocess.run(["mount", "-o", "remount,size=40m", small], check=True)
         adminkit(cluster, db, "sync", "--since", "1d")
-        assert rows(db) == sacct_rows(cluster)
+        assert rows(db) == readable(sacct_rows(cluster))
     finally:
         subprocess.run(["umount", small], check=True)
 
@@ -256,7 +269,7 @@ def test_a_second_cluster_is_kept_apart(cluster: Cluster, db: Path) -> None:
         each.wait(job, "COMPLETED")
         each.settle()
     adminkit(cluster, db, "sync", "--since", "1d", "-M", "alpha", "-M", "beta")
-    assert rows(db, "alpha") == sacct_rows(cluster)
+    assert rows(db, "alpha") == readable(sacct_rows(cluster))
     assert rows(db, "beta") == sacct_rows(beta, "-M", "beta")
     assert len(rows(db, "beta")) == 1
 
@@ -274,5 +287,5 @@ def test_a_rebuilt_accounting_database_is_said_and_nothing_is_overwritten(cluste
     after = rows(db)
     assert {key: after[key] for key in before} == before
     assert {key: row for key, row in after.items() if key not in before} == {
-        key: row for key, row in sacct_rows(cluster).items() if key not in before
+        key: row for key, row in readable(sacct_rows(cluster)).items() if key not in before
     }

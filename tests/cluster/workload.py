@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.cluster.cluster import FINISHED, Cluster, Word
-from tests.cluster.processes import until
 
 #: kind -> the states of its job rows in sacct -X -D, in the order of job id and submission.
 KINDS: Final[dict[str, tuple[str, ...]]] = {
@@ -38,7 +37,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "node failure": ("NODE_FAIL",),
     "requeued": ("REQUEUED", "COMPLETED"),
     "array": ("COMPLETED", "COMPLETED", "FAILED", "COMPLETED"),
-    "array cancelled": ("CANCELLED", "CANCELLED"),
+    "array cancelled": ("CANCELLED",),  # one row, 9_[1-2], never eligible: sacct without -s leaves it out
     "het": ("COMPLETED", "COMPLETED"),
     "name with bars": ("COMPLETED",),
     "name with newlines": ("COMPLETED",),
@@ -71,9 +70,6 @@ class Workload:
         for job in self.ids.values():
             self.cluster.wait(job, FINISHED, max(1.0, end - time.monotonic()))
         self.cluster.settle()
-        ours = ",".join(str(job) for job in self.ids.values())
-        command = ["sacct", "-a", "-X", "-D", "-n", "-P", "-o", "End", "-j", ours]
-        until("slurmdbd to know every end", lambda: "Unknown" not in self.cluster.ask(*command), 30.0)
 
 
 def run(cluster: Cluster) -> Workload:
