@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, import_, report, sync, trace
+from adminkit.cli import demo, doctor, import_, report, sync, trace
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
@@ -31,6 +31,7 @@ app.add_typer(trace.app, name="trace")
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:
