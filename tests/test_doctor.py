@@ -189,10 +189,16 @@ def newer(trace: Path) -> None:
         db.execute("PRAGMA user_version = 99")
 
 
+def spoilt(trace: Path) -> None:
+    for one in sidecars(trace):  # they hold a whole copy of a small trace
+        one.unlink()
+    trace.write_text("x" * 999)
+
+
 TRACE: dict[str, tuple[Callable[[Path], Any], str, str, str, str]] = {
     "none yet": (lambda trace: shutil.rmtree(trace.parent), "database", "warn", "none yet at", "adminkit sync"),
     "a newer one": (newer, "database", "missing", "made by a newer adminkit", "upgrade adminkit"),
-    "no database": (lambda trace: trace.write_text("x" * 999), "database", "missing", "not a database", "--db"),
+    "no database": (spoilt, "database", "missing", "not a database", "--db"),
     "readable by all": (lambda trace: trace.chmod(0o644), "rights", "warn", "0644", "chmod 0640"),
     "a folder the group may write": (
         lambda trace: trace.parent.chmod(0o2770), "rights", "warn", "2770", "chmod 2750",
