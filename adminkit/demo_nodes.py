@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
     ends: list[tuple[int, int]] = []  # a heap of (when, request)
     placed: list[tuple[int, list[int]]] = [(0, [])] * len(requests)
     while arrivals or ends:
-        now = min(when for when in (_next_arrival(arrivals, requests), _next_end(ends)) if when is not None)
+        next_end = ends[0][0] if ends else sys.maxsize
+        now = min(next_end, requests[arrivals[0]].ready if arrivals else sys.maxsize)
         while ends and ends[0][0] <= now:
             number = heapq.heappop(ends)[1]
             running[requests[number].user] -= 1
@@ -56,14 +58,6 @@ def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
             if not line:
                 del waiting[kind]
     return placed
-
-
-def _next_arrival(arrivals: deque[int], requests: Sequence[Request]) -> int | None:
-    return requests[arrivals[0]].ready if arrivals else None
-
-
-def _next_end(ends: list[tuple[int, int]]) -> int | None:
-    return ends[0][0] if ends else None
 
 
 def _find(free: list[int], nodes: int, gpus: int) -> list[int]:

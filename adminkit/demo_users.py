@@ -103,7 +103,7 @@ def runs(rng: Random) -> list[Run]:
     batch = 0
     for habit, times in _share_out(list(_habits(rng)), rng):
         days = min(60.0, rng.lognormvariate(math.log(5), 0.9) + habit.jobs / 20)
-        day = rng.uniform(0, DAYS) - days / 2
+        day = bisect_right(_BUSY, rng.random() * _BUSY[-1]) / 24 - days / 2
         while times:
             size = min(len(times), _batch_size(habit, rng))
             together, times = times[:size], times[size:]
@@ -139,25 +139,34 @@ def _habits(rng: Random) -> Iterator[Habit]:
     """Habits whose jobs add up to the study's counts, with exactly as many jobs of each limit as the model has."""
     usual: dict[tuple[int, str], int] = {}  # (user, queue) -> the limit this user asks for unless there is a reason
     for queue, model in MODEL.items():
+        limits, popularity = [minutes * 60 for minutes in model.menu], list(model.menu.values())
         for kind, shapes in enumerate(_shapes(queue)):
-            limits = [minutes * 60 for minutes in model.menu]
-            left = dict(zip(limits, apportion(sum(shapes.values()), list(model.menu.values())), strict=True))
+            left = dict(zip(limits, apportion(sum(shapes.values()), popularity), strict=True))
             for (nodes, gpus), jobs in shapes.items():
                 for user, size in _campaigns(queue, kind, jobs, rng):
-                    while size:
-                        own = usual.setdefault((user, queue), rng.choices(limits, list(model.menu.values()))[0])
-                        limit = (
-                            own if left[own] and rng.random() < 0.75 else rng.choices(limits, list(left.values()))[0]
-                        )
-                        part = min(size, left[limit])
-                        left[limit] -= part
-                        size -= part
-                        name = rng.choice(_PROGRAMS) + rng.choice(
-                            ("", "", f"_{rng.randint(1, 40)}", f"-v{rng.randint(2, 9)}")
-                        )
-                        arrays = part >= 5 and rng.random() < 0.3
-                        jitter = rng.uniform(0.15, 0.7)
-                        yield Habit(user, name, queue, nodes, gpus, limit, part, arrays, rng.gauss(0, 1), jitter)
+                    own = usual.setdefault((user, queue), rng.choices(limits, popularity)[0])
+                    for limit, part in _limits(size, own, left, rng):
+                        yield Habit(
+                            user, _name(rng), queue, nodes, gpus, limit, part,
+                            arrays=part >= 5 and rng.random() < 0.3,
+                            typical=rng.gauss(0, 1),
+                            jitter=rng.uniform(0.15, 0.7),
+                        )  # fmt: skip
+
+
+def _limits(size: int, own: int, left: dict[int, int], rng: Random) -> Iterator[tuple[int, int]]:
+    """(limit, jobs) for `size` jobs of a user whose usual limit is `own`, taken out of what is `left`."""
+    while size:
+        usual = left[own] and rng.random() < 0.75
+        limit = own if usual else rng.choices(list(left), list(left.values()))[0]
+        part = min(size, left[limit])
+        left[limit] -= part
+        size -= part
+        yield limit, part
+
+
+def _name(rng: Random) -> str:
+    return rng.choice(_PROGRAMS) + rng.choice(("", "", f"_{rng.randint(1, 40)}", f"-v{rng.randint(2, 9)}"))
 
 
 def _campaigns(queue: str, kind: int, jobs: int, rng: Random) -> Iterator[tuple[int, int]]:
@@ -218,9 +227,9 @@ def _calendar() -> list[float]:
         if (day.month, day.day) in _HOLIDAYS:
             weight = min(weight, 0.4)
         if (day.month, day.day) in _OBON:
-            weight *= 0.2
+            weight *= 0.35
         if (day.month, day.day) in _YEAR_END:
-            weight *= 0.15
+            weight *= 0.35
         weights += [weight * hour for hour in _HOUR_WEIGHTS]
     return list(accumulate(weights))
 

@@ -180,7 +180,7 @@ def test_the_cluster_sleeps_at_night_at_weekends_in_obon_and_at_the_years_end() 
     assert sum(hours[h] for h in range(2, 7)) < 0.2 * sum(hours[h] for h in range(13, 18))
     assert max(weekdays[5:]) < 0.6 * min(weekdays[:5])
     assert sum(days[f"08-{day}"] for day in range(12, 17)) < 5 * 0.5 * typical
-    assert all(days[day] < 0.6 * typical for day in ("12-29", "12-30", "12-31"))
+    assert sum(days[f"12-{day}"] for day in range(28, 32)) < 4 * 0.5 * typical
 
 
 def test_every_job_lies_within_the_period() -> None:
@@ -325,7 +325,7 @@ def checksum(jobs: Jobs) -> str:
 
 def test_the_trace_is_the_same_on_every_machine() -> None:
     """A changed sum is a changed trace: look at its pictures again, then say so in the CHANGELOG."""
-    assert checksum(made(demo.SEED)) == "19bd8523a38e1012ee771f07c20f1b2cd4fa09d25c5b71275f2161a972e86f9a"
+    assert checksum(made(demo.SEED)) == "2d110eef56027bea6a482528a2b5dcab3d79ef734a4450a190a587a5ccfaa67b"
     assert checksum(made(OTHER_SEED)) != checksum(made(demo.SEED))
 
 

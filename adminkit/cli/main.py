@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.ctx.get_help())
             return 2
-        return _complain(error.format_message(), _usage_hint(error), 2)
+        return _complain(error.format_message().replace("Value error, ", ""), _usage_hint(error), 2)
     except typer.Abort:
         return _complain("interrupted", "run the same command again: what was committed is whole", 130)
     except (AdminkitError, sqlite3.Error) as error:
@@ -89,12 +89,12 @@ def _usage_hint(error: Any) -> str:
         return f"`{error.ctx.command_path} --help` shows what it takes" if error.ctx else ""
     words: list[str] = []
     typed = getattr(error, "option_name", "")
-    choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", None)
+    wrong, is_choice, choices = error.format_message().partition(" is not one of ")
     if typed and error.ctx:
         words = [opt for param in error.ctx.command.params for opt in param.opts]
-    elif choices:
-        words = [str(getattr(choice, "value", choice)) for choice in choices]
-        typed = error.message.split("'")[1] if error.message.count("'") > 1 else ""
+    elif is_choice:  # the message is all that every release of typer has in common
+        words = choices.split("'")[1::2]
+        typed = wrong.rstrip("'").rpartition("'")[2]
     near = difflib.get_close_matches(typed, words, n=1)
     if near:
         return f"did you mean {near[0]}?"

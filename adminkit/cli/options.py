@@ -67,11 +67,16 @@ Classes = Annotated[
     list[JobClass] | None, typer.Option("--class", help="Only jobs of this class. Repeat for more.", show_choices=True)
 ]
 States = Annotated[
-    str,
-    typer.Option("--states", metavar="STATE,…", help="Only jobs that ended so; all for every way to end."),
+    str | None,
+    typer.Option(
+        "--states", metavar="STATE,…", help="Only jobs that ended so, COMPLETED,TIMEOUT by default; all for every way."
+    ),
 ]
 MinElapsed = Annotated[
-    str, typer.Option("--min-elapsed", metavar="TIME", help="Only jobs that ran longer: seconds, 15m, 1h30m, 02:00:00.")
+    str | None,
+    typer.Option(
+        "--min-elapsed", metavar="TIME", help="Only jobs that ran longer, 60 by default: seconds, 15m, 1h30m, 02:00:00."
+    ),
 ]
 LimitSourceOption = Annotated[
     LimitSource | None,

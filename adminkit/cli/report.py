@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Final
 
 import typer
 
+from adminkit import config
 from adminkit.cli import options
 from adminkit.errors import UsageError
 from adminkit.report.sink import Way, emit
-from adminkit.stats.select import DEFAULT_MIN_ELAPSED, DEFAULT_STATES, Filter, check_words
+from adminkit.stats.select import Filter, check_words
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.units import parse_duration, parse_when, show_time
-
-STATES: Final = ",".join(DEFAULT_STATES)
-MIN_ELAPSED: Final = str(DEFAULT_MIN_ELAPSED)
 
 app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -38,8 +34,8 @@ def accuracy(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
-    states: options.States = STATES,
-    min_elapsed: options.MinElapsed = MIN_ELAPSED,
+    states: options.States = None,
+    min_elapsed: options.MinElapsed = None,
     limit_source: options.LimitSourceOption = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -50,9 +46,10 @@ def accuracy(
     from adminkit.report.accuracy import accuracy_report
     from adminkit.stats.accuracy import accuracy as measure
 
-    now, way, path = int(time.time()), Way(format.value, output, plot, picture), trace_path(db)
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    path = find_trace(db, settings.db)
     chosen = replace(
-        _filter(now, cluster, queue, user, account, since, until, states, min_elapsed),
+        _filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
         classes=[one.value for one in job_class or ()],
         limit_source=limit_source.value if limit_source else None,
     )
@@ -71,8 +68,8 @@ def parallelism(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
-    states: options.States = STATES,
-    min_elapsed: options.MinElapsed = MIN_ELAPSED,
+    states: options.States = None,
+    min_elapsed: options.MinElapsed = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
     plot: options.Plot = False,
@@ -82,31 +79,28 @@ def parallelism(
     from adminkit.report.parallelism import parallelism_report
     from adminkit.stats.parallelism import parallelism as measure
 
-    now, way, path = int(time.time()), Way(format.value, output, plot, picture), trace_path(db)
-    chosen = _filter(now, cluster, queue, user, account, since, until, states, min_elapsed)
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    path = find_trace(db, settings.db)
+    chosen = _filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
     with reader(path) as trace:
         chosen = check_words(trace, chosen)
         measured = measure(trace, chosen)
     emit(parallelism_report(measured, chosen, str(path)), way)
 
 
-def trace_path(flag: Path | None) -> Path:
-    """The trace a report reads. The one place for the config's word on it."""
-    return find_trace(flag, None)
-
-
 def _filter(
     now: int,
+    usual: config.Report,
     clusters: list[str] | None,
     queues: list[str] | None,
     users: list[str] | None,
     accounts: list[str] | None,
     since: str | None,
     until: str | None,
-    states: str,
-    min_elapsed: str,
+    states: str | None,
+    min_elapsed: str | None,
 ) -> Filter:
-    """What was typed, as a Filter; words are checked against the trace later."""
+    """What was typed, else the settings, as a Filter; words are checked against the trace later."""
     start = None if since is None else parse_when(since, now)
     end = None if until is None else parse_when(until, now)
     if start is not None and end is not None and start >= end:
@@ -120,6 +114,6 @@ def _filter(
         accounts=accounts or (),
         since=start,
         until=end,
-        states=[word for word in states.replace(",", " ").split() if word],
-        min_elapsed=parse_duration(min_elapsed),
+        states=usual.states if states is None else states.replace(",", " ").split(),
+        min_elapsed=usual.min_elapsed if min_elapsed is None else parse_duration(min_elapsed),
     )

@@ -191,8 +191,8 @@ def import_window(run: Run, which: str, window: Window, spool: Path, seconds: fl
 
 def ask_open(run: Run, now: int) -> None:
     """Snapshot what is pending, running or suspended; look up what the last snapshot had and this one has not."""
-    moment = Window(now, now)
-    spool, _ = run.fetch(moment, "open", states=OPEN, fields=_fields(run, windows.JOBS))
+    moment = int(run.clock())  # Trap: sacct leaves out what started in the last second of its window.
+    spool, _ = run.fetch(Window(moment, moment + 1), "open", states=OPEN, fields=_fields(run, windows.JOBS))
     run.summary.open += _import(run, "open", spool, now)
     spool.unlink()
     gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)

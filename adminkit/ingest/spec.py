@@ -17,12 +17,12 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
     "int": ("value",),
     "real": ("value",),
-    "swf": ("value",),  # a number, maybe with a fraction; -1 is unknown
+    "swf": ("value",),  # a number of SWF, whole or not; -1 is unknown
     "time": ("epoch",),  # epoch seconds or YYYY-MM-DDTHH:MM:SS in --timezone
     "seconds": ("seconds",),  # whole seconds: 90, 00:01:30, 1-00:00:00, 01:30.250
     "cputime": ("seconds",),  # the same, fractions kept
-    "limit": ("seconds", "kind"),  # minutes or a clock; UNLIMITED, Partition_Limit
-    "jobid": ("job_id", "array_job", "array_task", "het_job", "het_offset", "step"),
+    "limit": ("seconds", "kind"),  # minutes or a clock; kind is finite, unlimited, partition or unknown
+    "jobid": ("job_id", "array_job", "array_task", "het_job", "het_offset", "step"),  # at most one such column
     "rawid": ("value",),  # 123, 123.batch -> 123
     "state": ("state", "cancelled_by"),
     "exit": ("code", "signal"),

@@ -195,10 +195,10 @@ static enum ak_fault set_count(struct ak_slice value, struct ak_cell *out) {
     return fault == AK_UNKNOWN ? AK_FINE : fault;
 }
 
-static enum ak_fault set_size(struct ak_slice value, int shift, int64_t below, struct ak_cell *out) {
+static enum ak_fault set_size(struct ak_slice value, int shift, int64_t most, struct ak_cell *out) {
     int64_t bytes;
     enum ak_fault fault = ak_size(value, shift, &bytes);
-    if (!fault && bytes < below)
+    if (!fault && bytes <= most)
         ak_set_int(out, bytes);
     return fault == AK_UNKNOWN ? AK_FINE : fault;
 }
@@ -256,7 +256,7 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, s
         } else if (STARTS(left, "mem=")) {
             p += 4;
             whole_item(&p, end, &item);
-            fault = set_size(item, 20, MAX_MEMORY, &out[1]);
+            fault = set_size(item, 20, MAX_MEMORY - 1, &out[1]);
         } else if (STARTS(left, "node=")) {
             to = 2, p += 5;
         } else if (STARTS(left, "energy=")) {

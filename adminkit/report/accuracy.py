@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from adminkit.report.model import Box, Boxes, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
-from adminkit.report.words import number, percent, plural, some
+from adminkit.report.words import clean, number, percent, plural, some
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy
 from adminkit.stats.select import Filter
 from adminkit.units import show_short
@@ -33,6 +33,7 @@ ALL: Final = "(all)"
 MEAN_OF_QUEUES: Final = "(mean of queues)"
 #: Pictures show the queues with the most jobs only: more panels than this nobody reads.
 MOST_PANELS: Final = 12
+LONGEST_NAME: Final = 32
 
 
 def accuracy_report(measured: Accuracy, chosen: Filter, database: str) -> Report:
@@ -72,14 +73,14 @@ def _notes(measured: Accuracy) -> list[str]:
         return ["no job is left to measure; the filters above say why"]
     notes = []
     if over := measured.overall.over_limit:
-        notes.append(f"{plural(over, 'job')} ran longer than asked; they are kept, with their ratio above 1")
+        notes.append(f"elapsed / limit is above 1 for {plural(over, 'job')} that ran longer than asked; kept as it is")
     unlimited = [str(queue.queue) for queue in measured.queues if not queue.max_limit]
     if unlimited:
         notes.append(f"share_maximum is empty where the trace knows no maximum limit: {some(unlimited)}")
     if measured.source_unknown and measured.overall.share_default is not None:
         notes.append(
-            f"{plural(measured.source_unknown, 'job')} do not say who chose the limit; share_default counts those"
-            " that have just their queue's default"
+            f"who chose the limit is unknown for {plural(measured.source_unknown, 'job')}; of these, share_default"
+            " counts those whose limit is their queue's default"
         )
     for resource, unknown in (("gpu", measured.gpus_unknown), ("cpu", measured.cpus_unknown)):
         if unknown:
@@ -109,7 +110,8 @@ def _pictures(measured: Accuracy) -> Pictures | None:
 
 def _name(queue: QueueAccuracy, several: bool) -> str:
     name = queue.queue or "(no queue)"
-    return f"{queue.cluster}: {name}" if several else name
+    name = clean(f"{queue.cluster}: {name}" if several else name)
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
 
 
 def _curves(name: str, queue: QueueAccuracy) -> Curves:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -80,7 +81,7 @@ def picture(report: Report, kind: str) -> bytes:
             for c, panel in enumerate(row):
                 place = grid[r, c] if isinstance(panel, Curves) else grid[r, :]
                 _draw(figure.add_subplot(place), panel, span)
-        source = f"{report.meta.title}. {', '.join(report.meta.clusters)}, {number(report.meta.jobs)} jobs"
+        source = f"{report.meta.title}. {', '.join(report.meta.clusters)}, {number(report.meta.jobs or 0)} jobs"
         left = 0.16 / figure.get_figwidth()
         figure.text(left, 1 - 0.18 / total, clean(pictures.title), size=14, weight="bold", va="top")
         figure.text(left, 1 - 0.48 / total, clean(source), size=9, color=MUTED, va="top")
@@ -108,7 +109,8 @@ def _figures() -> Iterator[None]:
     need_matplotlib()
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a box stands for what the font lacks
         yield
 
 

@@ -39,7 +39,7 @@ class Meta:
     window: tuple[int | None, int | None]  # epoch seconds, [since, until); None where open
     clusters: Sequence[str]
     filters: Mapping[str, str]
-    jobs: int
+    jobs: int | None  # how many count; None where the report is not about jobs
     excluded: Mapping[str, int]
     notes: Sequence[str] = ()
     span: tuple[int | None, int | None] = (None, None)

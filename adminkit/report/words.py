@@ -63,16 +63,16 @@ def some(names: Sequence[str], most: int = 6) -> str:
 
 def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
     """The lines above every table: a short name and what it says."""
-    left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]
-    lines = [
-        ("database", meta.database),
-        ("window", _window(meta, tz)),
-        ("clusters", ", ".join(meta.clusters) or NONE),
-        ("filters", "; ".join(f"{name} {text}" for name, text in meta.filters.items()) or NONE),
-        ("jobs", f"{number(meta.jobs)} counted"),
-        ("left out", "; ".join(left_out) or "none"),
-        *(("note", note) for note in meta.notes),
-    ]
+    lines = [("database", meta.database), ("clusters", ", ".join(meta.clusters) or NONE)]
+    if meta.jobs is not None:
+        left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]
+        lines[1:1] = [("window", _window(meta, tz))]
+        lines += [
+            ("filters", "; ".join(f"{name} {text}" for name, text in meta.filters.items()) or NONE),
+            ("jobs", f"{number(meta.jobs)} counted"),
+            ("left out", "; ".join(left_out) or "none"),
+        ]
+    lines += [("note", note) for note in meta.notes]
     return [(name, clean(text)) for name, text in lines]
 
 

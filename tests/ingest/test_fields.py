@@ -20,6 +20,7 @@ from adminkit.ingest.fields import (
 from adminkit.ingest.spec import KINDS
 from adminkit.job import Job, Step
 
+_RAN = "CASE WHEN ?2 IS NOT NULL AND ?3 IS NOT ?2 THEN nullif(?1, 0) END"
 _PER_CPU = "CASE ?2 WHEN 'c' THEN ?1 * ?3 WHEN 'n' THEN ?1 * NULL ELSE ?1 END"
 
 
@@ -63,7 +64,7 @@ def test_a_field_named_twice_counts_once() -> None:
     ("names", "column", "sql", "why"),
     [
         (["Timelimit", "TimelimitRaw"], "time_limit", "coalesce(?3, ?1)", "minutes before the clock"),
-        (["NCPUS"], "cpus", "nullif(?1, 0)", "never allocated is unknown, not 0"),
+        (["NCPUS", "Start", "End"], "cpus", _RAN, "a run that never started got none"),
         (["ReqMem", "ReqCPUS"], "req_mem", _PER_CPU, "until 21.08"),
         (["AllocGRES"], "gpus", "?1", "before AllocTRES"),
         (["AllocGRES", "NNodes"], "gpus", "coalesce(?1 * coalesce(?3, 1), ?1)", "gres counts per node"),

@@ -1,0 +1,664 @@
+"""The slow, obvious parser of the same column spec, to hold adminkit-ingest against.
+
+Written from adminkit/native/sacct.h, with regular expressions, fractions and datetime; never from the C. A row is what
+`adminkit-ingest --dump` prints: ["job", …], ["step", …] or ["rejected", line, reason].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from adminkit.ingest.spec import KINDS
+
+MAX_RECORD, MAX_LINES = 1 << 20, 4096
+SENTINELS = {b"", b"Unknown", b"None", b"None assigned", b"INVALID", b"N/A", b"?", b"(null)"}
+NO_VAL, INFINITE, NO_VAL64, INFINITE64 = 2**32 - 2, 2**32 - 1, 2**64 - 2, 2**64 - 1
+UNSET = {NO_VAL, INFINITE, NO_VAL64, INFINITE64}
+INT_MAX = 2**63 - 1
+MAX_MEMORY = 2**51
+
+Value = int | float | bytes | None
+
+
+class Bad(Exception):
+    """The row cannot be read; says why."""
+
+
+MALFORMED, TOO_LARGE = Bad("malformed"), Bad("too large")
+
+
+@dataclass
+class Format:
+    delimiter: bytes = b"|"  # b"space": runs of blanks and tabs
+    ends: bool = False
+    comment: bytes = b""
+    surplus_ignore: bool = False
+    timezone: str | None = None
+    first_line: int = 1
+
+
+@dataclass
+class Column:
+    kind: str
+    required: bool
+    inherit: bool
+
+
+@dataclass
+class Result:
+    rows: list[list[Any]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    raws: list[bytes] = field(default_factory=list)  # of the rejected rows, in order
+
+
+def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
+    """All of `data` as rows and counts."""
+    form = form or Format()
+    columns = [Column(word.rstrip("!^"), "!" in word, "^" in word) for word in spec.split(",")]
+    names = ("rows", "rejected", "steps_rows", "mended", "utf8", "ambiguous")
+    result = Result(counts=dict.fromkeys(names, 0))
+    rows = _Rows(columns, form.timezone)
+    sizes = {"records": 0, "broken": 0, "blank": 0}
+    for piece in _pieces(data, columns, form):
+        sizes[piece.sort] += piece.size
+        if piece.sort == "blank":
+            continue
+        result.counts["rows"] += 1
+        try:
+            if piece.sort == "broken":
+                rows.parent = None
+                raise Bad(piece.reason)
+            row = rows.take(piece)
+        except Bad as bad:
+            result.rows.append(["rejected", piece.line + form.first_line - 1, str(bad)])
+            result.raws.append(piece.raw)
+            result.counts["rejected"] += 1
+            continue
+        result.rows.append(row)
+        result.counts["steps_rows"] += row[0] == "step"
+        result.counts["mended"] += piece.mended
+        result.counts["utf8"] += rows.utf8
+        result.counts["ambiguous"] += rows.ambiguous
+    result.counts |= {f"bytes_{name}": size for name, size in sizes.items()}
+    result.counts["bytes"] = len(data)
+    result.counts["lines"] = len(data.split(b"\n")) - data.endswith(b"\n") if data else 0
+    return result
+
+
+# ---- records ----
+
+
+@dataclass
+class Line:
+    number: int
+    text: bytes  # without its end
+    size: int  # with it
+    end: bytes
+    fields: list[bytes]
+    ends: bool = False  # with a delimiter
+
+    @property
+    def count(self) -> int:
+        return len(self.fields) - 1
+
+
+@dataclass
+class Piece:
+    """A record, something broken, or blank lines."""
+
+    sort: str
+    size: int
+    line: int = 0
+    raw: bytes = b""
+    fields: list[bytes] = field(default_factory=list)
+    reason: str = ""
+    mended: bool = False
+
+
+def _lines(data: bytes, delimiter: bytes) -> Iterator[Line]:
+    for number, whole in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", data)):
+        body = whole.removesuffix(b"\n")
+        text = body[:-1] if body.endswith(b"\r") and len(body) <= MAX_RECORD else body
+        fields = text.split(delimiter) if delimiter != b"space" else [t for t in re.split(rb"[ \t]+", text) if t]
+        ends = len(fields) > 1 and fields[-1] == b""
+        yield Line(number + 1, text, len(whole), whole[len(text) :], fields, ends)
+
+
+def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]:
+    wanted = len(columns)
+    want = wanted if form.ends else wanted - 1  # delimiters
+    free = [i for i, column in enumerate(columns) if column.kind == "free"]
+    mends = len(free) == 1
+    holds = not form.ends and want > 0 and form.delimiter != b"space" and columns[-1].kind == "free"
+    starts_free = columns[0].kind == "free"
+    pending: list[Line] = []
+    held = False  # pending is a record that may go on
+
+    def counted(delimiters: int) -> str:
+        return f"columns: {delimiters + (not form.ends)}, expected: {wanted}"
+
+    def broken(lines: list[Line], reason: str) -> Piece:
+        raw = b"".join(line.text + line.end for line in lines)
+        raw = raw[: len(raw) - len(lines[-1].end)]
+        return Piece("broken", sum(line.size for line in lines), lines[0].number, raw, reason=reason)
+
+    def total() -> int:
+        return sum(line.count for line in pending)
+
+    def record(lines: list[Line]) -> Piece:
+        size = sum(line.size for line in lines)
+        while not lines[-1].text:
+            lines = lines[:-1]
+        raw = b"".join(line.text + line.end for line in lines)
+        raw = raw[: len(raw) - len(lines[-1].end)]
+        fields = raw.split(form.delimiter)
+        if form.ends:
+            fields.pop()
+        surplus = len(fields) - wanted
+        mended = surplus > 0 and not form.surplus_ignore
+        if mended:
+            at = free[0]
+            fields[at : at + surplus + 1] = [form.delimiter.join(fields[at : at + surplus + 1])]
+        return Piece("records", size, lines[0].number, raw, fields[:wanted], mended=mended)
+
+    def drop(reason: str | None = None) -> Piece:
+        nonlocal pending, held
+        lines, pending, was_held, held = pending, [], held, False
+        piece = broken(lines, reason or counted(sum(line.count for line in lines)))
+        if was_held:
+            piece.raw = piece.raw.rstrip(b"\r\n")
+        return piece
+
+    def flush() -> Piece:
+        nonlocal pending, held
+        lines, pending, held = pending, [], False
+        return record(lines)
+
+    def is_comment(line: Line) -> bool:
+        text = line.text.lstrip(b" \t") if form.delimiter == b"space" else line.text
+        return bool(form.comment) and text.startswith(form.comment)
+
+    for line in _lines(data, form.delimiter):
+        blank = not line.fields if form.delimiter == b"space" else not line.text
+        too_long = line.size - line.end.endswith(b"\n") > MAX_RECORD
+        if too_long:
+            if pending:
+                yield flush() if held else drop()
+            yield Piece("broken", line.size, line.number, line.text[:MAX_RECORD], reason="line longer than 1 MiB")
+            continue
+        while True:  # the line against what is pending, until it has found its place
+            fits = not pending or (
+                len(pending) < MAX_LINES and sum(one.size for one in pending) + len(line.text) <= MAX_RECORD
+            )
+            if held:
+                if line.count > 0 or (is_comment(line) and not blank) or (blank and not fits):
+                    yield flush()
+                    continue
+                if not fits:
+                    yield drop("record of more than 1 MiB or 4096 lines")
+                    continue
+                pending.append(line)
+                break
+            if not pending and (blank or is_comment(line)):
+                yield Piece("blank", line.size)
+                break
+            if form.delimiter == b"space":
+                if len(line.fields) == wanted or (len(line.fields) > wanted and form.surplus_ignore):
+                    yield Piece("records", line.size, line.number, line.text, line.fields[:wanted])
+                else:
+                    reason = f"columns: {len(line.fields)}, expected: {wanted}"
+                    yield Piece("broken", line.size, line.number, line.text, reason=reason)
+                break
+            if line.count >= want:
+                if pending:
+                    yield drop()
+                    continue
+                exact = line.count == want and (line.ends or not form.ends)
+                surplus = line.count > want and (form.surplus_ignore or (mends and (line.ends or not form.ends)))
+                if not exact and not surplus:
+                    yield broken([line], counted(line.count) if line.count > want else "the last column does not end")
+                elif holds and not (surplus and form.surplus_ignore):
+                    pending, held = [line], True
+                else:
+                    yield record([line])
+                break
+            if not fits:
+                yield drop("record of more than 1 MiB or 4096 lines")
+                continue
+            pending.append(line)
+            while pending:  # what cannot begin a record goes, the rest may be one
+                if not pending[0].text:
+                    yield Piece("blank", pending.pop(0).size)
+                elif (
+                    (pending[0].count == 0 and not starts_free)
+                    or total() > want
+                    or (total() == want and form.ends and not pending[-1].ends)
+                ):
+                    yield broken(pending[:1], counted(pending[0].count))
+                    pending.pop(0)
+                elif total() == want and holds:
+                    held = True
+                    break
+                elif total() == want:
+                    yield flush()
+                else:
+                    break
+            break
+    if pending:
+        yield flush() if held else drop()
+
+
+# ---- rows ----
+
+
+class _Rows:
+    """Records into rows, one after the other: steps look back at their job."""
+
+    def __init__(self, columns: list[Column], timezone: str | None) -> None:
+        self.columns = columns
+        self.zone = ZoneInfo(timezone) if timezone else None
+        self.jobid = next((i for i, column in enumerate(columns) if column.kind == "jobid"), None)
+        self.inherits = any(column.inherit for column in columns)
+        self.parent: tuple[str, dict[int, list[Any]]] | None = None
+        self.utf8 = self.ambiguous = 0
+
+    def take(self, piece: Piece) -> list[Any]:
+        parent, self.parent = self.parent, None
+        self.utf8 = self.ambiguous = 0
+        if b"\0" in piece.raw:
+            raise Bad("NUL byte")
+        first: list[Any] = self.column(self.jobid, piece.fields[self.jobid]) if self.jobid is not None else [None] * 6
+        if first[5] is None:
+            values = [first if i == self.jobid else self.column(i, piece.fields[i]) for i in range(len(self.columns))]
+            if self.inherits and first[0] is not None:
+                self.parent = (first[0], {i: values[i] for i, c in enumerate(self.columns) if c.inherit})
+            return ["job", *(value for outputs in values for value in outputs)]
+        if parent and parent[0] == first[0]:
+            self.parent = parent
+        if self.inherits and not self.parent:
+            raise Bad("step without its job's row before it")
+        values = []
+        for i, column in enumerate(self.columns):
+            if column.inherit and self.parent:
+                values.append(self.parent[1][i])
+            else:
+                values.append(first if i == self.jobid else self.column(i, piece.fields[i]))
+        return ["step", *(value for outputs in values for value in outputs)]
+
+    def column(self, index: int, text: bytes) -> list[Any]:
+        column = self.columns[index]
+        where = f"column {index + 1} ({column.kind}): "
+        try:
+            if column.kind == "time":
+                values: list[Value] = [self.time(text)]
+            else:
+                values = CONVERT[column.kind](text)
+        except Bad as bad:
+            raise Bad(where + str(bad)) from None
+        if column.required and values[0] is None:
+            raise Bad(where + "required, but unknown")
+        return [self.text(value) if isinstance(value, bytes) else value for value in values]
+
+    def text(self, raw: bytes) -> str:
+        text = raw.decode("utf-8", "surrogateescape")
+        self.utf8 += len(re.findall("[\udc80-\udcff]", text))
+        return re.sub("[\udc80-\udcff]", "\ufffd", text)
+
+    def time(self, text: bytes) -> int | None:
+        if re.fullmatch(rb"\d+", text):
+            epoch = count(text)
+            if epoch is not None and epoch > 253402300799:
+                raise TOO_LARGE
+            return epoch or None
+        if text in SENTINELS:
+            return None
+        if not re.fullmatch(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", text):
+            raise MALFORMED
+        try:
+            local = datetime.strptime(text.decode().replace("T", " "), "%Y-%m-%d %H:%M:%S")
+        except ValueError:
+            raise MALFORMED from None
+        if local.year < 1970:
+            raise MALFORMED
+        if self.zone is None:
+            raise Bad("local time, but no --timezone")
+        epochs = set()
+        for fold in (0, 1):
+            offset = local.replace(tzinfo=self.zone, fold=fold).utcoffset()
+            assert offset is not None
+            moment = (local - offset).replace(tzinfo=UTC)
+            if moment.astimezone(self.zone).replace(tzinfo=None) == local:
+                epochs.add((moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1))
+        if not epochs:
+            raise Bad("no such local time in --timezone")
+        self.ambiguous += len(epochs) == 2
+        return min(epochs) if min(epochs) > 0 else None
+
+
+# ---- kinds ----
+
+
+def number(text: bytes) -> int:
+    """Digits and nothing else."""
+    if not re.fullmatch(rb"\d+", text):
+        raise MALFORMED
+    digits = text.lstrip(b"0") or b"0"
+    if len(digits) > 20 or int(digits) > INFINITE64:
+        raise TOO_LARGE
+    return int(digits)
+
+
+def count(text: bytes) -> int | None:
+    value = number(text)
+    if value in UNSET:
+        return None
+    if value > INT_MAX:
+        raise TOO_LARGE
+    return value
+
+
+def sentinel(convert: Callable[[bytes], list[Value]], outputs: int = 1) -> Callable[[bytes], list[Value]]:
+    """The words for "unknown" before anything else."""
+    return lambda text: [None] * outputs if text in SENTINELS else convert(text)
+
+
+def integer(text: bytes) -> list[Value]:
+    if not text.startswith(b"-"):
+        return [count(text)]
+    value = number(text[1:])
+    if value in UNSET or value > INT_MAX:
+        raise TOO_LARGE
+    return [None if value in (1, 2) else -value]
+
+
+def decimal(text: bytes) -> float:
+    if not re.fullmatch(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?", text):
+        raise MALFORMED
+    value = float(text)
+    if len(text) >= 512 or abs(value) == float("inf"):
+        raise TOO_LARGE
+    return value
+
+
+def real(text: bytes) -> list[Value]:
+    value = decimal(text)
+    if re.fullmatch(rb"0*(4294967294|4294967295|18446744073709551614|18446744073709551615)", text):
+        return [None]
+    return [value]
+
+
+def swf(text: bytes) -> list[Value]:
+    value = decimal(text)
+    if value == -1:
+        return [None]
+    if not re.fullmatch(rb"-?\d+", text):
+        return [value]
+    if number(text.removeprefix(b"-")) > INT_MAX:
+        raise TOO_LARGE
+    return [int(text)]
+
+
+SIZE = re.compile(rb"(\d+)(?:\.(\d{1,9}))?([KMGTPE])?")
+
+
+def size(text: bytes, unit: int = 0) -> int | None:
+    match = SIZE.fullmatch(text)
+    if not match:
+        raise MALFORMED
+    if re.fullmatch(rb"\d+", text):
+        try:
+            if number(text) in UNSET:
+                return None
+        except Bad:
+            pass
+    whole, part, letter = match.groups()
+    shift = 10 * (b"KMGTPE".index(letter) + 1) if letter else unit
+    if number(whole) > INT_MAX >> shift:
+        raise TOO_LARGE
+    exact = Fraction((whole + b"." + (part or b"0")).decode()) * 2**shift
+    return exact.numerator // exact.denominator
+
+
+def reqmem(text: bytes) -> list[Value]:
+    per = text[-1:] if text[-1:] in (b"c", b"n") else None
+    value = size(text[:-1] if per else text)
+    return [None, None] if value is None or value >= MAX_MEMORY else [value, per]
+
+
+CLOCK = re.compile(rb"(?:(\d+)-)?(\d+)((?::[0-5]\d){0,2})(?:\.(\d{1,9}))?")
+
+
+def clock(text: bytes) -> tuple[int | None, list[int], Fraction, bytes]:
+    """Days, parts, fraction, and the fraction's digits."""
+    match = CLOCK.fullmatch(text)
+    if not match:
+        raise MALFORMED
+    days, lead, rest, part = match.groups()
+    parts = [lead, *rest.split(b":")[1:]]
+    if days is not None and (len(lead) > 2 or int(lead) > 23):
+        raise MALFORMED
+    if int((days or lead).lstrip(b"0")[:21] or b"0") > 10**12:
+        raise TOO_LARGE
+    return (
+        None if days is None else int(days),
+        [int(p) for p in parts],
+        Fraction(int(part or b"0"), 10 ** len(part or b"")),
+        part or b"",
+    )
+
+
+def duration(text: bytes) -> tuple[int, bytes] | None:
+    if re.fullmatch(rb"\d+", text):
+        try:
+            if number(text) in UNSET:
+                return None
+        except Bad:
+            raise TOO_LARGE from None
+    match = CLOCK.fullmatch(text)
+    if match and match.group(1) is not None and match.group(3).count(b":") != 2:
+        raise MALFORMED
+    days, parts, _, part = clock(text)
+    seconds = 0
+    for one in parts:
+        seconds = seconds * 60 + one
+    return seconds + (days or 0) * 86400, part
+
+
+def seconds(text: bytes) -> list[Value]:
+    value = duration(text)
+    return [None if value is None else value[0]]
+
+
+def cputime(text: bytes) -> list[Value]:
+    value = duration(text)
+    return [None if value is None else float(value[0]) + int(value[1] or b"0") / 10 ** len(value[1])]
+
+
+def limit(text: bytes) -> list[Value]:
+    try:
+        plain = number(text)
+    except Bad:
+        plain = -1
+    if text in (b"UNLIMITED", b"INFINITE") or plain in (INFINITE, INFINITE64):
+        return [None, b"unlimited"]
+    if text == b"Partition_Limit" or plain in (NO_VAL, NO_VAL64):
+        return [None, b"partition"]
+    if text in SENTINELS:
+        return [None, b"unknown"]
+    if b"." in text:
+        raise MALFORMED
+    days, parts, _, _ = clock(text)
+    if days is None and len(parts) < 3:
+        parts = [0, *parts]  # M or M:S
+    total = (days or 0) * 86400 + sum(p * unit for p, unit in zip(parts, (3600, 60, 1), strict=False))
+    return [total, b"finite"] if total else [None, b"unknown"]
+
+
+def exit_code(text: bytes) -> list[Value]:
+    code, colon, signal = text.partition(b":")
+    first = count(code)
+    if first is None:
+        return [None, None]
+    second = count(signal) if colon else None
+    return [None, None] if colon and second is None else [first, second]
+
+
+STEP = rb"[A-Za-z0-9_+-]{1,64}"
+JOBID = re.compile(rb"((\d+)(?:_(\d+)|_(\[[0-9,%:.-]+(?:\]|(?=$)))|\+(\d+))?)(?:\.(" + STEP + rb"))?", re.DOTALL)
+
+
+def jobid(text: bytes) -> list[Value]:
+    match = JOBID.fullmatch(text)
+    if not match:
+        raise MALFORMED
+    name, job, task, tasks, offset, step = match.groups()
+    numbers = [None if n is None else number(n) for n in (job, task, offset)]
+    for n in numbers:
+        if n in UNSET:
+            raise MALFORMED
+        if n is not None and n > INT_MAX:
+            raise TOO_LARGE
+    array = task is not None or tasks is not None
+    het = offset is not None
+    return [name, numbers[0] if array else None, numbers[1], numbers[0] if het else None, numbers[2], step]
+
+
+def rawid(text: bytes) -> list[Value]:
+    match = re.fullmatch(rb"(\d+)(?:\." + STEP + rb")?", text)
+    if not match:
+        raise MALFORMED
+    return [count(match.group(1))]
+
+
+def state(text: bytes) -> list[Value]:
+    match = re.fullmatch(rb"([A-Za-z_]+)(?: by (\d+))?", text)
+    if not match:
+        raise MALFORMED
+    return [match.group(1), None if match.group(2) is None else count(match.group(2))]
+
+
+def joined(types: dict[bytes, int]) -> bytes | None:
+    names = sorted(name for name, n in types.items() if n)
+    if len(names) > 8:
+        raise TOO_LARGE
+    return b"+".join(names) or None
+
+
+def pairs(text: bytes) -> list[tuple[bytes, bytes]]:
+    items = [item.partition(b"=") for item in text.split(b",")]
+    return [(key, value if equals else b"\0") for key, equals, value in items]
+
+
+def tres(text: bytes) -> list[Value]:
+    found: dict[bytes, Value] = {}
+    types: dict[bytes, int] = {}
+    total, sum_typed = None, 0
+    for key, value in pairs(text):
+        if not key or value == b"\0":
+            raise MALFORMED
+        if key in (b"cpu", b"node", b"energy", b"billing"):
+            if (n := count(value)) is not None:
+                found[key] = n
+        elif key == b"mem":
+            n = size(value, 20)
+            if n is not None and n < MAX_MEMORY:
+                found[key] = n
+        elif key == b"gres/gpu":
+            n = count(value)
+            total = total if n is None else n
+        elif key.startswith(b"gres/gpu:"):
+            name = key.removeprefix(b"gres/gpu:")
+            if not name:
+                raise MALFORMED
+            if (n := count(value)) is not None:
+                sum_typed += n
+                types[name] = types.get(name, 0) + n
+                joined(types)
+            if sum_typed > INT_MAX:
+                raise TOO_LARGE
+    gpus = sum_typed if total is None else total
+    return [
+        *(found.get(key) for key in (b"cpu", b"mem", b"node")),
+        gpus,
+        joined(types),
+        found.get(b"energy"),
+        found.get(b"billing"),
+    ]
+
+
+GRES = re.compile(rb"(?>(?:gres[:/])?)([^,(:]+)((?::[^,(:]*)*)(?:\([^)]*\))?(?:,|\Z)", re.DOTALL)
+
+
+def gres(text: bytes) -> list[Value]:
+    gpus, types, at = 0, dict[bytes, int](), 0
+    while True:
+        match = GRES.match(text, at)
+        if not match:
+            raise MALFORMED
+        name, rest = match.groups()
+        parts = rest.split(b":")[1:]
+        if name == b"gpu":
+            if len(parts) > 2 or (parts and not parts[0]):
+                raise MALFORMED
+            digits = [p for p in parts if re.fullmatch(rb"\d+", p)]
+            kind = parts[0] if parts and (len(parts) == 2 or not digits) else b""
+            amount = count(parts[-1]) if len(parts) == 2 or (len(parts) == 1 and digits) else 1
+            if amount is None:
+                raise MALFORMED
+            gpus += amount
+            if gpus > INT_MAX:
+                raise TOO_LARGE
+            if kind:
+                types[kind] = types.get(kind, 0) + amount
+                joined(types)
+        at = match.end()
+        if at == len(text) and not match.group().endswith(b","):
+            return [gpus, joined(types)]
+
+
+def usage(text: bytes) -> list[Value]:
+    found: dict[bytes, Value] = {}
+    readers: dict[bytes, Callable[[bytes], Value]] = {
+        b"cpu": lambda value: cputime(value)[0],
+        b"mem": lambda value: size(value),
+        b"fs/disk": lambda value: size(value),
+        b"energy": count,
+        b"gres/gpuutil": count,
+        b"gres/gpumem": lambda value: size(value),
+    }
+    for key, value in pairs(text):
+        if not key or value == b"\0":
+            raise MALFORMED
+        if key in readers and (n := readers[key](value)) is not None:
+            found[key] = n
+    return [found.get(key) for key in readers]
+
+
+CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
+    "skip": lambda text: [],
+    "text": lambda text: [None if text in (b"", b"(null)") else text],
+    "free": lambda text: [text or None],
+    "int": sentinel(integer),
+    "real": sentinel(real),
+    "swf": sentinel(swf),
+    "seconds": sentinel(seconds),
+    "cputime": sentinel(cputime),
+    "limit": limit,
+    "jobid": sentinel(jobid, 6),
+    "rawid": sentinel(rawid),
+    "state": sentinel(state, 2),
+    "exit": sentinel(exit_code, 2),
+    "mem": sentinel(lambda text: [size(text)]),
+    "reqmem": sentinel(reqmem, 2),
+    "tres": sentinel(tres, 7),
+    "gres": sentinel(gres, 2),
+    "usage": sentinel(usage, 6),
+    "nodelist": sentinel(lambda text: [text]),
+}
+assert set(CONVERT) | {"time"} == set(KINDS)

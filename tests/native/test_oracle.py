@@ -1,0 +1,278 @@
+"""adminkit-ingest agrees with the slow, obvious parser, whatever it is fed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adminkit.ingest.spec import KINDS
+from tests.native import helper, oracle
+from tests.native.oracle import Format
+
+#: Values of each kind, right and wrong; what is wrong for one kind is put into the others as well.
+POOL: dict[str, list[bytes]] = {
+    "skip": [b"anything", b""],
+    "text": ["gpu-a100", "名前", "aàb", "(null)", ""],  # type: ignore[list-item]
+    "free": [b"a|b", b"two\nlines", b"x\r\ny", b"bad\xff\xe2\x98utf\xed\xa0\x80", b"", b"\n", b"(null)"],
+    "int": [b"0", b"48", b"-1", b"-2", b"-3", b"4294967294", b"18446744073709551614", b"9223372036854775808", b"007"],
+    "real": [b"0.25", b"1e6", b"1.", b"-12.5e-3", b"1e999", b"4294967295", b"12345678901234567890.5"],
+    "swf": [b"-1", b"-1.0", b"12", b"12.50", b"3e2", b"-7"],
+    "time": [
+        b"1700000000", b"0", b"2024-03-05T07:00:00", b"2024-03-10 02:30:00", b"2024-11-03T01:30:00", b"None",
+        b"2024-02-30T00:00:00", b"1969-12-31T23:59:59", b"1970-01-01T00:00:00", b"253402300800", b"2024-03-05T07:00:60",
+    ],
+    "seconds": [b"90", b"01:30.250", b"00:01:30", b"1-00:00:00", b"1-24:00:00", b"99:59", b"1-00:00", b"1:2:3", b".5"],
+    "cputime": [b"01:30.250", b"223-22:59:36", b"00:00.000000001", b"00:00.0000000001", b"9.5", b"4294967295"],
+    "limit": [
+        b"2880", b"08:00:00", b"2-00", b"2-00:30", b"15:30", b"UNLIMITED", b"Partition_Limit", b"4294967295",
+        b"2147483647", b"0", b"00:00:00", b"INFINITE", b"1-", b"30.5", b"1000000000001",
+    ],
+    "jobid": [
+        b"123", b"123.batch", b"123.0", b"123_4", b"123_4.extern", b"123_[1-3]", b"123_[5-9%2]", b"123_[9201-10000%50",
+        b"123_[1-3,7...]", b"123+1", b"123+1.0", b"123.0+1", b"123_", b"123_[]", b"123 ", b"4294967294", b"124.1",
+    ],
+    "rawid": [b"123", b"123.batch", b"123.", b"x", b"123_4"],
+    "state": [b"COMPLETED", b"CANCELLED by 1000", b"CANCELLED by 4294967294", b"CANCELLED by root", b"FOO+"],
+    "exit": [b"0:0", b"0:15", b"1", b"1:", b":1", b"0:0:0", b"255:127", b"10:4294967295"],
+    "mem": [b"1024K", b"1.50T", b"0", b"0.01M", b"891.26M", b"16E", b"12B", b"1.0000000001K", b"7E", b"8E"],
+    "reqmem": [b"3000Mc", b"4Gn", b"199G", b"0n", b"2147486648Mn", b"2147486448M", b"c", b"1048576", b"1.5Gc"],
+    "tres": [
+        b"cpu=12,mem=48000M,node=1", b"billing=36,cpu=36,gres/gpu:a100=2,gres/gpu=2,mem=199G,node=3",
+        b"gres/gpu:v100=1,gres/gpu:a100_3g.20gb=2", b"cpu=12,mem=168000,node=1", b"mem=2147486648M",
+        b"energy=18446744073709551614",
+        b"cpu=1,", b"cpu", b"=1", b"cpu=x", b"gres/gpu:=1", b"gres/gpu:a=0", b"license/matlab=1,fs/disk=2",
+        b"gres/gpumem=3G", b"gres/gpu:z=0," + b",".join(b"gres/gpu:%c=1" % c for c in b"iabcdefgh"),
+    ],
+    "gres": [
+        b"gpu:2", b"gpu:a100:2(S:0-1)", b"gpu", b"gpu:P100:2(IDX:1,3),hbm:0", b"gpu:0(IDX:N/A)", b"hbm:0",
+        b"gres:gpu:2", b"gres:",
+        b"gpu:a100", b"gpu:", b"gpu:a:b:c", b"gpu:2(", b"gpu:2)x", b",", b"gpu:tesla:1,gpu:a100:1", b"gres/gpu:1",
+    ],
+    "usage": [
+        b"cpu=15:33:58,energy=0,fs/disk=934556828,gres/gpumem=20500736K,gres/gpuutil=90,mem=1294440K,pages=3310",
+        b"cpu=00:00.009", b"mem=8E", b"cpu=node7", b"energy=0,fs/disk=1",
+    ],
+    "nodelist": [b"n[1-4]", b"None assigned", b"d07n07s02,d13n[03,05,07-08,16]"],
+}  # fmt: skip
+WORDS = [b"", b"Unknown", b"None", b"INVALID", b"N/A", b"?", b"(null)", b"x", b"-", b"\0"]
+VALUES = {kind: [v.encode() if isinstance(v, str) else v for v in values] for kind, values in POOL.items()}
+ANY = sorted({value for values in VALUES.values() for value in values} | set(WORDS))
+ZONES = [None, "UTC", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe", "Africa/Casablanca"]
+
+#: Often enough the same bug shows within a few hundred; the sanitizers' build runs fewer.
+EXAMPLES = settings(
+    max_examples=int(os.environ.get("ADMINKIT_EXAMPLES", "250")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> str:
+    kinds = draw(st.lists(st.sampled_from(sorted(set(KINDS) - {"jobid"})), min_size=0, max_size=7))
+    if draw(st.booleans()) or not kinds:
+        kinds.insert(draw(st.integers(0, len(kinds))), "jobid")
+    marks = [draw(st.sampled_from(["", "", "", "!", "^", "!^"])) for _ in kinds]
+    return ",".join(
+        kind + {"skip": "", "jobid": mark.replace("^", "")}.get(kind, mark)
+        for kind, mark in zip(kinds, marks, strict=True)
+    )
+
+
+@st.composite
+def formats(draw: st.DrawFn) -> Format:
+    delimiter = draw(st.sampled_from([b"|", b"|", b"|", "☃".encode(), b";|;", b"\x1f", b"aa", b"space"]))
+    return Format(
+        delimiter=delimiter,
+        ends=delimiter != b"space" and draw(st.booleans()),
+        comment=draw(st.sampled_from([b"", b"", b";", b"1"])),
+        surplus_ignore=draw(st.integers(0, 4)) == 0,
+        timezone=draw(st.sampled_from(ZONES)),
+        first_line=draw(st.sampled_from([1, 2, 1000])),
+    )
+
+
+@st.composite
+def texts(draw: st.DrawFn, spec: str, form: Format) -> bytes:
+    """Mostly right rows of the spec, with a wrong value, a lost or surplus column, a stray line here and there."""
+    pick = random.Random(draw(st.integers(0, 2**32)))
+    kinds = [word.rstrip("!^") for word in spec.split(",")]
+    delimiter = b" " if form.delimiter == b"space" else form.delimiter
+    out = []
+    for _ in range(draw(st.integers(0, 12))):
+        fields = [pick.choice(VALUES[kind]) if pick.random() < 0.93 else pick.choice(ANY) for kind in kinds]
+        mischief = pick.random()
+        if mischief < 0.05:
+            fields.pop(pick.randrange(len(fields)))
+        elif mischief < 0.1:
+            fields.insert(pick.randrange(len(fields) + 1), pick.choice(ANY))
+        line = delimiter.join(fields) + delimiter * form.ends
+        if mischief > 0.95:
+            line = line[: pick.randrange(len(line) + 1)]
+        out.append(line + pick.choice([b"\n"] * 8 + [b"\r\n", b"\n\n", b"\n;x|y\n", b"\nsacct: error: lost\n"]))
+    text = b"".join(out)
+    return text if draw(st.booleans()) else text.removesuffix(b"\n")
+
+
+def agree(data: bytes, spec: str, form: Format) -> None:
+    """The program and the oracle say the same; every byte is in a record, broken or blank."""
+    expected = oracle.parse(data, spec, form)
+    got, counts = helper.dump(data, spec, form)
+    assert settled(got) == settled(expected.rows)
+    assert {name: counts[name] for name in expected.counts} == expected.counts
+    assert counts["bytes_records"] + counts["bytes_broken"] + counts["bytes_blank"] == len(data)
+
+
+def settled(rows: list[list[Any]]) -> list[list[Any]]:
+    """A field that is both malformed and too large may be called either."""
+    return [[*row[:2], row[2].replace("too large", "malformed")] if row[0] == "rejected" else row for row in rows]
+
+
+@EXAMPLES
+@given(st.data())
+def test_rows_that_look_like_sacct(data: st.DataObject) -> None:
+    spec, form = data.draw(specs()), data.draw(formats())
+    agree(data.draw(texts(spec, form)), spec, form)
+
+
+@EXAMPLES
+@given(st.data())
+def test_rows_with_bytes_changed_lost_and_doubled(data: st.DataObject) -> None:
+    spec, form = data.draw(specs()), data.draw(formats())
+    text = bytearray(data.draw(texts(spec, form)))
+    pick = random.Random(data.draw(st.integers(0, 2**32)))
+    for _ in range(data.draw(st.integers(1, 6))):
+        at, end = sorted((pick.randrange(len(text) + 1), pick.randrange(len(text) + 1)))
+        match pick.randrange(4):
+            case 0:
+                text[at:at] = bytes([pick.randrange(256)])
+            case 1:
+                del text[at : at + pick.randrange(1, 4)]
+            case 2:
+                text[at:at] = text[at : min(end, at + 40)]
+            case _:
+                text[at:at] = pick.choice([b"\n", b"\r\n", b"\0", b"|", b"\xff", form.delimiter, b"\n\n"])
+    agree(bytes(text), spec, form)
+
+
+@EXAMPLES
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.text(alphabet="|\n\r0123456789:-,=. aT\x00_[]+%();\xe9", max_size=200).map(
+            lambda text: text.encode("latin-1")
+        ),
+    ),
+    specs(),
+    formats(),
+)
+def test_bytes_that_are_nothing(data: bytes, spec: str, form: Format) -> None:
+    agree(data, spec, form)
+
+
+@EXAMPLES
+@given(st.data())
+def test_every_kind_alone(data: st.DataObject) -> None:
+    """All values of the pool and some strange ones, each in a row of its own, so that each gets its own verdict."""
+    kind = data.draw(st.sampled_from(sorted(set(KINDS) - {"skip", "free"})))
+    strange = st.text(alphabet="0123456789.:-,=KMGTcn?+_[]() %egrsputym/aT", max_size=24).map(str.encode)
+    values = data.draw(st.lists(st.one_of(st.sampled_from(VALUES[kind]), st.sampled_from(ANY), strange), max_size=60))
+    values = [value.replace(b"\x1f", b"").replace(b"\n", b"").replace(b"\r", b"") for value in values]
+    zone = data.draw(st.sampled_from(ZONES))
+    agree(b"".join(value + b"\x1f\n" for value in values), kind, Format(delimiter=b"\x1f", ends=True, timezone=zone))
+
+
+@EXAMPLES
+@given(st.sampled_from(ZONES[1:]), st.lists(st.integers(86400, 4102444800), min_size=1, max_size=50), st.booleans())
+def test_local_times_around_every_change_of_the_clock(zone: str, moments: list[int], near: bool) -> None:
+    from datetime import UTC, datetime
+
+    pick = random.Random(moments[0])
+    if near:  # October and March nights, a quarter of an hour apart
+        year = pick.randrange(1990, 2037)
+        start = int(datetime(year, pick.choice((3, 4, 10, 11)), pick.randrange(1, 26), tzinfo=UTC).timestamp())
+        moments = [start + 900 * step for step in range(0, 7 * 96)]
+    lines = [datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S\n").encode() for moment in moments]
+    agree(b"".join(lines), "time", Format(timezone=zone))
+
+
+def test_records_across_every_boundary_of_buffers_and_chunks() -> None:
+    """A megabyte of rows of odd lengths: every 8 KiB chunk and 1 MiB read ends somewhere else in a row."""
+    pick = random.Random(3)
+    for delimiter in ("|", "☃", "\x1f"):
+        lines = []
+        for number in range(9000):
+            name = "ä" * pick.randrange(3) + "x" * pick.randrange(400) + ("\n" if pick.random() < 0.05 else "")
+            lines.append(delimiter.join([str(number), str(1700000000 + number), name, "0:0"]) + delimiter + "\n")
+        agree("".join(lines).encode(), "jobid!,time!,free,exit", Format(delimiter=delimiter.encode(), ends=True))
+
+
+@pytest.mark.parametrize(
+    ("data", "spec", "why"),
+    [
+        (b"1|" + b"x" * (1 << 20) + b"\n2|y\n", "int,text", "a line just too long, a good one after it"),
+        (b"1|" + b"x" * ((1 << 20) - 2) + b"\n2|y\n", "int,text", "a line just short enough"),
+        (b"1|" + b"x" * ((1 << 20) - 2), "int,text", "the same without a newline"),
+        (b"1|" + b"x" * ((1 << 20) - 1), "int,text", "one byte more"),
+        (b"1|" + b"x" * (5 << 20) + b"\n2|y\n", "int,text", "a line longer than the buffer"),
+        (b"x" * (5 << 20), "int,text", "no line at all"),
+        (b"1|a\n" + b"x" * (3 << 20) + b"\n2|b\n", "int,free", "a giant after a record that might go on"),
+        (b"1\n" + b"\n" * 5000 + b"2|b|c\n", "free,text,int", "more lines than a record may have"),
+        (b"1|b|c\n" + b"more\n" * 5000 + b"2|b|c\n", "int,text,free", "the same for a record that goes on"),
+        (b"1|b|c\n" + b"\n" * 5000 + b"2|b|c\n", "int,text,free", "empty lines after such a record are none of it"),
+        (b"1|a\n" + b"y" * 700000 + b"\n" + b"z" * 700000 + b"\n2|b\n", "int,free", "together too long"),
+        (b"1|a" + b"\nmore|" * 4, "int,text,text,free,text,text", "many short lines"),
+        (b"\n" * 100000, "int,text", "nothing"),
+        (b"", "int", "less than nothing"),
+        (b"|" * 100000 + b"\n1|2\n", "int,free", "a record of delimiters"),
+    ],
+)  # fmt: skip
+def test_giants(data: bytes, spec: str, why: str) -> None:
+    agree(data, spec, Format())
+
+
+def captures() -> list[Path]:
+    folder = os.environ.get("ADMINKIT_TRACES")
+    return sorted(p for p in Path(folder).rglob("*") if p.is_file()) if folder else []
+
+
+@pytest.mark.skipif(not captures(), reason="not run: $ADMINKIT_TRACES names no folder of captures")
+def test_captures_of_real_clusters_and_the_same_with_holes() -> None:
+    """Every capture under $ADMINKIT_TRACES, as it is and with bytes lost."""
+    from adminkit.ingest.fields import columns_for
+
+    tried = 0
+    for path in captures():
+        packed = path.read_bytes()
+        raw = (gzip.decompress(packed) if path.suffix == ".gz" else packed)[:3_000_000]
+        first, _, rest = raw.partition(b"\n")
+        if not raw or first.startswith(b";"):
+            form, spec, rest = (
+                Format(delimiter=b"space", comment=b";", surplus_ignore=True),
+                ",".join(["swf"] * 18),
+                raw,
+            )
+        else:
+            marks = Counter({mark: first.count(mark) for mark in (b"|", "☃".encode(), b",", b";|;")})
+            form = Format(delimiter=marks.most_common(1)[0][0], timezone="America/New_York")
+            if b"JobID" in first:
+                names = first.decode(errors="replace").split(form.delimiter.decode())
+                spec = ",".join(column.spec for column in columns_for(names))
+            else:
+                rest, spec = raw, ",".join(["text"] * first.count(form.delimiter) + ["free"])
+        agree(rest, spec, form)
+        pick, holed = random.Random(5), bytearray(rest[:200_000])
+        for _ in range(200):
+            at = pick.randrange(len(holed) + 1)
+            del holed[at : at + pick.randrange(4)]
+        agree(bytes(holed), spec, form)
+        tried += 1
+    assert tried
