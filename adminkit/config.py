@@ -36,8 +36,8 @@ class Sync:
     row_budget: Annotated[int, Ge(1)] = 50_000
     jobs: Annotated[int, Ge(1)] = 1
     steps: bool = True
-    steps_pause: Annotated[float, Ge(0)] = 1.0
-    submit_line: bool = False
+    steps_pause: Annotated[float, Ge(0)] = 0.5
+    submit_line: bool = True
     timeout: Annotated[float, Gt(0)] = 300.0
 
 

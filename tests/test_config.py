@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,8 @@ import pytest
 from adminkit import config
 from adminkit.config import Config, Report, Sync, chosen, keys, load
 from adminkit.errors import AdminkitError
+from adminkit.ingest.passes import Options
+from adminkit.stats.select import Filter
 
 EXAMPLE = Path(__file__).parent.parent / "etc" / "adminkit.toml"
 NOWHERE = Path("/nonexistent/adminkit.toml")
@@ -154,6 +157,16 @@ def flat(values: dict[str, object], prefix: str = "") -> dict[str, object]:
 
 def plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
+
+
+def test_sync_and_reports_by_themselves_do_what_the_defaults_say() -> None:
+    by_itself = {field.name: field.default for field in dataclasses.fields(Options)}
+    for name, value in dataclasses.asdict(Sync()).items():
+        if name == "overlap_hours":
+            assert by_itself["overlap"] == value * 3600
+        elif name != "clusters":
+            assert by_itself["budget" if name == "row_budget" else name] == value, name
+    assert (Filter().states, Filter().min_elapsed) == (Report().states, Report().min_elapsed)
 
 
 def test_values_are_shown_as_toml_writes_them() -> None:

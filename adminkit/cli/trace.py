@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from adminkit import config
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
@@ -23,7 +24,7 @@ def status(db: Database = None, format: FormatOption = Format.TABLE, output: Out
     from adminkit.report.status import status_report
     from adminkit.stats import status as measured
 
-    path = find_trace(db, None)
+    path = find_trace(db, config.load().db)
     with connect.reader(path) as trace:
         report = status_report(
             measured.passes(trace, int(time.time())), measured.rejected_sources(trace), measured.notes(trace), str(path)
@@ -40,7 +41,7 @@ def rejected(
     from adminkit.report.status import rejected_report
     from adminkit.stats import status as measured
 
-    path = find_trace(db, None)
+    path = find_trace(db, config.load().db)
     with connect.reader(path) as trace:
         report = rejected_report(measured.rejected(trace, limit), str(path))
     emit(report, Way(format, output))
@@ -49,6 +50,6 @@ def rejected(
 @app.command("upgrade")
 def upgrade(db: Database = None) -> None:
     """Bring a trace of an older release to this one's schema."""
-    path = find_trace(db, None)
+    path = find_trace(db, config.load().db)
     before, after = connect.upgrade(path)
     print(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")

@@ -93,10 +93,10 @@ def _backlog(name: str) -> int | None:
 
 
 def _first(db: Connection, options: Options, name: str) -> int:
-    """Where this cluster's trace begins: --since, else where it began."""
+    """Where this cluster's trace begins: where it began, or --since where that is earlier."""
     known = windows.asked(db, name, windows.JOBS)
     if options.since is not None:
-        return options.since
+        return min([options.since, *(window.since for window in known[:1])])
     if not known:
         raise UsageError(
             f"the trace knows nothing of {name} yet", "say how far back it shall go: adminkit sync --since 2024-01-01"

@@ -127,8 +127,9 @@ def _migrate(path: Path) -> None:
 
     if not path.exists():
         _touch(path)
+    with closing(_open(path, "rw")) as db, _explained(path):
+        db.execute("PRAGMA journal_mode = WAL")  # before the holder looks, or it holds no log
     with _held(path), closing(_open(path, "rw")) as db, _explained(path):
-        db.execute("PRAGMA journal_mode = WAL")
         migrate(Database(db))
 
 

@@ -80,6 +80,7 @@ def test_a_new_trace_has_its_schema_and_is_readable_by_the_group_only(tmp_path: 
     with connect.reader(path) as db:
         assert connect.schema_version(db) == SCHEMA_VERSION
         assert db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    assert all(one.exists() for one in sidecars(path)), "the group could not read"
 
 
 def put_in_place(path: Path) -> None:
