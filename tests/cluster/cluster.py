@@ -12,6 +12,7 @@ The folder holds: munge/ (key, socket), db/ (MariaDB and its socket), dbd/ (slur
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import re
@@ -286,9 +287,10 @@ class Cluster:
         return [tuple(line.split("\t")) for line in self.ask(*command).splitlines()]
 
     def rebuild_accounting(self) -> None:
-        """Lose the whole accounting database and begin a new one: row numbers start at 1 again, jobs are gone.
+        """Lose the whole accounting database and begin a new one, whose row numbers start at 1 again.
 
-        Every cluster of the folder is put back with its accounts and users, and its slurmctld restarted.
+        Every cluster of the folder is put back with its accounts and users, and its slurmctld restarted. The jobs of
+        before are gone, but for some that slurmctld still remembers: it may send those again, under a new number.
         """
         clusters = [self.beside(conf.parent.name) for conf in sorted(self.folder.glob("*/slurm.conf"))]
         for cluster in clusters:
@@ -477,6 +479,8 @@ def stop(folder: Path, ledger: Ledger | None = None) -> None:
             ledger.stop(process)
     for process in steps | _steps(folder):
         ledger.signal(process, signal.SIGKILL)
+    if running:
+        _remove_cgroups(folder)
 
 
 def clear_abandoned() -> list[Path]:
@@ -513,6 +517,18 @@ def _steps(folder: Path) -> set[Process]:
         if ancestor > 1 and started is not None:
             found.add(Process("step", pid, started))
     return found
+
+
+def _remove_cgroups(folder: Path) -> None:
+    """What slurmd with proctrack=cgroup leaves under /sys/fs/cgroup; a cgroup in use cannot be removed."""
+    for conf in folder.glob("*/cgroup.conf"):
+        if "CgroupMountpoint=/sys/fs/cgroup" not in conf.read_text():
+            continue
+        for node in (child.name for child in (conf.parent / "spool").iterdir() if child.is_dir()):
+            for top in Path("/sys/fs/cgroup").glob(f"*/slurm_{node}"):
+                for inner in (*sorted((p for p in top.rglob("*") if p.is_dir()), reverse=True), top):
+                    with contextlib.suppress(OSError):
+                        inner.rmdir()
 
 
 def release() -> tuple[int, int]:

@@ -128,7 +128,7 @@ def test_a_rebuilt_accounting_database_numbers_its_rows_anew(spare: Cluster) -> 
     spare.settle()
     (last,) = rows(spare, old, "DBIndex")[0]
     spare.rebuild_accounting()
-    assert rows(spare, old, "State") == []
+    assert [last] not in rows(spare, old, "DBIndex")
     new = spare.submit("true", user="games")
     spare.wait(new)
     spare.settle()
