@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import Cluster, clear_abandoned, stop
+from tests.cluster.cluster import Cluster
 from tests.cluster.config import ACCOUNTS, PARTITIONS, USERS
 from tests.cluster.conftest import OUTSIDE
+from tests.cluster.ending import clear_abandoned, stop
 from tests.cluster.listing import Listing, listing
 from tests.cluster.processes import Ledger, environment, pids, start_time, until
 from tests.cluster.workload import KINDS, NAMES, Workload
