@@ -305,7 +305,8 @@ def test_the_text_is_what_sacct_would_print_of_these_jobs(delimiter: str) -> Non
 def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
     unknown = {field.name for field in fields(Job) if all(getattr(job, field.name) is None for job in made(demo.SEED))}
     assert unknown == {
-        "het_job", "het_offset", "cancelled_by", "reason", "flags", "limit_original", "cpu_time", "max_rss",
+        "seen_open", "het_job", "het_offset", "cancelled_by", "reason", "flags", "limit_original", "cpu_time",
+        "max_rss",
         "disk_read", "disk_write", "energy", "admin_comment", "submit_line",
     }  # fmt: skip
 

@@ -49,11 +49,18 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal.")
 ]
 Queues = Annotated[
-    list[str] | None, typer.Option("--queue", "--partition", "-p", help="Only this queue. Repeat for more.")
+    list[str] | None,
+    typer.Option("--queue", "--partition", "-p", metavar="NAME", help="Only this queue. Repeat for more."),
 ]
-Users = Annotated[list[str] | None, typer.Option("--user", "-u", help="Only this user. Repeat for more.")]
-Accounts = Annotated[list[str] | None, typer.Option("--account", "-A", help="Only this account. Repeat for more.")]
-Clusters = Annotated[list[str] | None, typer.Option("--cluster", "-M", help="Only this cluster. Repeat for more.")]
+Users = Annotated[
+    list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only this user. Repeat for more.")
+]
+Accounts = Annotated[
+    list[str] | None, typer.Option("--account", "-A", metavar="NAME", help="Only this account. Repeat for more.")
+]
+Clusters = Annotated[
+    list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
+]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -64,7 +71,12 @@ Since = Annotated[
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]
 Classes = Annotated[
-    list[JobClass] | None, typer.Option("--class", help="Only jobs of this class. Repeat for more.", show_choices=True)
+    list[JobClass] | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Only jobs of this class: cpu, single-gpu, multi-gpu, multi-node. Repeat for more.",
+    ),
 ]
 States = Annotated[
     str | None,

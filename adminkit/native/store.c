@@ -88,33 +88,37 @@ static bool prepare(struct ak_store *store, const char *option, const char *sql,
     return true;
 }
 
-/* Binds ?N to --bind values and :name to counts. */
-static bool bind_extra(struct ak_store *store, sqlite3_stmt *statement, const uint64_t *count,
+/* Binds one parameter of --before or --after. False: there is nothing of that name. Trap: ?2 beside :rows and
+ * :new would be :new, so --bind values go by a name here too. */
+static bool bind_name(struct ak_store *store, sqlite3_stmt *statement, int place, const uint64_t *count,
+                      double seconds) {
+    const char *name = sqlite3_bind_parameter_name(statement, place);
+    char bound[16];
+    if (!name)
+        return false;
+    for (int i = 0; i < store->options->bind.n; i++) {
+        snprintf(bound, sizeof bound, ":bind%d", i + 1);
+        if (strcmp(name, bound) == 0)
+            return sqlite3_bind_text(statement, place, store->options->bind.word[i], -1, SQLITE_STATIC) ==
+                   SQLITE_OK;
+    }
+    if (count && strcmp(name, ":seconds") == 0)
+        return sqlite3_bind_double(statement, place, seconds) == SQLITE_OK;
+    for (int i = 0; count && i < AK_COUNTS; i++)
+        if (*name == ':' && strcmp(name + 1, ak_count_names[i]) == 0)
+            return sqlite3_bind_int64(statement, place, (sqlite3_int64)count[i]) == SQLITE_OK;
+    return false;
+}
+
+static bool bind_names(struct ak_store *store, sqlite3_stmt *statement, const uint64_t *count,
                        double seconds) {
-    const struct ak_words *bind = &store->options->bind;
-    for (int place = 1, wanted = sqlite3_bind_parameter_count(statement); place <= wanted; place++) {
-        const char *name = sqlite3_bind_parameter_name(statement, place);
-        bool known = false;
-        if (!name || *name == '?') {
-            known = place <= bind->n;
-            if (known)
-                sqlite3_bind_text(statement, place, bind->word[place - 1], -1, SQLITE_STATIC);
-        } else if (count && strcmp(name, ":seconds") == 0) {
-            known = true;
-            sqlite3_bind_double(statement, place, seconds);
-        } else {
-            for (int i = 0; count && i < AK_COUNTS; i++)
-                if (*name == ':' && strcmp(name + 1, ak_count_names[i]) == 0) {
-                    known = true;
-                    sqlite3_bind_int64(statement, place, (sqlite3_int64)count[i]);
-                }
-        }
-        if (!known) {
+    for (int place = 1, wanted = sqlite3_bind_parameter_count(statement); place <= wanted; place++)
+        if (!bind_name(store, statement, place, count, seconds)) {
+            const char *name = sqlite3_bind_parameter_name(statement, place);
             snprintf(store->error, sizeof store->error, "--before or --after: nothing to bind to %s",
                      name ? name : "?");
             return false;
         }
-    }
     return true;
 }
 
@@ -129,7 +133,7 @@ static bool run_words(struct ak_store *store, const char *option, const struct a
                 return failed(store, option);
             if (!statement)
                 continue; /* blanks or a comment */
-            if (!bind_extra(store, statement, count, seconds)) {
+            if (!bind_names(store, statement, count, seconds)) {
                 sqlite3_finalize(statement);
                 return false;
             }

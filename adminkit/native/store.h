@@ -66,7 +66,8 @@ enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, con
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
 
-/* The --after statements, in which :rows, :new … :seconds are what was counted, and COMMIT. */
+/* The --after statements, in which :rows, :new … :seconds are what was counted and :bind1 …
+ * the --bind values, and COMMIT. */
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds);
 
 /* Rolls back what is open, closes. With --fresh and `whole`, the file is on disk when this returns true. */

@@ -236,7 +236,7 @@ def _bars(ax: Axes, panel: Bars) -> None:
     ax.barh(places, [bar.share for bar in panel.bars], height=0.68, color=RAN)
     ax.set_yticks(places, names)
     for place, bar in enumerate(panel.bars):
-        text = f"{percent(bar.share)}  ({number(bar.jobs)})"
+        text = f"{percent(bar.share, 2)}  ({number(bar.jobs)})"
         ax.annotate(text, (bar.share, place), xytext=(4, 0), textcoords="offset points", va="center", size=8, color=INK)
     ax.invert_yaxis()
     ax.set_xlim(0, max(bar.share for bar in panel.bars) * 1.32)

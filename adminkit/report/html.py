@@ -40,6 +40,7 @@ svg text { font-family: system-ui, "DejaVu Sans", sans-serif !important; }
 .caption { font-size: .85rem; color: var(--muted); max-width: 50rem; }
 @media print { :root { --ink: #000; --muted: #444; --grid: #ccc; --paper: #fff; --ran: #0072b2; --asked: #d55e00;
   --fill: #cfe3f1; } body { max-width: none; padding: 0; } .scroll { overflow: visible; }
+  .panels { grid-template-columns: 1fr 1fr; }
   table { font-size: .55rem; } th, td { padding: .15rem .25rem; } }
 """
 

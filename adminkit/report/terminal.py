@@ -120,10 +120,7 @@ def _curves(panel: Curves, width: int, span: tuple[float, float], pen: _Pen) -> 
     ticks = [(column(at), show_short(at)) for at in _TICKS if span[0] <= at <= span[1]]
     lines.append(" " * (_MARGIN + 1) + _labels(ticks, inner))
     names = [(column(at), f"{name} {show_short(at)}") for name, at in panel.marks]
-    if len(names) > 1:  # the first ends at its mark, the last begins at its own
-        (first, text), *between, (last, end) = names
-        names = [(first - len(text) // 2, text), *between, (last + len(end) // 2, end)]
-    lines.append(pen.paint(" " * (_MARGIN + 1) + _labels(names, inner), "dim"))
+    lines.append(pen.paint(" " * (_MARGIN + 1) + _mark_names(names, inner), "dim"))
     return lines
 
 
@@ -157,6 +154,16 @@ def _labels(wanted: Sequence[tuple[int, str]], width: int) -> str:
             line[start : start + len(text)] = text
             free = start + len(text) + 1
     return "".join(line)
+
+
+def _mark_names(names: Sequence[tuple[int, str]], width: int) -> str:
+    """The names of one or two marks below them: of two the first ends at its mark and the second begins at its own."""
+    if len(names) < 2:
+        return _labels(names, width)
+    (left, first), (right, second) = names
+    begin = max(min(right, width - len(second)), 0)
+    end = max(min(left + 1, begin - 1), 0)
+    return f"{first[-end:] if end else '':>{end}}{' ' * (begin - end)}{second}".ljust(width)[:width]
 
 
 def _other(panel: Panel, width: int, pen: _Pen) -> list[str]:
@@ -200,7 +207,7 @@ def _boxes(panel: Boxes, width: int, pen: _Pen) -> list[str]:
 
 def _bars(panel: Bars, width: int, pen: _Pen) -> list[str]:
     names = _names([bar.name for bar in panel.bars], width)
-    ends = [f"{percent(bar.share):>7}  {number(bar.jobs)}" for bar in panel.bars]
+    ends = [f"{percent(bar.share, 2):>8}  {number(bar.jobs)}" for bar in panel.bars]
     room = max(width - cell_len(names[0]) - max(map(len, ends)) - 3, 10)
     most = max(bar.share for bar in panel.bars) or 1
     lines = [f"{pen.paint(clean(panel.title), 'bold')}  {pen.paint(clean(panel.subtitle), 'dim')}"]

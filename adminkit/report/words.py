@@ -23,7 +23,7 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
         case "ratio":
             return f"{value:.3f}"
         case "share":
-            return percent(value)
+            return percent(value, 2)  # as the study has it: few jobs in many are a finding too
         case "duration":
             return show_duration(round(value))
         case "time":
@@ -47,8 +47,8 @@ def number(value: float) -> str:
     return f"{value:,}"
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def plural(count: int, noun: str) -> str:

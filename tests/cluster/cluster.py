@@ -430,8 +430,9 @@ class Cluster:
         try:
             until("every node to be idle", idle, 30.0)
         except ClusterError as error:
-            nodes = self.run("sinfo", "-N", "-l").text
-            raise ClusterError(f"{error}\n{nodes}\n{self.tail('slurmctld.log')}") from None
+            nodes = self.run("sinfo", "-N", "-l", "-p", "gq").text
+            logs = "\n".join(_tail(log, 5) for log in sorted((self.home / "log").glob("slurmd-*.out")))
+            raise ClusterError(f"{error}\n{nodes}\n{logs}\n{self.tail('slurmctld.log')}") from None
 
     def _until(self, name: str, what: str, ready: Callable[[], object], seconds: float = 30.0) -> None:
         """Wait for a daemon to answer, and give up as soon as it is dead."""

@@ -161,10 +161,16 @@ def gres_conf(plan: Plan) -> str:
 
 
 def cgroup_conf(plan: Plan) -> str:
-    """Slurm 23.11 and newer look for cgroups unless told not to; older ones do not know the word."""
+    """No cgroups unless asked for.
+
+    Slurm 23.11 and newer take `disabled`. Older ones look at /sys/fs/cgroup whatever the plugins are, and would ask
+    systemd for a scope there; told version 1 at a place of ours they leave it alone.
+    """
     if plan.proctrack == "cgroup":
         return "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n"
-    return "CgroupPlugin=disabled\n" if plan.release >= (23, 11) else ""
+    if plan.release >= (23, 11):
+        return "CgroupPlugin=disabled\n"
+    return f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={plan.home}/cgroup\nCgroupAutomount=no\n"
 
 
 def slurmdbd_conf(folder: Path, host: str, address: str, port: int) -> str:

@@ -42,7 +42,11 @@ def test_settings_change_add_and_take_out_keys(settings: dict[str, str | None], 
 @pytest.mark.parametrize(
     ("changes", "text", "why"),
     [
-        ({}, "", "22.05 does not know the word disabled"),
+        (
+            {},
+            "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/private/try/alpha/cgroup\nCgroupAutomount=no\n",
+            "22.05 does not know the word disabled",
+        ),
         ({"release": (23, 11)}, "CgroupPlugin=disabled\n", "newer ones look for cgroups unless told not to"),
         (
             {"proctrack": "cgroup"},

@@ -199,7 +199,7 @@ def test_local_times_around_every_change_of_the_clock(zone: str, moments: list[i
     if near:  # October and March nights, a quarter of an hour apart
         year = pick.randrange(1990, 2037)
         start = int(datetime(year, pick.choice((3, 4, 10, 11)), pick.randrange(1, 26), tzinfo=UTC).timestamp())
-        moments = [start + 900 * step for step in range(0, 7 * 96)]
+        moments = [start + 900 * step for step in range(0, 2 * 96)]
     lines = [datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S\n").encode() for moment in moments]
     agree(b"".join(lines), "time", Format(timezone=zone))
 
@@ -225,9 +225,9 @@ def test_records_across_every_boundary_of_buffers_and_chunks() -> None:
         (b"1|" + b"x" * (5 << 20) + b"\n2|y\n", "int,text", "a line longer than the buffer"),
         (b"x" * (5 << 20), "int,text", "no line at all"),
         (b"1|a\n" + b"x" * (3 << 20) + b"\n2|b\n", "int,free", "a giant after a record that might go on"),
-        (b"1\n" + b"\n" * 5000 + b"2|b|c\n", "free,text,int", "more lines than a record may have"),
-        (b"1|b|c\n" + b"more\n" * 5000 + b"2|b|c\n", "int,text,free", "the same for a record that goes on"),
-        (b"1|b|c\n" + b"\n" * 5000 + b"2|b|c\n", "int,text,free", "empty lines after such a record are none of it"),
+        (b"1\n" + b"\n" * 4200 + b"2|b|c\n", "free,text,int", "more lines than a record may have"),
+        (b"1|b|c\n" + b"more\n" * 4200 + b"2|b|c\n", "int,text,free", "the same for a record that goes on"),
+        (b"1|b|c\n" + b"\n" * 4200 + b"2|b|c\n", "int,text,free", "empty lines after such a record are none of it"),
         (b"1|a\n" + b"y" * 700000 + b"\n" + b"z" * 700000 + b"\n2|b\n", "int,free", "together too long"),
         (b"1|a" + b"\nmore|" * 4, "int,text,text,free,text,text", "many short lines"),
         (b"\n" * 100000, "int,text", "nothing"),

@@ -108,10 +108,9 @@ get() {
 
 # Units that did not exist before and that a boot of this machine would start.
 disable_new_units() {
-    have systemctl || return 0
     for unit in $UNITS; do
         case " $units_before " in *" $unit "*) continue ;; esac
-        systemctl --quiet disable "$unit.service" >/dev/null 2>&1
+        update-rc.d "$unit" disable >/dev/null 2>&1 # systemd's links too
     done
 }
 

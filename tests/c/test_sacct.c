@@ -1,0 +1,351 @@
+/* test_sacct.c - the parser's cases: what goes in, what comes out, why. */
+#include "feed.h"
+
+/* One hour east of UTC, two from 1711846800 (2024-03-31T01:00Z) to 1729990800 (2024-10-27T01:00Z). */
+static bool berlin(void *context, int64_t epoch, int64_t *seconds) {
+    (void)context;
+    *seconds = epoch >= 1711846800 && epoch < 1729990800 ? 7200 : 3600;
+    return true;
+}
+static const struct ak_zone zone = {berlin, NULL};
+
+struct value {
+    const char *kind, *in, *out, *why;
+};
+
+static const struct value values[] = {
+    {"text", "gpu-a100", "'gpu-a100'", "a name"},
+    {"text", "", "-", "an empty name is unknown"},
+    {"text", "(null)", "-", "printf's way to say so"},
+    {"text", "None", "'None'", "somebody may be called None"},
+    {"text", "a\xC3\xA0z", "'a\xC3\xA0z'", "UTF-8 stays"},
+    {"text", "a\xFF\xE2\x98z", "'a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz'", "every bad byte is one U+FFFD"},
+    {"text", "\xED\xA0\x80", "'\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD'", "half a surrogate pair is no UTF-8"},
+    {"text", "\xF0\x9F\x90\x8D\xF4\x90\x80\x80",
+     "'\xF0\x9F\x90\x8D\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD'", "nothing above U+10FFFF"},
+    {"free", "(null)", "'(null)'", "free text is taken at its word"},
+    {"int", "48", "48", "a count"},
+    {"int", "007", "7", "leading zeros"},
+    {"int", "12345678", "12345678", "eight digits"},
+    {"int", "9223372036854775807", "9223372036854775807", "the largest"},
+    {"int", "9223372036854775808", "!too large", "one more"},
+    {"int", "184467440737095516160", "!too large", "beyond 64 bits"},
+    {"int", "4294967294", "-", "NO_VAL"},
+    {"int", "4294967295", "-", "INFINITE"},
+    {"int", "18446744073709551614", "-", "NO_VAL64"},
+    {"int", "18446744073709551615", "-", "INFINITE64"},
+    {"int", "65534", "65534", "the uid of nobody"},
+    {"int", "-1", "-", "an unset uid"},
+    {"int", "-2", "-", "NO_VAL as a signed number"},
+    {"int", "-3", "-3", "a negative number"},
+    {"int", "Unknown", "-", "a word for it"},
+    {"int", "?", "-", "another"},
+    {"int", "12x", "!malformed", "not a number"},
+    {"int", " 12", "!malformed", "a blank is no digit"},
+    {"int!", "", "!required, but unknown", "wanted"},
+    {"real", "0.25", "0.25r", "a fraction"},
+    {"real", "1e6", "1000000r", "an exponent"},
+    {"real", "1e999", "!too large", "infinite"},
+    {"real", "nan", "!malformed", "no number"},
+    {"swf", "-1", "-", "SWF's unknown"},
+    {"swf", "-1.00", "-", "the same"},
+    {"swf", "12", "12", "whole"},
+    {"swf", "12.50", "12.5r", "not whole"},
+    {"time", "1700000000", "1700000000", "an epoch"},
+    {"time", "0", "-", "never"},
+    {"time", "253402300800", "!too large", "after the year 9999"},
+    {"time", "Unknown", "-", "a job that runs has no end"},
+    {"time", "None", "-", "nor a cancelled one a start"},
+    {"time", "2024-01-15T12:00:00", "1705316400", "winter"},
+    {"time", "2024-07-15 12:00:00", "1721037600", "summer, with a blank"},
+    {"time", "2024-10-27T02:30:00", "1729989000", "an hour that occurs twice: the first"},
+    {"time", "2024-10-27T03:00:00", "1729994400", "after it"},
+    {"time", "2024-03-31T02:30:00", "!no such local time in --timezone", "an hour that never was"},
+    {"time", "2024-02-29T00:00:00", "1709161200", "a leap day"},
+    {"time", "2023-02-29T00:00:00", "!malformed", "none"},
+    {"time", "2024-01-15T12:00", "!malformed", "seconds are missing"},
+    {"time", "1969-07-20T20:17:40", "!malformed", "before Slurm"},
+    {"seconds", "90", "90", "plain"},
+    {"seconds", "00:01:30", "90", "H:M:S"},
+    {"seconds", "1-00:00:00", "86400", "with days"},
+    {"seconds", "01:30.250", "90", "M:S and a fraction, cut off"},
+    {"seconds", "1-00:00", "!malformed", "sacct never prints that"},
+    {"seconds", "1-24:00:00", "!malformed", "a day has 24 hours"},
+    {"seconds", "00:60:00", "!malformed", "an hour 60 minutes"},
+    {"seconds", "INVALID", "-", "how Slurm prints negative ones"},
+    {"cputime", "01:30.250", "90.25r", "fractions kept"},
+    {"cputime", "9-12:59:28", "824368r", "days of them"},
+    {"limit", "2880", "172800 'finite'", "minutes"},
+    {"limit", "2147483647", "128849018820 'finite'", "INT_MAX minutes"},
+    {"limit", "08:00:00", "28800 'finite'", "a clock"},
+    {"limit", "125-00:00:00", "10800000 'finite'", "months"},
+    {"limit", "15:30", "930 'finite'", "M:S, as sbatch reads it"},
+    {"limit", "2-12", "216000 'finite'", "D-H"},
+    {"limit", "2-12:30", "217800 'finite'", "D-H:M"},
+    {"limit", "UNLIMITED", "- 'unlimited'", "none"},
+    {"limit", "4294967295", "- 'unlimited'", "none, as a number"},
+    {"limit", "Partition_Limit", "- 'partition'", "the queue's"},
+    {"limit", "4294967294", "- 'partition'", "the queue's, as a number"},
+    {"limit", "", "- 'unknown'", "steps have none"},
+    {"limit", "00:00:00", "- 'unknown'", "nobody asks for nothing"},
+    {"limit", "1000000000001", "!too large", "two million years"},
+    {"limit", "1 day", "!malformed", "words"},
+    {"jobid", "123", "'123' - - - - -", "a job"},
+    {"jobid", "123_4", "'123_4' 123 4 - - -", "a task"},
+    {"jobid", "123_[5-9%2]", "'123_[5-9%2]' 123 - - - -", "tasks that wait"},
+    {"jobid", "123_[9-11,13,16-20]", "'123_[9-11,13,16-20]' 123 - - - -", "more of them"},
+    {"jobid", "123_[9201-10000%50", "'123_[9201-10000%50' 123 - - - -", "cut off by older releases"},
+    {"jobid", "123_[1-3,...]", "'123_[1-3,...]' 123 - - - -", "cut off by newer ones"},
+    {"jobid", "123+1", "'123+1' - - 123 1 -", "part of a het job"},
+    {"jobid", "x", "!malformed", "a word"},
+    {"jobid", "123_", "!malformed", "half a task"},
+    {"jobid", "123_4x", "!malformed", "a task and something"},
+    {"rawid", "123", "123", "a number"},
+    {"rawid", "123.batch", "123", "of a step"},
+    {"rawid", "123_4", "!malformed", "that is a JobID"},
+    {"state", "COMPLETED", "'COMPLETED' -", "one word"},
+    {"state", "CANCELLED by 1185300516", "'CANCELLED' 1185300516", "by whom"},
+    {"state", "FOO", "'FOO' -", "a state of some later release"},
+    {"state", "CANCELLED+", "!malformed", "cut off by a table without -P"},
+    {"state", "2024-01-15T12:00:00", "!malformed", "columns out of step"},
+    {"exit", "0:15", "0 15", "code and signal"},
+    {"exit", "1", "1 -", "code only"},
+    {"exit", "", "- -", "unknown"},
+    {"exit", "1:x", "!malformed", "no signal"},
+    {"mem", "1024K", "1048576", "KiB"},
+    {"mem", "1.50T", "1649267441664", "a fraction"},
+    {"mem", "0.01M", "10485", "rounded down"},
+    {"mem", "1106640K", "1133199360", "MaxRSS"},
+    {"mem", "8E", "!too large", "2^63"},
+    {"mem", "12B", "!malformed", "no such unit"},
+    {"reqmem", "3000Mc", "3145728000 'c'", "per CPU"},
+    {"reqmem", "48000Mn", "50331648000 'n'", "per node"},
+    {"reqmem", "199G", "213674622976 -", "since 21.08"},
+    {"reqmem", "0n", "0 'n'", "everything there is"},
+    {"reqmem", "2147486648Mn", "- -", "unset, times something"},
+    {"tres", "", "- - - - - - -", "unknown"},
+    {"tres", "cpu=12,mem=48000M,node=1", "12 50331648000 1 0 - - -", "no GPU: 0, not unknown"},
+    {"tres", "billing=24,cpu=8,gres/gpu:v100=1,gres/gpu=1,mem=10G,node=1", "8 10737418240 1 1 'v100' - 24",
+     "typed and untyped are the same GPU"},
+    {"tres", "gres/gpu:v100=1,gres/gpu:a100_3g.20gb=2", "- - - 3 'a100_3g.20gb+v100' - -",
+     "typed only: their sum"},
+    {"tres", "cpu=12,mem=168000,node=1", "12 176160768000 1 0 - - -", "MiB without a unit"},
+    {"tres", "cpu=1,mem=2147486648M", "1 - - 0 - - -", "unset, times something"},
+    {"tres", "energy=18446744073709551614", "- - - 0 - - -", "unset"},
+    {"tres", "gres/gpumem=3G,gres/gpuutil=4,vmem=3", "- - - 0 - - -", "none of them is a GPU"},
+    {"tres", "cpu=1,", "!malformed", "an item is missing"},
+    {"tres", "cpu=1x", "!malformed", "no count"},
+    {"gres", "gpu:2", "2 -", "old"},
+    {"gres", "gpu", "1 -", "one"},
+    {"gres", "gpu:a100", "1 'a100'", "one of a type"},
+    {"gres", "bandwidth:4G,gpu:P100:2(IDX:1,3),hbm:0", "2 'P100'", "among others"},
+    {"gres", "gpu:0(IDX:N/A)", "0 -", "none"},
+    {"gres", "hbm:0", "0 -", "no GPU"},
+    {"gres", "gres:gpu:2", "2 -", "with a prefix"},
+    {"gres", "gpu:2(S:0", "!malformed", "an open bracket"},
+    {"usage",
+     "cpu=15:33:58,energy=0,fs/disk=934556828,gres/gpumem=20500736K,gres/gpuutil=90,mem=1294440K,pages=3310",
+     "56038r 1325506560 934556828 0 90 20992753664", "TRESUsageInTot"},
+    {"usage", "mem=0", "- 0 - - - -", "bytes without a unit"},
+    {"usage", "cpu=node7", "!malformed", "TRESUsageInMaxNode is something else"},
+    {"nodelist", "n[1-4]", "'n[1-4]'", "names"},
+    {"nodelist", "None assigned", "-", "never started"},
+};
+
+struct records {
+    const char *spec;
+    struct ak_format format;
+    const char *in, *out, *why;
+};
+
+static const struct records records[] = {
+    {"int,text", {.delimiter = "|"}, "1|a\n2|b\n", "1 job 1 'a'\n2 job 2 'b'\n", "sacct -P"},
+    {"int,text",
+     {.delimiter = "|"},
+     "1|a\r\n\r\n2|b",
+     "1 job 1 'a'\n3 job 2 'b'\n",
+     "other lines' ends, none at the end"},
+    {"int,text", {.delimiter = "|", .ends = true}, "1|a|\n2|b|\n", "1 job 1 'a'\n2 job 2 'b'\n", "sacct -p"},
+    {"int,text,int", {.delimiter = "|"}, "1|a\nb|2\n", "1 job 1 'a\nb' 2\n", "a newline in a field"},
+    {"int,text",
+     {.delimiter = "|", .ends = true},
+     "1|a\n\nb|\n",
+     "1 job 1 'a\n\nb'\n",
+     "an empty line in a field"},
+    {"int,free,int",
+     {.delimiter = "|"},
+     "1|a||b|2\n",
+     "1m job 1 'a||b' 2\n",
+     "delimiters in the free column"},
+    {"int,free",
+     {.delimiter = "|"},
+     "1|a|b\nc\n\nd\n\n2|e\n",
+     "1m job 1 'a|b\nc\n\nd'\n6 job 2 'e'\n",
+     "a free last column goes on in lines without a delimiter"},
+    {"int,text,int",
+     {.delimiter = "|"},
+     "1|a|b|2\n3|c|4\n",
+     "1 ! columns: 4, expected: 3\n2 job 3 'c' 4\n",
+     "no free column, no mending"},
+    {"free,free",
+     {.delimiter = "|"},
+     "a|b|c\nd|e\n",
+     "1 ! columns: 3, expected: 2\n2 job 'd' 'e'\n",
+     "nor with two, of which nobody knows which"},
+    {"int,text,int",
+     {.delimiter = "|"},
+     "1|a\n3|c|4\n",
+     "1 ! columns: 2, expected: 3\n2 job 3 'c' 4\n",
+     "a broken line takes no good one with it"},
+    {"int,text,text,int",
+     {.delimiter = "|"},
+     "1|a|b\n3|c|\nd|4\n",
+     "1 ! columns: 3, expected: 4\n2 job 3 'c' '\nd' 4\n",
+     "nor one of two lines"},
+    {"int,text,int",
+     {.delimiter = "|"},
+     "sacct: error: lost\n1|a\nb|2\n",
+     "1 ! columns: 1, expected: 3\n2 job 1 'a\nb' 2\n",
+     "a line without a delimiter begins nothing"},
+    {"free,text,int",
+     {.delimiter = "|"},
+     "a\nb|c\nd|2\n",
+     "1 job 'a\nb' 'c\nd' 2\n",
+     "unless the first column is free"},
+    {"int,text",
+     {.delimiter = "|", .ends = true},
+     "1|a|b\n2|c|\n",
+     "1 ! the last column does not end\n2 job 2 'c'\n",
+     "-p: the record ends with its delimiter"},
+    {"int,text", {.delimiter = "|"}, "1|a\n2", "1 job 1 'a'\n2 ! columns: 1, expected: 2\n", "cut off"},
+    {"int,text",
+     {.delimiter = "\xE2\x98\x83"},
+     "1\xE2\x98\x83\xE2\x98\x84\n",
+     "1 job 1 '\xE2\x98\x84'\n",
+     "a delimiter of three bytes, and a text that begins like it"},
+    {"int,free",
+     {.delimiter = ";|;"},
+     "1;|;a;;|;|;b\n",
+     "1m job 1 'a;;|;|;b'\n",
+     "delimiters are read from the left"},
+    {"swf,swf,swf",
+     {.space = true, .comment = ";", .surplus_ignore = true},
+     "; Version: 2.2\n  1\t-1  2.5 extra\n\n 1 2\n 4 5 6\n",
+     "2 job 1 - 2.5r\n4 ! columns: 2, expected: 3\n5 job 4 5 6\n",
+     "SWF"},
+    {"int,text",
+     {.delimiter = "|", .surplus_ignore = true},
+     "1|a|b|c\n",
+     "1 job 1 'a'\n",
+     "surplus columns dropped"},
+    {"jobid!,time!^,text",
+     {.delimiter = "|"},
+     "7|50|a\n7.batch|60|b\n7.0|x|c\n8.0|60|d\n7.1|70|e\n",
+     "1 job '7' - - - - - 50 'a'\n2 step '7' - - - - 'batch' 50 'b'\n3 step '7' - - - - '0' 50 'c'\n"
+     "4 ! step without its job's row before it\n5 ! step without its job's row before it\n",
+     "steps inherit from the job before them"},
+    {"jobid!,time!^",
+     {.delimiter = "|"},
+     "7|50\nbroken|1|2\n7.batch|60\n",
+     "1 job '7' - - - - - 50\n2 ! columns: 3, expected: 2\n3 ! step without its job's row before it\n",
+     "what was broken may have been the step's job, run again"},
+    {"jobid!,int",
+     {.delimiter = "|"},
+     "7.batch|1\n",
+     "1 step '7' - - - - 'batch' 1\n",
+     "nothing to inherit, no job needed"},
+    {"int,text",
+     {.delimiter = "||||||||||||||||"},
+     "1||||||||||||||||a\n",
+     "1 job 1 'a'\n",
+     "the longest delimiter"},
+};
+
+static int failures;
+
+static void check(const char *what, const char *in, const char *got, const char *expected, const char *why) {
+    if (strcmp(got, expected) == 0)
+        return;
+    failures++;
+    fprintf(stderr, "%s: %s\n  in:       %s\n  expected: %s\n  got:      %s\n", what, why, in, expected, got);
+}
+
+/* The value alone, between delimiters that digits may not be read across. */
+static void check_value(const struct value *value) {
+    struct ak_spec spec;
+    struct ak_format format = {.delimiter = "\x1F", .ends = true};
+    char error[100], in[300], expected[400];
+    if (!ak_spec_parse(&spec, value->kind, error, sizeof error)) {
+        check(value->kind, value->in, error, "a spec", value->why);
+        return;
+    }
+    snprintf(in, sizeof in, "%s\x1F", value->in);
+    if (value->in[0] == '\0')
+        snprintf(in, sizeof in, "\x1F");
+    if (value->out[0] == '!')
+        snprintf(expected, sizeof expected, "1 ! column 1 (%.*s): %s\n", (int)strcspn(value->kind, "!^"),
+                 value->kind, value->out + 1);
+    else
+        snprintf(expected, sizeof expected, "1 job %s\n", value->out);
+    struct feed_text text = feed(&spec, &format, &zone, in, strlen(in), strlen(in));
+    check(value->kind, value->in, text.s, expected, value->why);
+    free(text.s);
+}
+
+static void check_records(const struct records *one) {
+    struct ak_spec spec;
+    char error[100];
+    if (!ak_spec_parse(&spec, one->spec, error, sizeof error)) {
+        check(one->spec, one->in, error, "a spec", one->why);
+        return;
+    }
+    for (size_t piece = 1; piece <= strlen(one->in); piece++) {
+        struct feed_text text = feed(&spec, &one->format, NULL, one->in, strlen(one->in), piece);
+        check(one->spec, one->in, text.s, one->out, one->why);
+        free(text.s);
+    }
+}
+
+/* NUL bytes cannot stand in the tables above. */
+static void check_nul(void) {
+    static const char in[] = "1|a\0b\n2|c\n";
+    struct ak_spec spec;
+    struct ak_format format = {.delimiter = "|"};
+    char error[100];
+    ak_spec_parse(&spec, "int,text", error, sizeof error);
+    struct feed_text text = feed(&spec, &format, NULL, in, sizeof in - 1, 100);
+    check("int,text", "a NUL", text.s, "1 ! NUL byte\n2 job 2 'c'\n", "a text with a NUL is refused");
+    free(text.s);
+}
+
+static void check_refused_specs(void) {
+    static const char *const specs[] = {"",       "int,",        "integer",  "skip!",
+                                        "jobid^", "jobid,jobid", "int,,int", "int!^x"};
+    static const struct ak_format formats[] = {{.delimiter = ""},
+                                               {.delimiter = "\n"},
+                                               {.delimiter = "|", .comment = "\r"},
+                                               {.space = true, .ends = true}};
+    struct ak_spec spec;
+    struct ak_reader *reader = malloc(sizeof *reader);
+    char error[100];
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        if (ak_spec_parse(&spec, specs[i], error, sizeof error))
+            check("spec", specs[i], "accepted", "refused", "it is none");
+    ak_spec_parse(&spec, "int", error, sizeof error);
+    for (size_t i = 0; reader && i < sizeof formats / sizeof *formats; i++)
+        if (ak_reader_init(reader, &spec, &formats[i], error, sizeof error))
+            check("format", formats[i].delimiter, "accepted", "refused", "no text could be read with it");
+    free(reader);
+}
+
+int main(void) {
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        check_value(&values[i]);
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        check_records(&records[i]);
+    check_nul();
+    check_refused_specs();
+    printf("%zu values, %zu texts, %d failures\n", sizeof values / sizeof *values,
+           sizeof records / sizeof *records, failures);
+    return failures != 0;
+}
