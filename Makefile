@@ -8,7 +8,7 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak bench fuzz cluster-up cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz cluster-up cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -19,6 +19,7 @@ help:
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it'
+	@echo 'make docs          write the generated references in docs/ anew'
 	@echo 'make clean         remove what was built'
 	@echo 'PYTHON=python3.12 picks another Python for .venv'
 
@@ -41,6 +42,9 @@ soak: $(STAMP)
 bench: $(STAMP)
 	@test -e tests/bench/__main__.py || { echo 'error: there is no tests/bench yet' >&2; exit 1; }
 	$(BIN)/python -m tests.bench
+
+docs: $(STAMP)
+	$(BIN)/python -m tests.docs
 
 fuzz: $(STAMP)
 	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)

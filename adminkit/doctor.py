@@ -158,14 +158,16 @@ def _disk(db: Path) -> Check:
 
 
 def _slurm() -> Iterator[Check]:
-    """Slurm's checks. Without a working sacct the others would only say the same again."""
+    """Slurm's checks. Where sacct or slurmdbd is away, what hangs on it would only say the same again."""
     sacct = _guarded("sacct", _sacct)
     yield sacct
     if sacct.status == "missing":
         return
-    yield _guarded("fields", _fields)
-    yield _guarded("slurmdbd", _slurmdbd)
-    yield _guarded("sees", _sees)
+    slurmdbd = _guarded("slurmdbd", _slurmdbd)
+    yield slurmdbd
+    if slurmdbd.status != "missing":
+        yield _guarded("fields", _fields)
+        yield _guarded("sees", _sees)
     yield _guarded("slurmctld", _slurmctld, "warn")
 
 

@@ -62,7 +62,7 @@ def test_a_host_in_good_order_has_nothing_to_complain_of(host: Programs, trace: 
     assert db == trace
     assert [(check.name, check.status) for check in checks if check.status != "ok"] == []
     assert [check.name for check in checks] == (
-        "config adminkit helper sqlite database rights disk sacct fields slurmdbd sees slurmctld plots pyslurm".split()
+        "config adminkit helper sqlite database rights disk sacct slurmdbd fields sees slurmctld plots pyslurm".split()
     )
     assert lacking(checks) == 0
 
@@ -150,6 +150,12 @@ def test_slurm_that_is_not_in_order(host: Programs, trace: Path, what: str) -> N
     assert (check.name, check.status) == (name, status)
     assert found in check.found
     assert hint in check.hint
+
+
+def test_without_slurmdbd_only_that_is_missing(host: Programs, trace: Path) -> None:
+    host.add("sacctmgr", "echo 'error: Sending PersistInit msg: Connection refused' >&2; exit 1")
+    host.add("sacct", 'test "$*" = -V && echo slurm 24.11.5')  # even its list of fields needs slurmdbd
+    assert [check.name for check in examine(trace)[1] if check.status == "missing"] == ["slurmdbd"]
 
 
 def test_without_sacct_the_rest_of_slurm_is_not_asked(host: Programs, trace: Path) -> None:

@@ -48,7 +48,10 @@ def show_release(release: Release) -> str:
 
 
 def sacct_fields() -> frozenset[str]:
-    """The fields this sacct can print. Trap: one field too many and it prints nothing at all."""
+    """The fields this sacct can print. Trap: one field too many and it prints nothing at all.
+
+    sacct connects to slurmdbd even for this.
+    """
     return parse_fields(ask(["sacct", "--helpformat"]))
 
 
@@ -63,7 +66,7 @@ def parse_fields(text: str) -> frozenset[str]:
 def finished_states(states: Iterable[str] = FINISHED) -> tuple[str, ...]:
     """Those of `states` that this sacct knows; it refuses the whole question for one that it does not.
 
-    Asks nothing of slurmdbd: sacct reads -s before it prints its fields.
+    No jobs are asked for. Trap: even so sacct connects to slurmdbd first, and fails where that is away.
     """
     left = list(states)
     while left:
