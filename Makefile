@@ -72,4 +72,3 @@ $(STAMP): $(BUILT_FROM)
 clean:
 	rm -rf .venv build dist .make .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-	@test ! -e tests/c/Makefile || $(MAKE) -C tests/c clean
