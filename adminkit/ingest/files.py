@@ -73,11 +73,13 @@ def import_stream(
     target = build.beside(wanted.db) if fresh else wanted.db
     if fresh:
         connect.create(target)
+        before, after = build.later_indexes(target)
+        statement = replace(statement, fresh=True, before=before, after=after)
     else:
         connect.prepare(wanted.db)
     try:
         counts = ingest(
-            replace(statement, fresh=fresh),
+            statement,
             target,
             stream,
             rest,

@@ -160,7 +160,7 @@ static bool place(struct run *run, enum ak_verdict verdict) {
     if (run->options.dump)
         print_row(step ? "step" : "job", run->rows.cell, run->spec.outputs);
     if (run->stores)
-        stored = ak_store_row(&run->store, step ? run->store.step : run->store.job, run->rows.cell,
+        stored = ak_store_row(&run->store, step ? &run->store.step : &run->store.job, run->rows.cell,
                               run->spec.outputs);
     if (stored == AK_STORED_FAILED)
         return fail(run, run->store.error);

@@ -48,9 +48,13 @@ static void keep_wal(sqlite3 *db) {
 
 bool ak_store_open(struct ak_store *store, const struct ak_store_options *options) {
     *store = (struct ak_store){.options = options};
+    /* One thread, and nobody asks for statistics: no locks around every allocation. */
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     if (sqlite3_open_v2(options->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         return failed(store, options->path);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 2048, 200);
     sqlite3_busy_timeout(store->db, 30000);
     if (options->fresh)
         return run(store,
@@ -85,6 +89,18 @@ static bool prepare(struct ak_store *store, const char *option, const char *sql,
     for (int i = 0; i < bind->n && places + i < wanted; i++)
         if (sqlite3_bind_text(*statement, places + i + 1, bind->word[i], -1, SQLITE_STATIC) != SQLITE_OK)
             return failed(store, option);
+    return true;
+}
+
+/* As prepare(), and finds out which outputs need no binding. Trap: a parameter nobody wrote has no name. */
+static bool prepare_rows(struct ak_store *store, const char *option, const char *sql, int outputs,
+                         struct ak_row_statement *statement) {
+    if (!prepare(store, option, sql, outputs, &statement->handle))
+        return false;
+    for (int i = 0; i < outputs; i++) {
+        statement->unused[i] = !sqlite3_bind_parameter_name(statement->handle, i + 1);
+        statement->null[i] = true; /* as every parameter is at first */
+    }
     return true;
 }
 
@@ -152,8 +168,8 @@ static bool run_words(struct ak_store *store, const char *option, const struct a
 bool ak_store_begin(struct ak_store *store, int outputs) {
     const struct ak_store_options *options = store->options;
     return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &options->before, NULL, 0) &&
-           prepare(store, "--sql", options->job_sql, outputs, &store->job) &&
-           prepare(store, "--step-sql", options->step_sql, outputs, &store->step) &&
+           prepare_rows(store, "--sql", options->job_sql, outputs, &store->job) &&
+           prepare_rows(store, "--step-sql", options->step_sql, outputs, &store->step) &&
            prepare(store, "--reject-sql", options->reject_sql, 3, &store->reject);
 }
 
@@ -171,14 +187,19 @@ static int bind_cell(sqlite3_stmt *statement, int place, const struct ak_cell *c
     return sqlite3_bind_null(statement, place);
 }
 
-enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, const struct ak_cell *cell,
+enum ak_stored ak_store_row(struct ak_store *store, struct ak_row_statement *rows, const struct ak_cell *cell,
                             int outputs) {
-    int wanted = sqlite3_bind_parameter_count(statement);
-    for (int i = 0; i < outputs && i < wanted; i++)
+    sqlite3_stmt *statement = rows->handle;
+    for (int i = 0; i < outputs; i++) {
+        bool null = cell[i].type == AK_NULL;
+        if (rows->unused[i] || (null && rows->null[i]))
+            continue;
+        rows->null[i] = null;
         if (bind_cell(statement, i + 1, &cell[i]) != SQLITE_OK) {
             failed(store, store->options->path);
             return AK_STORED_FAILED;
         }
+    }
     /* An INSERT sets the last rowid, the UPDATE of an upsert does not. */
     sqlite3_set_last_insert_rowid(store->db, 0);
     int code = sqlite3_step(statement);
@@ -223,8 +244,8 @@ bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], do
 }
 
 bool ak_store_close(struct ak_store *store, bool whole) {
-    sqlite3_finalize(store->job);
-    sqlite3_finalize(store->step);
+    sqlite3_finalize(store->job.handle);
+    sqlite3_finalize(store->step.handle);
     sqlite3_finalize(store->reject);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

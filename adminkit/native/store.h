@@ -43,10 +43,17 @@ struct ak_store_options {
     bool fresh;
 };
 
+/* A statement for rows: which outputs it never looks at, and which are bound to NULL already. */
+struct ak_row_statement {
+    sqlite3_stmt *handle;
+    bool unused[AK_MAX_OUTPUTS], null[AK_MAX_OUTPUTS];
+};
+
 struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
-    sqlite3_stmt *job, *step, *reject;
+    struct ak_row_statement job, step;
+    sqlite3_stmt *reject;
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
 
@@ -58,9 +65,9 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
 /* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. */
 bool ak_store_begin(struct ak_store *store, int outputs);
 
-/* One row through `statement` (store->job or store->step). REFUSED: the row breaks a rule of the table,
+/* One row through `rows` (&store->job or &store->step). REFUSED: the row breaks a rule of the table,
  * store->error says which, and the transaction goes on. FAILED: it is over. */
-enum ak_stored ak_store_row(struct ak_store *store, sqlite3_stmt *statement, const struct ak_cell *cell,
+enum ak_stored ak_store_row(struct ak_store *store, struct ak_row_statement *rows, const struct ak_cell *cell,
                             int outputs);
 
 /* What could not be read, through --reject-sql if there is one. */

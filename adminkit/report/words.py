@@ -48,7 +48,14 @@ def number(value: float) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
+    """A share as a percentage; never rounded to none or all of what is only nearly so."""
+    step = 10.0**-digits
+    value = 100 * share
+    if 0 < value < step / 2:
+        return f"<{step:.{digits}f} %"
+    if 100 - step / 2 <= value < 100:
+        return f">{100 - step:.{digits}f} %"
+    return f"{value:.{digits}f} %"
 
 
 def plural(count: int, noun: str) -> str:

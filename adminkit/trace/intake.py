@@ -60,6 +60,8 @@ def record_queue(
 
 def mark_explicit(db: sqlite3.Connection, since: int | None = None, until: int | None = None) -> int:
     """Set limit_source of runs that ended in [since, until), or of all. Returns how many it marked."""
+    if not db.execute("SELECT EXISTS (SELECT 1 FROM queue)").fetchone()[0]:
+        return 0
     scope, values = "1", ()
     if since is not None and until is not None:
         scope, values = "end_time >= ? AND end_time < ?", (since, until)  # type: ignore[assignment]

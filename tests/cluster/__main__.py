@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.cluster.cluster import Cluster, clear_abandoned, stop
+from tests.cluster.cluster import Cluster
+from tests.cluster.ending import clear_abandoned, stop
 from tests.cluster.processes import LEDGER, ClusterError, Ledger
 
 

@@ -16,28 +16,15 @@ import os
 import pwd
 import re
 import secrets
-import shutil
-import signal
-import stat
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import config
-from tests.cluster.processes import (
-    ClusterError,
-    Ledger,
-    Process,
-    environment,
-    inside,
-    parent,
-    pids,
-    program,
-    start_time,
-    until,
-)
+from tests.cluster.ending import stop
+from tests.cluster.machine import MARK, check_place, make_folders, plain_env, release, tail
+from tests.cluster.processes import ClusterError, Ledger, start_time, until
 
 Word = str | bytes | Path
 
@@ -57,10 +44,6 @@ FINISHED = frozenset(
     }
 )
 DATABASE = "slurm_acct_db"
-#: How the folders of clusters are called that a test run makes for itself.
-TEMPORARY = "adminkit-cluster-"
-_MARK = "ADMINKIT_CLUSTER"
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +100,7 @@ class Cluster:
             raise ClusterError(str(verdict))
         if self.ledger.alive():
             raise ClusterError(f"{self.folder} already runs a cluster; stop it first")
-        _check_place(self.folder, self.socket)
+        check_place(self.folder, self.socket)
         try:
             self._make_folders()
             self.ledger.own(owner)
@@ -153,7 +136,7 @@ class Cluster:
 
     def start_dbd(self) -> None:
         folder = self.folder / "dbd"
-        env = {**_plain_env(), _MARK: str(self.folder), "SLURM_CONF": str(folder / "slurm.conf")}
+        env = {**plain_env(), MARK: str(self.folder), "SLURM_CONF": str(folder / "slurm.conf")}
         self.ledger.start("slurmdbd", ["slurmdbd", "-D"], {**env, "MYSQL_UNIX_PORT": str(self.socket)}, folder / "out")
         self._until("slurmdbd", "slurmdbd to answer", lambda: self.run("sacctmgr", "-n", "show", "cluster").code == 0)
 
@@ -165,7 +148,7 @@ class Cluster:
     def start_ctld(self, *options: str) -> None:
         """Start slurmctld; `-c` forgets jobs and the job id counter, `-i` goes on over a damaged state."""
         name = f"{self.name}-slurmctld"
-        env = {**self.env(), _MARK: str(self.folder)}
+        env = {**self.env(), MARK: str(self.folder)}
         self.ledger.start(name, ["slurmctld", "-D", *options], env, self.home / "log" / "slurmctld.out")
         self._until(name, "slurmctld to answer", lambda: b"is UP" in self.run("scontrol", "ping").out)
 
@@ -177,7 +160,7 @@ class Cluster:
 
     def env(self) -> dict[str, str]:
         """What a program needs in its environment to reach this cluster; nothing of ours leaks into jobs."""
-        return {**_plain_env(), "SLURM_CONF": str(self.home / "slurm.conf")}
+        return {**plain_env(), "SLURM_CONF": str(self.home / "slurm.conf")}
 
     def run(
         self,
@@ -286,9 +269,10 @@ class Cluster:
         return [tuple(line.split("\t")) for line in self.ask(*command).splitlines()]
 
     def rebuild_accounting(self) -> None:
-        """Lose the whole accounting database and begin a new one: row numbers start at 1 again, jobs are gone.
+        """Lose the whole accounting database and begin a new one, whose row numbers start at 1 again.
 
-        Every cluster of the folder is put back with its accounts and users, and its slurmctld restarted.
+        Every cluster of the folder is put back with its accounts and users, and its slurmctld restarted. The jobs of
+        before are gone, but for some that slurmctld still remembers: it may send those again, under a new number.
         """
         clusters = [self.beside(conf.parent.name) for conf in sorted(self.folder.glob("*/slurm.conf"))]
         for cluster in clusters:
@@ -315,26 +299,12 @@ class Cluster:
 
     def tail(self, log: str, lines: int = 15) -> str:
         """The last lines of one of its logs."""
-        return _tail(self.home / "log" / log, lines)
+        return tail(self.home / "log" / log, lines)
 
     # the steps of booting
 
     def _make_folders(self) -> None:
-        if self.folder.exists():
-            _check_owner(self.folder)
-            for child in ("munge", "db", "dbd", "dev", "work"):
-                shutil.rmtree(self.folder / child, ignore_errors=True)
-            for conf in self.folder.glob("*/slurm.conf"):
-                shutil.rmtree(conf.parent)
-            if any(child.name != "processes.json" for child in self.folder.iterdir()):
-                raise ClusterError(f"{self.folder} holds something else; take an empty folder")
-        for child, mode in (("", 0o755), ("munge", 0o755), ("db", 0o700), ("dbd", 0o700), ("dev", 0o755)):
-            (self.folder / child).mkdir(parents=True, exist_ok=True)
-            (self.folder / child).chmod(mode)
-        self.work.mkdir()
-        self.work.chmod(0o1777)
-        for number in range(config.GPUS_PER_NODE):
-            _fake_gpu(self.folder / "dev" / f"gpu{number}")
+        make_folders(self.folder)
         host, address, _ = config.local_address()
         dbd_conf = self.folder / "dbd" / "slurmdbd.conf"
         dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, config.free_ports(1)[0]))
@@ -381,21 +351,13 @@ class Cluster:
         key = folder / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
-        command = ["munged", "-F", f"--socket={folder}/socket", f"--key-file={key}", f"--pid-file={folder}/pid"]
-        command += [f"--log-file={folder}/log", f"--seed-file={folder}/seed", "--num-threads=4"]
-        self.ledger.start("munged", command, {**_plain_env(), _MARK: str(self.folder)}, folder / "out")
+        env = {**plain_env(), MARK: str(self.folder)}
+        self.ledger.start("munged", config.munge_command(self.folder), env, folder / "out")
 
     def _start_database(self) -> None:
-        folder = self.folder / "db"
-        install = ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={folder}/data", "--skip-test-db"]
-        install += ["--auth-root-authentication-method=socket", "--skip-name-resolve"]
-        self.ask(*install)
-        command = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={folder}/data", f"--socket={self.socket}"]
-        command += [f"--pid-file={folder}/pid", f"--tmpdir={folder}", "--skip-networking", "--skip-log-bin"]
-        command += ["--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=256M", "--skip-name-resolve"]
-        command += ["--innodb-flush-log-at-trx-commit=0"]
-        command += ["--character-set-server=latin1", "--skip-character-set-client-handshake"]  # bytes as they came
-        self.ledger.start("mariadbd", command, {**_plain_env(), _MARK: str(self.folder)}, folder / "out")
+        self.ask(*config.database_install(self.folder))
+        env = {**plain_env(), MARK: str(self.folder)}
+        self.ledger.start("mariadbd", config.database_command(self.folder), env, self.folder / "db" / "out")
         ping = ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "ping"]
         self._until("mariadbd", "MariaDB to answer", lambda: self.run(*ping).code == 0)
         self.sql_create()
@@ -415,7 +377,7 @@ class Cluster:
             raise ClusterError(f"sacctmgr {' '.join(words)}: {(done.out + done.err).decode(errors='replace').strip()}")
 
     def _start_nodes(self) -> None:
-        env = {**self.env(), _MARK: str(self.folder)}
+        env = {**self.env(), MARK: str(self.folder)}
         self.start_ctld("-i")
         for node in sorted(child.name for child in (self.home / "spool").iterdir() if child.is_dir()):
             log = self.home / "log" / f"slurmd-{node}.out"
@@ -431,7 +393,7 @@ class Cluster:
             until("every node to be idle", idle, 30.0)
         except ClusterError as error:
             nodes = self.run("sinfo", "-N", "-l", "-p", "gq").text
-            logs = "\n".join(_tail(log, 5) for log in sorted((self.home / "log").glob("slurmd-*.out")))
+            logs = "\n".join(tail(log, 5) for log in sorted((self.home / "log").glob("slurmd-*.out")))
             raise ClusterError(f"{error}\n{nodes}\n{logs}\n{self.tail('slurmctld.log')}") from None
 
     def _until(self, name: str, what: str, ready: Callable[[], object], seconds: float = 30.0) -> None:
@@ -447,113 +409,7 @@ class Cluster:
             until(what, answer, seconds)
         except ClusterError as error:
             logs = {"slurmdbd": self.folder / "dbd" / "out", "mariadbd": self.folder / "db" / "out"}
-            raise ClusterError(f"{error}\n{_tail(logs.get(name, self.home / 'log' / 'slurmctld.out'))}") from None
+            raise ClusterError(f"{error}\n{tail(logs.get(name, self.home / 'log' / 'slurmctld.out'))}") from None
 
     def _has_database(self) -> bool:
         return (self.folder / "db" / "data" / DATABASE).is_dir()
-
-
-def stop(folder: Path, ledger: Ledger | None = None) -> None:
-    """End every process that the ledger of `folder` names, and the job steps its slurmd started."""
-    ledger = ledger or Ledger(folder)
-    running = ledger.alive()
-    steps = _steps(folder)
-    if steps:
-        for conf in folder.glob("*/slurm.conf"):
-            if any(process.name == f"{conf.parent.name}-slurmctld" for process in running):
-                env = {**_plain_env(), "SLURM_CONF": str(conf)}
-                users = [word for user in ("root", *config.USERS) for word in ("-u", user)]
-                for at in range(0, len(users), 2):
-                    subprocess.run(["scancel", *users[at : at + 2]], env=env, capture_output=True, check=False)
-        try:
-            until("the job steps to end", lambda: not _steps(folder), 8.0)
-        except ClusterError:
-            steps = {*steps, *_steps(folder)}
-    for kind in ("slurmd-", "slurmctld", "slurmdbd", "mariadbd", "munged"):
-        chosen = [process for process in running if kind in process.name]
-        for process in chosen:
-            ledger.signal(process, signal.SIGTERM)
-        for process in chosen:
-            ledger.stop(process)
-    for process in steps | _steps(folder):
-        ledger.signal(process, signal.SIGKILL)
-
-
-def clear_abandoned() -> list[Path]:
-    """Stop the clusters whose owner was killed, remove the temporary ones among them, and name them."""
-    folders = {Path(mark) for mark in (environment(pid).get(_MARK, "") for pid in pids()) if mark}
-    folders.update(Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"))
-    cleared = []
-    for folder in sorted(folders):
-        try:
-            _check_owner(folder)
-        except (OSError, ClusterError):
-            continue
-        if Ledger(folder).abandoned():
-            stop(folder)
-            if folder.name.startswith(TEMPORARY):
-                shutil.rmtree(folder)
-            cleared.append(folder)
-    return cleared
-
-
-def _steps(folder: Path) -> set[Process]:
-    """The slurmstepd of this folder's slurmd, which outlive it, and what runs under them."""
-    roots: set[int] = set()
-    everyone = pids()
-    for pid in everyone:
-        if program(pid) == "slurmstepd" and (inside(pid, folder) or environment(pid).get(_MARK) == str(folder)):
-            roots.add(pid)
-    found = set()
-    for pid in everyone:
-        ancestor = pid
-        while ancestor > 1 and ancestor not in roots:
-            ancestor = parent(ancestor)
-        started = start_time(pid)
-        if ancestor > 1 and started is not None:
-            found.add(Process("step", pid, started))
-    return found
-
-
-def release() -> tuple[int, int]:
-    """The installed Slurm's major release, (22, 5)."""
-    said = subprocess.run(["slurmctld", "-V"], env=_plain_env(), capture_output=True, text=True, check=True).stdout
-    found = re.search(r"(\d+)\.(\d+)", said)
-    if not found:
-        raise ClusterError(f"slurmctld -V says {said!r}")
-    return int(found[1]), int(found[2])
-
-
-def _plain_env() -> dict[str, str]:
-    return {"PATH": _PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/"}
-
-
-def _fake_gpu(path: Path) -> None:
-    """A character device that is /dev/null by another name; a plain file where devices cannot be made."""
-    try:
-        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        path.chmod(0o666)
-    except PermissionError:
-        path.touch(mode=0o666)
-
-
-def _check_place(folder: Path, socket: Path) -> None:
-    """Refuse a folder that other users cannot enter or whose sockets would have too long a path."""
-    if len(str(socket)) > 100:
-        raise ClusterError(f"{folder} is too long a path for a Unix socket; take a shorter one")
-    for above in folder.parents:
-        if above.exists() and not above.stat().st_mode & 0o001:
-            raise ClusterError(f"users who run jobs cannot enter {above}; take a folder that all can reach")
-
-
-def _check_owner(folder: Path) -> None:
-    status = folder.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise ClusterError(f"{folder} belongs to somebody else or may be written by others; take another folder")
-
-
-def _tail(path: Path, lines: int = 15) -> str:
-    try:
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
-    except OSError:
-        return ""

@@ -192,3 +192,24 @@ def slurmdbd_conf(folder: Path, host: str, address: str, port: int) -> str:
         "MessageTimeout": "30",
     }
     return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+def munge_command(folder: Path) -> list[str]:
+    home = folder / "munge"
+    command = ["munged", "-F", f"--socket={munge_socket(folder)}", f"--key-file={home}/key", f"--pid-file={home}/pid"]
+    return [*command, f"--log-file={home}/log", f"--seed-file={home}/seed", "--num-threads=4"]
+
+
+def database_install(folder: Path) -> list[str]:
+    command = ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={folder}/db/data", "--skip-test-db"]
+    return [*command, "--auth-root-authentication-method=socket", "--skip-name-resolve"]
+
+
+def database_command(folder: Path) -> list[str]:
+    """MariaDB that only its socket reaches and that hands out text byte for byte, whatever it is."""
+    home = folder / "db"
+    command = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={home}/data", f"--socket={home}/socket"]
+    command += [f"--pid-file={home}/pid", f"--tmpdir={home}", "--skip-networking", "--skip-log-bin"]
+    command += ["--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=256M", "--skip-name-resolve"]
+    command += ["--innodb-flush-log-at-trx-commit=0"]
+    return [*command, "--character-set-server=latin1", "--skip-character-set-client-handshake"]

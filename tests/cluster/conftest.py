@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import TEMPORARY, Cluster, clear_abandoned
+from tests.cluster.cluster import Cluster
+from tests.cluster.ending import TEMPORARY, clear_abandoned
 from tests.cluster.listing import Listing, listing
 from tests.cluster.workload import Workload, submit
 from tests.setup import guard

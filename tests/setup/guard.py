@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cluster.machine import MARK
 from tests.cluster.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
 
 NOT_RUN = "Slurm part not run"
@@ -35,7 +36,6 @@ PROGRAMS = (
 PACKAGES = (
     "slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client libslurm-dev"
 )
-MARK = "ADMINKIT_CLUSTER"
 
 #: Where configurations of a real Slurm are found. Debian's package brings plugstack.conf, which says nothing.
 CONFIGURATIONS = (
@@ -158,7 +158,9 @@ def _daemon(host: Host) -> str:
         time.sleep(host.pause)
         suspects = {pid: name for pid, name in _strangers(host).items() if pid in suspects}
     for pid, name in suspects.items():
-        return f"{name} is running (pid {pid})"
+        folder = environment(pid, host.proc).get(MARK, "")
+        lost = f"; it belongs to a test cluster whose folder {folder} is gone, end it with: kill {pid}"
+        return f"{name} is running (pid {pid}){lost if folder and not Path(folder).exists() else ''}"
     return ""
 
 

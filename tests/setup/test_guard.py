@@ -158,6 +158,7 @@ def writable_by_all(root: Path, folder: Path) -> None:
 
 
 def no_ledger(root: Path, folder: Path) -> None:
+    folder.mkdir()
     fake_process(root, 700, "slurmctld", env=f"ADMINKIT_CLUSTER={folder}")
 
 
@@ -170,6 +171,12 @@ def unrecorded(root: Path, folder: Path) -> None:
 def test_a_process_that_only_looks_like_ours_says_no(root: Path, tmp_path: Path, setup: Setup) -> None:
     setup(root, tmp_path / "try")
     assert guard.check(host(root)).detail == "slurmctld is running (pid 700)"
+
+
+def test_the_rest_of_a_removed_test_cluster_is_named_with_what_ends_it(root: Path) -> None:
+    fake_process(root, 700, "slurmctld", env="ADMINKIT_CLUSTER=/no/such/folder")
+    answer = guard.check(host(root))
+    assert answer.detail.endswith("a test cluster whose folder /no/such/folder is gone, end it with: kill 700")
 
 
 def test_without_root_it_says_how_to_be_root(root: Path) -> None:
