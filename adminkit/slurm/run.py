@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Final
 
 from adminkit.errors import AdminkitError
@@ -82,20 +83,12 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
         )
     started = time.monotonic()
     with tempfile.TemporaryFile() as words:
+        # Trap: an interrupt inside Popen would leave a program that nobody knows of, so it waits for `process`.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        process = None
         try:
-            process = subprocess.Popen(
-                [path, *argv[1:]],
-                stdin=subprocess.DEVNULL,
-                stdout=target,
-                stderr=words,
-                env=environment(),
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise AdminkitError(
-                f"couldn't run {program}: {(error.strerror or str(error)).lower()}", f"look at {path}"
-            ) from error
-        try:
+            process = _start(path, argv[1:], target, words)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise SlurmTimeout(
@@ -103,12 +96,30 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
                 "ask for less, or give it longer ([sync] timeout); look whether slurmdbd and slurmctld answer",
             ) from None
         finally:
-            _end(process)
+            if process is not None:
+                _end(process)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         words.seek(0)
         said = words.read(_WORDS).decode("utf-8", "replace")
     if code:
         raise _failure(program, code, said or _tail(target))
     return time.monotonic() - started
+
+
+def _start(path: str, args: Sequence[str], target: IO[bytes], words: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The program in a session of its own, so that it can be ended with everything it starts."""
+    try:
+        return subprocess.Popen(
+            [path, *args],
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=words,
+            env=environment(),
+            start_new_session=True,
+        )
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise AdminkitError(f"couldn't run {Path(path).name}: {why}", f"look at {path}") from error
 
 
 def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
