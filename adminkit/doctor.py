@@ -235,11 +235,11 @@ def _slurmctld() -> Check:
 
 
 def _extras() -> Iterator[Check]:
-    lacking = [name for name in ("matplotlib", "plotext") if importlib.util.find_spec(name) is None]
+    lacking = [name for name in ("matplotlib",) if importlib.util.find_spec(name) is None]
     yield Check(
         "plots",
         "warn" if lacking else "ok",
-        f"lacks {' and '.join(lacking)}" if lacking else "matplotlib and plotext",
+        f"lacks {' and '.join(lacking)}" if lacking else "matplotlib",
         "pip install 'adminkit[plots]'" if lacking else "",
     )
     if importlib.util.find_spec("pyslurm") is None:
