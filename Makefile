@@ -1,1 +1,74 @@
-.PHONY: demo check test
+# adminkit. `make` alone lists what there is.
+PYTHON ?= python3
+DIR ?= /tmp/adminkit-try
+FUZZ_SECONDS ?= 600
+
+BIN := .venv/bin
+STAMP := .venv/.built
+BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help docs demo check test soak bench fuzz cluster-up cluster-down cluster-status clean
+
+help:
+	@echo 'make demo          build, make the look-alike trace and show its report with plots'
+	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
+	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
+	@echo 'make soak          long proofs and kill loops'
+	@echo 'make bench         speed and memory against other tools'
+	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
+	@echo 'make cluster-down  end it'
+	@echo 'make docs          write the generated references in docs/ anew'
+	@echo 'make clean         remove what was built'
+	@echo 'PYTHON=python3.12 picks another Python for .venv'
+
+demo:
+	@tests/setup/install.sh demo
+	@$(MAKE) --no-print-directory $(STAMP)
+	$(BIN)/adminkit demo
+
+check: $(STAMP)
+	@$(BIN)/python -m tests.setup.run check
+
+test:
+	@tests/setup/install.sh test
+	@$(MAKE) --no-print-directory $(STAMP)
+	@$(BIN)/python -m tests.setup.run test
+
+soak: $(STAMP)
+	@$(BIN)/python -m tests.setup.run soak
+
+bench: $(STAMP)
+	@test -e tests/bench/__main__.py || { echo 'error: there is no tests/bench yet' >&2; exit 1; }
+	$(BIN)/python -m tests.bench
+
+docs: $(STAMP)
+	$(BIN)/python -m tests.docs
+
+fuzz: $(STAMP)
+	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
+
+cluster-up:
+	@$(PYTHON) -m tests.cluster up '$(DIR)'
+
+cluster-down:
+	@$(PYTHON) -m tests.cluster down '$(DIR)'
+
+cluster-status:
+	@$(PYTHON) -m tests.cluster status '$(DIR)'
+
+$(STAMP): $(BUILT_FROM)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo 'error: Python 3.11 or newer is needed, and $(PYTHON) is '"$$($(PYTHON) -V 2>&1)" >&2; \
+	    echo 'hint: name a newer one: make PYTHON=python3.12 …' >&2; exit 1; }
+	@echo 'building .venv (a few minutes the first time)'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
+	    echo 'hint: apt-get install python3-venv' >&2; exit 1; }
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[plots,dev]' || { \
+	    echo 'hint: pip needs a package index (PyPI), a C compiler and SQLite'"'"'s headers' >&2; exit 1; }
+	@touch $(STAMP)
+
+clean:
+	rm -rf .venv build dist .make .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,58 @@
 
 from __future__ import annotations
 
+import io
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
 
-def demo() -> None:
-    """Make the look-alike of the AAIC trace and show its report."""
+import typer
+
+from adminkit.errors import AdminkitError
+from adminkit.trace.place import data_home
+
+Database = Annotated[
+    Path | None, typer.Option("--db", metavar="FILE", help="Where to make it. Default: demo.db beside your own trace.")
+]
+Text = Annotated[
+    Path | None,
+    typer.Option("--text", metavar="FILE", help="Also write it as sacct text, as `adminkit import` reads it."),
+]
+Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the pictures in the terminal.")]
+Page = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Also write the report as one HTML page.")]
+
+
+def demo(db: Database = None, text: Text = None, plot: Plot = True, page: Page = None) -> None:
+    """Make a look-alike of the AAIC trace (55 127 synthetic jobs) and show how accurate its time limits are."""
+    from adminkit.cli.options import Format, JobClass
+    from adminkit.cli.report import accuracy
+
+    path = db or data_home() / "demo.db"
+    print("This trace is synthetic: no job in it ever ran. docs/demo.md says how it was made.\n", flush=True)
+    make(path, text)
+    accuracy(db=path, job_class=[JobClass.SINGLE_GPU], plot=plot)
+    if page:
+        accuracy(db=path, job_class=[JobClass.SINGLE_GPU], format=Format.HTML, output=page)
+    print("\nTry:", file=sys.stderr)
+    for words in ("parallelism", "accuracy --queue gq --format json"):
+        print(f"  adminkit report {words} --db {path}", file=sys.stderr)
+
+
+def make(path: Path, text: Path | None = None) -> None:
+    """The demo's trace at `path`. A trace of anything else is left alone."""
+    from adminkit import demo as synthetic
+    from adminkit.ingest.files import Import, import_stream
+    from adminkit.report.sink import write_aside
+    from adminkit.trace import connect
+
+    if path.exists():
+        with connect.reader(path) as trace:
+            others = trace.execute("SELECT count(*) FROM job WHERE cluster <> ?", (synthetic.CLUSTER,)).fetchone()[0]
+        if others:
+            raise AdminkitError(f"{path} holds {others} jobs that are no demo", "name another place with --db")
+    rows = b"".join(synthetic.sacct_text(synthetic.jobs()))
+    if text:
+        write_aside(text, rows)
+    wanted = Import(None, path, synthetic.CLUSTER, kind="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN)
+    import_stream(wanted, io.BytesIO(rows), int(time.time()))

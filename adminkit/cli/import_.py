@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from adminkit import config
 from adminkit.cli.options import Database
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
@@ -54,7 +55,7 @@ def import_(
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
     wanted = Import(
         path=path,
-        db=find_trace(db, None),
+        db=find_trace(db, config.load().db),
         cluster=cluster,
         timezone=timezone,
         columns=columns.split(",") if columns is not None else None,

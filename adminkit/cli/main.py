@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
+import re
 import sqlite3
 import sys
 from typing import Annotated, Any, Final
@@ -11,12 +13,16 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, import_, report, sync
+from adminkit.cli import demo, doctor, import_, report, sync, trace
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
 #: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
 _Usage: Final[Any] = typer.BadParameter.__mro__[1]
+
+#: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.
+_INTERRUPTED: Final = 130
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(
     name="adminkit",
@@ -27,9 +33,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(report.app, name="report")
+app.add_typer(trace.app, name="trace")
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -51,52 +59,76 @@ def root(
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command. 0 ok, 1 error, 2 usage, 3 more rejected than allowed. Bugs propagate with a traceback."""
-    args = sys.argv[1:] if argv is None else argv
+    typed = sys.argv[1:] if argv is None else argv
+    args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
         result = app(args, prog_name="adminkit", standalone_mode=False)
         sys.stdout.flush()
-        return result if isinstance(result, int) else 0
+        return _interrupted() if result == _INTERRUPTED else result if isinstance(result, int) else 0
+    except SystemExit as error:  # typer's way with a reader that went away
+        if isinstance(error.__context__, BrokenPipeError):
+            return 0
+        raise
     except _Usage as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.ctx.get_help())
             return 2
-        return _complain(error.format_message(), _usage_hint(error), 2)
+        return _complain(*_usage(error), 2)
     except typer.Abort:
-        return _complain("interrupted", "run the same command again: what was committed is whole", 130)
+        return _interrupted()
     except (AdminkitError, sqlite3.Error) as error:
-        if "--debug" in args:
+        if "--debug" in typed:
             raise
         if isinstance(error, AdminkitError):
             return _complain(error.message, error.hint, error.exit_code)
         return _complain(f"database: {error}", "run with --debug for the details", 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()
         return 0
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _drop_stdout()
+        return _complain(f"couldn't write: {os.strerror(error.errno).lower()}", "free some space, then run it again", 1)
+
+
+def _interrupted() -> int:
+    return _complain("interrupted", "run the same command again: what was committed is whole", _INTERRUPTED)
+
+
+def _drop_stdout() -> None:
+    """What is still buffered goes nowhere, so that the end of the program does not complain again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, hint: str, code: int) -> int:
-    print(f"error: {message.strip()}", file=sys.stderr)
+    """One line each, whatever the words are made of."""
+    from adminkit.report.words import clean
+
+    print(f"error: {clean(' '.join(message.split()))}", file=sys.stderr)
     if hint:
-        print(f"hint: {hint.strip()}", file=sys.stderr)
+        print(f"hint: {clean(' '.join(hint.split()))}", file=sys.stderr)
     return code
 
 
-def _usage_hint(error: Any) -> str:
-    """The nearest word that would have been right, else where to read on."""
-    if "Did you mean" in error.format_message():
-        return f"`{error.ctx.command_path} --help` shows what it takes" if error.ctx else ""
+def _usage(error: Any) -> tuple[str, str]:
+    """What was typed wrong, and the nearest word that would have been right, else where to read on."""
+    message = error.format_message().replace("Value error, ", "")
     words: list[str] = []
-    typed = getattr(error, "option_name", "")
-    choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", None)
-    if typed and error.ctx:
+    wrong = getattr(error, "option_name", "")
+    if wrong and error.ctx:
+        message = message.partition(" (Possible")[0].partition(" Did you mean")[0]
         words = [opt for param in error.ctx.command.params for opt in param.opts]
-    elif choices:
-        words = [str(getattr(choice, "value", choice)) for choice in choices]
-        typed = error.message.split("'")[1] if error.message.count("'") > 1 else ""
-    near = difflib.get_close_matches(typed, words, n=1)
+    elif (command := re.match(r"No such command '(.*?)'\.", message, re.DOTALL)) and error.ctx:
+        wrong, words = command.group(1), list(error.ctx.command.commands)
+        message = f"No such command: {wrong}"
+    elif " is not one of " in message:  # the message is all that every release of typer has in common
+        before, _, choices = message.partition(" is not one of ")
+        wrong, words = before.rstrip("'").rpartition("'")[2], choices.split("'")[1::2]
+    near = difflib.get_close_matches(wrong, words, n=1)
     if near:
-        return f"did you mean {near[0]}?"
-    return f"`{error.ctx.command_path if error.ctx else 'adminkit'} --help` shows what it takes"
+        return message, f"did you mean {near[0]}?"
+    return message, f"`{error.ctx.command_path if error.ctx else 'adminkit'} --help` shows what it takes"
 
 
 if __name__ == "__main__":

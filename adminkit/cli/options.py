@@ -19,6 +19,23 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class JobClass(StrEnum):
+    """How parallel a job is; job.CLASSES."""
+
+    CPU = "cpu"
+    SINGLE_GPU = "single-gpu"
+    MULTI_GPU = "multi-gpu"
+    MULTI_NODE = "multi-node"
+
+
+class LimitSource(StrEnum):
+    """Who chose a job's limit; job.LIMIT_SOURCES."""
+
+    EXPLICIT = "explicit"
+    DEFAULT = "default"
+    UNKNOWN = "unknown"
+
+
 Database = Annotated[
     Path | None,
     typer.Option(
@@ -32,11 +49,18 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal.")
 ]
 Queues = Annotated[
-    list[str] | None, typer.Option("--queue", "--partition", "-p", help="Only this queue. Repeat for more.")
+    list[str] | None,
+    typer.Option("--queue", "--partition", "-p", metavar="NAME", help="Only this queue. Repeat for more."),
 ]
-Users = Annotated[list[str] | None, typer.Option("--user", "-u", help="Only this user. Repeat for more.")]
-Accounts = Annotated[list[str] | None, typer.Option("--account", "-A", help="Only this account. Repeat for more.")]
-Clusters = Annotated[list[str] | None, typer.Option("--cluster", "-M", help="Only this cluster. Repeat for more.")]
+Users = Annotated[
+    list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only this user. Repeat for more.")
+]
+Accounts = Annotated[
+    list[str] | None, typer.Option("--account", "-A", metavar="NAME", help="Only this account. Repeat for more.")
+]
+Clusters = Annotated[
+    list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
+]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -46,3 +70,31 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]
+Classes = Annotated[
+    list[JobClass] | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Only jobs of this class: cpu, single-gpu, multi-gpu, multi-node. Repeat for more.",
+    ),
+]
+States = Annotated[
+    str | None,
+    typer.Option(
+        "--states", metavar="STATE,…", help="Only jobs that ended so, COMPLETED,TIMEOUT by default; all for every way."
+    ),
+]
+MinElapsed = Annotated[
+    str | None,
+    typer.Option(
+        "--min-elapsed", metavar="TIME", help="Only jobs that ran longer, 60 by default: seconds, 15m, 1h30m, 02:00:00."
+    ),
+]
+LimitSourceOption = Annotated[
+    LimitSource | None,
+    typer.Option("--limit-source", help="Only limits chosen so: explicit leaves the queue's defaults out."),
+]
+Plot = Annotated[bool, typer.Option("--plot", help="Draw the pictures in the terminal too.")]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", metavar="FILE", help="Draw the pictures into FILE, a .png or an .svg.")
+]

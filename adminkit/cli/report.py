@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.errors import UsageError
+from adminkit.report.sink import Way, emit
+from adminkit.stats.select import Filter, check_words
+from adminkit.trace.connect import reader
+from adminkit.trace.place import find_trace
+from adminkit.units import parse_duration, parse_when, show_time
 
 app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -10,3 +22,98 @@ app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup
 @app.callback()
 def root() -> None:
     """What the trace says."""
+
+
+@app.command()
+def accuracy(
+    db: options.Database = None,
+    job_class: options.Classes = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    states: options.States = None,
+    min_elapsed: options.MinElapsed = None,
+    limit_source: options.LimitSourceOption = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """How much of the time they asked for jobs use, per queue: elapsed / limit."""
+    from adminkit.report.accuracy import accuracy_report
+    from adminkit.stats.accuracy import accuracy as measure
+
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    path = find_trace(db, settings.db)
+    chosen = replace(
+        _filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
+        classes=[one.value for one in job_class or ()],
+        limit_source=limit_source.value if limit_source else None,
+    )
+    with reader(path) as trace:
+        chosen = check_words(trace, chosen)
+        measured = measure(trace, chosen, now, curves=way.pictures)
+    emit(accuracy_report(measured, chosen, str(path)), way)
+
+
+@app.command()
+def parallelism(
+    db: options.Database = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    states: options.States = None,
+    min_elapsed: options.MinElapsed = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """How many jobs use one GPU, several, several nodes."""
+    from adminkit.report.parallelism import parallelism_report
+    from adminkit.stats.parallelism import parallelism as measure
+
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    path = find_trace(db, settings.db)
+    chosen = _filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
+    with reader(path) as trace:
+        chosen = check_words(trace, chosen)
+        measured = measure(trace, chosen)
+    emit(parallelism_report(measured, chosen, str(path)), way)
+
+
+def _filter(
+    now: int,
+    usual: config.Report,
+    clusters: list[str] | None,
+    queues: list[str] | None,
+    users: list[str] | None,
+    accounts: list[str] | None,
+    since: str | None,
+    until: str | None,
+    states: str | None,
+    min_elapsed: str | None,
+) -> Filter:
+    """What was typed, else the settings, as a Filter; words are checked against the trace later."""
+    start = None if since is None else parse_when(since, now)
+    end = None if until is None else parse_when(until, now)
+    if start is not None and end is not None and start >= end:
+        raise UsageError(
+            f"--until {until} is not after --since {since}", f"since is {show_time(start)}, until is {show_time(end)}"
+        )
+    return Filter(
+        clusters=clusters or (),
+        queues=queues or (),
+        users=users or (),
+        accounts=accounts or (),
+        since=start,
+        until=end,
+        states=usual.states if states is None else states.replace(",", " ").split(),
+        min_elapsed=usual.min_elapsed if min_elapsed is None else parse_duration(min_elapsed),
+    )

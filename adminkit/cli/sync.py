@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from adminkit import config
 from adminkit.cli.import_ import summary as counts_line
 from adminkit.cli.options import Database
 from adminkit.cli.progress import progress
+from adminkit.config import chosen
 from adminkit.ingest.passes import Options, Summary
 from adminkit.trace.place import find_trace
 
@@ -25,22 +27,37 @@ def sync(
         list[str] | None,
         typer.Option("--cluster", "-M", help="This cluster instead of the local one. Repeat for more."),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, max=16, metavar="N", help="sacct processes at once.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, max=16, metavar="N", help="sacct processes at once; 1 by default.")
+    ] = None,
     steps: Annotated[
-        bool, typer.Option("--steps/--no-steps", help="Read steps too: CPU time, peak memory, disk.")
-    ] = True,
+        bool | None,
+        typer.Option("--steps/--no-steps", help="Read steps too: CPU time, peak memory, disk; yes by default."),
+    ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long sacct may take for a window.")
-    ] = 300,
+        float | None,
+        typer.Option("--timeout", min=1, metavar="SECONDS", help="How long sacct may take; 300 by default."),
+    ] = None,
 ) -> None:
     """Bring the trace up to date with slurmdbd. Goes on from where the last run stopped."""
     from adminkit.ingest.sync import sync as run
     from adminkit.units import parse_when
 
-    start = parse_when(since, now=int(time.time())) if since else None
-    options = Options(find_trace(db, None), since=start, jobs=jobs, steps=steps, timeout=timeout)
+    settings = config.load()
+    usual, begin = settings.sync, chosen(since, settings.sync.since)
+    options = Options(
+        find_trace(db, settings.db),
+        since=parse_when(begin, now=int(time.time())) if begin else None,
+        overlap=round(usual.overlap_hours * 3600),
+        budget=usual.row_budget,
+        jobs=chosen(jobs, usual.jobs),
+        steps=chosen(steps, usual.steps),
+        steps_pause=usual.steps_pause,
+        timeout=chosen(timeout, usual.timeout),
+        submit_line=usual.submit_line,
+    )
     with progress("asking sacct") as tick:
-        done = run(options, cluster or [], lambda text: print(f"note: {text}", file=sys.stderr), tick)
+        done = run(options, cluster or usual.clusters, lambda text: print(f"note: {text}", file=sys.stderr), tick)
     for one in done:
         print(f"{one.cluster}: {counts_line(one.closed)}")
         for line in remarks(one):

@@ -173,8 +173,8 @@ def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[s
         "req_cpus": first("ReqCPUS", "ReqTRES.cpus"),
         "req_gpus": first("ReqTRES.gpus", "{ReqGRES} * coalesce({NNodes}, 1)", "ReqGRES"),
         "req_mem": first("ReqTRES.mem", _req_mem(place)),
-        "nodes": first("AllocTRES.nodes", "nullif({AllocNodes}, 0)", "nullif({NNodes}, 0)"),
-        "cpus": first("AllocTRES.cpus", "nullif({AllocCPUS}, 0)", "nullif({NCPUS}, 0)"),
+        "nodes": first("AllocTRES.nodes", *(_RAN.format(f) for f in ("AllocNodes", "NNodes"))),
+        "cpus": first("AllocTRES.cpus", *(_RAN.format(f) for f in ("AllocCPUS", "NCPUS"))),
         "gpus": first("AllocTRES.gpus", "{AllocGRES} * coalesce({NNodes}, 1)", "AllocGRES"),
         "gpu_type": first("AllocTRES.gpu_type", "AllocGRES.gpu_type"),
         "mem": first("AllocTRES.mem"),
@@ -217,6 +217,10 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
         "exit_signal": first("ExitCode.signal"),
     }
     return {column: sql for column, sql in values.items() if sql is not None}
+
+
+#: Trap: of a run that never started, AllocCPUS and NNodes tell what was asked for.
+_RAN: Final = "CASE WHEN {{Start}} IS NOT NULL AND {{End}} IS NOT {{Start}} THEN nullif({{{}}}, 0) END"
 
 
 def _filled(text: str, place: dict[str, str]) -> str | None:

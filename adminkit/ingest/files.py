@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 import zoneinfo
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Final
@@ -20,7 +21,7 @@ from adminkit.trace.intake import mark_explicit, record_intake, record_queue
 from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
 
 #: name -> (default limit, maximum limit, nodes); seconds
-Queues = dict[str, tuple[int | None, int | None, int | None]]
+Queues = Mapping[str, tuple[int | None, int | None, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ class Import:
     delimiter: str | None = None
     kind: str = "import"
     queues: Queues | None = None
+    queues_since: int = 0  # from when on the limits in `queues` hold
 
     @property
     def source(self) -> str:
-        return str(self.path.absolute()) if self.path else "standard input"
+        return str(self.path.absolute()) if self.path else self.kind if self.kind != "import" else "standard input"
 
 
 def import_file(
@@ -56,24 +58,31 @@ def import_stream(
     wanted: Import, stream: IO[bytes], now: int, progress: Callable[[Counts, int | None], None] | None = None
 ) -> tuple[Counts, Layout]:
     """As import_file, from an open stream."""
+    start = stream.tell() if _is_plain(stream) else 0
     head = _peek(stream)
     names = named_columns(wanted.columns) if wanted.columns is not None else None
     layout = detect(head, names, wanted.delimiter)
     statement = statement_for(layout, wanted, now)
     size = _size(stream)
     started = time.monotonic()
+    rest = head[layout.skip :]
+    if _is_plain(stream):
+        stream.seek(start + layout.skip)
+        rest = b""
     fresh = not wanted.db.exists()
     target = build.beside(wanted.db) if fresh else wanted.db
     if fresh:
         connect.create(target)
+        before, after = build.later_indexes(target)
+        statement = replace(statement, fresh=True, before=before, after=after)
     else:
         connect.prepare(wanted.db)
     try:
         counts = ingest(
-            replace(statement, fresh=fresh),
+            statement,
             target,
             stream,
-            head[layout.skip :],
+            rest,
             progress=(lambda seen: progress(seen, size)) if progress else None,
         )
         _settle(wanted, target, fresh, now, time.monotonic() - started, counts)
@@ -118,7 +127,7 @@ def _settle(wanted: Import, target: Path, fresh: bool, now: int, seconds: float,
     with opened as db:
         db.execute("BEGIN IMMEDIATE")
         for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
-            record_queue(db, wanted.cluster or "", queue, now, default, maximum, nodes)
+            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
         if counts.new or counts.changed:
             mark_explicit(db)
         totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
@@ -134,11 +143,13 @@ def _peek(stream: IO[bytes]) -> bytes:
     return head
 
 
+def _is_plain(stream: IO[bytes]) -> bool:
+    """A file as it lies on disk, which the helper may read by itself from wherever it stands."""
+    return isinstance(stream, io.FileIO) and stream.seekable()
+
+
 def _size(stream: IO[bytes]) -> int | None:
-    try:
-        return os.fstat(stream.fileno()).st_size or None
-    except (OSError, AttributeError):
-        return None
+    return os.fstat(stream.fileno()).st_size or None if _is_plain(stream) else None
 
 
 def _zone(name: str | None) -> str:

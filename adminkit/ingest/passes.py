@@ -19,6 +19,7 @@ from typing import Final
 from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, outputs, step_values
 from adminkit.ingest.run import Counts, Statement, ingest
 from adminkit.ingest.windows import DAY, HOUR, Width, Window, cut, to_ask
+from adminkit.slurm.release import OPEN
 from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
 from adminkit.trace import runs, windows
 from adminkit.trace.intake import mark_explicit
@@ -101,9 +102,7 @@ class Run:
         """sacct's answer in a spool file, and how many seconds it took. Raises SacctFailed."""
         spool = self.spool / f"{name}-{window.since}-{window.until}"
         asked = Query(self.site.cluster, window.since, window.until, **query)  # type: ignore[arg-type]
-        started = time.monotonic()
-        fetch(asked, spool, self.options.timeout)
-        return spool, time.monotonic() - started
+        return spool, fetch(asked, spool, self.options.timeout)
 
 
 def ask_windows(run: Run, which: str, first: int, now: int) -> None:
@@ -163,7 +162,7 @@ def _fetch_closed(run: Run, which: str, window: Window) -> tuple[Path, float, bo
     if steps:
         run.sleep(run.options.steps_pause)
     spool, seconds = run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
-    return spool, seconds, not backlog
+    return spool, seconds, backlog == 0
 
 
 def import_window(run: Run, which: str, window: Window, spool: Path, seconds: float, now: int, sure: bool) -> int:
@@ -192,8 +191,8 @@ def import_window(run: Run, which: str, window: Window, spool: Path, seconds: fl
 
 def ask_open(run: Run, now: int) -> None:
     """Snapshot what is pending, running or suspended; look up what the last snapshot had and this one has not."""
-    moment = Window(now, now)
-    spool, _ = run.fetch(moment, "open", states=("PD", "R", "S"), fields=_fields(run, windows.JOBS))
+    moment = int(run.clock())  # Trap: sacct leaves out what started in the last second of its window.
+    spool, _ = run.fetch(Window(moment, moment + 1), "open", states=OPEN, fields=_fields(run, windows.JOBS))
     run.summary.open += _import(run, "open", spool, now)
     spool.unlink()
     gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)

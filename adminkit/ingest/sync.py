@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
 
-from adminkit.errors import UsageError, unknown_word
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest import passes
 from adminkit.ingest.passes import Options, Run, Site, Summary, Tick
 from adminkit.ingest.reconcile import reconcile
@@ -40,8 +40,7 @@ def _sync_one(
     run = Run(db, _site(name), options, spool, talk, tick=tick)
     first = _first(db, options, name)
     passes.doubt_after_restart(run, now)
-    for partition in slurm.partitions(name):
-        record_queue(db, name, partition.name, now, partition.default_limit, partition.max_limit, partition.nodes)
+    _note_queues(run, now)
     passes.ask_windows(run, windows.JOBS, first, now)
     passes.ask_open(run, now)
     if options.steps:
@@ -55,34 +54,49 @@ def _sync_one(
     return run.summary
 
 
+def _note_queues(run: Run, now: int) -> None:
+    """The queues' limits of today. slurmctld may be away: accounting is read all the same."""
+    name = run.site.cluster
+    try:
+        found = slurm.queues(name)
+    except AdminkitError as error:
+        run.talk(f"{error.message}; queue limits are as last seen, and what is asked for now stays provisional")
+        return
+    for queue in found:
+        record_queue(run.db, name, queue.name, now, queue.default_limit, queue.max_limit, queue.nodes)
+
+
 def _clusters(wanted: Sequence[str]) -> list[str]:
-    """The clusters to ask for. Trap: sacct -M with a name nobody has answers nothing, and exits 0."""
-    local = slurm.local_cluster()
+    """The clusters to ask for. Trap: sacct -M with a name nobody has answers nothing, and exits with 0."""
     if not wanted:
-        return [local]
-    known = slurm.clusters() if set(wanted) != {local} else [local]
-    for name in wanted:
-        if name not in known:
-            raise unknown_word("cluster", name, known)
+        return [slurm.local_cluster()]
+    slurm.refuse_unknown_clusters(wanted, slurm.known_clusters())
     return list(wanted)
 
 
 def _site(name: str) -> Site:
-    local = name == slurm.local_cluster()
     return Site(
         cluster=name,
-        fields=frozenset(release.sacct_fields()),
-        finished=release.finished_states(release.release()),
-        backlog=slurm.dbd_backlog if local else lambda: None,
-        dbd_started=slurm.dbd_started(),
+        fields=release.sacct_fields(),
+        finished=release.finished_states(),
+        backlog=lambda: _backlog(name),
+        dbd_started=slurm.accounting().booted_at,
     )
 
 
+def _backlog(name: str) -> int | None:
+    """None where slurmctld is away: what it still holds for slurmdbd then lies on its disk."""
+    try:
+        return slurm.dbd_backlog(name)
+    except AdminkitError:
+        return None
+
+
 def _first(db: Connection, options: Options, name: str) -> int:
-    """Where this cluster's trace begins: --since, else where it began."""
+    """Where this cluster's trace begins: where it began, or --since where that is earlier."""
     known = windows.asked(db, name, windows.JOBS)
     if options.since is not None:
-        return options.since
+        return min([options.since, *(window.since for window in known[:1])])
     if not known:
         raise UsageError(
             f"the trace knows nothing of {name} yet", "say how far back it shall go: adminkit sync --since 2024-01-01"

@@ -55,6 +55,7 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
     if (sqlite3_open_v2(options->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         return failed(store, options->path);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 2048, 200);
     sqlite3_busy_timeout(store->db, 30000);
     /* Trap: without temp_store, SQLite writes the pages that each upsert touches to a file first, to take it
      * back. */

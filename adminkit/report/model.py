@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 Cell = str | int | float | None
 #: How a value is shown to people. JSON and CSV always carry the bare value in base units.
@@ -15,11 +15,15 @@ STYLES: Final[tuple[Style, ...]] = ("text", "count", "ratio", "share", "duration
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column: its name is the key in JSON, the header in CSV and tables."""
+    """One column: its name is the key in JSON, the header in CSV and tables.
+
+    A `quiet` one is shown to people only where its rows differ; JSON and CSV always have it.
+    """
 
     name: str
     style: Style = "text"
     help: str = ""
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class Meta:
     """What every output begins with.
 
     `excluded` counts, per filter in the order applied, the jobs it left out; `notes` are sentences a reader must know.
+    `span` is the first and the last end of any job in the trace, for readers of an open window.
     """
 
     title: str
@@ -34,9 +39,81 @@ class Meta:
     window: tuple[int | None, int | None]  # epoch seconds, [since, until); None where open
     clusters: Sequence[str]
     filters: Mapping[str, str]
-    jobs: int
+    jobs: int | None  # how many count; None where the report is not about jobs
     excluded: Mapping[str, int]
     notes: Sequence[str] = ()
+    span: tuple[int | None, int | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A cumulative histogram: `share[i]` (0 to 1) of the jobs have at most `seconds[i]`; a staircase."""
+
+    name: str
+    seconds: Sequence[float]
+    share: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """One panel of cumulative histograms over time. `marks` are named moments on its axis, in seconds."""
+
+    title: str
+    subtitle: str
+    lines: Sequence[Line]
+    marks: Sequence[tuple[str, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The spread of one row: the box holds the middle half, the whiskers reach from p10 to p90."""
+
+    name: str
+    p10: float
+    p25: float
+    median: float
+    p75: float
+    p90: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """One panel of box plots on a common axis from 0 to 1 or the largest value."""
+
+    title: str
+    axis: str
+    boxes: Sequence[Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A named number of jobs and its share (0 to 1) of the panel's whole."""
+
+    name: str
+    jobs: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """One panel of horizontal bars."""
+
+    title: str
+    subtitle: str
+    bars: Sequence[Bar]
+
+
+Panel = Curves | Boxes | Bars
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What a report shows besides its table. `title` says the finding, `caption` how to read the panels."""
+
+    title: str
+    caption: str
+    panels: Sequence[Panel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +124,7 @@ class Report:
     fields: Sequence[Field]
     rows: Sequence[Sequence[Cell]]
     totals: Sequence[Sequence[Cell]] = ()
-    pictures: Any = field(default=None, compare=False)  # what report/pictures.py draws; None for none
+    pictures: Pictures | None = field(default=None, compare=False)
 
     def records(self) -> list[dict[str, Cell]]:
         """Every row, the totals last, keyed by field name."""

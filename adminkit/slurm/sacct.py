@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-import subprocess
+import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.run import environment
+from adminkit.slurm.run import NoSuchProgram, spool
 
+#: ASCII's unit separator: no delimiter is escaped in sacct's text, so it has to be one that nobody types.
 DELIMITER: Final = "\x1f"
 
-#: What a dead or unreachable accounting daemon makes sacct say. Asking for less does not help then.
-UNREACHABLE: Final = (
-    "connection refused",
-    "unable to contact",
-    "problem talking to the database",
-    "connection timed out",
-    "no route to host",
-    "slurmdbd: connection",
-    "sending persistinit",
-    "unspecified error",
+#: What sacct says when no question would be answered, however small.
+_UNREACHABLE: Final = re.compile(
+    r"Connection refused|[Uu]nable to contact|talking to the database|No route to host|[Mm]unge"
 )
 
 
 class SacctFailed(AdminkitError):
-    """sacct gave no whole answer. `unreachable`: no question would have been answered."""
+    """sacct gave no whole answer. `unreachable`: asking for less would not help."""
 
-    def __init__(self, message: str, hint: str, unreachable: bool) -> None:
-        super().__init__(message, hint)
-        self.unreachable = unreachable
+    def __init__(self, cause: AdminkitError) -> None:
+        super().__init__(cause.message, cause.hint)
+        self.unreachable = isinstance(cause, NoSuchProgram) or bool(_UNREACHABLE.search(cause.message))
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """Jobs of one cluster in some states during [since, until]; epoch seconds, sacct counts both ends in.
 
-    With finished states it selects by End, with open ones by the state during the window.
+    With finished states it selects by End, with open ones by the state during the window, with none whatever was
+    eligible before `until` and had not ended before `since`.
     """
 
-    cluster: str | None
+    cluster: str
     since: int
     until: int
     states: Sequence[str]
@@ -50,50 +46,28 @@ class Query:
     job_ids: Sequence[int] = ()
 
     def argv(self) -> list[str]:
-        """-D keeps requeued runs, -X leaves steps out (with them slurmdbd makes one query per job)."""
-        args = ["sacct", "-a", "-D", "-n", "-p", "--noconvert", f"--delimiter={DELIMITER}"]
+        """-D keeps requeued runs; -X leaves steps out, for which slurmdbd would make one query per job.
+
+        -p ends each record with a delimiter, so that newlines inside fields do no harm.
+        """
+        args = ["sacct", "-a", "-D", "-n", "-p", "--noconvert", f"--delimiter={DELIMITER}", "-M", self.cluster]
         args += [] if self.steps else ["-X"]
-        args += ["-M", self.cluster] if self.cluster else ["-L"] if False else []
         args += ["-S", _clock(self.since), "-E", _clock(self.until), "-o", ",".join(self.fields)]
         args += ["-s", ",".join(self.states)] if self.states else []
         args += ["-j", ",".join(map(str, self.job_ids))] if self.job_ids else []
         return args
 
 
-def fetch(query: Query, spool: Path, timeout: float) -> int:
-    """Write sacct's whole answer to `spool`; returns its size in bytes. Raises SacctFailed, leaving no file."""
+def fetch(query: Query, target: Path, timeout: float) -> float:
+    """Write sacct's whole answer to `target`; returns the seconds it took. Raises SacctFailed, leaving no file."""
     try:
-        with spool.open("wb") as out:
-            done = subprocess.run(
-                query.argv(),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.PIPE,
-                timeout=timeout,
-                env=environment(),
-            )
-    except FileNotFoundError as error:
-        raise SacctFailed(
-            "sacct is not installed here", "run adminkit on a host with Slurm's client programs", True
-        ) from error
-    except subprocess.TimeoutExpired as error:
-        spool.unlink(missing_ok=True)
-        raise SacctFailed(
-            f"sacct gave no answer within {timeout:.0f} s", "the accounting database is busy; try later", False
-        ) from error
-    said = done.stderr.decode(errors="replace").strip()
-    # Trap: with slurmdbd gone some releases complain and still exit 0, with an empty answer.
-    if done.returncode or "error:" in said or "fatal:" in said:
-        spool.unlink(missing_ok=True)
-        last = said.splitlines()[-1] if said else f"exit code {done.returncode}"
-        unreachable = any(word in said.lower() for word in UNREACHABLE)
-        hint = "is slurmdbd running? `sacctmgr ping` tells" if unreachable else "run the same command again later"
-        raise SacctFailed(f"couldn't ask sacct: {last.removeprefix('sacct: ')}", hint, unreachable)
-    return spool.stat().st_size
+        with target.open("wb") as answer:
+            return spool(query.argv(), answer, timeout)
+    except AdminkitError as error:
+        target.unlink(missing_ok=True)
+        raise SacctFailed(error) from error
 
 
 def _clock(epoch: int) -> str:
     """A time as sacct reads it under TZ=UTC."""
-    import time
-
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(epoch))

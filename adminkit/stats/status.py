@@ -49,11 +49,12 @@ def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
     """Every pass over every cluster."""
     found = []
     for row in db.execute(_PASSES).fetchall():
-        cluster, which, since, until = row[:4]
+        cluster, which = row[:2]
         missing = _missing(db.execute(_WINDOWS, (cluster, which)).fetchall())
         open_runs = db.execute(_OPEN, (cluster,)).fetchone()[0]
         overdue = db.execute(_OVERDUE, (cluster, now)).fetchone()[0]
-        found.append(Pass(cluster, which, since, until, *row[4:], len(missing), sum(missing), open_runs, overdue))
+        values = (*row, len(missing), sum(missing), open_runs, overdue)
+        found.append(Pass(**dict(zip(Pass.__slots__, values, strict=True))))
     return found
 
 

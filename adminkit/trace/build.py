@@ -31,6 +31,17 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
+def later_indexes(path: Path) -> tuple[list[str], list[str]]:
+    """(DROP, CREATE) statements of the indexes that a bulk load makes once, at its end: sorting beats inserting.
+
+    The unique key stays: it is what tells a new row from a changed one.
+    """
+    with opened(path) as db:
+        found = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX %'")
+        names, creates = zip(*found.fetchall(), strict=True)
+    return [f"DROP INDEX {name}" for name in names], list(creates)
+
+
 def install(built: Path, path: Path) -> None:
     """Give the finished trace its name. It is on disk before it is seen under it."""
     with closing(sqlite3.connect(built, isolation_level=None)) as db:

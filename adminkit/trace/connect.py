@@ -8,6 +8,7 @@ closes last.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import stat
@@ -20,11 +21,14 @@ from typing import Final
 from adminkit.errors import AdminkitError
 from adminkit.helper import helper_path
 from adminkit.trace.place import refuse_network_mount
+from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name
 from adminkit.trace.schema import SCHEMA_VERSION
 
 BUSY_SECONDS: Final = 30.0
 FILE_MODE: Final = 0o640
 FOLDER_MODE: Final = 0o2750
+
+_OUR_MIGRATIONS: Final = "SELECT 1 FROM _sqlite_migrations WHERE migration_set = 'adminkit' LIMIT 1"
 
 
 def schema_version(db: sqlite3.Connection) -> int:
@@ -34,19 +38,21 @@ def schema_version(db: sqlite3.Connection) -> int:
 
 @contextmanager
 def reader(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection to an existing trace of this release's schema."""
-    if not path.exists():
-        raise AdminkitError(f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`")
+    """A read-only connection to an existing trace of this release's schema. Never leaves a file behind."""
+    with _permitted(path, "read"):
+        if not path.exists():
+            raise AdminkitError(
+                f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
+            )
     refuse_network_mount(path)
+    _refuse_to_own_sidecars(path)
     with closing(_open(path, "ro")) as db:
         with _explained(path):
-            version = schema_version(db)
-            db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        _refuse_newer(path, version)
+            version = _version_of_ours(db, path)
         if version < SCHEMA_VERSION:
             raise AdminkitError(
                 f"{path} has schema {version}, this release reads {SCHEMA_VERSION}",
-                "run `adminkit trace upgrade` as the user who owns it",
+                f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
             )
         yield db
 
@@ -60,34 +66,34 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def prepare(path: Path) -> None:
-    """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer."""
+    """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer or no trace."""
     refuse_network_mount(path)
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True)
-        path.parent.chmod(FOLDER_MODE)
-    if path.exists():
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise AdminkitError(f"{path} is not a file", "name the trace database with --db")
-        with closing(_open(path, "ro")) as db, _explained(path):
-            version = schema_version(db)
-            tables = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        _refuse_newer(path, version)
-        if version == 0 and tables:
-            raise AdminkitError(f"{path} is an SQLite file of some other program", "name another one with --db")
-        if version == SCHEMA_VERSION:
-            return
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
-        with _held(path), closing(_open(path, "rw")) as db, _explained(path):
-            db.execute("PRAGMA journal_mode = WAL")
-            from sqlite_utils import Database
+    with _permitted(path, "write"):
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True)
+            path.parent.chmod(FOLDER_MODE)
+        if not _is_current(path):
+            with _alone(path.parent):
+                if not _is_current(path):
+                    _migrate(path)
+    for place in (path, path.parent):
+        if not os.access(place, os.W_OK):
+            raise AdminkitError(f"couldn't write {path}: {place} is read-only for this user", _whose(path))
 
-            from adminkit.trace.schema import migrate
 
-            migrate(Database(db))
-        path.chmod(FILE_MODE)
-    except OSError as error:
-        raise AdminkitError(f"couldn't write {path}: {error.strerror}", "name another place with --db") from error
+def upgrade(path: Path) -> tuple[int, int]:
+    """Bring an existing trace to this release's schema. Returns the versions (before, after).
+
+    Puts back -wal and -shm if they were lost, so that the group can read again.
+    """
+    with _permitted(path, "read"):
+        if not path.exists():
+            raise AdminkitError(f"no trace database at {path}", "name one with --db")
+    refuse_network_mount(path)
+    with closing(_open(path, "ro")) as db, _explained(path):
+        before = _version_of_ours(db, path)
+    with writer(path) as db:
+        return before, schema_version(db)
 
 
 def create(path: Path) -> None:
@@ -96,11 +102,72 @@ def create(path: Path) -> None:
 
     from adminkit.trace.schema import migrate
 
-    path.unlink(missing_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-    with closing(_open(path, "rw")) as db:
+    with _permitted(path, "write"):
+        path.unlink(missing_ok=True)
+        _touch(path, os.O_EXCL)
+    with closing(_open(path, "rw")) as db, _explained(path):
         db.execute("PRAGMA page_size = 8192")
         migrate(Database(db))
+
+
+def _is_current(path: Path) -> bool:
+    """Whether the trace is there and of this schema. Raises for anything that must not be touched."""
+    if not path.exists():
+        return False
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise AdminkitError(f"{path} is not a file", "name the trace database with --db")
+    with closing(_open(path, "ro")) as db, _explained(path):
+        return _version_of_ours(db, path) == SCHEMA_VERSION
+
+
+def _migrate(path: Path) -> None:
+    from sqlite_utils import Database
+
+    from adminkit.trace.schema import migrate
+
+    if not path.exists():
+        _touch(path)
+    with closing(_open(path, "rw")) as db, _explained(path):
+        db.execute("PRAGMA journal_mode = WAL")  # before the holder looks, or it holds no log
+    with _held(path), closing(_open(path, "rw")) as db, _explained(path):
+        migrate(Database(db))
+
+
+def _touch(path: Path, flags: int = 0) -> None:
+    """An empty file of the right mode, whatever the umask: SQLite gives -wal and -shm the mode it finds."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | flags, FILE_MODE)
+    try:
+        os.fchmod(handle, FILE_MODE)
+    finally:
+        os.close(handle)
+
+
+def _version_of_ours(db: sqlite3.Connection, path: Path) -> int:
+    """The schema version; 0 for an empty file. Raises for a newer trace and for another program's database."""
+    version = schema_version(db)
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    ours = tables == {"_sqlite_migrations"} or (  # a first migration that was cut short
+        "_sqlite_migrations" in tables and db.execute(_OUR_MIGRATIONS).fetchone() is not None
+    )
+    if not ours and (tables or version):
+        raise AdminkitError(f"{path} is an SQLite file of some other program", "name another one with --db")
+    if version > SCHEMA_VERSION:
+        raise AdminkitError(
+            f"{path} has schema {version}, made by a newer adminkit; this one knows {SCHEMA_VERSION}",
+            "upgrade adminkit on this host; the trace was not touched",
+        )
+    return version
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time makes or migrates a trace in this folder; the kernel frees a dead one's lock."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -134,28 +201,61 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
     return db
 
 
+def _refuse_to_own_sidecars(path: Path) -> None:
+    """A reader who may write the folder would create lost -wal and -shm, own them, and lock the writer out.
+
+    Root may: SQLite gives them to the trace's owner.
+    """
+    if (
+        os.geteuid() not in (0, path.stat().st_uid)
+        and os.access(path.parent, os.W_OK)
+        and (lost := missing_sidecar(path))
+    ):
+        raise AdminkitError(f"{lost} is missing, and reading would make it this user's", _put_back(path))
+
+
+@contextmanager
+def _permitted(path: Path, what: str) -> Iterator[None]:
+    """The kernel's refusals in the operator's words."""
+    try:
+        yield
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't {what} {path}: {(error.strerror or str(error)).lower()}", _whose(path)
+        ) from error
+
+
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
     """SQLite's errors in the operator's words."""
     try:
         yield
     except sqlite3.Error as error:
-        text = str(error)
-        hint = "run with --debug for the details"
-        if isinstance(error, sqlite3.DatabaseError) and "not a database" in text:
-            hint = "the file is no SQLite database; name another one with --db"
-        elif "readonly" in text or "unable to open" in text:
-            hint = f"reading needs the group of {path.parent}, writing its owner; or name another trace with --db"
-        elif "full" in text:
-            hint = "free some space and run the same command again: what was committed is whole"
-        elif "locked" in text:
-            hint = "another adminkit is writing; wait for it, or look with `adminkit trace status`"
-        raise AdminkitError(f"{path}: {text}", hint) from error
+        raise AdminkitError(f"{path}: {error}", _hint(path, str(error))) from error
 
 
-def _refuse_newer(path: Path, version: int) -> None:
-    if version > SCHEMA_VERSION:
-        raise AdminkitError(
-            f"{path} has schema {version}, made by a newer adminkit; this one knows {SCHEMA_VERSION}",
-            "upgrade adminkit on this host; the trace was not touched",
-        )
+def _hint(path: Path, text: str) -> str:
+    if "not a database" in text or "file is encrypted" in text:
+        return "the file is no SQLite database; name another one with --db"
+    if "readonly" in text or "unable to open" in text:
+        if strange := foreign_sidecar(path):
+            return f"{strange} belongs to {owner_name(strange)}: as root, chown {owner_name(path)}: {strange}"
+        if os.geteuid() != 0 and missing_sidecar(path):
+            return _put_back(path)
+        return _whose(path)
+    if "full" in text or "disk I/O" in text:
+        return "look for space and quota (df, quota), then run the same command again: what was committed is whole"
+    if "locked" in text:
+        return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
+    if "malformed" in text:
+        return "the file is damaged: put a backup in its place, or build it anew with `adminkit sync --since`"
+    return "run with --debug for the details"
+
+
+def _put_back(path: Path) -> str:
+    return f"run `adminkit trace upgrade --db {path}` as {owner_name(path)}: it puts -wal and -shm back"
+
+
+def _whose(path: Path) -> str:
+    """Who may read and write here; names another way out."""
+    return f"reading needs the group of {path.parent}, writing its owner; or name another trace with --db"

@@ -9,9 +9,11 @@ from typing import Final
 _EXPLICIT: Final = """
 UPDATE job SET limit_source = 'explicit'
 WHERE limit_source = 'unknown' AND limit_kind = 'finite' AND {scope}
-  AND time_limit <> (SELECT default_limit FROM queue
-                     WHERE queue.cluster = job.cluster AND queue.queue = job.queue AND default_limit IS NOT NULL
-                     ORDER BY since <= job.submit_time DESC, abs(since - job.submit_time) LIMIT 1)
+  AND time_limit <> coalesce(
+      (SELECT default_limit FROM queue WHERE queue.cluster = job.cluster AND queue.queue = job.queue
+       AND since <= job.submit_time ORDER BY since DESC LIMIT 1),
+      (SELECT default_limit FROM queue WHERE queue.cluster = job.cluster AND queue.queue = job.queue
+       ORDER BY since LIMIT 1))
 """
 
 _INTAKE: Final = """
@@ -58,6 +60,8 @@ def record_queue(
 
 def mark_explicit(db: sqlite3.Connection, since: int | None = None, until: int | None = None) -> int:
     """Set limit_source of runs that ended in [since, until), or of all. Returns how many it marked."""
+    if not db.execute("SELECT EXISTS (SELECT 1 FROM queue)").fetchone()[0]:
+        return 0
     scope, values = "1", ()
     if since is not None and until is not None:
         scope, values = "end_time >= ? AND end_time < ?", (since, until)  # type: ignore[assignment]

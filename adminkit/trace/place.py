@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,51 +22,73 @@ LOCAL_FUSE: Final = ("fuseblk",)
 MOUNTINFO: Final = Path("/proc/self/mountinfo")
 
 
-def find_trace(flag: Path | None, configured: Path | None, environ: dict[str, str] | None = None) -> Path:
+def find_trace(flag: Path | None, configured: Path | None, environ: Mapping[str, str] | None = None) -> Path:
     """Which database: --db > ADMINKIT_DB > config > /var/lib/adminkit/trace.db where readable > the user's own."""
-    environ = dict(os.environ) if environ is None else environ
+    return find_with_reason(flag, configured, environ)[0]
+
+
+def find_with_reason(
+    flag: Path | None, configured: Path | None, environ: Mapping[str, str] | None = None, system: Path = SYSTEM_TRACE
+) -> tuple[Path, str]:
+    """The database, and in a few words why that one."""
+    environ = os.environ if environ is None else environ
     if flag is not None:
-        return flag
+        return flag, "--db"
     if environ.get("ADMINKIT_DB"):
-        return Path(environ["ADMINKIT_DB"])
+        return Path(environ["ADMINKIT_DB"]), "ADMINKIT_DB"
     if configured is not None:
-        return configured
-    if os.access(SYSTEM_TRACE, os.R_OK):
-        return SYSTEM_TRACE
-    return data_home(environ) / "trace.db"
+        return configured, "the config file's db"
+    if os.access(system, os.R_OK):
+        return system, "the system's trace, readable here"
+    return data_home(environ) / "trace.db", f"your own: {system} is not readable here"
 
 
-def data_home(environ: dict[str, str] | None = None) -> Path:
+def data_home(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own folder for adminkit's data ($XDG_DATA_HOME/adminkit)."""
-    environ = dict(os.environ) if environ is None else environ
+    environ = os.environ if environ is None else environ
     base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local/share")
     return Path(base) / "adminkit"
 
 
 def mount_type(path: Path, mountinfo: str) -> str | None:
-    """The file system type of the mount that holds `path`, by the longest mount point that is above it."""
+    """The file system type of the mount that holds `path`: the longest mount point above it, the last one put there."""
     best, found = -1, None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         parts = left.split(" ")
         if len(parts) < 5 or not right:
             continue
-        point = parts[4].encode().decode("unicode_escape")
+        point = _unescaped(parts[4])
         if path.is_relative_to(point) and len(point) >= best:
             best, found = len(point), right.split(" ", 1)[0]
     return found
 
 
-def refuse_network_mount(path: Path, mountinfo: str | None = None) -> None:
-    """SQLite's WAL needs shared memory and honest locks: one host, one local disk."""
+def trace_mount(path: Path, mountinfo: str | None = None) -> str | None:
+    """The file system type under `path`, links followed; None where it cannot be told."""
     if mountinfo is None:
         try:
-            mountinfo = MOUNTINFO.read_text(errors="replace")
+            mountinfo = MOUNTINFO.read_text("utf-8", "surrogateescape")
         except OSError:
-            return
-    kind = mount_type(path.absolute().resolve(), mountinfo)
-    if kind and kind not in LOCAL_FUSE and any(kind.split(".")[0].startswith(name) for name in NETWORK_TYPES):
+            return None
+    return mount_type(path.absolute().resolve(), mountinfo)
+
+
+def is_network(kind: str) -> bool:
+    """Whether this type is shared between hosts, or hides what is beneath it."""
+    return kind not in LOCAL_FUSE and any(kind.split(".")[0].startswith(name) for name in NETWORK_TYPES)
+
+
+def refuse_network_mount(path: Path, mountinfo: str | None = None) -> None:
+    """SQLite's WAL needs shared memory and honest locks: one host, one local disk."""
+    kind = trace_mount(path, mountinfo)
+    if kind and is_network(kind):
         raise AdminkitError(
             f"{path} lies on {kind}, where SQLite's locks cannot be trusted",
             "keep the trace on a local disk of one host (--db, ADMINKIT_DB) and read reports from there",
         )
+
+
+def _unescaped(point: str) -> str:
+    r"""The kernel writes blank, tab, newline and backslash in a mount point as \040, \011, \012 and \134."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found.group(1), 8)), point)

@@ -7,6 +7,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from tests.bench.pairs import Ratio
+
 FOLDER = Path("build/bench")
 
 

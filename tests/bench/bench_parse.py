@@ -13,10 +13,10 @@ _DUCKDB = """
 import duckdb, sys
 c = duckdb.connect()
 c.execute("SET threads = 1")
-names = c.execute("SELECT * FROM read_csv(?, all_varchar=true, delim='|', header=true, quote='') LIMIT 0", [sys.argv[1]])
-total = " + ".join(f'sum(length("{d[0]}"))' for d in names.description)
-c.execute(f"SELECT {total} FROM read_csv(?, all_varchar=true, delim='|', header=true, quote='')", [sys.argv[1]])
-print(c.fetchone())
+source = "FROM read_csv(?, all_varchar=true, delim='|', header=true, quote='')"
+names = c.execute(f"SELECT * {source} LIMIT 0", [sys.argv[1]]).description
+total = " + ".join(f'sum(length("{name[0]}"))' for name in names)
+print(c.execute(f"SELECT {total} {source}", [sys.argv[1]]).fetchone())
 """
 
 

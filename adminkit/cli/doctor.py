@@ -1,0 +1,23 @@
+"""adminkit doctor."""
+
+from __future__ import annotations
+
+import typer
+
+from adminkit.cli.options import Database, Format, FormatOption, Output
+
+
+def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
+    """Say what is there and what is missing, each with a hint. Exit code 1 when something needed is missing."""
+    from adminkit.doctor import examine, lacking
+    from adminkit.report.checks import checks_report, checks_text
+    from adminkit.report.sink import Way, emit
+
+    path, checks = examine(db)
+    rows = [(check.name, check.status, check.found, check.hint) for check in checks]
+    if format is Format.TABLE and output is None:
+        print(checks_text(rows), end="")
+    else:
+        emit(checks_report(rows, str(path)), Way(format.value, output))
+    if lacking(checks):
+        raise typer.Exit(1)

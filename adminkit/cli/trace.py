@@ -1,0 +1,55 @@
+"""adminkit trace …"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli.options import Database, Format, FormatOption, Output
+from adminkit.trace import connect
+from adminkit.trace.place import find_trace
+
+app = typer.Typer(help="The trace database itself.", no_args_is_help=True, rich_markup_mode=None)
+
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many rows.")]
+
+
+@app.command("status")
+def status(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
+    """Windows, gaps, open runs and rows set aside, for every cluster synced."""
+    from adminkit.report.sink import Way, emit
+    from adminkit.report.status import status_report
+    from adminkit.stats import status as measured
+
+    path = find_trace(db, config.load().db)
+    with connect.reader(path) as trace:
+        report = status_report(
+            measured.passes(trace, int(time.time())), measured.rejected_sources(trace), measured.notes(trace), str(path)
+        )
+    emit(report, Way(format, output))
+
+
+@app.command("rejected")
+def rejected(
+    db: Database = None, limit: Limit = 100, format: FormatOption = Format.TABLE, output: Output = None
+) -> None:
+    """The rows that could not be read, each with its place and the reason."""
+    from adminkit.report.sink import Way, emit
+    from adminkit.report.status import rejected_report
+    from adminkit.stats import status as measured
+
+    path = find_trace(db, config.load().db)
+    with connect.reader(path) as trace:
+        report = rejected_report(measured.rejected(trace, limit), str(path))
+    emit(report, Way(format, output))
+
+
+@app.command("upgrade")
+def upgrade(db: Database = None) -> None:
+    """Bring a trace of an older release to this one's schema."""
+    path = find_trace(db, config.load().db)
+    before, after = connect.upgrade(path)
+    print(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")

@@ -1,0 +1,180 @@
+"""The settings: flag > environment > file > default.
+
+The file is TOML: $ADMINKIT_CONFIG, else /etc/adminkit/adminkit.toml where it exists. Any key may also be set in the
+environment, as ADMINKIT_ and its name in capitals with `_` for the dot: ADMINKIT_DB, ADMINKIT_SYNC_JOBS. Commands
+take a flag with None for "not given" and hand both to `chosen`. Numbers are base units: seconds, counts.
+
+Trap: pydantic is imported only where there is something to check, so that `adminkit --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+from annotated_types import Ge, Gt
+
+from adminkit.errors import AdminkitError, unknown_word
+
+SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
+PREFIX: Final = "ADMINKIT_"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """How `adminkit sync` asks slurmdbd."""
+
+    clusters: tuple[str, ...] = ()  # empty: the local one
+    since: str | None = None  # where the first run begins, as --since takes it; None: it must be said
+    overlap_hours: Annotated[float, Ge(2)] = 2.0
+    row_budget: Annotated[int, Ge(1)] = 50_000
+    jobs: Annotated[int, Ge(1)] = 1
+    steps: bool = True
+    steps_pause: Annotated[float, Ge(0)] = 0.5
+    submit_line: bool = True
+    timeout: Annotated[float, Gt(0)] = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What reports count unless told otherwise."""
+
+    min_elapsed: Annotated[int, Ge(0)] = 60
+    states: tuple[str, ...] = ("COMPLETED", "TIMEOUT")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every setting. `file` is where the settings came from, None where there was none."""
+
+    db: Path | None = None
+    sync: Sync = field(default_factory=Sync)
+    report: Report = field(default_factory=Report)
+    file: Path | None = field(default=None, compare=False)
+
+
+def load(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG) -> Config:
+    """The settings of this run. AdminkitError names the file, the key and the nearest key that exists."""
+    environ = os.environ if environ is None else environ
+    path = config_file(environ, system)
+    values = _read(path) if path is not None else {}
+    if path is not None:
+        _refuse_unknown(values, path)
+    origins = _overlay(values, environ)
+    return _checked(values, path, origins) if values else Config(file=path)
+
+
+def config_file(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG) -> Path | None:
+    """The file that holds the settings; None where there is none. A file that was named has to exist."""
+    environ = os.environ if environ is None else environ
+    named = environ.get("ADMINKIT_CONFIG")
+    if named:
+        if not Path(named).exists():
+            raise AdminkitError(f"no such config file: {named}", "mend or unset ADMINKIT_CONFIG")
+        return Path(named)
+    return system if system.exists() else None
+
+
+def chosen(flag: T | None, setting: T) -> T:
+    """The flag where it was given, else the setting."""
+    return setting if flag is None else flag
+
+
+def keys(section: Any = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key with its default, dotted: ("sync.jobs", 1). None is a setting that is unset by default."""
+    for item in fields(section):
+        default = item.default_factory() if callable(item.default_factory) else item.default
+        if is_dataclass(default):
+            yield from keys(type(default), f"{prefix}{item.name}.")
+        elif item.name != "file":
+            yield prefix + item.name, default
+
+
+def _read(path: Path) -> dict[str, Any]:
+    text = ""
+    try:
+        text = path.read_text("utf-8")
+        return tomllib.loads(text)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise AdminkitError(
+            f"couldn't read {path}: {why}", "make it readable, or name another with ADMINKIT_CONFIG"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        why = str(error).replace("at end of document", f"at line {len(text.splitlines())}, where the file ends")
+        raise AdminkitError(
+            f"{path} is no TOML: {why}", 'text goes in quotes, lists in brackets: key = ["a", "b"]'
+        ) from error
+
+
+def _refuse_unknown(values: Mapping[str, Any], path: Path) -> None:
+    known = [key for key, _ in keys()]
+    sections = sorted({key.partition(".")[0] for key in known if "." in key})
+    for name, value in values.items():
+        if name in sections and not isinstance(value, dict):
+            raise AdminkitError(f"{path}: {name} is a section, not a setting", f"write [{name}] on a line of its own")
+        if isinstance(value, dict) and name not in sections:
+            raise AdminkitError(f"{path}: no such section: {name}", unknown_word("section", name, sections).hint)
+        for key in [f"{name}.{key}" for key in value] if isinstance(value, dict) else [name]:
+            if key not in known:
+                raise AdminkitError(f"{path}: no such setting: {key}", _nearest(key, known))
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    """The same last word in another section is nearer than any likeness of letters."""
+    last = key.rpartition(".")[2]
+    same = [name for name in known if name.rpartition(".")[2] == last]
+    return f"did you mean {same[0]}?" if same else unknown_word("setting", key, known).hint
+
+
+def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """Put what the environment says over `values`. Returns dotted key -> variable."""
+    origins = {}
+    for key, default in keys():
+        variable = PREFIX + key.replace(".", "_").upper()
+        text = environ.get(variable)
+        if not text:
+            continue
+        section, _, name = key.rpartition(".")
+        target = values.setdefault(section, {}) if section else values
+        target[name] = [word.strip() for word in text.split(",")] if isinstance(default, tuple) else text
+        origins[key] = variable
+    return origins
+
+
+def _checked(values: dict[str, Any], path: Path | None, origins: Mapping[str, str]) -> Config:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(Config).validate_python({**values, "file": path})
+    except ValidationError as error:
+        first = error.errors()[0]
+        places = [str(part) for part in first["loc"]]
+        key = next((".".join(places[:n]) for n in (2, 1) if ".".join(places[:n]) in dict(keys())), ".".join(places))
+        where = origins.get(key) or f"{path}: {key}"
+        default = dict(keys()).get(key)
+        raise AdminkitError(
+            f"{where} = {first['input']!r}: {_plain(first['msg'])}",
+            "see docs/config.md" if default is None else f"the default is {shown(default)}",
+        ) from error
+
+
+def _plain(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def shown(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(shown(item) for item in value) + "]"
+    if isinstance(value, (int, float)):
+        return repr(value).removesuffix(".0")
+    return f'"{value}"'

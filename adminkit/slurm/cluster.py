@@ -1,0 +1,193 @@
+"""What the cluster looks like: its name, its queues and their limits, what slurmctld still has to tell slurmdbd.
+
+Queues come from pyslurm where it is installed (an extra: one build per Slurm release), else from scontrol. Everything
+else comes from Slurm's own programs.
+"""
+
+from __future__ import annotations
+
+import calendar
+import importlib
+import os
+import pwd
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from adminkit.errors import AdminkitError, unknown_word
+from adminkit.slurm.run import NoSuchProgram, ask
+from adminkit.units import parse_duration
+
+Source = Literal["pyslurm", "scontrol"]
+
+#: Levels at which slurmdbd shows the jobs of others and takes questions of any length.
+OPERATORS: Final = ("Operator", "Administrator")
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue as it is configured now. Limits are seconds; None is no limit."""
+
+    name: str
+    default_limit: int | None
+    max_limit: int | None
+    nodes: int | None
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """slurmdbd as it describes itself; None for what it does not say."""
+
+    release: str | None
+    booted_at: int | None  # epoch seconds; later than last time: it restarted
+    private: frozenset[str]  # PrivateData: jobs, usage, users …
+    max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
+
+
+def queues(cluster: str | None = None) -> list[Queue]:
+    """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
+    if queue_source() == "pyslurm" and (cluster is None or cluster == local_cluster()):
+        return _from_pyslurm()
+    return parse_partitions(ask(["scontrol", "-o", *_on(cluster), "--all", "show", "partition"]))
+
+
+def queue_source() -> Source:
+    """Which way queues() asks about the local cluster."""
+    return "scontrol" if _pyslurm() is None else "pyslurm"
+
+
+def parse_partitions(text: str) -> list[Queue]:
+    """`scontrol -o show partition`: one line per queue, words of Key=Value."""
+    found = []
+    for line in text.splitlines():
+        words = dict(word.partition("=")[::2] for word in line.split(" ") if "=" in word)
+        if "PartitionName" not in words:
+            continue
+        maximum = _limit(words.get("MaxTime", "UNLIMITED"))
+        default = words.get("DefaultTime", "NONE")
+        nodes = words.get("TotalNodes", "")
+        found.append(
+            Queue(
+                words["PartitionName"],
+                maximum if default == "NONE" else _limit(default),
+                maximum,
+                int(nodes) if nodes.isdigit() else None,
+                words.get("Default") == "YES",
+            )
+        )
+    return found
+
+
+def local_cluster() -> str:
+    """The name of the cluster this host belongs to. With slurmctld away, slurmdbd's only cluster."""
+    try:
+        found = re.search(r"^ClusterName\s*=\s*(\S+)", ask(["scontrol", "show", "config"]), re.MULTILINE)
+        if found is not None:
+            return found.group(1)
+    except NoSuchProgram:
+        raise
+    except AdminkitError:
+        if len(known := known_clusters()) == 1:
+            return known[0]
+        raise
+    raise AdminkitError("slurmctld does not say its cluster's name", "name it with --cluster, or [sync] clusters")
+
+
+def known_clusters() -> list[str]:
+    """Every cluster slurmdbd keeps accounts of."""
+    return ask(["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]).split()
+
+
+def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
+    """UsageError for a name slurmdbd has never heard of. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
+    for name in names:
+        if name not in known:
+            raise unknown_word("cluster", name, known)
+
+
+def dbd_backlog(cluster: str | None = None) -> int | None:
+    """How many records slurmctld still holds for slurmdbd; None where it does not say."""
+    return parse_backlog(ask(["sdiag", *_on(cluster)]))
+
+
+def parse_backlog(text: str) -> int | None:
+    found = re.search(r"^DBD Agent queue size:\s*(\d+)", text, re.MULTILINE)
+    return int(found.group(1)) if found else None
+
+
+def accounting() -> Accounting:
+    """What slurmdbd says of itself; for ordinary users too."""
+    return parse_accounting(ask(["sacctmgr", "show", "configuration"]))
+
+
+def parse_accounting(text: str) -> Accounting:
+    """The second half of `sacctmgr show configuration`; the first is this client's own."""
+    _, _, ours = text.partition("SlurmDBD configuration")
+    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in ours.splitlines())}
+    private = words.get("PrivateData", "none")
+    return Accounting(
+        release=words.get("SLURMDBD_VERSION"),
+        booted_at=_epoch(words.get("BOOT_TIME", "")),
+        private=frozenset() if private == "none" else frozenset(private.split(",")),
+        max_query_seconds=_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
+    )
+
+
+def admin_level(user: str | None = None) -> str | None:
+    """AdminLevel of a user, this process's for None: None, Operator or Administrator; None for a user without."""
+    name = user or pwd.getpwuid(os.geteuid()).pw_name
+    answer = ask(["sacctmgr", "-n", "-P", "show", "user", name, "format=user,adminlevel"])
+    for line in answer.splitlines():
+        who, _, level = line.partition("|")
+        if who == name:
+            return None if level in ("", "None") else level
+    return None
+
+
+def _from_pyslurm() -> list[Queue]:
+    """pyslurm's minutes, "UNLIMITED" and None, as scontrol would have said them."""
+    pyslurm = _pyslurm()
+    try:
+        loaded = pyslurm.Partitions.load()
+    except pyslurm.RPCError as error:
+        raise AdminkitError(f"couldn't ask slurmctld: {error}", "look whether slurmctld runs: scontrol ping") from error
+    found = []
+    for part in loaded.values():
+        maximum = _minutes(part.max_time)
+        default = maximum if part.default_time is None else _minutes(part.default_time)
+        found.append(Queue(part.name, default, maximum, int(part.total_nodes), bool(part.is_default)))
+    return found
+
+
+def _pyslurm() -> Any:
+    """The module, or None. It is built for one release of Slurm and does not load beside another."""
+    try:
+        return importlib.import_module("pyslurm")
+    except ImportError:
+        return None
+
+
+def _minutes(value: int | str | None) -> int | None:
+    return value * 60 if isinstance(value, int) else None
+
+
+def _limit(text: str) -> int | None:
+    """03:00:00, 7-00:00:00, 30 (minutes) -> seconds; UNLIMITED, INFINITE, NONE -> None."""
+    if not text[:1].isdigit():
+        return None
+    return int(text) * 60 if text.isdigit() else parse_duration(text)
+
+
+def _epoch(text: str) -> int | None:
+    """slurmdbd's own times are dates whatever SLURM_TIME_FORMAT says; run.environment() makes them UTC."""
+    try:
+        return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return int(text) if text.isdigit() else None
+
+
+def _on(cluster: str | None) -> list[str]:
+    return [] if cluster is None else ["-M", cluster]

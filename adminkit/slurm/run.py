@@ -1,0 +1,165 @@
+"""The one place that starts a Slurm program: an argument list, no shell, a time limit, errors in the operator's words.
+
+Programs are found on PATH. Their environment is the caller's with the clock in UTC, times as epoch seconds, messages
+in English, and without the variables that quietly change what is asked (SLURM_CLUSTERS, SACCT_FORMAT …).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+from adminkit.errors import AdminkitError
+
+#: Seconds a small question may take. Trap: scontrol itself tries for 30 s before it says that slurmctld is away.
+TIMEOUT: Final = 60.0
+
+#: Variables that would change the question.
+_DROPPED: Final = ("SLURM_CLUSTERS", "SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL", "SLURM_FEDERATION")
+
+#: How much of what a program complains about is kept.
+_WORDS: Final = 64 * 1024
+
+#: program, kind of message, then the sentence
+_PREFIX: Final = re.compile(r"^(?:\w+: )?(?:error|fatal): ")
+
+#: What a program says -> what to do about it. The first that matches counts.
+_HINTS: Final = (
+    ("Invalid field requested", "this release of sacct lacks the field; `adminkit doctor` lists what it lacks"),
+    ("unrecognized job state", "this release of sacct lacks the state"),
+    (
+        "configuration source|cannot stat file|configuration file",
+        "this host has no slurm.conf; run it where Slurm is configured, or set SLURM_CONF",
+    ),
+    ("munge|credential|authentication", "look whether munged runs here and clocks agree: munge -n | unmunge"),
+    ("contact slurm controller", "look whether slurmctld runs: scontrol ping"),
+    (
+        "slurm_persist_conn|PersistInit|talking to the database|slurmdbd",
+        "look whether slurmdbd runs and answers: sacctmgr show cluster",
+    ),
+    (
+        "MaxQueryTimeRange|too (?:large|wide)|RESULT_TOO_LARGE",
+        "ask for a shorter window, or raise MaxQueryTimeRange in slurmdbd.conf",
+    ),
+    ("permission denied|not authorized", "Slurm refuses this user; its AdminLevel should be Operator"),
+)
+
+
+class SlurmTimeout(AdminkitError):
+    """The program was stopped at its time limit. Trap: the server may still be busy with the question."""
+
+
+class NoSuchProgram(AdminkitError):
+    """The program is not installed, or not on PATH."""
+
+
+def ask(argv: Sequence[str], timeout: float = TIMEOUT) -> str:
+    """What the program printed. AdminkitError when it is missing, fails or takes more than `timeout` seconds."""
+    with tempfile.TemporaryFile() as answer:
+        spool(argv, answer, timeout)
+        answer.seek(0)
+        return answer.read().decode("utf-8", "replace")
+
+
+def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> float:
+    """Run the program with its output into `target`, a real file. Returns the seconds it took; errors as `ask`.
+
+    After an error `target` holds whatever came before it: it is no answer. At the time limit, and on an interrupt,
+    the program is ended with everything it started.
+    """
+    program = argv[0]
+    path = shutil.which(program)
+    if path is None:
+        raise NoSuchProgram(
+            f"{program} is not on PATH", f"install Slurm's client programs, or add the folder of {program} to PATH"
+        )
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as words:
+        # Trap: an interrupt inside Popen would leave a program that nobody knows of, so it waits for `process`.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        process = None
+        try:
+            process = _start(path, argv[1:], target, words)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise SlurmTimeout(
+                f"couldn't run {program}: no answer within {timeout:g} s",
+                "ask for less, or give it longer ([sync] timeout); look whether slurmdbd and slurmctld answer",
+            ) from None
+        finally:
+            if process is not None:
+                _end(process)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        words.seek(0)
+        said = words.read(_WORDS).decode("utf-8", "replace")
+    if code:
+        raise _failure(program, code, said or _tail(target))
+    return time.monotonic() - started
+
+
+def _start(path: str, args: Sequence[str], target: IO[bytes], words: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The program in a session of its own, so that it can be ended with everything it starts."""
+    try:
+        return subprocess.Popen(
+            [path, *args],
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=words,
+            env=environment(),
+            start_new_session=True,
+        )
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise AdminkitError(f"couldn't run {Path(path).name}: {why}", f"look at {path}") from error
+
+
+def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a Slurm program sees."""
+    base = {**(os.environ if environ is None else environ), "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+    return {name: value for name, value in base.items() if name not in _DROPPED}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of the program's session; the leader first told, then made."""
+    if process.poll() is not None:
+        return
+    for word in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, word)
+            process.wait(2)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
+
+
+def _tail(target: IO[bytes]) -> str:
+    """scontrol complains on its standard output."""
+    try:
+        size = os.fstat(target.fileno()).st_size
+        return os.pread(target.fileno(), 1024, max(0, size - 1024)).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _failure(program: str, code: int, said: str) -> AdminkitError:
+    """The last sentence is the sum of it, the first one its cause: both, once each."""
+    lines = [_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+    if code < 0:
+        lines.append(f"ended by signal {-code}")
+    message = "; ".join(dict.fromkeys((lines[0], lines[-1]))) if lines else f"exit code {code}"
+    hint = next(
+        (hint for pattern, hint in _HINTS if re.search(pattern, said, re.IGNORECASE)),
+        f"run it by hand: {program} says more",
+    )
+    return AdminkitError(f"couldn't run {program}: {message}", hint)

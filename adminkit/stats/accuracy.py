@@ -1,0 +1,286 @@
+"""How much of the time they asked for jobs use: elapsed / limit, per queue. Ratios above 1 are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.stats.select import CPUS, GPUS, LIMIT, Filter, clusters, left_out, select, snapshot, span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: One row per job that counts, packed because a Python object costs more than SQLite's whole row: elapsed below the
+#: limit, 32 bits each (select() takes none that is longer); then who chose the limit (2 bits: 1 the default, 2 the
+#: user, 0 not known), CPUs + 1 (30 bits) and GPUs + 1, 0 where they are unknown.
+JOBS: Final = f"""
+SELECT cluster, queue, ({LIMIT} << 32) | elapsed,
+    CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END
+    | (CASE WHEN {CPUS} BETWEEN 0 AND 500000000 THEN {CPUS} + 1 ELSE 0 END << 2)
+    | (CASE WHEN {GPUS} BETWEEN 0 AND 500000000 THEN {GPUS} + 1 ELSE 0 END << 32)
+FROM job WHERE """
+
+#: A queue's limits as they are at :now. Of several rows SQLite shows the one that has the maximum.
+QUEUE_LIMITS: Final = """
+SELECT cluster, queue, default_limit, max_limit, max(since) FROM queue WHERE since <= :now GROUP BY cluster, queue
+"""
+
+QUANTILES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+#: Rows fetched at a time: few enough to stay in the processor's cache, which halves the time.
+CHUNK: Final = 2000
+#: A cumulative histogram has at most so many points, however many jobs.
+POINTS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """elapsed / limit over some jobs: all None for no job, std (n-1) None for one."""
+
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    median: float | None = None
+    p10: float | None = None
+    p25: float | None = None
+    p75: float | None = None
+    p90: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A cumulative histogram: `share[i]` of the jobs have at most `seconds[i]`. Ascending, at most POINTS long."""
+
+    seconds: Sequence[int] = ()
+    share: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAccuracy:
+    """One queue of one cluster; both None for all of them together. Shares are of the jobs that can be told."""
+
+    cluster: str | None
+    queue: str | None
+    jobs: int
+    spread: Spread
+    share_maximum: float | None  # asked for the queue's maximum or more
+    share_default: float | None  # took the default, or asked for just that where the trace does not say
+    over_limit: int  # ran longer than asked
+    gpu_seconds_unused: int | None  # reserved and not used; None where no job says its GPUs
+    cpu_seconds_unused: int | None
+    default_limit: int | None = None
+    max_limit: int | None = None
+    actual: Curve = field(default=Curve(), repr=False)
+    asked: Curve = field(default=Curve(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Queues by number of jobs, most first; `overall` is every job once, `mean_of_queues` every queue once."""
+
+    queues: Sequence[QueueAccuracy]
+    overall: QueueAccuracy
+    mean_of_queues: float | None
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+    gpus_unknown: int
+    cpus_unknown: int
+    source_unknown: int
+
+
+def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, *, curves: bool = False) -> Accuracy:
+    """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 10 bytes per job are kept.
+
+    `curves` also makes the cumulative histograms.
+    """
+    selection = select(chosen, limits=True)
+    with snapshot(db):
+        tally = _Tally({(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})})
+        cursor = db.execute(JOBS + selection.where, selection.params)
+        while rows := cursor.fetchmany(CHUNK):
+            tally.add(rows)
+        excluded = left_out(db, selection, tally.jobs)
+        return tally.finish(excluded, tuple(chosen.clusters) or tuple(clusters(db)), span(db), curves)
+
+
+class _Codes(dict[tuple[str, str | None], int]):
+    """A number for each (cluster, queue), given when it is first asked for."""
+
+    def __missing__(self, key: tuple[str, str | None]) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+class _Tally:
+    """Sums per queue while rows come in; what quantiles need in three narrow arrays."""
+
+    def __init__(self, limits: dict[tuple[str, str | None], tuple[int | None, int | None]]) -> None:
+        self.limits = limits
+        self.codes = _Codes()
+        self.jobs = 0
+        self.sums: dict[str, NDArray[Any]] = {}
+        self.chunks: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+
+    def add(self, rows: list[tuple[Any, ...]]) -> None:
+        import numpy as np
+
+        cluster, queue, times, resources = zip(*rows, strict=True)
+        codes = self.codes
+        code = np.fromiter(map(codes.__getitem__, zip(cluster, queue, strict=True)), np.int32, len(rows))
+        elapsed, limit = _unpacked(times, 32)
+        source, counts = _unpacked(resources, 2)
+        cpus, gpus = _unpacked(counts, 30)
+        self.jobs += len(rows)
+        known = [self.limits.get(key, (None, None)) for key in codes]
+        default = np.array([d or 0 for d, _ in known])[code]
+        maximum = np.array([m or 0 for _, m in known])[code]
+        unused = np.maximum(limit - elapsed, 0)
+        took = (source == 1) | ((source == 0) & (default > 0) & (limit == default))
+        for name, weights in (
+            ("jobs", None),
+            ("maximum", (maximum > 0) & (limit >= maximum)),
+            ("default", took),
+            ("default_known", (source > 0) | (default > 0)),
+            ("over", elapsed > limit),
+            ("gpu", np.where(gpus > 1, unused * (gpus - 1), 0)),
+            ("gpu_unknown", gpus == 0),
+            ("cpu", np.where(cpus > 1, unused * (cpus - 1), 0)),
+            ("cpu_unknown", cpus == 0),
+            ("source_unknown", source == 0),
+        ):
+            self._sum(name, np.bincount(code, weights, minlength=len(codes)))
+        self.chunks.append(
+            (code.astype(np.int16 if len(codes) < 2**15 else np.int32), _narrow(elapsed), _narrow(limit))
+        )
+
+    def _sum(self, name: str, more: NDArray[Any]) -> None:
+        import numpy as np
+
+        old = self.sums.get(name, np.zeros(0))
+        more[: len(old)] += old.astype(more.dtype)
+        self.sums[name] = more
+
+    def finish(
+        self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], curves: bool
+    ) -> Accuracy:
+        code, elapsed, limit = self._arrays()
+        queues = []
+        for key, k in self.codes.items():
+            mine = code == k
+            queues.append(self._queue(key, k, elapsed[mine], limit[mine], curves))
+        queues.sort(key=lambda q: (-q.jobs, q.cluster or "", q.queue or ""))
+        means = [q.spread.mean for q in queues if q.spread.mean is not None]
+        return Accuracy(
+            queues,
+            self._overall(queues, elapsed, limit, curves),
+            sum(means) / len(means) if means else None,
+            excluded,
+            names,
+            ends,
+            *(int(self.sums[n].sum()) if self.sums else 0 for n in ("gpu_unknown", "cpu_unknown", "source_unknown")),
+        )
+
+    def _arrays(self) -> list[NDArray[Any]]:
+        """code, elapsed, limit of every job, each chunk freed as soon as it is copied."""
+        import numpy as np
+
+        arrays: list[NDArray[Any]] = []
+        columns = [list(column) for column in zip(*self.chunks, strict=True)] or [[np.zeros(0, np.int32)]] * 3
+        self.chunks.clear()
+        while columns:
+            arrays.append(np.concatenate(columns.pop(0)))
+        return arrays
+
+    def _queue(
+        self, key: tuple[str, str | None], k: int, elapsed: NDArray[Any], limit: NDArray[Any], curves: bool
+    ) -> QueueAccuracy:
+        sums = {name: int(values[k]) for name, values in self.sums.items()}
+        default, maximum = self.limits.get(key, (None, None))
+        jobs = sums["jobs"]
+        return QueueAccuracy(
+            *key,
+            jobs,
+            spread(elapsed, limit),
+            sums["maximum"] / jobs if maximum else None,
+            sums["default"] / sums["default_known"] if sums["default_known"] else None,
+            sums["over"],
+            sums["gpu"] if sums["gpu_unknown"] < jobs else None,
+            sums["cpu"] if sums["cpu_unknown"] < jobs else None,
+            default,
+            maximum,
+            *((curve(elapsed), curve(limit)) if curves else ()),
+        )
+
+    def _overall(
+        self, queues: list[QueueAccuracy], elapsed: NDArray[Any], limit: NDArray[Any], curves: bool
+    ) -> QueueAccuracy:
+        limited = sum(q.jobs for q in queues if q.max_limit)
+        sums = {name: int(values.sum()) for name, values in self.sums.items()}
+        default_known = sums.get("default_known", 0)
+        return QueueAccuracy(
+            None,
+            None,
+            len(elapsed),
+            spread(elapsed, limit),
+            sums["maximum"] / limited if limited else None,
+            sums["default"] / default_known if default_known else None,
+            sums.get("over", 0),
+            _total(q.gpu_seconds_unused for q in queues),
+            _total(q.cpu_seconds_unused for q in queues),
+            None,
+            None,
+            *((curve(elapsed), curve(limit)) if curves else ()),
+        )
+
+
+def spread(elapsed: NDArray[Any], limit: NDArray[Any]) -> Spread:
+    """Mean, n-1 deviation and linear quantiles of elapsed / limit. One float per job is made, nothing more."""
+    import numpy as np
+
+    jobs = len(elapsed)
+    if not jobs:
+        return Spread()
+    ratio = np.divide(elapsed, limit, dtype=np.float64)
+    mean = float(ratio.mean())
+    blocks = range(0, jobs, 1 << 20)
+    squares = sum(float(np.square(ratio[start : start + (1 << 20)] - mean).sum()) for start in blocks)
+    least, p10, p25, median, p75, p90, most = map(float, np.quantile(ratio, QUANTILES, overwrite_input=True))
+    return Spread(least, most, mean, (squares / (jobs - 1)) ** 0.5 if jobs > 1 else None, median, p10, p25, p75, p90)
+
+
+def curve(values: NDArray[Any]) -> Curve:
+    """The cumulative histogram of whole seconds, thinned to POINTS steps of about equal height; the ends are kept."""
+    import numpy as np
+
+    if not len(values):
+        return Curve()
+    seconds, counts = np.unique(values, return_counts=True)
+    upto = np.cumsum(counts)
+    if len(seconds) > POINTS:
+        wanted = np.linspace(upto[0], upto[-1], POINTS)
+        keep = np.unique(np.searchsorted(upto, wanted))
+        seconds, upto = seconds[keep], upto[keep]
+    return Curve(seconds.tolist(), (upto / len(values)).tolist())
+
+
+def _unpacked(values: Any, bits: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The lowest `bits` of whole numbers, and the rest."""
+    import numpy as np
+
+    packed = np.asarray(values, np.int64)
+    return packed & ((1 << bits) - 1), packed >> bits
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """To 32 bits: select() lets nothing longer through."""
+    import numpy as np
+
+    return values.astype(np.int32)
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,105 @@
+"""The job pass of `sync` over jobs put into slurmdbd's tables, against the same windows' `sacct … > /dev/null`.
+
+Needs root and Slurm's packages: it boots a private cluster, as tests/cluster does.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+from adminkit.ingest.fields import JOB_FIELDS
+from adminkit.slurm.release import FINISHED
+from adminkit.slurm.sacct import Query
+from tests.bench import pairs
+from tests.bench.tools import fresh
+from tests.cluster.cluster import Cluster
+from tests.setup import guard
+
+JOBS = 300_000
+DAYS = 5
+
+# MariaDB's sequence engine makes the numbers. TRES: 1 CPUs, 2 memory in MiB, 4 nodes, 5 billing, 1001 GPUs.
+_JOBS = """
+INSERT INTO alpha_job_table (job_db_inx, account, cpus_req, job_name, id_assoc, id_job, id_resv, id_wckey, id_user,
+    id_group, het_job_id, het_job_offset, kill_requid, state_reason_prev, mem_req, nodelist, nodes_alloc, node_inx,
+    `partition`, priority, state, timelimit, time_submit, time_eligible, time_start, time_end, work_dir, submit_line,
+    tres_alloc, tres_req)
+SELECT 1000000 + seq, 'staff', 8, concat('train_', seq % 97), {assoc}, 1000000 + seq, 0, 0, {uid}, 60, 0, 4294967294,
+    NULL, 0, 64000, concat('n', 1 + seq % 4), 1, '0', elt(1 + seq % 3, 'gq', 'gq-short', 'gq-long'), 5000 + seq % 700,
+    elt(1 + seq % 20, 3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,6,5,4,3,3), elt(1 + seq % 5, 60, 240, 1440, 4320, 4320),
+    {start} + seq, {start} + seq, {start} + seq + 30, {start} + seq + 90 + seq % 5000, '/home/games',
+    concat('sbatch --gres=gpu:1 -t 4320 train_', seq % 97, '.sh'),
+    '1=8,2=64000,4=1,5=8,1001=1', '1=8,2=64000,4=1,5=8,1001=1'
+FROM seq_1_to_{jobs}
+"""
+
+
+def run(rows: int, folder: Path) -> list[pairs.Ratio]:
+    verdict = guard.check()
+    if not verdict.allowed or os.geteuid() != 0:
+        print(f"sync over {JOBS} jobs: not run: {verdict.reason if not verdict.allowed else 'needs root'}")
+        return []
+    with tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private:
+        cluster = Cluster(private)
+        cluster.boot(owner=os.getpid())
+        try:
+            return _measure(cluster, folder)
+        finally:
+            cluster.stop()
+
+
+def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
+    start = (int(time.time()) - DAYS * 86_400) // 3600 * 3600
+    assoc, uid = cluster.sql("SELECT id_assoc, 5 FROM alpha_assoc_table WHERE user = 'games' LIMIT 1")[0]
+    cluster.sql(_JOBS.format(assoc=assoc, uid=uid, start=start, jobs=JOBS))
+    db = folder / "sync.db"
+    command = [
+        str(Path(sys.executable).with_name("adminkit")),
+        "sync",
+        "--no-steps",
+        "--since",
+        str(start),
+        "--db",
+        str(db),
+    ]
+
+    def ours() -> float:
+        fresh(db)
+        return _timed([command], cluster)
+
+    def theirs() -> float:
+        with closing(sqlite3.connect(db)) as trace:
+            windows = trace.execute("SELECT since, until FROM window WHERE pass = 'job' ORDER BY since").fetchall()
+        return _timed(
+            [Query("alpha", since, until, FINISHED, _fields(cluster)).argv() for since, until in windows], cluster
+        )
+
+    ours()
+    with closing(sqlite3.connect(db)) as trace:
+        found = trace.execute("SELECT count(*) FROM job").fetchone()[0]
+        asked = trace.execute("SELECT count(*), max(rows) FROM window").fetchone()
+    print(f"sync: {found} of {JOBS} jobs in {asked[0]} windows of at most {asked[1]} rows")
+    assert found == JOBS
+    what = f"job pass of sync over {JOBS} jobs, against the bare sacct calls"
+    return [pairs.compare(what, ours, theirs, 1.10, at_most=True)]
+
+
+def _fields(cluster: Cluster) -> list[str]:
+    known = cluster.ask("sacct", "--helpformat").split()
+    return [field for field in JOB_FIELDS if field in known]
+
+
+def _timed(commands: list[list[str]], cluster: Cluster) -> float:
+    """Seconds these commands take one after the other, output to nowhere. Every core may be used: a server answers."""
+    env = {**cluster.env(), "TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
+    started = time.perf_counter()
+    for command in commands:
+        subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - started

@@ -1,0 +1,62 @@
+"""Small traces for tests: a job row with keyword defaults, and a trace made of such rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from adminkit.job import Job
+from adminkit.trace.connect import create
+
+HOUR = 3600
+#: 2026-01-05T00:00:00Z, a Monday.
+MONDAY = 1_767_571_200
+
+
+def job(number: int = 1, **changes: Any) -> Job:
+    """A single-GPU job in queue gq that used one of its four hours. `number` makes it unlike others.
+
+    `elapsed` moves end_time with it; whatever is named in `changes` is taken as it is.
+    """
+    elapsed = changes.get("elapsed", HOUR)
+    start = MONDAY + number * 60
+    given: dict[str, Any] = {
+        "cluster": "aaic",
+        "job_id_raw": number,
+        "submit_time": start - 30,
+        "job_id": str(number),
+        "user": "ada",
+        "account": "vision",
+        "queue": "gq",
+        "state": "COMPLETED",
+        "start_time": start,
+        "end_time": None if elapsed is None else start + elapsed,
+        "elapsed": elapsed,
+        "time_limit": 4 * HOUR,
+        "limit_kind": "finite",
+        "limit_source": "explicit",
+        "nodes": 1,
+        "cpus": 8,
+        "gpus": 1,
+    }
+    return Job(**{**given, **changes})
+
+
+def make_trace(
+    path: Path, jobs: Iterable[Job] = (), queues: Iterable[tuple[str, str, int, int | None, int | None]] = ()
+) -> Path:
+    """A trace at `path` with these jobs, and queues as (cluster, queue, since, default limit, maximum limit)."""
+    create(path)
+    names = [f.name for f in fields(Job)]
+    columns = ", ".join(f'"{name}"' for name in names)
+    values = ", ".join(f":{name}" for name in names)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executemany(f"INSERT INTO job ({columns}) VALUES ({values})", (asdict(one) for one in jobs))
+        db.executemany(
+            "INSERT INTO queue (cluster, queue, since, default_limit, max_limit) VALUES (?, ?, ?, ?, ?)", queues
+        )
+    return path

@@ -1,0 +1,242 @@
+"""`adminkit import`, as it is typed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+ADMINKIT = Path(sys.executable).with_name("adminkit")
+HEADER = "JobID|JobIDRaw|Cluster|Submit|Start|End|State|TimelimitRaw|Partition|AllocTRES|ReqMem|ReqCPUS|JobName"
+TRES = "billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2,mem=64G,node=1"
+
+
+def line(job: int, **cells: str) -> str:
+    """One row under HEADER."""
+    values = {
+        "JobID": str(job), "JobIDRaw": str(job), "Cluster": "alpha", "Submit": "1700000000", "Start": "1700000010",
+        "End": "1700003610", "State": "COMPLETED", "TimelimitRaw": "120", "Partition": "gq", "AllocTRES": TRES,
+        "ReqMem": "64G", "ReqCPUS": "8", "JobName": "train",
+    }  # fmt: skip
+    return "|".join({**values, **cells}[name] for name in HEADER.split("|"))
+
+
+def run(db: Path, *words: str | Path, code: int = 0, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [ADMINKIT, "import", *words, "--db", db]
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+    assert done.returncode == code, done.stderr.decode()
+    return done
+
+
+def jobs(db: Path, columns: str = "*") -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(db)) as trace:
+        return trace.execute(f"SELECT {columns} FROM job ORDER BY cluster, job_id_raw, submit_time").fetchall()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "trace.db"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join([HEADER, *(line(job) for job in range(1, 6))]) + "\n")
+    return path
+
+
+def test_what_was_read_is_counted_and_the_same_file_again_changes_nothing(db: Path, text: Path) -> None:
+    assert run(db, text).stdout == b"read 5, new 5, changed 0, unchanged 0, rejected 0\n"
+    assert run(db, text).stdout == b"read 5, new 0, changed 0, unchanged 5, rejected 0\n"
+    assert len(jobs(db)) == 5
+
+
+def test_a_file_into_an_existing_trace_adds_and_changes(db: Path, text: Path) -> None:
+    run(db, text)
+    text.write_text("\n".join([HEADER, line(5, State="TIMEOUT"), line(6), line(6, Submit="1700000001")]) + "\n")
+    assert run(db, text).stdout == b"read 3, new 2, changed 1, unchanged 0, rejected 0\n"
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "reads", "becomes", "why"),
+    [
+        ("State", "CANCELLED by 1000", "state, cancelled_by", ("CANCELLED", 1000), "who cancelled stands apart"),
+        ("State", "NEWLY_INVENTED", "state", ("NEWLY_INVENTED",), "an unknown state is kept"),
+        ("TimelimitRaw", "UNLIMITED", "time_limit, limit_kind", (None, "unlimited"), "no number"),
+        ("TimelimitRaw", "Partition_Limit", "time_limit, limit_kind", (None, "partition"), "no number either"),
+        ("TimelimitRaw", "2880", "time_limit, limit_kind", (172800, "finite"), "raw limits are minutes"),
+        ("ReqMem", "3000Mc", "req_mem", (3000 * 2**20 * 8,), "per CPU until 21.08"),
+        ("AllocTRES", "cpu=4,mem=4G,node=1,gres/gpu:a100=2", "gpus, gpu_type, mem", (2, "a100", 2**32), "typed only"),
+        ("AllocTRES", "cpu=4,node=1", "gpus", (0,), "none, not unknown"),
+        ("Start", "Unknown", "start_time", (None,), "never started"),
+        ("End", "None", "end_time", (None,), "not over"),
+        ("JobID", "40_7", "job_id, array_job, array_task", ("40_7", 40, 7), "an array task"),
+        ("JobID", "40_[8-9%2]", "job_id, array_job, array_task", ("40_[8-9%2]", 40, None), "pending tasks share a row"),
+        ("JobID", "40+1", "job_id, het_job, het_offset", ("40+1", 40, 1), "a het component"),
+        ("JobName", "a|b||c", "job_name", ("a|b||c",), "delimiters go back where they came from"),
+        ("JobName", "two\nlines", "job_name", ("two\nlines",), "a newline inside the last field"),
+        ("JobName", "学習", "job_name", ("学習",), "UTF-8"),
+        ("JobName", "'); DROP TABLE job; --", "job_name", ("'); DROP TABLE job; --",), "text is never SQL"),
+    ],
+)  # fmt: skip
+def test_a_cell_becomes(
+    db: Path, tmp_path: Path, column: str, cell: str, reads: str, becomes: tuple[object, ...], why: str
+) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{HEADER}\n{line(41, **{column: cell})}\n{line(42)}\n")
+    run(db, path)
+    assert jobs(db, reads)[0] == becomes, why
+    assert len(jobs(db)) == 2, "its neighbour is there too"
+
+
+def test_invalid_utf8_is_replaced_and_counted(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_bytes(f"{HEADER}\n{line(1)}".encode() + b"\xff\n")
+    assert b"1 with invalid UTF-8" in run(db, path).stdout
+    assert jobs(db, "job_name") == [("train\ufffd",)]
+
+
+def test_columns_in_another_order_with_trailing_delimiters(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text("state☃Submit☃JOBIDRAW☃jobid☃Cluster☃\nFAILED☃5☃9☃9☃beta☃\n")
+    run(db, path)
+    assert jobs(db, "cluster, job_id_raw, submit_time, state") == [("beta", 9, 5, "FAILED")]
+
+
+def test_text_without_a_header_from_standard_input(db: Path) -> None:
+    words = ("-", "--columns", "jobid,jobidraw,submit,-,state", "--cluster", "tiger")
+    assert b"read 2, new 2" in run(db, *words, stdin=b"1|1|5|x|FAILED\n2|2|6|y|TIMEOUT\n").stdout
+    assert jobs(db, "cluster, state") == [("tiger", "FAILED"), ("tiger", "TIMEOUT")]
+
+
+def test_a_packed_swf_trace(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "kth.swf.gz"
+    rows = [
+        "; UnixStartTime: 1000",
+        "1 10 5 60 4 -1 -1 4 120 -1 1 7 2 3 1 -1 -1 -1 99 100",
+        "2 20 -1 -1 -1 -1 -1 8 0 -1 5 -1 -1 -1 1 -1 -1 -1",
+    ]
+    path.write_bytes(gzip.compress("\n".join(rows).encode() + b"\n"))
+    run(db, path, "--cluster", "kth")
+    assert jobs(db, "submit_time, start_time, end_time, elapsed, time_limit, limit_kind, cpus, user, state") == [
+        (1010, 1015, 1075, 60, 120, "finite", 4, "user7", "COMPLETED"),
+        (1020, None, None, None, None, "unknown", None, None, "CANCELLED"),
+    ]
+
+
+def test_dates_are_read_in_the_zone_given(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{HEADER}\n{line(1, Submit='2023-11-15T07:13:20')}\n")
+    asked = run(db, path, code=2).stderr.decode()
+    assert "times are dates without a zone" in asked and "--timezone" in asked
+    assert not db.exists()
+    assert "did you mean Asia/Tokyo?" in run(db, path, "--timezone", "Asia/Tokio", code=2).stderr.decode()
+    run(db, path, "--timezone", "Asia/Tokyo")
+    assert jobs(db, "submit_time") == [(1700000000,)]
+
+
+def test_an_hour_that_occurs_twice_is_counted(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{HEADER}\n{line(1, Submit='2023-10-29T02:30:00')}\n")
+    assert b"1 at ambiguous hours" in run(db, path, "--timezone", "Europe/Berlin").stdout
+    assert jobs(db, "submit_time") == [(1698539400,)], "the first of the two, in summer time"
+
+
+def test_what_cannot_be_read_is_set_aside_with_place_and_reason(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{HEADER}\n{line(1)}\n{line(2, Submit='soon')}\n{line(3)}\nhalf|a|row\n{line(4)}\n")
+    done = run(db, path, code=3)
+    assert done.stdout == b"read 5, new 3, changed 0, unchanged 0, rejected 2\n"
+    assert b"2 of 5 rows were set aside, more than --max-rejected 0.01" in done.stderr
+    shown = subprocess.run(
+        [ADMINKIT, "trace", "rejected", "--db", db, "--format", "json"], capture_output=True, check=True
+    )
+    rows = json.loads(shown.stdout)["rows"]
+    assert [(row["line"], row["text"]) for row in rows] == [(3, line(2, Submit="soon")), (5, "half|a|row")]
+    assert "Submit" in rows[0]["reason"] or "time" in rows[0]["reason"]
+    run(db, path, "--max-rejected", "0.5")
+
+
+def test_a_poorer_source_erases_nothing(db: Path, text: Path, tmp_path: Path) -> None:
+    run(db, text)
+    before = jobs(db)
+    poor = tmp_path / "poor.txt"
+    poor.write_text("JobID|JobIDRaw|Cluster|Submit\n1|1|alpha|1700000000\n")
+    assert b"unchanged 1" in run(db, poor).stdout
+    assert jobs(db) == before
+
+
+def test_steps_go_to_their_run(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{HEADER}\n{line(7)}\n{line(7, JobID='7.batch', JobIDRaw='7.batch', Submit='1700000010')}\n")
+    assert b"read 2, new 1, changed 0, unchanged 0, rejected 0, 1 steps" in run(db, path).stdout
+    with closing(sqlite3.connect(db)) as trace:
+        assert trace.execute("SELECT job_id_raw, submit_time, step FROM step").fetchall() == [(7, 1700000000, "batch")]
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "says", "code"),
+    [
+        (None, (), "couldn't open", 1),
+        ("", (), "the input is empty", 2),
+        ("no such thing\n", (), "neither sacct text with a header nor SWF: 'no such thing'", 2),
+        ("JobID|JobIDRaw|Submit\n1|1|5\n", (), "the rows name no cluster", 2),
+        (f"{HEADER}\n{line(1)}\n", ("--columns", "jobid,jobidraw,submitt"), "did you mean Submit?", 2),
+        (f"{HEADER}\n{line(1)}\n", ("--delimiter", ";"), "no sacct header with delimiter ';'", 2),
+    ],
+)
+def test_what_cannot_be_meant_is_answered_and_leaves_no_trace(
+    db: Path, tmp_path: Path, content: str | None, words: tuple[str, ...], says: str, code: int
+) -> None:
+    path = tmp_path / "input"
+    if content is not None:
+        path.write_text(content)
+    said = run(db, path, *words, code=code).stderr.decode()
+    assert says in said
+    assert [part.split(":")[0] for part in said.splitlines()] == ["error", "hint"]
+    assert not list(tmp_path.glob("*trace*"))
+
+
+def test_a_truncated_gzip_is_said_and_leaves_the_trace_as_it_was(db: Path, text: Path, tmp_path: Path) -> None:
+    run(db, text)
+    before = jobs(db)
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(gzip.compress((HEADER + "\n" + "\n".join(line(n) for n in range(9, 9999))).encode())[:-5000])
+    said = run(db, cut, code=1).stderr.decode()
+    assert "couldn't read the input" in said and "nothing was written" in said
+    assert jobs(db) == before
+
+
+def test_killed_in_the_middle_the_trace_is_whole_and_the_same_import_completes_it(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join([HEADER, *(line(job) for job in range(1, 120_001))]) + "\n")
+    for _ in range(4):
+        process = subprocess.Popen([ADMINKIT, "import", path, "--db", db], process_group=0)
+        time.sleep(0.7)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if db.exists():
+            assert len(jobs(db, "1")) in (0, 120_000)
+    run(db, path)
+    assert len(jobs(db, "1")) == 120_000
+    assert not list(tmp_path.glob(".trace.db.*.new*")), "what the killed runs left is gone"
+
+
+def test_an_import_into_an_existing_trace_loads_no_pandas(db: Path, text: Path) -> None:
+    run(db, text)
+    script = (
+        "import sys; from adminkit.cli.main import main; "
+        f"code = main(['import', {str(text)!r}, '--db', {str(db)!r}]); "
+        "print(code, sorted({'pandas', 'numpy', 'matplotlib', 'sqlite_utils'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"

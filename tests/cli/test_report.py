@@ -1,0 +1,139 @@
+"""adminkit report …, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adminkit import config
+from adminkit.cli.main import main
+from adminkit.stats.select import Filter
+from tests.builders import HOUR, job, make_trace
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    jobs = [
+        job(1, elapsed=HOUR),
+        job(2, elapsed=2 * HOUR, gpus=4, user="bob"),
+        job(3, elapsed=30, state="FAILED"),
+        job(4, queue="gq-short", limit_source="default"),
+    ]
+    return make_trace(tmp_path / "t.db", jobs, [("aaic", "gq", 0, HOUR, 4 * HOUR)])
+
+
+@pytest.mark.parametrize(
+    ("options", "jobs", "why"),
+    [
+        ([], 3, "completed jobs and those at their limit, longer than a minute"),
+        (["--class", "single-gpu"], 2, "the study's class"),
+        (["--class", "multi-gpu", "--class", "single-gpu"], 3, "options repeat"),
+        (["-p", "gq"], 2, "a queue by Slurm's letter"),
+        (["--partition", "gq-short"], 1, "a queue by Slurm's word"),
+        (["--user", "bob"], 1, "a user"),
+        (["--account", "vision"], 3, "an account"),
+        (["--cluster", "aaic"], 3, "a cluster"),
+        (["--states", "failed", "--min-elapsed", "29"], 1, "other states, shorter jobs"),
+        (["--states", "all", "--min-elapsed", "0"], 4, "every way to end"),
+        (["--min-elapsed", "1h"], 1, "a duration with its unit"),
+        (["--limit-source", "explicit"], 2, "no defaults"),
+        (["--since", "2026-01-04"], 3, "since before all"),
+        (["--until", "2026-01-04"], 0, "until before all"),
+        (["--since", "1767574920"], 2, "an epoch in between"),
+    ],
+)
+def test_filters_take_the_jobs_they_name(
+    trace: Path, capsys: pytest.CaptureFixture[str], options: list[str], jobs: int, why: str
+) -> None:
+    assert main(["report", "accuracy", "--db", str(trace), "--format", "json", *options]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["meta"]["jobs"] == jobs, why
+    assert jobs + sum(shown["meta"]["excluded"].values()) == 4, why
+    assert shown["meta"]["database"] == str(trace)
+
+
+@pytest.mark.parametrize("command", ["accuracy", "parallelism"])
+@pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "html"])
+def test_every_format_of_every_report_is_written(
+    trace: Path, capsys: pytest.CaptureFixture[str], command: str, format: str
+) -> None:
+    assert main(["report", command, "--db", str(trace), "-f", format]) == 0
+    assert "jobs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["accuracy", "parallelism"])
+def test_every_format_of_an_empty_trace_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = make_trace(tmp_path / "empty.db")
+    for format in ("table", "json", "csv", "markdown", "html"):
+        assert main(["report", command, "--db", str(path), "-f", format]) == 0
+    assert main(["report", command, "--db", str(path), "--plot"]) == 0
+    assert "no job is left" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "error", "hint"),
+    [
+        (["--queue", "gq-shrt"], 2, "no such queue: gq-shrt", "did you mean gq-short?"),
+        (["--user", "bop"], 2, "no such user: bop", "did you mean bob?"),
+        (["--since", "yesterdy"], 2, "no such date: yesterdy", "did you mean yesterday?"),
+        (["--since", "2026-02-30"], 2, "no such date: 2026-02-30", "write 2026-01-31"),
+        (["--since", "2d", "--until", "3d"], 2, "--until 3d is not after --since 2d", "since is "),
+        (["--states", "COMPLETE"], 2, "no such state: COMPLETE", "did you mean COMPLETED?"),
+        (["--min-elapsed", "soon"], 2, "no such duration: soon", "write seconds"),
+        (["--class", "single"], 2, "Invalid value for '--class'", "did you mean single-gpu?"),
+        (["--format", "jsn"], 2, "Invalid value for '--format'", "did you mean json?"),
+        (["--picture", "a.jpg"], 2, "no such kind of picture: .jpg", "did you mean .png?"),
+        (["--ouput", "x"], 2, "--ouput", ""),
+        (["--db", "/nowhere/t.db"], 1, "no trace database at /nowhere/t.db", "adminkit sync"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line_and_a_hint(
+    trace: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, error: str, hint: str
+) -> None:
+    assert main(["report", "accuracy", "--db", str(trace), *options]) == code
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert len(lines) == 2
+    assert lines[0].startswith("error: ")
+    assert error in lines[0]
+    assert lines[1].startswith("hint: ")
+    assert hint in lines[1]
+
+
+def test_settings_hold_unless_an_option_says_otherwise(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.toml").write_text(f'db = "{trace}"\n[report]\nstates = ["FAILED"]\nmin_elapsed = 5\n')
+    monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "c.toml"))
+    assert main(["report", "accuracy", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["meta"]["jobs"] == 1
+    assert main(["report", "accuracy", "-f", "json", "--states", "COMPLETED"]) == 0
+    assert json.loads(capsys.readouterr().out)["meta"]["jobs"] == 3
+
+
+def test_the_settings_defaults_are_the_filters() -> None:
+    usual, plain = config.Report(), Filter()
+    assert (usual.states, usual.min_elapsed) == (plain.states, plain.min_elapsed)
+
+
+def test_a_plain_table_needs_neither_pandas_nor_matplotlib(trace: Path) -> None:
+    code = (
+        "import sys; from adminkit.cli.main import main; main(['report', 'accuracy', '--db', sys.argv[1]]);"
+        "print(sorted({'pandas', 'matplotlib', 'sqlite_utils'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(trace)], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"

@@ -1,0 +1,81 @@
+"""The clusters that the tests of this folder run on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.ending import TEMPORARY, clear_abandoned
+from tests.cluster.listing import Listing, listing
+from tests.cluster.workload import Workload, submit
+from tests.setup import guard
+
+#: What a Slurm on this host would touch; compared before and after.
+OUTSIDE = tuple(Path(path) for path in ("/etc/slurm", "/etc/munge", "/var/lib/slurm", "/var/log/slurm", "/run/munge"))
+OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurmd", "/var/spool/slurmctld", "/run/mysqld", "/var/lib/mysql"))
+OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "/var/lib/munge", "/var/log/mysql"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses a cluster carries the marker `cluster`."""
+    for item in items:
+        if {"cluster", "spare"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.cluster)
+
+
+@pytest.fixture(scope="session")
+def outside() -> Listing:
+    """What lay outside the private folder before the cluster was booted."""
+    return listing(OUTSIDE)
+
+
+@contextmanager
+def private_slurm() -> Iterator[Cluster]:
+    """A booted cluster in a temporary private folder, stopped and removed at the end."""
+    verdict = guard.check()
+    if not verdict.allowed:
+        pytest.fail(str(verdict), pytrace=False)
+    clear_abandoned()
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY))
+    cluster = Cluster(folder)
+    try:
+        cluster.boot(owner=os.getpid())
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def cluster(outside: Listing) -> Iterator[Cluster]:
+    """The cluster of the whole run. Leave it as it was: what hurts others belongs on `spare`."""
+    with private_slurm() as booted:
+        yield booted
+
+
+@pytest.fixture(scope="module")
+def spare(outside: Listing) -> Iterator[Cluster]:
+    """A cluster of the test file's own: its slurmdbd may be stopped, its accounting rebuilt."""
+    with private_slurm() as booted:
+        yield booted
+
+
+@pytest.fixture(scope="session")
+def submitted(cluster: Cluster) -> Workload:
+    """The mix of jobs of workload.py, submitted; it ends while other tests run."""
+    return submit(cluster)
+
+
+@pytest.fixture(scope="session")
+def workload(cluster: Cluster, submitted: Workload) -> Workload:
+    """The mix of jobs of workload.py, all ended and accounted for."""
+    submitted.finish()
+    return submitted

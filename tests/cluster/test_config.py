@@ -1,0 +1,67 @@
+"""The files of a private Slurm name nothing outside its folder."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.config import Plan, cgroup_conf, free_ports, gres_conf, slurm_conf, slurmdbd_conf
+
+FOLDER = Path("/private/try")
+
+
+def plan(**changes: object) -> Plan:
+    values: dict[str, object] = {"folder": FOLDER, "name": "alpha", "host": "box", "address": "127.0.0.1"}
+    values |= {"dbd_port": 18001, "ctld_port": 18002, "node_ports": (18003, 18004), **changes}
+    return Plan(**values)  # type: ignore[arg-type]
+
+
+def test_every_path_lies_in_the_private_folder() -> None:
+    text = slurm_conf(plan(), True) + gres_conf(plan()) + slurmdbd_conf(FOLDER, "box", "127.0.0.1", 18001)
+    paths = re.findall(r"=(/[^\s,]*)", text)
+    assert len(paths) > 10
+    assert [path for path in paths if not path.startswith(f"{FOLDER}/")] == ["/bin/true"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "there"),
+    [
+        ({}, "KillWait=3", True),
+        ({"KillWait": "30"}, "KillWait=30", True),
+        ({"KillWait": None}, "KillWait=", False),
+        ({"JobSubmitPlugins": "lua"}, "JobSubmitPlugins=lua", True),
+    ],
+)
+def test_settings_change_add_and_take_out_keys(settings: dict[str, str | None], line: str, there: bool) -> None:
+    assert (f"\n{line}" in slurm_conf(plan(settings=settings), True)) == there
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "why"),
+    [
+        (
+            {},
+            "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/private/try/alpha/cgroup\nCgroupAutomount=no\n",
+            "22.05 does not know the word disabled",
+        ),
+        ({"release": (23, 11)}, "CgroupPlugin=disabled\n", "newer ones look for cgroups unless told not to"),
+        (
+            {"proctrack": "cgroup"},
+            "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n",
+            "asked for",
+        ),
+    ],
+)
+def test_cgroups_are_used_only_when_asked_for(changes: dict[str, object], text: str, why: str) -> None:
+    assert cgroup_conf(plan(**changes)) == text, why
+
+
+def test_free_ports_are_free_and_differ() -> None:
+    ports = free_ports(6)
+    assert len(set(ports)) == 6
+    for port in ports:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))

@@ -1,0 +1,87 @@
+BEGIN TRANSACTION;
+CREATE TABLE "_sqlite_migrations" (
+   "id" INTEGER PRIMARY KEY,
+   "migration_set" TEXT,
+   "name" TEXT,
+   "applied_at" TEXT
+);
+INSERT INTO "_sqlite_migrations" VALUES(1,'adminkit','m001_trace','2026-01-01 00:00:00+00:00');
+CREATE TABLE intake (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
+    started_at INTEGER NOT NULL, seconds REAL NOT NULL,
+    rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    skipped INTEGER NOT NULL
+) STRICT
+;
+INSERT INTO "intake" VALUES(1,'sync','sacct','alpha',1500010000,0.5,1,1,0,0,0);
+CREATE TABLE job (
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
+    synced INTEGER NOT NULL DEFAULT 0, seen_open INTEGER, db_index INTEGER,
+    job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
+    user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
+    state TEXT, cancelled_by INTEGER, reason TEXT,
+    exit_code INTEGER, exit_signal INTEGER, derived_exit_code INTEGER,
+    priority INTEGER, flags TEXT, restarts INTEGER,
+    eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
+    time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
+    limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    admin_comment TEXT, submit_line TEXT,
+    UNIQUE (cluster, job_id_raw, submit_time)
+) STRICT
+;
+INSERT INTO "job" VALUES('alpha',1,1500000000,1,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE note (
+    cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (cluster, key)
+) STRICT
+;
+INSERT INTO "note" VALUES('alpha','dbd_started','1500000000',1500010000);
+CREATE TABLE queue (
+    cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
+    default_limit INTEGER, max_limit INTEGER, nodes INTEGER,
+    PRIMARY KEY (cluster, queue, since)
+) STRICT
+;
+INSERT INTO "queue" VALUES('alpha','gq',1500010000,3600,259200,4);
+CREATE TABLE rejected (
+    source TEXT NOT NULL, line INTEGER NOT NULL, reason TEXT NOT NULL, raw BLOB NOT NULL, seen_at INTEGER NOT NULL,
+    UNIQUE (source, raw)
+) STRICT
+;
+INSERT INTO "rejected" VALUES('sacct alpha',3,'no Submit',X'317C7C',1500010000);
+CREATE TABLE step (
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
+    step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
+    start_time INTEGER, end_time INTEGER, elapsed INTEGER,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    exit_code INTEGER, exit_signal INTEGER,
+    UNIQUE (cluster, job_id_raw, submit_time, step)
+) STRICT
+;
+INSERT INTO "step" VALUES('alpha',1,1500000000,'batch',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1.5,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE window (
+    cluster TEXT NOT NULL, pass TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+    provisional INTEGER NOT NULL, asked_at INTEGER NOT NULL, seconds REAL NOT NULL,
+    rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    revoked INTEGER NOT NULL,
+    PRIMARY KEY (cluster, pass, since, until)
+) STRICT
+;
+INSERT INTO "window" VALUES('alpha','job',1500000000,1500003600,0,1500010000,0.5,1,1,0,0,0);
+CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
+    ON "_sqlite_migrations" ("migration_set", "name");
+CREATE VIEW trace AS SELECT
+    coalesce(array_job, het_job, job_id_raw) AS job_id,
+    CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,
+    array_task AS task_id, user, "group", priority, queue, req_nodes, req_cpus, req_gpus, req_mem,
+    coalesce(limit_original, time_limit) AS time_limit, node_list, exit_code,
+    submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
+FROM job;
+CREATE INDEX job_end ON job (end_time);
+CREATE INDEX job_db_index ON job (db_index);
+CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL;
+COMMIT;
+PRAGMA user_version = 1;

@@ -1,0 +1,172 @@
+"""The generated references: `python -m tests.docs` writes docs/cli.md and docs/config.md anew.
+
+They are made from the signatures of the commands and the comments of etc/adminkit.toml, not from what a release of
+typer makes of them, so that they are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from adminkit.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+NOTE = "<!-- Made by `python -m tests.docs`; edit {source} instead. -->"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command or a group: its words, the function behind it, the names of the commands in it."""
+
+    words: tuple[str, ...]
+    function: Callable[..., Any] | None
+    inside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument or option as it is declared."""
+
+    names: tuple[str, ...]  # none for an argument
+    value: str  # what stands for its value; "" for a switch
+    help: str
+    default: str
+
+
+def commands(group: typer.Typer = app, words: tuple[str, ...] = ("adminkit",)) -> Iterator[Command]:
+    """Every group and command, a group before what is in it, in the order of the help."""
+    root = group.registered_callback.callback if group.registered_callback else None
+    simple = [
+        Command((*words, one.name or one.callback.__name__), one.callback)
+        for one in group.registered_commands
+        if one.callback
+    ]
+    groups = [(str(one.name), one.typer_instance) for one in group.registered_groups if one.typer_instance]
+    yield Command(words, root, (*(one.words[-1] for one in simple), *(name for name, _ in groups)))
+    yield from simple
+    for name, inner in groups:
+        yield from commands(inner, (*words, name))
+
+
+def parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """What a command takes, in the order of its signature."""
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        hint = hints[name]
+        declared = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        info = next((one for one in declared if isinstance(one, (OptionInfo, ArgumentInfo))), None)
+        if info is None:
+            raise TypeError(f"{function.__module__}.{name} is neither an option nor an argument")
+        kind = get_args(hint)[0] if declared else hint
+        kinds = [one for one in get_args(kind) if one is not NoneType] if isinstance(kind, UnionType) else [kind]
+        kind = get_args(kinds[0])[0] if get_origin(kinds[0]) is list else kinds[0]
+        # Trap: in Annotated[…, Option("--a", "-b")] typer keeps "--a" as the default until it builds the command.
+        words = tuple(word for word in (info.default, *(info.param_decls or ())) if isinstance(word, str))
+        names = (words or (f"--{name.replace('_', '-')}",)) if isinstance(info, OptionInfo) else ()
+        yield Parameter(names, _value(kind, info, name), info.help or "", _default(parameter.default))
+
+
+def _value(kind: Any, info: OptionInfo | ArgumentInfo, name: str) -> str:
+    if info.metavar:
+        return info.metavar
+    if kind is bool:
+        return ""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(one.value) for one in kind)
+    if isinstance(info, ArgumentInfo):
+        return name.upper()
+    return {int: "N", float: "X"}.get(kind, "TEXT")
+
+
+def _default(value: object) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    return "" if value is None or value is inspect.Parameter.empty or isinstance(value, bool) else str(value)
+
+
+def cli() -> str:
+    """docs/cli.md."""
+    lines = ["# Commands", "", NOTE.format(source="adminkit/cli/"), ""]
+    lines += ["Exit codes: 0 ok, 1 error, 2 usage, 3 more rows set aside than `--max-rejected` allows."]
+    lines += ["Every command has `--help` (`-h`). `adminkit --install-completion` teaches the shell its words.", ""]
+    for command in commands():
+        taken = list(parameters(command.function)) if command.function else []
+        about = inspect.getdoc(command.function) or "" if command.function else ""
+        arguments = [one for one in taken if not one.names]
+        lines += [f"{'#' * min(len(command.words) + 1, 4)} {' '.join(command.words)}", "", " ".join(about.split()), ""]
+        if command.inside:
+            links = [f"[{name}](#{'-'.join((*command.words, name))})" for name in command.inside]
+            lines += [f"Commands: {', '.join(links)}.", ""]
+        else:
+            usage = [
+                *command.words,
+                *(one.value for one in arguments),
+                *(["[OPTIONS]"] if len(taken) > len(arguments) else []),
+            ]
+            lines += [f"    {' '.join(usage)}", ""]
+        if taken:
+            lines += ["| | |", "|---|---|", *map(_row, taken), ""]
+    return "\n".join(lines)
+
+
+def _row(one: Parameter) -> str:
+    names = ", ".join(f"`{name}`" for name in one.names)
+    value = f"`{_cell(one.value)}`" if one.value else ""
+    default = f" Default: {one.default}." if one.default and one.names else ""
+    return f"| {' '.join(part for part in (names, value) if part)} | {_cell(one.help)}{default} |"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
+
+def config() -> str:
+    """docs/config.md, from the comments of etc/adminkit.toml."""
+    lines = (ROOT / "etc" / "adminkit.toml").read_text().splitlines()
+    head = " ".join(line.removeprefix("# ") for line in lines[: lines.index("")])
+    out = ["# Configuration", "", NOTE.format(source="etc/adminkit.toml"), "", head, ""]
+    out += ["| key | default | in the environment | |", "|---|---|---|---|"]
+    section = ""
+    for number, line in enumerate(lines):
+        if line.startswith("["):
+            section = line.strip("[]") + "."
+        key, found, value = line.removeprefix("#").partition(" = ")
+        if not found or line.startswith("# "):
+            continue
+        tomllib.loads(f"{key} = {value}")
+        variable = "ADMINKIT_" + (section + key).replace(".", "_").upper()
+        default = f"unset; e.g. `{value}`" if line.startswith("#") else f"`{value}`"
+        out.append(f"| `{section}{key}` | {default} | `{variable}` | {_cell(lines[number - 1].removeprefix('# '))} |")
+    out += [
+        "",
+        "An unknown key, a value of the wrong kind and text that is no TOML are errors, which name the file, the key",
+    ]
+    out += ["and the nearest key there is. `adminkit doctor` says which file is in use.", ""]
+    return "\n".join(out)
+
+
+GENERATED: dict[str, Callable[[], str]] = {"cli.md": cli, "config.md": config}
+
+
+def main() -> int:
+    for name, make in GENERATED.items():
+        (DOCS / name).write_text(make())
+        print(f"wrote docs/{name}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

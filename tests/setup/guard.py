@@ -1,0 +1,245 @@
+"""May a private Slurm be installed and started on this host? Never where another Slurm lives.
+
+    python3 -m tests.setup.guard            may it run now: exit 0, else 3 with the reason and what to do
+    python3 -m tests.setup.guard --install  may packages be installed for it: exit 0, else 3
+
+Standard library only: it runs before anything is installed. Nothing here changes the host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cluster.machine import MARK
+from tests.cluster.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
+
+NOT_RUN = "Slurm part not run"
+DAEMONS = frozenset({"slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurmstepd", "slurmscriptd", "sackd"})
+PROGRAMS = (
+    "slurmctld",
+    "slurmd",
+    "slurmdbd",
+    "sbatch",
+    "sacct",
+    "sacctmgr",
+    "munged",
+    "mariadbd",
+    "mariadb-install-db",
+)
+PACKAGES = (
+    "slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client libslurm-dev"
+)
+
+#: Where configurations of a real Slurm are found. Debian's package brings plugstack.conf, which says nothing.
+CONFIGURATIONS = (
+    "etc/slurm*/*.conf",
+    "etc/slurm.conf",
+    "usr/local/etc/slurm.conf",
+    "usr/local/etc/slurm*/*.conf",
+    "usr/local/slurm*/etc/*.conf",
+    "opt/slurm*/etc/*.conf",
+    "run/slurm/conf/*.conf",
+    "var/spool/slurm*/conf-cache/*.conf",
+)
+HARMLESS = frozenset({"plugstack.conf"})
+
+IMAGE = "docker.io/library/debian:bookworm"
+_SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class Host:
+    """What is looked at; tests give a file tree of their own."""
+
+    root: Path = Path("/")
+    env: Mapping[str, str] | None = None
+    uid: int | None = None
+    search: str = _SEARCH
+    pause: float = 0.5
+
+    @property
+    def proc(self) -> Path:
+        return self.root / "proc"
+
+    def variable(self, name: str) -> str:
+        return (os.environ if self.env is None else self.env).get(name, "")
+
+    def is_root(self) -> bool:
+        return (os.geteuid() if self.uid is None else self.uid) == 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Yes, or the `reason` why not (with `detail`) and in `hint` how to get it all the same."""
+
+    reason: str = ""
+    detail: str = ""
+    hint: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        return not self.reason
+
+    def __str__(self) -> str:
+        lines = [f"{NOT_RUN}: {self.reason}", self.detail, self.hint] if self.reason else ["the Slurm part may run"]
+        return "\n".join(line for line in lines if line)
+
+
+def check(host: Host | None = None) -> Verdict:
+    """May a private Slurm be started here now?"""
+    host = host or Host()
+    verdict = _occupied(host) or _not_root(host)
+    missing = [name for name in PROGRAMS if shutil.which(name, path=host.search) is None]
+    if verdict is None and missing:
+        detail = f"not installed: {', '.join(missing)}"
+        hint = f"apt-get install --no-install-recommends {PACKAGES}"
+        return _not_debian(host, detail) or Verdict("Slurm's packages are not installed", detail, hint)
+    return verdict or Verdict()
+
+
+def may_install(host: Host | None = None) -> Verdict:
+    """May Slurm's packages be installed here for the tests?"""
+    host = host or Host()
+    return _occupied(host) or _not_root(host) or _not_debian(host) or Verdict()
+
+
+def _occupied(host: Host) -> Verdict | None:
+    found = slurm_of_the_host(host)
+    return Verdict("this host has a Slurm", found, container_command()) if found else None
+
+
+def _not_root(host: Host) -> Verdict | None:
+    if host.is_root():
+        return None
+    hint = f"Run it as root:\n  sudo make test\n{container_command()}"
+    return Verdict("no root", "a private Slurm runs jobs as several users", hint)
+
+
+def _not_debian(host: Host, detail: str = "") -> Verdict | None:
+    if _is_debian(host):
+        return None
+    return Verdict("not Debian or Ubuntu, whose packages it takes", detail, container_command())
+
+
+def slurm_of_the_host(host: Host) -> str:
+    """The first sign of a Slurm that no test started, in words; "" where there is none."""
+    return _configuration(host) or _daemon(host)
+
+
+def container_command() -> str:
+    """What to paste to run everything in a container, which leaves this host alone."""
+    engine = "docker" if shutil.which("docker") and not shutil.which("podman") else "podman"
+    inner = "apt-get update && apt-get install -y make && cp -a /src /adminkit && cd /adminkit && make clean test"
+    return f"Run it in a container instead:\n  {engine} run --rm --init -v \"$PWD\":/src:ro {IMAGE} sh -c '{inner}'"
+
+
+def _configuration(host: Host) -> str:
+    named = host.variable("SLURM_CONF")
+    if named and not _is_test_folder(Path(named).parent.parent):
+        return f"SLURM_CONF is set to {named}"
+    for pattern in CONFIGURATIONS:
+        for path in sorted(host.root.glob(pattern)):
+            if path.name not in HARMLESS:
+                return f"there is /{path.relative_to(host.root)}"
+    return ""
+
+
+def _daemon(host: Host) -> str:
+    """A Slurm daemon that no test cluster started. It must be there twice: a start is written down a moment later."""
+    suspects = _strangers(host)
+    if suspects:
+        time.sleep(host.pause)
+        suspects = {pid: name for pid, name in _strangers(host).items() if pid in suspects}
+    for pid, name in suspects.items():
+        folder = environment(pid, host.proc).get(MARK, "")
+        lost = f"; it belongs to a test cluster whose folder {folder} is gone, end it with: kill {pid}"
+        return f"{name} is running (pid {pid}){lost if folder and not Path(folder).exists() else ''}"
+    return ""
+
+
+def _strangers(host: Host) -> dict[int, str]:
+    known: dict[Path, set[int]] = {}
+    found = {}
+    for pid in pids(host.proc):
+        name = next((name for name in _names(host, pid) if name in DAEMONS), "")
+        if name and start_time(pid, host.proc) is not None and not _started_by_a_test(host, pid, name, known):
+            found[pid] = name
+    return found
+
+
+def _names(host: Host, pid: int) -> list[str]:
+    """What a process calls itself: its program, its short name, its first word."""
+    folder = host.proc / str(pid)
+    names = [program(pid, host.proc)]
+    for file in ("comm", "cmdline"):
+        try:
+            text = (folder / file).read_bytes().split(b"\0")[0].decode(errors="replace").strip()
+        except OSError:
+            continue
+        names.append(re.split(r"[\s:]", text, maxsplit=1)[0].rpartition("/")[2])
+    return names
+
+
+def _started_by_a_test(host: Host, pid: int, name: str, known: dict[Path, set[int]]) -> bool:
+    """Whether a test cluster's ledger names the process or one it descends from, or a step belongs to one."""
+    mark = environment(pid, host.proc).get(MARK, "")
+    folder = Path(mark) if mark else _folder_of(host, pid)
+    if folder is None or not _is_test_folder(folder):
+        return False
+    if name == "slurmstepd":
+        return True
+    if folder not in known:
+        book = Ledger(folder).read()
+        known[folder] = {process.pid for process in book if start_time(process.pid, host.proc) == process.started}
+    ancestor = pid
+    while ancestor > 1 and ancestor not in known[folder]:
+        ancestor = parent(ancestor, host.proc)
+    return ancestor > 1
+
+
+def _folder_of(host: Host, pid: int) -> Path | None:
+    """The test cluster in whose folder a process works; its environment may be overwritten by its title."""
+    try:
+        here = (host.proc / str(pid) / "cwd").readlink()
+    except OSError:
+        return None
+    return next(
+        (folder for folder in here.parents if (folder / LEDGER).is_file() and inside(pid, folder, host.proc)), None
+    )
+
+
+def _is_test_folder(folder: Path) -> bool:
+    """A folder with a ledger that only its owner, we or root, could have written."""
+    try:
+        book, home = (folder / LEDGER).stat(), folder.stat()
+    except OSError:
+        return False
+    return {book.st_uid, home.st_uid} <= {0, os.geteuid()} and not (book.st_mode | home.st_mode) & 0o022
+
+
+def _is_debian(host: Host) -> bool:
+    try:
+        text = (host.root / "etc/os-release").read_text()
+    except OSError:
+        return False
+    values = dict(line.replace('"', "").split("=", 1) for line in text.splitlines() if "=" in line)
+    return bool({"debian", "ubuntu"} & {values.get("ID", ""), *values.get("ID_LIKE", "").split()})
+
+
+def main(argv: list[str]) -> int:
+    verdict = may_install() if "--install" in argv else check()
+    if not verdict.allowed:
+        print(verdict)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

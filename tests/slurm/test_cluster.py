@@ -1,0 +1,155 @@
+"""What the cluster looks like, from what its programs print and from pyslurm."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.slurm import cluster
+from adminkit.slurm.cluster import Queue
+from tests.fakes import DATA, Programs
+
+QUEUES = [
+    Queue("gq", 3600, 259_200, 4, True),
+    Queue("short", 10_800, 10_800, 2),  # DefaultTime=NONE: the maximum
+    Queue("long", 259_200, None, 4),
+    Queue("free", None, None, 0),
+    Queue("tick", 90, 1_252_800, 1),
+]
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    monkeypatch.setitem(sys.modules, "pyslurm", None)
+    return Programs(tmp_path / "bin", monkeypatch)
+
+
+def test_queues_have_limits_in_seconds_and_none_for_no_limit(programs: Programs) -> None:
+    programs.says("scontrol", show_partition="scontrol-partitions")
+    assert cluster.queue_source() == "scontrol"
+    assert cluster.queues() == QUEUES
+
+
+def test_another_cluster_is_asked_by_name_and_hidden_queues_count(programs: Programs) -> None:
+    programs.add("scontrol", 'echo "$*" >&2; exit 1')
+    with pytest.raises(AdminkitError, match="-M beta --all show partition"):
+        cluster.queues("beta")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("", [], "no partition yet"),
+        ("No partitions in the system\n", [], "said in words"),
+        ("PartitionName=a MaxTime=30 DefaultTime=00:10 TotalNodes=x\n", [Queue("a", 10, 1800, None)], "bare minutes"),
+    ],
+)
+def test_odd_answers_about_partitions(text: str, expected: list[Queue], why: str) -> None:
+    assert cluster.parse_partitions(text) == expected, why
+
+
+def test_pyslurm_gives_the_same_queues_as_scontrol(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [
+        part("gq", 60, 4320, 4, True),
+        part("short", None, 180, 2),
+        part("long", 4320, "UNLIMITED", 4),
+        part("free", None, "UNLIMITED", 0),
+    ]
+    monkeypatch.setitem(sys.modules, "pyslurm", fake_pyslurm(lambda: {p.name: p for p in parts}))
+    assert cluster.queue_source() == "pyslurm"
+    assert cluster.queues() == QUEUES[:4]
+    programs.says("scontrol", show_config="scontrol-config", beta="scontrol-partitions")
+    assert cluster.queues("alpha") == QUEUES[:4], "the local cluster by its name"
+    assert cluster.queues("beta") == QUEUES, "pyslurm reaches the local cluster only"
+
+
+def test_pyslurm_that_cannot_reach_slurmctld_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> dict[str, Any]:
+        raise fake.RPCError("Unable to contact slurm controller")
+
+    fake: Any = fake_pyslurm(load)
+    monkeypatch.setitem(sys.modules, "pyslurm", fake)
+    with pytest.raises(AdminkitError, match="couldn't ask slurmctld"):
+        cluster.queues()
+
+
+def test_the_clusters_are_named_by_slurmctld_and_slurmdbd(programs: Programs) -> None:
+    programs.says("scontrol", show_config="scontrol-config")
+    programs.says("sacctmgr", show_cluster="sacctmgr-clusters")
+    assert cluster.local_cluster() == "alpha"
+    assert cluster.known_clusters() == ["alpha", "beta"]
+
+
+def test_a_cluster_slurmdbd_does_not_know_is_refused_with_the_nearest() -> None:
+    cluster.refuse_unknown_clusters(["beta"], ["alpha", "beta"])
+    with pytest.raises(UsageError) as caught:
+        cluster.refuse_unknown_clusters(["alpha", "alhpa"], ["alpha", "beta"])
+    assert (caught.value.message, caught.value.hint) == ("no such cluster: alhpa", "did you mean alpha?")
+
+
+@pytest.mark.parametrize(
+    ("known", "expected", "why"),
+    [("alpha", "alpha", "only one it can be"), ("alpha\\nbeta", None, "either of two")],
+)
+def test_with_slurmctld_away_slurmdbd_names_the_only_cluster(
+    programs: Programs, known: str, expected: str | None, why: str
+) -> None:
+    programs.add("scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller' >&2; exit 1")
+    programs.add("sacctmgr", f"printf '{known}\\n'")
+    if expected is None:
+        with pytest.raises(AdminkitError, match="contact slurm controller"):
+            cluster.local_cluster()
+    else:
+        assert cluster.local_cluster() == expected, why
+
+
+def test_the_queue_to_slurmdbd_is_counted_and_not_the_other_one(programs: Programs) -> None:
+    programs.says("sdiag", **{"": "sdiag"})
+    assert cluster.dbd_backlog() == 17
+
+
+def test_a_backlog_that_is_not_said_is_unknown_and_not_empty() -> None:
+    assert cluster.parse_backlog("Agent queue size: 0\n") is None
+
+
+def test_slurmdbd_describes_itself_apart_from_this_client(programs: Programs) -> None:
+    programs.says("sacctmgr", show_configuration="sacctmgr-configuration")
+    assert cluster.accounting() == cluster.Accounting(
+        "22.05.8", 1_795_234_455, frozenset({"jobs", "usage"}), 31 * 86_400
+    )
+
+
+def test_an_accounting_that_says_nothing_is_unknown() -> None:
+    assert cluster.parse_accounting("") == cluster.Accounting(None, None, frozenset(), None)
+
+
+@pytest.mark.parametrize(
+    ("user", "expected", "why"),
+    [
+        ("root", "Administrator", "may do anything"),
+        ("operator1", "Operator", "sees all jobs"),
+        ("user1", None, "None is no level"),
+        ("nobody1", None, "slurmdbd does not know them"),
+    ],
+)
+def test_the_admin_level_of_a_user(programs: Programs, user: str, expected: str | None, why: str) -> None:
+    programs.add("sacctmgr", f'grep "^$5|" {DATA}/sacctmgr-users.txt || true')
+    assert cluster.admin_level(user) == expected, why
+
+
+def part(name: str, default: int | str | None, most: int | str, nodes: int, is_default: bool = False) -> Any:
+    """A partition with pyslurm's attributes: minutes, "UNLIMITED" or None."""
+    return SimpleNamespace(name=name, default_time=default, max_time=most, total_nodes=nodes, is_default=is_default)
+
+
+def fake_pyslurm(load: Callable[[], dict[str, Any]]) -> ModuleType:
+    module: Any = ModuleType("pyslurm")
+    module.RPCError = type("RPCError", (Exception,), {})
+    module.Partitions = SimpleNamespace(load=load)
+    return module  # type: ignore[no-any-return]

@@ -1,0 +1,160 @@
+"""Which jobs count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import UsageError
+from adminkit.job import CLASSES
+from adminkit.stats.select import CLASS, ENDED_STATES, Filter, check_words, clusters, left_out, select, span
+from adminkit.trace.connect import reader
+from tests.builders import HOUR, MONDAY, job, make_trace
+
+
+def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dict[str, int]]:
+    selection = select(chosen, limits=limits)
+    with reader(path) as db:
+        jobs = db.execute(f"SELECT count(*) FROM job WHERE {selection.where}", selection.params).fetchone()[0]
+        return jobs, left_out(db, selection, jobs)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "why"),
+    [
+        ({}, None, "a plain job counts"),
+        ({"state": "TIMEOUT", "elapsed": 4 * HOUR + 20}, None, "so does one beyond its limit"),
+        ({"state": "FAILED"}, "state", "failed jobs do not"),
+        ({"state": None}, "state", "nor those of unknown state"),
+        ({"elapsed": 60}, "elapsed", "a minute is not more than a minute"),
+        ({"elapsed": 61}, None, "a second more is"),
+        ({"elapsed": None}, "elapsed", "unknown is not more either"),
+        ({"elapsed": 2**33}, "elapsed", "272 years are nonsense"),
+        ({"time_limit": None, "limit_kind": "unlimited"}, "limit_unlimited", "no limit, no ratio"),
+        ({"time_limit": None, "limit_kind": "partition"}, "limit_partition", "the partition's is not known"),
+        ({"time_limit": None, "limit_kind": "unknown"}, "limit_unknown", "unknown"),
+        ({"time_limit": 0}, "limit_unknown", "nothing can be divided by zero"),
+        ({"time_limit": None, "limit_kind": "unlimited", "limit_original": HOUR}, None, "what was asked for is known"),
+    ],
+)
+def test_each_job_counts_or_one_rule_leaves_it_out(
+    tmp_path: Path, changes: dict[str, object], rule: str | None, why: str
+) -> None:
+    jobs, excluded = counts(make_trace(tmp_path / "t.db", [job(**changes)]), Filter())
+    assert jobs == (rule is None), why
+    assert {name for name, number in excluded.items() if number} == ({rule} if rule else set()), why
+
+
+def test_rules_are_counted_in_the_order_applied_and_each_job_once(tmp_path: Path) -> None:
+    path = make_trace(
+        tmp_path / "t.db",
+        [
+            job(1),
+            job(2, cluster="other", queue="x"),
+            job(3, end_time=MONDAY - 1, state="FAILED"),
+            job(4, end_time=None, state="RUNNING"),
+            job(5, queue="x"),
+            job(6, user="bob", elapsed=5),
+            job(7, account=None),
+            job(8, gpus=None),
+            job(9, gpus=4),
+            job(10, limit_source="default"),
+        ],
+    )
+    chosen = Filter(
+        clusters=["aaic"],
+        since=MONDAY,
+        until=MONDAY + 7 * 86_400,
+        queues=["gq"],
+        users=["ada"],
+        accounts=["vision"],
+        classes=["single-gpu"],
+        limit_source="explicit",
+    )
+    jobs, excluded = counts(path, chosen)
+    assert jobs == 1
+    assert list(excluded.items()) == [
+        ("window", 2), ("cluster", 1), ("queue", 1), ("user", 1), ("account", 1), ("class_unknown", 1), ("class", 1),
+        ("state", 0), ("elapsed", 0), ("limit_unlimited", 0), ("limit_partition", 0), ("limit_unknown", 0),
+        ("limit_source", 1),
+    ]  # fmt: skip
+    assert jobs + sum(excluded.values()) == 10
+
+
+def test_the_window_takes_its_first_second_and_not_its_last(tmp_path: Path) -> None:
+    ends = [MONDAY - 1, MONDAY, MONDAY + 9, MONDAY + 10]
+    path = make_trace(tmp_path / "t.db", [job(n, end_time=end) for n, end in enumerate(ends)])
+    assert counts(path, Filter(since=MONDAY, until=MONDAY + 10))[0] == 2
+    assert counts(path, Filter(since=MONDAY))[0] == 3
+    assert counts(path, Filter(until=MONDAY))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "why"),
+    [
+        ({"nodes": 2, "gpus": 0}, "multi-node", "nodes come first"),
+        ({"nodes": 1, "gpus": 2}, "multi-gpu", "several GPUs of one node"),
+        ({"nodes": None, "gpus": None, "req_nodes": 4, "req_gpus": 4}, "multi-node", "what was requested, else"),
+        ({"nodes": 1, "gpus": 1, "req_gpus": 8}, "single-gpu", "the allocation wins"),
+        ({"gpus": 0}, "cpu", "no GPU"),
+        ({"gpus": None}, None, "unknown is not none"),
+    ],
+)
+def test_every_job_has_one_class(tmp_path: Path, changes: dict[str, object], expected: str | None, why: str) -> None:
+    with reader(make_trace(tmp_path / "t.db", [job(**changes)])) as db:
+        (found,) = db.execute(f"SELECT {CLASS} FROM job").fetchone()
+    assert found == expected, why
+    assert expected is None or expected in CLASSES
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message", "hint"),
+    [
+        (Filter(queues=["gq-shrt"]), "no such queue: gq-shrt", "did you mean gq-short?"),
+        (Filter(users=["adda"]), "no such user: adda", "did you mean ada?"),
+        (Filter(accounts=["x"]), "no such account: x", "known: vision"),
+        (Filter(clusters=["aiac"]), "no such cluster: aiac", "did you mean aaic?"),
+        (Filter(states=["COMPLETE"]), "no such state: COMPLETE", "did you mean COMPLETED?"),
+        (Filter(classes=["single"]), "no such class: single", "did you mean single-gpu?"),
+        (Filter(limit_source="explict"), "no such limit source: explict", "did you mean explicit?"),
+        (Filter(queues=["' OR 1=1 --"]), "no such queue: ' OR 1=1 --", "known: gq, gq-short"),
+    ],
+)
+def test_unknown_words_are_refused_with_the_nearest_one(
+    tmp_path: Path, chosen: Filter, message: str, hint: str
+) -> None:
+    path = make_trace(tmp_path / "t.db", [job(1), job(2, queue="gq-short")])
+    with reader(path) as db, pytest.raises(UsageError) as caught:
+        check_words(db, chosen)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_words_that_are_known_pass(tmp_path: Path) -> None:
+    path = make_trace(tmp_path / "t.db", [job(1, state="ODD")], [("aaic", "idle", 0, None, None)])
+    with reader(path) as db:
+        checked = check_words(db, Filter(queues=["idle"], states=["completed", "odd", "odd"]))
+        everything = check_words(db, Filter(states=["all"]))
+    assert checked.states == ("COMPLETED", "ODD")
+    assert everything.states == ENDED_STATES
+
+
+def test_nothing_a_person_typed_is_in_the_sql() -> None:
+    word = "x' OR '1'='1"
+    selection = select(
+        Filter(clusters=[word], queues=[word], users=[word], accounts=[word], classes=[word], states=[word],
+               limit_source=word),
+        limits=True,
+    )  # fmt: skip
+    assert word not in selection.where
+    assert list(selection.params.values()).count(word) == 7
+
+
+def test_clusters_and_span_are_those_of_the_jobs(tmp_path: Path) -> None:
+    path = make_trace(tmp_path / "t.db", [job(1, cluster="b"), job(2, cluster="a"), job(3, cluster="b", end_time=None)])
+    with reader(path) as db:
+        assert clusters(db) == ["a", "b"]
+        assert span(db) == (MONDAY + 60 + HOUR, MONDAY + 120 + HOUR)
+    with reader(make_trace(tmp_path / "empty.db")) as db:
+        assert clusters(db) == []
+        assert span(db) == (None, None)

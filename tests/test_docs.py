@@ -1,0 +1,148 @@
+"""The docs say what is so: references are fresh, commands exist, queries run, columns are those of the trace."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adminkit.cli.main import main
+from adminkit.job import Job, Step
+from adminkit.trace import connect
+from tests import docs, old_traces
+from tests.trace.test_schema import STUDY
+
+PAGES = sorted([docs.ROOT / "README.md", docs.ROOT / "CONTRIBUTING.md", *docs.DOCS.rglob("*.md")])
+NAMES = [str(page.relative_to(docs.ROOT)) for page in PAGES]
+
+#: Need a cluster, or a long time: looked at, not run.
+NOT_RUN = ("sync", "demo", "doctor")
+
+
+def blocks(page: Path, language: str | None = None) -> Iterator[str]:
+    """The fenced blocks of a page, of one language or of any."""
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+        if language is None or found.group(1) == language:
+            yield found.group(2)
+
+
+def command_lines(page: Path, language: str | None = None) -> list[list[str]]:
+    """Every call of adminkit in the blocks of a page, as words; what stands before a pipe or after it is left out."""
+    found = []
+    for block in blocks(page, language):
+        for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+            for part in re.split(r"\s\|\s", line.removeprefix("$ ")):
+                if part.strip().startswith("adminkit "):
+                    found.append(shlex.split(part, comments=True)[1:])
+    return found
+
+
+@pytest.mark.parametrize("name", docs.GENERATED)
+def test_a_generated_page_is_fresh(name: str) -> None:
+    assert (docs.DOCS / name).read_text() == docs.GENERATED[name](), "stale: run `make docs` (python -m tests.docs)"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{page.name} links to {target}"
+        if anchor and there.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}, anchor
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None:
+    known = {command.words[1:]: command for command in docs.commands()}
+    for words in command_lines(page):
+        path: tuple[str, ...] = ()
+        while len(words) > len(path) and (*path, words[len(path)]) in known:
+            path = (*path, words[len(path)])
+        rest = words[len(path) :]
+        command = known[path]
+        assert not command.inside or not rest or rest[0].startswith("-"), f"no command: adminkit {' '.join(words)}"
+        taken = {name for one in docs.parameters(command.function) for name in one.names} if command.function else set()
+        taken = {name for one in taken for name in one.split("/")} | {"--help", "-h", "--debug"}
+        taken |= {"--install-completion", "--show-completion"} if not path else set()
+        for word in rest:
+            if re.match(r"--?[a-zA-Z]", word):
+                assert word.partition("=")[0] in taken, f"no option {word}: adminkit {' '.join(words)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_commands_of_console_blocks_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "trace.db"
+    old_traces.build(old_traces.released()[-1], trace)
+    connect.upgrade(trace)
+    monkeypatch.setenv("ADMINKIT_DB", str(trace))
+    monkeypatch.chdir(tmp_path)
+    for words in command_lines(page, "console"):
+        if words[0] not in NOT_RUN:
+            assert main(words) == 0, f"adminkit {' '.join(words)}: {capsys.readouterr().err}"
+
+
+def test_the_queries_of_the_trace_page_run_and_answer(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.db"
+    old_traces.build(old_traces.released()[-1], trace)
+    connect.upgrade(trace)
+    with sqlite3.connect(trace) as db:
+        db.execute("UPDATE job SET gpus = 1, eligible_time = submit_time")
+    queries = list(blocks(docs.DOCS / "trace.md", "sql"))
+    assert len(queries) == 3
+    with connect.reader(trace) as db:
+        answers = [db.execute(query).fetchall() for query in queries]
+    assert answers == [[("gq", 1, 0.014)], [("user1", 71.0)], [("2017-07", 1, 0.02)]]
+
+
+def rows(heading: str) -> list[str]:
+    """The first cells of the table below a heading of the trace page, in order, as bare names."""
+    section = (docs.DOCS / "trace.md").read_text().partition(f"\n{heading}\n")[2].split("\n#")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return [name.strip('"') for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("### job", [field.name for field in dataclasses.fields(Job)]),
+        ("### step", [field.name for field in dataclasses.fields(Step)]),
+        ("## The view `trace`", STUDY),
+    ],
+)
+def test_the_trace_page_has_every_column_in_its_order(heading: str, expected: list[str]) -> None:
+    assert rows(heading) == expected
+
+
+def test_the_trace_page_has_every_table(tmp_path: Path) -> None:
+    connect.create(tmp_path / "trace.db")
+    with sqlite3.connect(tmp_path / "trace.db") as db:
+        names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '_*'").fetchall()
+    assert sorted(rows("## Tables")) == sorted(name for (name,) in names)
+
+
+def test_decisions_are_short_and_have_their_four_parts() -> None:
+    found = sorted((docs.DOCS / "adr").glob("*.md"))
+    assert len(found) >= 5
+    for page in found:
+        text = page.read_text()
+        assert len(text.splitlines()) <= 25, page.name
+        assert text.startswith(f"# {int(page.name[:4])}. "), page.name
+        for part in ("Status", "Context", "Decision", "Consequences"):
+            assert part in text, f"{page.name} lacks {part}"
+
+
+def test_the_generator_is_a_program(tmp_path: Path) -> None:
+    code = f"import pathlib, tests.docs as d; d.DOCS = pathlib.Path({str(tmp_path)!r}); d.main()"
+    subprocess.run([sys.executable, "-c", code], cwd=docs.ROOT, check=True, capture_output=True)
+    assert sorted(page.name for page in tmp_path.iterdir()) == sorted(docs.GENERATED)

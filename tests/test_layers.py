@@ -1,0 +1,258 @@
+"""The shape of the code: who imports whom, who starts programs, who writes SQL, who prints, what is loaded when.
+
+All of it is read from the source, so a breach is named with its file and line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "adminkit"
+
+#: Left to right: a module imports only from its own stage or those before it.
+STAGES: tuple[tuple[str, ...], ...] = (
+    ("errors", "units", "job", "config", "helper", "__init__.py"),
+    ("trace", "slurm"),
+    ("ingest",),
+    ("stats",),
+    ("recommend",),
+    ("findings",),
+    ("report", "feedback", "policy"),
+    ("doctor", "demo"),
+    ("cli",),
+)
+
+#: Modules that may start programs: Slurm's, and the helper's.
+STARTERS = ("slurm/", "ingest/run.py", "trace/connect.py", "doctor.py")
+
+#: Never at module level: each costs a good part of a second, or tens of megabytes.
+HEAVY = ("pandas", "numpy", "matplotlib", "plotext", "sqlite_utils", "duckdb", "pyslurm", "lupa")
+
+#: Text that changes a database.
+WRITING = re.compile(r"^\s*(INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|REPLACE)\s", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file. `stage` is its first folder, or its name up to a `_`: demo_users belongs to demo."""
+
+    path: Path
+    tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(PACKAGE).as_posix()
+
+    @property
+    def stage(self) -> str:
+        return self.name if self.name == "__init__.py" else re.split(r"[/_.]", self.name)[0]
+
+    def at(self, node: ast.AST) -> str:
+        return f"adminkit/{self.name}:{getattr(node, 'lineno', 0)}"
+
+
+MODULES = [Module(path, ast.parse(path.read_text("utf-8"), str(path))) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def imports(module: Module) -> Iterator[tuple[str, ast.AST]]:
+    """Every module named in an import, anywhere in the file."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node
+            if node.module.startswith("adminkit"):
+                yield from ((f"{node.module}.{alias.name}", node) for alias in node.names)
+
+
+def at_module_level(module: Module) -> Iterator[ast.AST]:
+    """Every node that runs when the module is imported; what only type checkers read is left out."""
+    waiting: list[ast.AST] = list(module.tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def rank(stage: str) -> int:
+    return next(number for number, names in enumerate(STAGES) if stage in names)
+
+
+def strings(module: Module) -> Iterator[tuple[str, ast.AST]]:
+    """Every string of the source but docstrings; of an f-string its fixed parts."""
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(module.tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value, node
+
+
+def calls(module: Module) -> Iterator[tuple[str, ast.Call]]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def test_the_source_is_found_and_every_part_of_it_has_its_stage() -> None:
+    assert len(MODULES) > 30
+    known = {name for names in STAGES for name in names}
+    assert {module.stage for module in MODULES} <= known
+
+
+def test_imports_go_from_right_to_left() -> None:
+    stages = {module.stage for module in MODULES}
+    breaches = []
+    for module in MODULES:
+        for name, node in imports(module):
+            stage = name.removeprefix("adminkit.").split(".")[0].split("_")[0]
+            if name.startswith("adminkit.") and stage in stages and rank(stage) > rank(module.stage):
+                breaches.append(f"{module.at(node)}: {module.stage} imports {stage}, which stands to its right")
+    assert breaches == []
+
+
+def test_only_named_places_start_programs() -> None:
+    breaches = [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if not module.name.startswith(STARTERS)
+        for name, node in imports(module)
+        if name in ("subprocess", "pty", "multiprocessing")
+    ]
+    breaches += [
+        f"{module.at(node)}: {name}"
+        for module in MODULES
+        for name, node in calls(module)
+        if re.fullmatch(r"os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*|fork\w*)", name)
+    ]
+    assert breaches == []
+
+
+def test_only_slurm_names_slurms_programs_to_run() -> None:
+    """A list that begins with one of them is an argument list."""
+    programs = {"sacct", "scontrol", "sdiag", "sacctmgr", "squeue", "sinfo", "scancel", "sprio", "sbatch"}
+    breaches = [
+        module.at(node)
+        for module in MODULES
+        if module.stage != "slurm"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.List)
+        and node.elts
+        and isinstance(node.elts[0], ast.Constant)
+        and node.elts[0].value in programs
+    ]
+    assert breaches == []
+
+
+def test_no_program_is_started_through_a_shell() -> None:
+    breaches = [
+        module.at(node)
+        for module in MODULES
+        for _, node in calls(module)
+        if any(word.arg == "shell" for word in node.keywords)
+    ]
+    assert breaches == []
+
+
+def test_only_trace_writes_sql_that_changes_something() -> None:
+    breaches = [
+        f"{module.at(node)}: {text.strip().splitlines()[0][:60]}"
+        for module in MODULES
+        if module.stage != "trace"
+        for text, node in strings(module)
+        if WRITING.search(text)
+    ]
+    assert breaches == []
+
+
+def test_only_the_command_line_and_reports_print() -> None:
+    breaches = [
+        f"{module.at(node)}: {name}"
+        for module in MODULES
+        if module.stage not in ("cli", "report")
+        for name, node in calls(module)
+        if name in ("print", "typer.echo", "sys.stdout.write", "sys.stderr.write")
+    ]
+    assert breaches == []
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+    breaches = []
+    for module in MODULES:
+        for node in at_module_level(module):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            breaches += [f"{module.at(node)}: {name}" for name in names if name.split(".")[0] in HEAVY]
+    assert breaches == []
+
+
+def test_pure_stages_ask_neither_the_clock_nor_the_environment() -> None:
+    breaches = [
+        f"{module.at(node)}: {name}"
+        for module in MODULES
+        if module.stage in ("stats", "recommend", "findings", "units", "job")
+        for name, node in calls(module)
+        if re.fullmatch(r"time\.time|datetime\.now|os\.getenv|os\.environ\.get|date\.today", name)
+    ]
+    assert breaches == []
+
+
+def test_no_file_is_longer_than_a_sitting() -> None:
+    long = {module.name: lines for module in MODULES if (lines := len(module.path.read_text().splitlines())) > 350}
+    assert long == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("from adminkit.cli.main import main; assert main(['--help']) == 0", "the help"),
+        ("from adminkit.cli.main import main; assert main(['report', 'accuracy', '--help']) == 0", "a command's help"),
+        ("import adminkit.ingest.sync, adminkit.cli.sync", "sync"),
+        ("import adminkit.ingest.files, adminkit.cli.import_", "import"),
+        (
+            "from adminkit.cli.main import main; assert main(['trace', 'status', '--db', '/nonexistent']) == 1",
+            "a report",
+        ),
+    ],
+)
+def test_what_runs_often_loads_nothing_heavy(code: str, why: str) -> None:
+    after = f"import sys; print(*[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{after}"], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1:] in ([], [""]), why
+
+
+def test_sync_itself_loads_nothing_heavy(tmp_path: Path) -> None:
+    """A whole import, once the trace is there: what sync does for every window."""
+    text = tmp_path / "sacct.txt"
+    text.write_text(
+        "JobID|JobIDRaw|Submit|Cluster|State|Start|End|Partition|Timelimit\n"
+        "1|1|1500000000|alpha|COMPLETED|1500000060|1500003660|gq|01:00:00\n"
+    )
+    trace = tmp_path / "trace.db"
+    code = f"""
+import sys
+from adminkit.cli.main import main
+assert main(["import", {str(text)!r}, "--db", {str(trace)!r}]) == 0
+print(*[name for name in ("pandas", "sqlite_utils", "matplotlib") if name in sys.modules])
+"""
+    first = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "new 1" in first.stdout
+    assert "unchanged 1" in again.stdout
+    assert again.stdout.splitlines()[-1] == ""
