@@ -27,7 +27,7 @@ struct run {
     bool stores, begun;
     uint64_t count[AK_COUNTS];
     double started, told;
-    char *buffer;
+    char *buffer, *how; /* how: what makes the same text mean something else */
     char error[AK_MESSAGE];
 };
 
@@ -160,7 +160,7 @@ static bool place(struct run *run, enum ak_verdict verdict) {
     if (run->options.dump)
         print_row(step ? "step" : "job", run->rows.cell, run->spec.outputs);
     if (run->stores)
-        stored = ak_store_row(&run->store, step ? &run->store.step : &run->store.job, run->rows.cell);
+        stored = ak_store_row(&run->store, step, run->rows.cell, run->record.raw);
     if (stored == AK_STORED_FAILED)
         return fail(run, run->store.error);
     if (stored == AK_STORED_REFUSED) {
@@ -201,6 +201,16 @@ static bool take(struct run *run, enum ak_event event) {
 
 /* ---- the whole ---- */
 
+/* The options that decide what a text means, as one text. */
+static char *how_it_reads(const struct ak_options *options) {
+    const struct ak_format *format = &options->format;
+    char *how = NULL;
+    if (asprintf(&how, "%s %s %d%d%d %s", options->columns, format->delimiter, format->space, format->ends,
+                 format->surplus_ignore, options->timezone ? options->timezone : "") < 0)
+        return NULL;
+    return how;
+}
+
 /* Reads to the end of standard input. The transaction begins with its first byte: sacct may think for
  * minutes. */
 static bool pump(struct run *run) {
@@ -214,7 +224,7 @@ static bool pump(struct run *run) {
             return false;
         }
         if (run->stores && !run->begun) {
-            if (!ak_store_begin(&run->store, run->spec.outputs))
+            if (!ak_store_begin(&run->store, run->spec.outputs, run->how))
                 return fail(run, run->store.error);
             run->begun = true;
         }
@@ -241,7 +251,9 @@ static bool prepare(struct run *run) {
     if (options->timezone && !set_zone(run, options->timezone))
         return false;
     run->buffer = calloc(1, BUFFER + AK_PADDING);
-    if (!run->buffer || !ak_rows_init(&run->rows, &run->spec, options->timezone ? &run->zone : NULL))
+    run->how = how_it_reads(options);
+    if (!run->buffer || !run->how ||
+        !ak_rows_init(&run->rows, &run->spec, options->timezone ? &run->zone : NULL))
         return fail(run, "out of memory");
     run->stores = !options->parse_only && !options->dump;
     if (run->stores) {
@@ -303,6 +315,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "error: %s\n", *run->error ? run->error : "couldn't write standard output");
     }
     free(run->buffer);
+    free(run->how);
     ak_rows_free(&run->rows);
     free(run);
     return status;

@@ -12,8 +12,13 @@ static const char help[] =
     "transaction.\n"
     "\n"
     "  --columns SPEC     one kind per column, with commas between (--kinds lists them)\n"
-    "  --sql SQL          run for every job's row; ?1 ?2 … are the columns' outputs, then the --bind values\n"
+    "  --sql SQL          run for every job's row; ?1 ?2 … are the columns' outputs, then the --bind "
+    "values,\n"
+    "                     then a fingerprint of the record's text (64 bits)\n"
     "  --step-sql SQL     run for every step's row\n"
+    "  --same-sql SQL     a SELECT with the same parameters: a row means that the job is stored just so. "
+    "Asked instead of\n"
+    "                     --sql as long as it is right; --same-step-sql for steps\n"
     "  --reject-sql SQL   run for what could not be read: ?1 line, ?2 reason, ?3 raw bytes, then the --bind "
     "values\n"
     "  --bind VALUE       one more parameter, as text\n"
@@ -71,9 +76,10 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         const char *name;
         const char **to;
     } texts[] = {
-        {"--db", &o->store.path},     {"--columns", &o->columns},
-        {"--sql", &o->store.job_sql}, {"--step-sql", &o->store.step_sql},
-        {"--timezone", &o->timezone}, {"--reject-sql", &o->store.reject_sql},
+        {"--db", &o->store.path},           {"--columns", &o->columns},
+        {"--sql", &o->store.job_sql},       {"--step-sql", &o->store.step_sql},
+        {"--same-sql", &o->store.same_sql}, {"--same-step-sql", &o->store.same_step_sql},
+        {"--timezone", &o->timezone},       {"--reject-sql", &o->store.reject_sql},
     };
     const struct {
         const char *name;

@@ -68,6 +68,30 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
                       "PRAGMA journal_size_limit = 67108864");
 }
 
+/* 64 bits that two different texts hardly share. Not for the eyes of an adversary: the key of the row is
+ * compared too. */
+static uint64_t fingerprint(uint64_t seed, const char *s, size_t n) {
+    uint64_t a = seed ^ n * 0x9E3779B97F4A7C15u, b = ~a;
+    for (; n >= 16; s += 16, n -= 16) {
+        uint64_t x, y;
+        memcpy(&x, s, 8);
+        memcpy(&y, s + 8, 8);
+        a = (a ^ x) * 0x9FB21C651E98DF25u;
+        b = (b ^ y) * 0xD6E8FEB86659FD93u;
+        a ^= a >> 32;
+        b ^= b >> 32;
+    }
+    for (; n; s++, n--)
+        a = (a ^ (unsigned char)*s) * 0x9FB21C651E98DF25u;
+    a ^= (b << 29 | b >> 35) * 0x9E3779B97F4A7C15u;
+    a = (a ^ a >> 30) * 0xBF58476D1CE4E5B9u;
+    return a ^ a >> 31;
+}
+
+static uint64_t fingerprint_text(uint64_t seed, const char *s) {
+    return s ? fingerprint(seed, s, strlen(s)) : ~seed;
+}
+
 /* Which of the first `places` parameters the statement mentions. Those of a bare ? have no name, so all count
  * then. */
 static void find_used(struct ak_statement *statement, const char *text, int places) {
@@ -81,11 +105,13 @@ static void find_used(struct ak_statement *statement, const char *text, int plac
         }
 }
 
-/* Prepares a statement that may want `places` parameters from rows and the --bind values after them. */
-static bool prepare(struct ak_store *store, const char *option, const char *sql, int places,
+/* Prepares a statement that may want `places` parameters from rows, then the --bind values, then, of `rows`,
+ * the fingerprint. */
+static bool prepare(struct ak_store *store, const char *option, const char *sql, int places, bool rows,
                     struct ak_statement *statement) {
     const struct ak_words *bind = &store->options->bind;
     const char *tail = NULL;
+    int most = places + bind->n + rows;
     if (!sql)
         return true;
     if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement->sql, &tail) !=
@@ -96,12 +122,12 @@ static bool prepare(struct ak_store *store, const char *option, const char *sql,
         return false;
     }
     statement->wanted = sqlite3_bind_parameter_count(statement->sql);
-    if (statement->wanted > places + bind->n) {
-        snprintf(store->error, sizeof store->error,
-                 "%s wants ?%d, but there are %d: %d outputs and %d --bind", option, statement->wanted,
-                 places + bind->n, places, bind->n);
+    if (statement->wanted > most) {
+        snprintf(store->error, sizeof store->error, "%s wants ?%d, but there are %d: %d outputs, %d --bind%s",
+                 option, statement->wanted, most, places, bind->n, rows ? " and the fingerprint" : "");
         return false;
     }
+    statement->fingerprint = rows && statement->wanted == most ? most : 0;
     find_used(statement, sql, places);
     for (int i = 0; i < bind->n && places + i < statement->wanted; i++)
         if (sqlite3_bind_text(statement->sql, places + i + 1, bind->word[i], -1, SQLITE_STATIC) != SQLITE_OK)
@@ -176,17 +202,22 @@ static bool run_words(struct ak_store *store, const char *option, const struct a
     return true;
 }
 
-bool ak_store_begin(struct ak_store *store, int outputs) {
-    const struct ak_store_options *options = store->options;
-    return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &options->before, NULL, 0) &&
-           prepare(store, "--sql", options->job_sql, outputs, &store->job) &&
-           prepare(store, "--step-sql", options->step_sql, outputs, &store->step) &&
-           prepare(store, "--reject-sql", options->reject_sql, 3, &store->reject);
+bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
+    const struct ak_store_options *o = store->options;
+    store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, how), o->job_sql), o->step_sql);
+    return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &o->before, NULL, 0) &&
+           prepare(store, "--sql", o->job_sql, outputs, true, &store->job) &&
+           prepare(store, "--step-sql", o->step_sql, outputs, true, &store->step) &&
+           prepare(store, "--same-sql", o->same_sql, outputs, true, &store->same_job) &&
+           prepare(store, "--same-step-sql", o->same_step_sql, outputs, true, &store->same_step) &&
+           prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
 }
 
-/* Binds the cells that the statement uses. */
-static bool bind_row(struct ak_statement *statement, const struct ak_cell *cells) {
+/* Binds the cells that the statement uses, and the fingerprint. */
+static bool bind_row(struct ak_statement *statement, const struct ak_cell *cells, uint64_t print) {
     int code = SQLITE_OK;
+    if (statement->fingerprint)
+        code = sqlite3_bind_int64(statement->sql, statement->fingerprint, (sqlite3_int64)print);
     for (int i = 0; i < statement->uses; i++) {
         int place = statement->used[i];
         const struct ak_cell *cell = &cells[place];
@@ -211,9 +242,25 @@ static bool bind_row(struct ak_statement *statement, const struct ak_cell *cells
     return code == SQLITE_OK;
 }
 
-enum ak_stored ak_store_row(struct ak_store *store, struct ak_statement *statement,
-                            const struct ak_cell *cell) {
-    if (!bind_row(statement, cell)) {
+/* Is the row in the table as it is? 1 yes, 0 no, -1 failed. */
+static int is_same(struct ak_statement *statement, const struct ak_cell *cell, uint64_t print) {
+    if (!bind_row(statement, cell, print))
+        return -1;
+    int code = sqlite3_step(statement->sql);
+    sqlite3_reset(statement->sql);
+    return code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : -1;
+}
+
+enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
+                            struct ak_slice raw) {
+    struct ak_statement *statement = step ? &store->step : &store->job;
+    struct ak_statement *look = step ? &store->same_step : &store->same_job;
+    bool wanted = statement->fingerprint || look->fingerprint;
+    uint64_t print = wanted ? fingerprint(store->seed, raw.s, raw.n) : 0;
+    int same = look->sql && store->guess ? is_same(look, cell, print) : 0;
+    if (same > 0)
+        return AK_STORED_SAME;
+    if (same < 0 || !bind_row(statement, cell, print)) {
         failed(store, store->options->path);
         return AK_STORED_FAILED;
     }
@@ -228,7 +275,8 @@ enum ak_stored ak_store_row(struct ak_store *store, struct ak_statement *stateme
         return row_only && !sqlite3_get_autocommit(store->db) ? AK_STORED_REFUSED : AK_STORED_FAILED;
     }
     sqlite3_reset(statement->sql);
-    if (sqlite3_changes(store->db) == 0)
+    store->guess = sqlite3_changes(store->db) == 0;
+    if (store->guess)
         return AK_STORED_SAME;
     return sqlite3_last_insert_rowid(store->db) ? AK_STORED_NEW : AK_STORED_CHANGED;
 }
@@ -258,6 +306,8 @@ bool ak_store_close(struct ak_store *store, bool whole) {
     sqlite3_finalize(store->job.sql);
     sqlite3_finalize(store->step.sql);
     sqlite3_finalize(store->reject.sql);
+    sqlite3_finalize(store->same_job.sql);
+    sqlite3_finalize(store->same_step.sql);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     bool closed = sqlite3_close(store->db) == SQLITE_OK;

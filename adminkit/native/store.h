@@ -38,7 +38,7 @@ struct ak_words {
 };
 
 struct ak_store_options {
-    const char *path, *job_sql, *step_sql, *reject_sql;
+    const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql;
     struct ak_words bind, before, after;
     bool fresh;
 };
@@ -49,12 +49,15 @@ struct ak_statement {
     int wanted; /* the largest parameter */
     int used[AK_MAX_OUTPUTS], uses;
     bool null[AK_MAX_OUTPUTS]; /* what is bound to it now is NULL */
+    int fingerprint;           /* the parameter for it, or 0 */
 };
 
 struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
-    struct ak_statement job, step, reject;
+    struct ak_statement job, step, reject, same_job, same_step;
+    uint64_t seed;          /* of fingerprints: another way to read is another fingerprint */
+    bool guess;             /* the last row was in the table already, so the next one may be too */
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
 
@@ -63,13 +66,16 @@ enum ak_stored { AK_STORED_NEW, AK_STORED_CHANGED, AK_STORED_SAME, AK_STORED_REF
 /* Opens the database; it must exist. False: store->error. ak_store_close() is due in both cases. */
 bool ak_store_open(struct ak_store *store, const struct ak_store_options *options);
 
-/* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. */
-bool ak_store_begin(struct ak_store *store, int outputs);
+/* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. `how` tells
+ * apart ways to read the same text. */
+bool ak_store_begin(struct ak_store *store, int outputs, const char *how);
 
-/* One row through `statement` (&store->job or &store->step). REFUSED: the row breaks a rule of the table,
- * store->error says which, and the transaction goes on. FAILED: it is over. */
-enum ak_stored ak_store_row(struct ak_store *store, struct ak_statement *statement,
-                            const struct ak_cell *cell);
+/* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is.
+ * `raw` is the text it was read from, whose fingerprint is the parameter after the --bind values. REFUSED:
+ * the row breaks a rule of the table, store->error says which, and the transaction goes on. FAILED: it is
+ * over. */
+enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
+                            struct ak_slice raw);
 
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
