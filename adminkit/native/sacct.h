@@ -1,3 +1,4 @@
+/* clang-format off */
 /* sacct.h - accounting text into typed values. This header is the manual.
  *
  * Two layers, no I/O, no globals, no allocation but in ak_rows_init():
@@ -12,60 +13,64 @@
  *     !   the row is refused where the column's first output is unknown
  *     ^   a step row gets the values that its job's row had (sacct prints a step's own start as its Submit)
  *
- * A kind has a fixed number of outputs. They are numbered through: with the spec above ?1..?6 are jobid's, ?7
- * is rawid's, ?8 the time, ?9 and ?10 state's, ?11 and ?12 limit's, ?13..?19 tres's, ?20 the text.
+ * A kind has a fixed number of outputs. They are numbered through: with the spec above ?1..?6 are jobid's, ?7 is
+ * rawid's, ?8 the time, ?9 and ?10 state's, ?11 and ?12 limit's, ?13..?19 tres's, ?20 the text.
  *
  *   kind      outputs                         examples
  *   skip                                      anything, not looked at
  *   text      text                            gpu-a100; empty and (null) are unknown
- *   free      text                            as text, "(null)" kept; surplus delimiters are put back in here
- * (below) int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are
- * unknown real      value                           0.25, 1e6 swf       value                           12 ->
- * 12, 12.50 -> 12.5, -1 -> unknown time      epoch                           1700000000; 2024-03-05T07:00:00
- * or with a blank, in the zone given; 0 is unknown. An hour that occurs twice is the first one, and counted.
+ *   free      text                            as text, "(null)" kept; surplus delimiters are put back in here (below)
+ *   int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are unknown
+ *   real      value                           0.25, 1e6
+ *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
+ *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given; 0 is
+ *                                             unknown. An hour that occurs twice is the first one, and counted.
  *   seconds   seconds                         90, 01:30.250 -> 90, 00:01:30, 1-00:00:00
  *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25
- *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED,
- * INFINITE, 4294967295 -> unlimited; Partition_Limit, 4294967294 -> partition; empty, 0 -> unknown. Of clocks
- * also M:S, D-H, D-H:M, as sbatch reads them. jobid     job_id array_job array_task     123 | 123_4 |
- * 123_[5-9%2] (task unknown) | 123+1, each with .batch, .0 … het_job het_offset step         123_4.batch ->
- * "123_4", 123, 4, , , "batch". At most one such column. rawid     value                           123,
- * 123.batch -> 123 state     state cancelled_by              COMPLETED; CANCELLED by 1000 -> CANCELLED, 1000
+ *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED, INFINITE,
+ *                                             4294967295 -> unlimited; Partition_Limit, 4294967294 -> partition;
+ *                                             empty, 0 -> unknown. Of clocks also M:S, D-H, D-H:M, as sbatch reads them.
+ *   jobid     job_id array_job array_task     123 | 123_4 | 123_[5-9%2] (task unknown) | 123+1, each with .batch, .0 …
+ *             het_job het_offset step         123_4.batch -> "123_4", 123, 4, , , "batch". At most one such column.
+ *   rawid     value                           123, 123.batch -> 123
+ *   state     state cancelled_by              COMPLETED; CANCELLED by 1000 -> CANCELLED, 1000
  *   exit      code signal                     0:15 -> 0, 15; 1 -> 1,
  *   mem       bytes                           1024K, 1.50T, plain bytes
- *   reqmem    bytes per                       3000Mc -> 3145728000, c; 4Gn; 199G; 0 and up to 2^31 MiB, which
- * is Slurm's "unset" gone through a multiplication and so unknown, as in tres tres      cpus mem nodes gpus
- * cpu=12,mem=48000M,node=1,gres/gpu=2,gres/gpu:a100=2 gpu_type energy billing         -> 12, 50331648000, 1,
- * 2, "a100", ,   mem without a unit is MiB. gpus is gres/gpu where that is given, else the sum of the typed
- * ones, and 0 where the text names none. Several types are joined: "a100+v100". Other keys are ignored. gres
- * gpus gpu_type                   gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | hbm:0 -> 0; as Slurm has it, per
- * node usage     cpu_time mem disk energy
- * cpu=15:33:58,energy=0,fs/disk=934,gres/gpumem=20M,gres/gpuutil=90,mem=4K gpu_util gpu_mem mem without a
- * unit is bytes nodelist  nodes                           n[1-4]; "None assigned" is unknown
+ *   reqmem    bytes per                       3000Mc -> 3145728000, c; 4Gn; 199G; 0n. 2^31 MiB and above are Slurm's
+ *                                             "unset", multiplied, and so unknown; the same in tres
+ *   tres      cpus mem nodes gpus             cpu=12,mem=48000M,node=1,gres/gpu=2,gres/gpu:a100=2
+ *             gpu_type energy billing         -> 12, 50331648000, 1, 2, "a100", ,   mem without a unit is MiB. gpus
+ *                                             is gres/gpu where that is given, else the sum of the typed ones, and
+ *                                             0 where the text names none. Several types (8 at most) are joined:
+ *                                             "a100+v100". Other keys are ignored.
+ *   gres      gpus gpu_type                   gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | hbm:0 -> 0; as Slurm has it, per node
+ *   usage     cpu_time mem disk energy        cpu=15:33:58,energy=0,fs/disk=934,gres/gpumem=20M,gres/gpuutil=90,mem=4K
+ *             gpu_util gpu_mem                mem without a unit is bytes
+ *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
  *
- * In every kind but text, free and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A,
- * ? and (null). Anything else that does not fit refuses the whole row, with a reason that names column and
- * kind. Bytes of a text that are no UTF-8 become U+FFFD each, and are counted.
+ * In every kind but text, free and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
+ * Anything else that does not fit refuses the whole row, with a reason that names column and kind. Bytes of a text that
+ * are no UTF-8 become U+FFFD each, and are counted.
  *
  * RECORDS
- * A record has N columns: N-1 delimiters (sacct -P) or, with .ends, N, the last just before the line's end
- * (sacct -p). Nothing is escaped in such text, so fields may hold newlines and delimiters, and records are
- * found by counting:
+ * A record has N columns: N-1 delimiters (sacct -P) or, with .ends, N, the last just before the line's end (sacct -p).
+ * Nothing is escaped in such text, so fields may hold newlines and delimiters, and records are found by counting:
  *   - a line with the right count is a record, whatever stands around it;
- *   - lines with too few are put together until the count is right; where the sum gets too big the first line
- * is set aside, and so on, so a broken record never takes a whole one with it. Nothing is looked at twice. A
- * line without any delimiter begins no record, unless the first column is free;
- *   - a line with too many is mended where the spec has exactly one free column: the surplus belongs to it.
- * With .surplus_ignore the columns at the end are dropped instead;
+ *   - lines with too few are put together until the count is right; where the sum gets too big the first line is set
+ *     aside, and so on, so a broken record never takes a whole one with it. Nothing is looked at twice.
+ *     A line without any delimiter begins no record, unless the first column is free;
+ *   - a line with too many is mended where the spec has exactly one free column: the surplus belongs to it. With
+ *     .surplus_ignore the columns at the end are dropped instead;
  *   - without .ends and with a free last column, lines without any delimiter continue it;
- *   - a record has at most 1 MiB and 4096 lines, and no NUL byte. \r\n is a line's end too. Empty lines
- * between records, and lines that begin with .comment, are passed over. With .space, columns are separated by
- * runs of blanks and tabs and every line is a record (SWF).
+ *   - a record has at most 1 MiB and 4096 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
+ *     lines that begin with .comment, are passed over.
+ * With .space, columns are separated by runs of blanks and tabs and every line is a record (SWF).
  *
  * STEPS
- * A row whose jobid has a step is a step row. It takes `^` columns from its job's row, which must stand
- * before it with nothing but steps of that job between; otherwise it is refused.
+ * A row whose jobid has a step is a step row. It takes `^` columns from its job's row, which must stand before it with
+ * nothing but steps of that job between; otherwise it is refused.
  */
+/* clang-format on */
 #ifndef ADMINKIT_SACCT_H
 #define ADMINKIT_SACCT_H
 

@@ -42,7 +42,19 @@ def test_it_says_its_version() -> None:
 def test_help_names_every_option_it_takes() -> None:
     text = helper.run(b"", "--help").out
     for option in (
-        *("--db", "--columns", "--sql", "--step-sql", "--reject-sql", "--bind", "--before", "--after", "--delimiter"),
+        *(
+            "--db",
+            "--columns",
+            "--sql",
+            "--step-sql",
+            "--same-sql",
+            "--same-step-sql",
+            "--reject-sql",
+            "--bind",
+            "--before",
+            "--after",
+            "--delimiter",
+        ),
         *("--ends", "--comment", "--surplus", "--timezone", "--first-line", "--fresh", "--progress", "--parse-only"),
         *("--dump", "--hold", "--kinds", "--version"),
     ):
@@ -144,6 +156,43 @@ def test_a_step_whose_job_the_table_refused_is_refused_too(tmp_path: Path) -> No
     assert (ran.counts["new"], ran.counts["steps_rows"], ran.counts["rejected"]) == (1, 0, 2)
 
 
+def test_a_row_that_is_stored_just_so_is_only_looked_for(tmp_path: Path) -> None:
+    """The statement would say so for every row it sees; after the first unchanged one it sees none."""
+    path = helper.table(tmp_path / "t.db", "id", "name", "print", "tries DEFAULT 0", key="id")
+    upsert = (
+        "INSERT INTO t VALUES (?1, ?2, ?4, 0) ON CONFLICT DO UPDATE SET name = excluded.name, print = excluded.print"
+        " WHERE name IS NOT excluded.name"
+    )
+    same = "SELECT 1 FROM t WHERE id = ?1 AND print = ?4"
+    args = ("--db", path, "--columns", "int,text", "--bind", "x", "--sql", upsert, "--same-sql", same)
+    data = b"1|a\n2|b\n3|c\n"
+    assert helper.run(data, *args).counts["new"] == 3
+    assert len({row[2] for row in helper.rows(path)}) == 3
+
+    with closing(sqlite3.connect(path)) as db:  # from now on the upsert fails, and must not be needed
+        db.execute("CREATE TRIGGER no BEFORE INSERT ON t WHEN new.id > 1 BEGIN SELECT raise(ABORT, 'upsert'); END")
+    again = helper.run(data, *args)
+    assert (again.counts["unchanged"], again.counts["rejected"]) == (3, 0)
+
+    changed = helper.run(b"1|a\n2|B\n", *args)
+    assert (changed.counts["unchanged"], changed.counts["rejected"]) == (1, 1), "another text is no longer the same"
+    other = helper.run(b"1|a|\n2|b|\n", *args, "--ends")
+    assert (other.counts["unchanged"], other.counts["rejected"]) == (1, 1), "nor the same text, read another way"
+
+
+def test_steps_are_looked_for_too(tmp_path: Path) -> None:
+    path = helper.table(tmp_path / "t.db", "id", "step", "submit", "print", key="id, step")
+    sql = "INSERT INTO t VALUES (?1, ifnull(?6, ''), ?7, ?8) ON CONFLICT DO UPDATE SET print = print WHERE 0"
+    same = "SELECT 1 FROM t WHERE id = ?1 AND step = ifnull(?6, '') AND print = ?8"
+    args = ("--db", path, "--columns", "jobid!,time!^", "--sql", sql, "--step-sql", sql)
+    data = b"7|50\n7.batch|60\n7.0|70\n7.1|80\n"
+    assert helper.run(data, *args).counts["steps_new"] == 3
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TRIGGER no BEFORE INSERT ON t WHEN new.step <> '' BEGIN SELECT raise(ABORT, 'step'); END")
+    again = helper.run(data, *args, "--same-sql", same, "--same-step-sql", same).counts
+    assert (again["unchanged"], again["steps_rows"], again["steps_changed"], again["rejected"]) == (1, 3, 0, 0)
+
+
 def test_before_and_after_are_part_of_the_transaction_and_know_the_counts(db: Path) -> None:
     ran = helper.run(
         b"1|a\n2|b\nx|c\n", "--db", db, "--columns", "int!,text", "--sql", UPSERT, "--bind", "one", "--bind", "two",
@@ -163,7 +212,7 @@ def test_before_and_after_are_part_of_the_transaction_and_know_the_counts(db: Pa
         (["--after", "SELECT :bind1"], "--before or --after: nothing to bind to :bind1", "no --bind"),
         (["--before", "SELECT :rows"], "--before or --after: nothing to bind to :rows", "nothing counted yet"),
         (["--reject-sql", "INSERT INTO bad VALUES (?1, ?2, ?3, ?4)"], "--reject-sql wants ?4, but there are 3", ""),
-        (["--step-sql", "INSERT INTO t VALUES (?1, ?9)"], "--step-sql wants ?9, but there are 2", "too many"),
+        (["--step-sql", "INSERT INTO t VALUES (?1, ?9)"], "--step-sql wants ?9, but there are 3", "too many"),
         (["--step-sql", "DELETE FROM t; DELETE FROM bad"], "--step-sql: not one statement", "two"),
         (["--step-sql", " "], "--step-sql: not one statement", "none"),
         (["--step-sql", "INSERT INTO nowhere VALUES (1)"], "--step-sql: no such table: nowhere", "not a table"),
