@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.ingest.spec import Column, parameters
+from adminkit.trace.upsert import explicit
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -184,7 +185,10 @@ def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[s
         "admin_comment": first("AdminComment"),
         "submit_line": first("SubmitLine"),
     }
-    return {column: sql for column, sql in values.items() if sql is not None}
+    known = {column: sql for column, sql in values.items() if sql is not None}
+    if {"time_limit", "limit_kind", "queue"} <= known.keys():
+        known["limit_source"] = explicit(known)
+    return known
 
 
 def step_values(columns: list[Column], cluster: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
 from adminkit.ingest.run import Counts, Statement, ingest, open_source
 from adminkit.ingest.swf import swf_statement
 from adminkit.trace import build, connect
-from adminkit.trace.intake import mark_explicit, record_intake, record_queue
+from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
 
 #: name -> (default limit, maximum limit, nodes); seconds
@@ -77,6 +77,9 @@ def import_stream(
         statement = replace(statement, fresh=True, before=before, after=after)
     else:
         connect.prepare(wanted.db)
+    with build.opened(target) if fresh else connect.writer(target) as db:
+        for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
+            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
     try:
         counts = ingest(
             statement,
@@ -126,10 +129,6 @@ def _settle(wanted: Import, target: Path, fresh: bool, now: int, seconds: float,
     opened = build.opened(target) if fresh else connect.writer(target)
     with opened as db:
         db.execute("BEGIN IMMEDIATE")
-        for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
-            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
-        if counts.new or counts.changed:
-            mark_explicit(db)
         totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
         record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
         db.execute("COMMIT")

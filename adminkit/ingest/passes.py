@@ -22,7 +22,6 @@ from adminkit.ingest.windows import DAY, HOUR, Width, Window, cut, to_ask
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
 from adminkit.trace import runs, windows
-from adminkit.trace.intake import mark_explicit
 from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
 
 #: How often a window is tried before the run gives up.
@@ -119,10 +118,12 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
 
     Raises SacctFailed when slurmdbd cannot be reached, or when the narrowest window still gets no answer.
     """
+    # All windows end by `now`: what slurmctld owes slurmdbd from this moment on ended after them.
+    sure = run.site.backlog() == 0
     width = Width(run.options.budget)
     todo = deque(stretches)
     total, done, failures = sum(stretch.width for stretch in todo), 0, 0
-    asked: deque[tuple[Window, Future[tuple[Path, float, bool]]]] = deque()
+    asked: deque[tuple[Window, Future[tuple[Path, float]]]] = deque()
     with ThreadPoolExecutor(run.options.jobs) as pool:
         try:
             while todo or asked:
@@ -133,15 +134,14 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
                         todo.appendleft(Window(window.until, stretch.until))
                     asked.append((window, pool.submit(_fetch_closed, run, which, window)))
                 window, answer = asked.popleft()
-                started = time.monotonic()
                 try:
-                    spool, seconds, sure = answer.result()
+                    spool, seconds = answer.result()
                 except SacctFailed as error:
                     failures += 1
                     if error.unreachable or failures >= TRIES or not width.shrank(window):
                         raise
                     # The server may still be at work on the question we gave up.
-                    pause = max(1.0, time.monotonic() - started)
+                    pause = max(1.0, error.seconds)
                     run.talk(f"{error.message}; asking for less in {pause:.0f} s")
                     run.sleep(pause)
                     todo.appendleft(window)
@@ -155,14 +155,11 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
                 answer.cancel()
 
 
-def _fetch_closed(run: Run, which: str, window: Window) -> tuple[Path, float, bool]:
-    """The answer for one window, and whether it is sure to be whole: slurmctld owed slurmdbd nothing before it."""
-    backlog = run.site.backlog()
+def _fetch_closed(run: Run, which: str, window: Window) -> tuple[Path, float]:
     steps = which == windows.STEPS
     if steps:
         run.sleep(run.options.steps_pause)
-    spool, seconds = run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
-    return spool, seconds, backlog == 0
+    return run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
 
 
 def import_window(run: Run, which: str, window: Window, spool: Path, seconds: float, now: int, sure: bool) -> int:
@@ -174,8 +171,6 @@ def import_window(run: Run, which: str, window: Window, spool: Path, seconds: fl
     if which == windows.JOBS:
         summary.closed += counts
         summary.revoked += revoked
-        mark_explicit(run.db, window.since, window.until + 1)
-        _notice_rebuilt(run, window, now)
     else:
         summary.steps += counts
         runs.fill_from_steps(run.db, cluster, window.since, window.until)
@@ -244,9 +239,9 @@ def doubt_after_restart(run: Run, now: int) -> None:
     windows.set_note(run.db, run.site.cluster, "dbd_started", str(run.site.dbd_started), now)
 
 
-def _notice_rebuilt(run: Run, window: Window, now: int) -> None:
-    """Say, once per row count, that slurmdbd numbers its jobs from the start again."""
-    shared = runs.same_db_index(run.db, run.site.cluster, window.since, window.until)
+def notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
+    """Say that slurmdbd numbers its rows from the start again; `mark` is the trace's watermark before this run."""
+    shared = runs.same_db_index(run.db, run.site.cluster, mark)
     if shared:
         run.summary.rebuilt += shared
         windows.set_note(run.db, run.site.cluster, "rebuilt", str(shared), now)

@@ -15,7 +15,7 @@ from adminkit.ingest.passes import Options, Run, Site, Summary, Tick
 from adminkit.ingest.reconcile import reconcile
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
-from adminkit.trace import connect, windows
+from adminkit.trace import connect, runs, windows
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.lock import only_one
 
@@ -41,11 +41,13 @@ def _sync_one(
     first = _first(db, options, name)
     passes.doubt_after_restart(run, now)
     _note_queues(run, now)
+    mark = runs.watermark(db)
     passes.ask_windows(run, windows.JOBS, first, now)
     passes.ask_open(run, now)
     if options.steps:
         passes.ask_windows(run, windows.STEPS, first, now)
     reconcile(run, now)
+    passes.notice_rebuilt(run, mark, now)
     done = run.summary.closed + run.summary.open
     record_intake(
         db, "sync", "sacct", name, now, time.monotonic() - started,

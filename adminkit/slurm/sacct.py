@@ -22,10 +22,11 @@ _UNREACHABLE: Final = re.compile(
 
 
 class SacctFailed(AdminkitError):
-    """sacct gave no whole answer. `unreachable`: asking for less would not help."""
+    """sacct gave no whole answer in `seconds`. `unreachable`: asking for less would not help."""
 
-    def __init__(self, cause: AdminkitError) -> None:
+    def __init__(self, cause: AdminkitError, seconds: float) -> None:
         super().__init__(cause.message, cause.hint)
+        self.seconds = seconds
         self.unreachable = isinstance(cause, NoSuchProgram) or bool(_UNREACHABLE.search(cause.message))
 
 
@@ -60,12 +61,13 @@ class Query:
 
 def fetch(query: Query, target: Path, timeout: float) -> float:
     """Write sacct's whole answer to `target`; returns the seconds it took. Raises SacctFailed, leaving no file."""
+    started = time.monotonic()
     try:
         with target.open("wb") as answer:
             return spool(query.argv(), answer, timeout)
     except AdminkitError as error:
         target.unlink(missing_ok=True)
-        raise SacctFailed(error) from error
+        raise SacctFailed(error, time.monotonic() - started) from error
 
 
 def _clock(epoch: int) -> str:

@@ -1,20 +1,9 @@
-"""What came in: one row per import or sync, the queues' limits, and what follows from rows taken together."""
+"""What came in: one row per import or sync, the queues' limits, and ."""
 
 from __future__ import annotations
 
 import sqlite3
 from typing import Final
-
-#: The limit differs from what the queue would have given, so somebody chose it. Equal says nothing.
-_EXPLICIT: Final = """
-UPDATE job SET limit_source = 'explicit'
-WHERE limit_source = 'unknown' AND limit_kind = 'finite' AND {scope}
-  AND time_limit <> coalesce(
-      (SELECT default_limit FROM queue WHERE queue.cluster = job.cluster AND queue.queue = job.queue
-       AND since <= job.submit_time ORDER BY since DESC LIMIT 1),
-      (SELECT default_limit FROM queue WHERE queue.cluster = job.cluster AND queue.queue = job.queue
-       ORDER BY since LIMIT 1))
-"""
 
 _INTAKE: Final = """
 INSERT INTO intake (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)
@@ -56,13 +45,3 @@ def record_queue(
 ) -> None:
     """The limits of a queue as seen at `now`, seconds; None for no limit."""
     db.execute(_QUEUE, (cluster, queue, now, default, maximum, nodes))
-
-
-def mark_explicit(db: sqlite3.Connection, since: int | None = None, until: int | None = None) -> int:
-    """Set limit_source of runs that ended in [since, until), or of all. Returns how many it marked."""
-    if not db.execute("SELECT EXISTS (SELECT 1 FROM queue)").fetchone()[0]:
-        return 0
-    scope, values = "1", ()
-    if since is not None and until is not None:
-        scope, values = "end_time >= ? AND end_time < ?", (since, until)  # type: ignore[assignment]
-    return db.execute(_EXPLICIT.format(scope=scope), values).rowcount

@@ -11,10 +11,11 @@ SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce
 FROM job WHERE cluster = ? AND synced = 1 AND end_time BETWEEN ? AND ?
 """
 
+# Only a run that is new and numbered below what was known can share its DBIndex with another.
 _REBUILT: Final = """
-SELECT count(*) FROM job AS a JOIN job AS b ON b.db_index = a.db_index
-WHERE a.cluster = ?1 AND a.synced = 1 AND a.end_time BETWEEN ?2 AND ?3
-  AND b.cluster = ?1 AND b.synced = 1 AND b.rowid <> a.rowid
+SELECT count(*) FROM job AS a
+WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.synced = 1 AND EXISTS (
+    SELECT 1 FROM job AS b WHERE b.db_index = a.db_index AND b.cluster = ?1 AND b.synced = 1 AND b.rowid <> a.rowid)
 """
 
 _VANISHED: Final = """
@@ -44,9 +45,15 @@ def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Dige
     return (row[0], row[1], row[2], row[3])
 
 
-def same_db_index(db: sqlite3.Connection, cluster: str, since: int, until: int) -> int:
-    """How many runs that ended in [since, until] share their DBIndex with another run of the cluster."""
-    return int(db.execute(_REBUILT, (cluster, since, until)).fetchone()[0])
+def watermark(db: sqlite3.Connection) -> tuple[int, int]:
+    """(the newest rowid, the highest DBIndex) of the trace, for same_db_index later on."""
+    row = db.execute("SELECT (SELECT max(rowid) FROM job), (SELECT max(db_index) FROM job)").fetchone()
+    return row[0] or 0, row[1] or 0
+
+
+def same_db_index(db: sqlite3.Connection, cluster: str, mark: tuple[int, int]) -> int:
+    """How many runs that came since `mark` share their DBIndex with another run of the cluster."""
+    return int(db.execute(_REBUILT, (cluster, *mark)).fetchone()[0])
 
 
 def vanished(db: sqlite3.Connection, cluster: str, not_before: int, snapshot: int) -> list[tuple[int, int]]:

@@ -1,4 +1,5 @@
-"""The job pass of `sync` over jobs put into slurmdbd's tables, against the same windows' `sacct … > /dev/null`.
+"""The job pass of `sync` over jobs put into slurmdbd's tables, against the same windows' (and the snapshot's)
+`sacct … > /dev/null`.
 
 Needs root and Slurm's packages: it boots a private cluster, as tests/cluster does.
 """

@@ -45,7 +45,6 @@ def test_what_sync_asks_for_fills_all_of_a_job_that_one_row_can_say() -> None:
     filled = set(job_values(columns_for(JOB_FIELDS), "?99", "1"))
     from_elsewhere = {
         "seen_open",  # the snapshot
-        "limit_source",  # compared with the queue's default once the rows are in
         "limit_original",  # the decision recorded at submission
         "cpu_time", "max_rss", "disk_read", "disk_write",  # its steps
     }  # fmt: skip
