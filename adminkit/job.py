@@ -77,6 +77,7 @@ class Job:
     energy: int | None = None
     admin_comment: str | None = None
     submit_line: str | None = None
+    fingerprint: int | None = None  # of the text that last changed the row: the same text again need not be compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +103,4 @@ class Step:
     energy: int | None = None
     exit_code: int | None = None
     exit_signal: int | None = None
+    fingerprint: int | None = None  # as a Job's

@@ -307,7 +307,7 @@ def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
     assert unknown == {
         "seen_open", "het_job", "het_offset", "cancelled_by", "reason", "flags", "limit_original", "cpu_time",
         "max_rss",
-        "disk_read", "disk_write", "energy", "admin_comment", "submit_line",
+        "disk_read", "disk_write", "energy", "admin_comment", "submit_line", "fingerprint",
     }  # fmt: skip
 
 

@@ -118,13 +118,6 @@ def columns_for(names: Iterable[str]) -> list[Column]:
     return columns
 
 
-def outputs(columns: list[Column]) -> int:
-    """How many parameters these columns bind; what is bound by hand comes after them."""
-    from adminkit.ingest.spec import KINDS
-
-    return sum(len(KINDS[column.kind]) for column in columns)
-
-
 def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[str, str]:
     """Job's column -> SQL expression. `cluster` and `synced` are SQL too: a parameter bound by hand, a number."""
     place = parameters(columns)

@@ -9,16 +9,17 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from adminkit.errors import TooManyRejected, UsageError, unknown_word
-from adminkit.ingest.fields import job_values, outputs, step_values
+from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
 from adminkit.ingest.run import Counts, Statement, ingest, open_source
-from adminkit.ingest.swf import swf_statement
+from adminkit.ingest.spec import outputs
+from adminkit.ingest.swf import swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
-from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
+from adminkit.trace.upsert import REJECT
 
 #: name -> (default limit, maximum limit, nodes); seconds
 Queues = Mapping[str, tuple[int | None, int | None, int | None]]
@@ -62,76 +63,81 @@ def import_stream(
     head = _peek(stream)
     names = named_columns(wanted.columns) if wanted.columns is not None else None
     layout = detect(head, names, wanted.delimiter)
-    statement = statement_for(layout, wanted, now)
+    reading = _reading(layout, wanted, now)
     size = _size(stream)
-    started = time.monotonic()
     rest = head[layout.skip :]
     if _is_plain(stream):
         stream.seek(start + layout.skip)
         rest = b""
-    fresh = not wanted.db.exists()
-    target = build.beside(wanted.db) if fresh else wanted.db
-    if fresh:
+    tick = (lambda seen: progress(seen, size)) if progress else None
+    if wanted.db.exists():
+        connect.prepare(wanted.db)
+        return _load(wanted, reading, layout, wanted.db, now, (stream, rest), tick), layout
+    target = build.beside(wanted.db)
+    try:
         connect.create(target)
         before, after = build.later_indexes(target)
-        statement = replace(statement, fresh=True, before=before, after=after)
-    else:
-        connect.prepare(wanted.db)
-    with build.opened(target) if fresh else connect.writer(target) as db:
-        for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
-            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
-    try:
-        counts = ingest(
-            statement,
-            target,
-            stream,
-            rest,
-            progress=(lambda seen: progress(seen, size)) if progress else None,
-        )
-        _settle(wanted, target, fresh, now, time.monotonic() - started, counts)
-    except BaseException:
-        if fresh:
-            target.unlink(missing_ok=True)
-        raise
-    if fresh:
+        reading = replace(reading, fresh=True, before=before, after=after)
+        counts = _load(wanted, reading, layout, target, now, (stream, rest), tick)
         build.install(target, wanted.db)
+    finally:
+        target.unlink(missing_ok=True)
     return counts, layout
 
 
-def statement_for(layout: Layout, wanted: Import, now: int) -> Statement:
-    """What adminkit-ingest is told for this layout. Raises UsageError for what the text cannot say by itself."""
+def _load(
+    wanted: Import,
+    reading: Statement,
+    layout: Layout,
+    target: Path,
+    now: int,
+    source: tuple[IO[bytes], bytes],
+    tick: Callable[[Counts], None] | None,
+) -> Counts:
+    """The rows of `source` (a stream and what was read of it already) into the trace at `target`."""
+    started = time.monotonic()
+    opened = build.opened if reading.fresh else connect.writer
+    with opened(target) as db:
+        for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
+            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
+        limits_known = bool(db.execute("SELECT EXISTS (SELECT 1 FROM queue)").fetchone()[0])
+    counts = ingest(_storing(reading, layout, limits_known), target, source[0], source[1], tick)
+    totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
+    with opened(target) as db:
+        record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, time.monotonic() - started, totals)
+    return counts
+
+
+def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
+    """How adminkit-ingest reads this layout. Raises UsageError for what the text cannot say by itself."""
     if layout.civil_times and not wanted.timezone:
         raise UsageError(
             "times are dates without a zone", "say which clock wrote them: --timezone Asia/Tokyo, --timezone UTC, …"
         )
     if wanted.cluster is None and not layout.has_cluster:
         raise UsageError("the rows name no cluster", "name it: --cluster NAME")
-    common: dict[str, Any] = {
-        "columns": layout.columns,
-        "delimiter": layout.delimiter,
-        "ends": layout.ends,
-        "timezone": _zone(wanted.timezone),
-        "first_line": layout.skip_lines + 1,
-        "reject_sql": REJECT,
-        "bind": (wanted.source, str(now), wanted.cluster or ""),
-    }
-    if layout.is_swf:
-        return swf_statement(layout, common)
-    cluster = f"?{outputs(layout.columns) + len(common['bind'])}"
+    bind = (wanted.source, str(now), wanted.cluster or "")
     return Statement(
-        **common,
-        job_sql=upsert_job(job_values(layout.columns, cluster)),
-        step_sql=upsert_step(step_values(layout.columns, cluster)),
+        layout.columns,
+        layout.delimiter,
+        reject_sql=REJECT,
+        bind=(*bind, str(layout.swf_start)) if layout.is_swf else bind,
+        ends=layout.ends,
+        swf=layout.is_swf,
+        timezone=_zone(wanted.timezone),
+        first_line=layout.skip_lines + 1,
     )
 
 
-def _settle(wanted: Import, target: Path, fresh: bool, now: int, seconds: float, counts: Counts) -> None:
-    opened = build.opened(target) if fresh else connect.writer(target)
-    with opened as db:
-        db.execute("BEGIN IMMEDIATE")
-        totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
-        record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
-        db.execute("COMMIT")
+def _storing(reading: Statement, layout: Layout, limits_known: bool) -> Statement:
+    """And what it does with the rows. Who chose a limit can be told only where some queue's limits are known."""
+    if layout.is_swf:
+        return reading.storing_jobs(*swf_values(reading))
+    cluster = f"?{outputs(layout.columns) + 3}"
+    values = job_values(layout.columns, cluster)
+    if not limits_known:
+        values.pop("limit_source", None)
+    return reading.storing_jobs(values).storing_steps(step_values(layout.columns, cluster))
 
 
 def _peek(stream: IO[bytes]) -> bytes:

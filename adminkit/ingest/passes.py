@@ -16,13 +16,14 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
-from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, outputs, step_values
+from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
 from adminkit.ingest.run import Counts, Statement, ingest
+from adminkit.ingest.spec import outputs
 from adminkit.ingest.windows import DAY, HOUR, Width, Window, cut, to_ask
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
 from adminkit.trace import runs, windows
-from adminkit.trace.upsert import REJECT, upsert_job, upsert_step
+from adminkit.trace.upsert import REJECT
 
 #: How often a window is tried before the run gives up.
 TRIES: Final = 6
@@ -206,20 +207,17 @@ def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
     columns = columns_for(_fields(run, windows.STEPS if which == windows.STEPS else windows.JOBS))
     bind = (f"sacct {run.site.cluster}", str(now), run.site.cluster)
     cluster = f"?{outputs(columns) + len(bind)}"
-    job_sql = step_sql = ""
+    reading = Statement(columns, DELIMITER, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC")
     if which == windows.STEPS:
-        step_sql = upsert_step(step_values(columns, cluster))
+        reading = reading.storing_steps(step_values(columns, cluster))
     else:
         values = job_values(columns, cluster, synced="1")
         if which == "open":
             seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
             values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
-        job_sql = upsert_job(values, f"{values['state']} IS NOT 'REVOKED'")
-    statement = Statement(
-        columns, DELIMITER, job_sql=job_sql, step_sql=step_sql, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC"
-    )
+        reading = reading.storing_jobs(values, f"{values['state']} IS NOT 'REVOKED'", again=which != "open")
     with spool.open("rb", buffering=0) as source:
-        return ingest(statement, run.options.db, source)
+        return ingest(reading, run.options.db, source)
 
 
 def _fields(run: Run, which: str) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import IO, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.helper import helper_path
-from adminkit.ingest.spec import Column
+from adminkit.ingest.spec import Column, outputs
+from adminkit.trace.upsert import same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
 
@@ -49,6 +50,8 @@ class Statement:
     delimiter: str
     job_sql: str = ""
     step_sql: str = ""
+    same_sql: str = ""  # asked before job_sql in runs of unchanged rows: a row it finds is as the text says
+    same_step_sql: str = ""
     reject_sql: str = ""
     bind: Sequence[str] = ()
     ends: bool = False
@@ -59,12 +62,33 @@ class Statement:
     before: Sequence[str] = ()
     after: Sequence[str] = ()
 
+    def storing_jobs(self, values: Mapping[str, str], only_where: str = "1", again: bool = True) -> Statement:
+        """With job rows stored as `values` (column -> SQL). `again`: what the same text stored need not be compared."""
+        values = {**values, "fingerprint": self._fingerprint}
+        return replace(self, job_sql=upsert_job(values, only_where), same_sql=same_job(values) if again else "")
+
+    def storing_steps(self, values: Mapping[str, str]) -> Statement:
+        """With step rows stored as `values`."""
+        values = {**values, "fingerprint": self._fingerprint}
+        return replace(self, step_sql=upsert_step(values), same_step_sql=same_step(values))
+
+    @property
+    def _fingerprint(self) -> str:
+        """Where the helper binds a record's fingerprint: after the columns' outputs and what is bound by hand."""
+        return f"?{outputs(self.columns) + len(self.bind) + 1}"
+
     def argv(self, db: Path) -> list[str]:
         args = [helper_path(), "--progress", "--db", str(db), "--delimiter", self.delimiter]
         args += ["--columns", ",".join(column.spec for column in self.columns), "--first-line", str(self.first_line)]
-        for flag, value in (("--sql", self.job_sql), ("--step-sql", self.step_sql), ("--timezone", self.timezone)):
+        for flag, value in (
+            ("--sql", self.job_sql),
+            ("--step-sql", self.step_sql),
+            ("--same-sql", self.same_sql),
+            ("--same-step-sql", self.same_step_sql),
+            ("--reject-sql", self.reject_sql),
+            ("--timezone", self.timezone),
+        ):
             args += [flag, value] if value else []
-        args += ["--reject-sql", self.reject_sql] if self.reject_sql else []
         args += ["--ends"] if self.ends else []
         args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
         args += ["--fresh"] if self.fresh else []

@@ -7,6 +7,7 @@ its job's row had (sacct prints a step's own start as its Submit).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,3 +64,8 @@ def parameters(columns: list[Column]) -> dict[str, str]:
             if position == 0:
                 places.setdefault(column.name, f"?{number}")
     return places
+
+
+def outputs(columns: Sequence[Column]) -> int:
+    """How many parameters these columns bind; what is bound by hand comes after them."""
+    return sum(len(KINDS[column.kind]) for column in columns)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from adminkit.ingest.layout import Layout
 from adminkit.ingest.run import Statement
-from adminkit.ingest.spec import parameters
-from adminkit.trace.upsert import upsert_job
+from adminkit.ingest.spec import outputs, parameters
 
 #: SWF's status. 2, 3 and 4 are parts of a job whose whole has a line of its own.
 _STATES: Final = "CASE {status} WHEN 0 THEN 'FAILED' WHEN 1 THEN 'COMPLETED' WHEN 5 THEN 'CANCELLED' END"
@@ -37,16 +35,13 @@ _VALUES: Final = {
 }
 
 
-def swf_statement(layout: Layout, common: dict[str, Any]) -> Statement:
-    """How adminkit-ingest reads an SWF trace. `common` binds source, time and cluster, in this order."""
-    place = parameters(layout.columns)
-    last = max(int(where[1:]) for where in place.values())
-    bound = last + len(common["bind"])
-    place |= {"cluster": f"?{bound}", "start": f"CAST(?{bound + 1} AS INTEGER)"}
+def swf_values(reading: Statement) -> tuple[dict[str, str], str]:
+    """(Job's column -> SQL, which rows) of an SWF trace; the last two parameters bound are cluster and start."""
+    place = parameters(list(reading.columns))
+    last = outputs(reading.columns) + len(reading.bind)
+    place |= {"cluster": f"?{last - 1}", "start": f"CAST(?{last} AS INTEGER)"}
     values = {column: _fill(sql, place) for column, sql in _VALUES.items()}
-    only = _fill("({status} IS NULL OR {status} NOT IN (2, 3, 4))", place)
-    bind = (*common.pop("bind"), str(layout.swf_start))
-    return Statement(**common, swf=True, bind=bind, job_sql=upsert_job(values, only))
+    return values, _fill("({status} IS NULL OR {status} NOT IN (2, 3, 4))", place)
 
 
 def _fill(sql: str, place: dict[str, str]) -> str:

@@ -29,7 +29,7 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT,
+    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER,
     UNIQUE (cluster, job_id_raw, submit_time)
 ) STRICT
 """
@@ -40,7 +40,7 @@ CREATE TABLE step (
     step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
     start_time INTEGER, end_time INTEGER, elapsed INTEGER,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    exit_code INTEGER, exit_signal INTEGER,
+    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER,
     UNIQUE (cluster, job_id_raw, submit_time, step)
 ) STRICT
 """

@@ -13,6 +13,7 @@ _RULES: Final[dict[str, str]] = {
     # The two belong together: a limit that became UNLIMITED must not keep its old seconds.
     "time_limit": "CASE excluded.limit_kind WHEN 'unknown' THEN job.time_limit ELSE excluded.time_limit END",
     "limit_kind": "CASE excluded.limit_kind WHEN 'unknown' THEN job.limit_kind ELSE excluded.limit_kind END",
+    "fingerprint": "excluded.fingerprint",
     "limit_source": "CASE excluded.limit_source WHEN 'unknown' THEN job.limit_source ELSE excluded.limit_source END",
     # A decision recorded at submission outlives tools that write their own summary over it at the end.
     "admin_comment": (
@@ -24,9 +25,10 @@ _RULES: Final[dict[str, str]] = {
 #: Somebody chose a limit that differs from what the queue would have given; one that equals it says nothing. The
 #: queue's limits are those at submission, else the oldest known.
 _EXPLICIT: Final = """
-CASE WHEN {kind} = 'finite' AND {limit} <>
-    (SELECT default_limit FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue}
-     ORDER BY since <= {submit} DESC, abs(since - {submit}) LIMIT 1)
+CASE WHEN {kind} = 'finite' AND {limit} <> (
+    SELECT default_limit FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue} AND since = coalesce(
+        (SELECT max(since) FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue} AND since <= {submit}),
+        (SELECT min(since) FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue})))
 THEN 'explicit' ELSE 'unknown' END
 """
 
@@ -62,28 +64,44 @@ def upsert_step(values: Mapping[str, str]) -> str:
     return _upsert("step", STEP_KEY, values, "1", "NOT (step.end_time IS NOT NULL AND excluded.end_time IS NULL)")
 
 
+def same_job(values: Mapping[str, str]) -> str:
+    """A row, if the job is stored as this very text made it."""
+    return _same("job", KEY, values)
+
+
+def same_step(values: Mapping[str, str]) -> str:
+    """As same_job, of a step."""
+    return _same("step", STEP_KEY, values)
+
+
+def _same(table: str, key: tuple[str, ...], values: Mapping[str, str]) -> str:
+    wanted = (*key, "fingerprint")
+    return f"SELECT 1 FROM {table} WHERE {' AND '.join(f'{column} = {values[column]}' for column in wanted)}"
+
+
 def _upsert(table: str, key: tuple[str, ...], values: Mapping[str, str], only_where: str, update_where: str) -> str:
     rest = [column for column in values if column not in key]
     new = {column: _new_value(table, column) for column in rest}
+    compared = [column for column in rest if column != "fingerprint"]
     # VALUES is the faster of the two.
     source = f"VALUES ({', '.join(values.values())})"
     if only_where != "1":
         source = f"SELECT {', '.join(values.values())} WHERE {only_where}"
     insert = f"INSERT INTO {table} ({', '.join(_quoted(c) for c in values)}) {source} ON CONFLICT ({', '.join(key)})"
-    if not rest:
+    if not compared:
         return f"{insert} DO NOTHING"
     if "end_time" not in values:
         update_where = "1"
     return (
         f"{insert} DO UPDATE SET "
         + ", ".join(f"{_quoted(c)} = {new[c]}" for c in rest)
-        + f" WHERE {update_where} AND ({', '.join(f'{table}.{_quoted(c)}' for c in rest)})"
-        + f" IS NOT ({', '.join(new[c] for c in rest)})"
+        + f" WHERE {update_where} AND ({', '.join(f'{table}.{_quoted(c)}' for c in compared)})"
+        + f" IS NOT ({', '.join(new[c] for c in compared)})"
     )
 
 
 def _new_value(table: str, column: str) -> str:
-    if table == "job" and column in _RULES:
+    if column == "fingerprint" or (table == "job" and column in _RULES):
         return _RULES[column]
     return f"coalesce(excluded.{_quoted(column)}, {table}.{_quoted(column)})"
 
