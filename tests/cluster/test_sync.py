@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.processes import until
 from tests.cluster.sacct_rows import COLUMNS, Row, sacct_rows
 from tests.cluster.workload import KINDS, NAMES, Workload
 
@@ -45,6 +46,12 @@ def readable(theirs: dict[tuple[int, int], Row]) -> dict[tuple[int, int], Row]:
 def one(db: Path, sql: str, *values: object) -> object:
     with closing(sqlite3.connect(db)) as trace:
         return trace.execute(sql, values).fetchone()[0]
+
+
+def accounted(cluster: Cluster, job: int, state: str) -> None:
+    """Wait until slurmdbd says so too. Trap: slurmctld's queue to it may be empty a second before."""
+    command = ("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(job))
+    until(f"slurmdbd to have job {job} as {state}", lambda: cluster.ask(*command).startswith(state), 30.0)
 
 
 def wrapper(folder: Path, program: str, before: str) -> Path:
@@ -116,13 +123,13 @@ def test_steps_fill_the_peaks_of_their_run(cluster: Cluster, workload: Workload,
 def test_what_is_open_is_there_and_closes_later(cluster: Cluster, db: Path) -> None:
     running = cluster.submit("sleep 300", "-t", "30", user="games")
     cluster.wait(running, "RUNNING")
-    cluster.settle()
+    accounted(cluster, running, "RUNNING")
     adminkit(cluster, db, "sync", "--since", "1h")
     row = "SELECT state || ' ' || coalesce(end_time, 'open') FROM job WHERE job_id_raw = ?"
     assert one(db, row, running) == "RUNNING open"
     cluster.ask("scancel", str(running))
     cluster.wait(running)
-    cluster.settle()
+    accounted(cluster, running, "CANCELLED")
     adminkit(cluster, db, "sync")
     assert str(one(db, row, running)).startswith("CANCELLED 1")
 
@@ -131,11 +138,12 @@ def test_one_that_vanished_is_looked_up(cluster: Cluster, db: Path, tmp_path: Pa
     """Its end reached slurmdbd so late that no window asks for it any more: sacct answers windows with nothing."""
     job = cluster.submit("sleep 300", "-t", "5")
     cluster.wait(job, "RUNNING")
-    cluster.settle()
+    accounted(cluster, job, "RUNNING")
     adminkit(cluster, db, "sync", "--since", "1h")
+    assert one(db, "SELECT count(*) FROM job WHERE end_time IS NULL AND job_id_raw = ?", job) == 1
     cluster.ask("scancel", str(job))
     cluster.wait(job)
-    cluster.settle()
+    accounted(cluster, job, "CANCELLED")
     late = wrapper(tmp_path, "sacct", 'case "$*" in *" -s CD,"*" -S "*|*"-S "*" -s CD,"*) exit 0;; esac')
     command = [ADMINKIT, "sync", "--db", db]
     said = subprocess.run(command, env=with_path(cluster, late), capture_output=True, text=True, check=True).stdout
