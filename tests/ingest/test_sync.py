@@ -1,0 +1,216 @@
+"""Sync's decisions, with a Slurm that fails, lags and forgets on command; tests/cluster has the real one."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest.passes import Options, Summary
+from adminkit.ingest.sync import sync
+from adminkit.slurm.sacct import SacctFailed
+from tests.ingest.fake_slurm import FakeSlurm, job
+
+HOUR, DAY = 3600, 86_400
+NOW = int(time.time())
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
+    return FakeSlurm(tmp_path / "slurm", monkeypatch)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "trace" / "trace.db"
+
+
+def run(slurm: FakeSlurm, db: Path, said: list[str], since: int | None = None, **options: object) -> Summary:
+    slurm.write()
+    chosen = {"steps": False, "timeout": 5.0, **options}
+    return sync(Options(db, since=since, **chosen), [], said.append)[0]  # type: ignore[arg-type]
+
+
+def one(db: Path, sql: str) -> object:
+    with closing(sqlite3.connect(db)) as trace:
+        return trace.execute(sql).fetchone()[0]
+
+
+def change(db: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(db)) as trace:
+        for statement in statements:
+            trace.execute(statement)
+        trace.commit()
+
+
+def test_windows_grow_and_leave_no_gap(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(n, NOW - 3 * DAY + n * 97) for n in range(1, 500)]
+    done = run(slurm, db, said, since=NOW - 3 * DAY)
+    windows = slurm.asked()
+    assert done.closed.new == 499
+    assert windows[0][0] == NOW - 3 * DAY and windows[-1][1] >= NOW
+    assert all(later[0] == earlier[1] for earlier, later in pairwise(windows))
+    assert [until - since for since, until, _ in windows][:3] == [HOUR, HOUR, 2 * HOUR], (
+        "two are asked before one is in"
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_window_that_fails_is_asked_for_in_smaller_ones(
+    slurm: FakeSlurm, db: Path, said: list[str], jobs: int
+) -> None:
+    slurm.jobs = [job(n, NOW - DAY + n * 60) for n in range(1, 1000)]
+    slurm.rules = [{"program": "sacct", "wider": 2 * HOUR, "exit": 1, "says": "sacct: error: Too wide of a date range"}]
+    done = run(slurm, db, said, since=NOW - DAY, jobs=jobs)
+    assert done.closed.new == 999
+    assert any("asking for less" in line for line in said)
+    assert one(db, "SELECT max(until - since) FROM window") <= 2 * HOUR  # type: ignore[operator]
+
+
+def test_a_window_that_hangs_is_given_up_and_asked_for_in_smaller_ones(
+    slurm: FakeSlurm, db: Path, said: list[str]
+) -> None:
+    slurm.jobs = [job(n, NOW - 6 * HOUR + n * 60) for n in range(1, 100)]
+    slurm.rules = [{"program": "sacct", "wider": HOUR, "sleep": 30}]
+    done = run(slurm, db, said, since=NOW - 6 * HOUR, timeout=1.0)
+    assert done.closed.new == 99
+    assert any("no answer within 1 s" in line for line in said)
+
+
+def test_one_that_never_succeeds_ends_the_run_and_keeps_what_came_before(
+    slurm: FakeSlurm, db: Path, said: list[str]
+) -> None:
+    slurm.jobs = [job(1, NOW - 5 * HOUR)]
+    slurm.rules = [{"program": "sacct", "wider": 1, "exit": 1, "says": "sacct: error: broken"}]
+    with pytest.raises(SacctFailed):
+        run(slurm, db, said, since=NOW - 6 * HOUR)
+    slurm.rules = []
+    assert run(slurm, db, said, since=NOW - 6 * HOUR).closed.new == 1
+    assert not list(db.parent.glob(".*spool*"))
+
+
+def test_slurmdbd_away_is_not_asked_again_and_again(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.rules = [
+        {"program": "sacct", "exit": 1, "says": "sacct: error: Problem talking to the database: Connection refused"}
+    ]
+    with pytest.raises(AdminkitError) as error:
+        run(slurm, db, said, since=NOW - DAY)
+    assert "slurmdbd" in error.value.hint
+    assert len(slurm.asked()) <= 2
+
+
+def test_a_later_run_asks_only_for_the_overlap(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    run(slurm, db, said, since=NOW - 3 * DAY)
+    run(slurm, db, said)
+    assert min(since for since, _, _ in slurm.asked()) >= NOW - 2 * HOUR - 60
+
+
+def test_a_gap_is_asked_for(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    run(slurm, db, said, since=NOW - 3 * DAY)
+    change(db, f"DELETE FROM window WHERE since < {NOW - DAY} AND until > {NOW - 2 * DAY}")
+    slurm.jobs = [job(1, NOW - DAY - HOUR)]
+    assert run(slurm, db, said).closed.new == 1
+    assert one(db, "SELECT count(*) FROM job") == 1
+
+
+def test_what_slurmctld_still_holds_makes_windows_provisional(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.backlog = 12
+    assert run(slurm, db, said, since=NOW - DAY).provisional > 0
+    slurm.backlog = 0
+    slurm.jobs = [job(1, NOW - 20 * HOUR)]
+    done = run(slurm, db, said)
+    assert (done.closed.new, done.provisional) == (1, 0), "a row that came late, far before the overlap"
+    assert one(db, "SELECT max(provisional) FROM window") == 0
+
+
+def test_slurmctld_away_leaves_accounting_readable(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(1, NOW - HOUR)]
+    slurm.rules = [
+        {"program": name, "exit": 1, "says": f"{name}: error: Unable to contact slurm controller (connect failure)"}
+        for name in ("scontrol", "sdiag")
+    ]
+    done = run(slurm, db, said, since=NOW - DAY)
+    assert done.closed.new == 1 and done.provisional > 0
+    assert any("queue limits are as last seen" in line for line in said)
+
+
+def test_a_restarted_slurmdbd_is_asked_for_two_days_again(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    run(slurm, db, said, since=NOW - 10 * DAY)
+    slurm.booted += 5000
+    slurm.jobs = [job(1, NOW - 40 * HOUR)]
+    assert run(slurm, db, said).closed.new == 1
+    assert any("restarted" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("note", "age", "end", "why"),
+    [
+        ("reconciled_daily", DAY + 60, NOW - 40 * HOUR, "a day's round looks back 48 hours"),
+        ("reconciled_weekly", 7 * DAY + 60, NOW - 30 * DAY, "a week's round looks back 35 days"),
+    ],
+)
+@pytest.mark.parametrize("late", ["a new row", "a changed row"])
+def test_rows_that_come_or_change_late_are_found(
+    slurm: FakeSlurm, db: Path, said: list[str], note: str, age: int, end: int, why: str, late: str
+) -> None:
+    slurm.jobs = [job(1, end - 100)]
+    run(slurm, db, said, since=NOW - 60 * DAY)
+    if late == "a new row":
+        slurm.jobs.append(job(2, end))
+    else:
+        slurm.jobs[0] = job(1, end - 100, ElapsedRaw="700")
+    assert run(slurm, db, said).reconciled == 0, "not due yet"
+    change(db, f"UPDATE note SET at = at - {age} WHERE key = '{note}'")
+    done = run(slurm, db, said)
+    assert done.reconciled == 1, why
+    assert (done.closed.new, done.closed.changed) == ((1, 0) if late == "a new row" else (0, 1))
+    assert run(slurm, db, said).reconciled == 0, "and once"
+
+
+def test_a_vanished_run_is_looked_up_until_it_is_too_old(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(1), job(2)]
+    assert run(slurm, db, said, since=NOW - DAY).open.new == 2
+    time.sleep(1.1)  # the next snapshot is another moment
+    slurm.jobs = [job(1, NOW - 40 * DAY, Submit=slurm.jobs[0]["Submit"])]
+    done = run(slurm, db, said)
+    assert done.looked_up == 2
+    assert one(db, "SELECT count(*) FROM job WHERE end_time IS NULL") == 1, "the other is nowhere any more"
+    change(db, f"UPDATE job SET seen_open = {NOW - 36 * DAY} WHERE end_time IS NULL")
+    done = run(slurm, db, said)
+    assert (done.looked_up, done.lost) == (0, 1)
+
+
+def test_revoked_siblings_are_counted_and_not_stored(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(1, NOW - HOUR), job(2, NOW - HOUR, "REVOKED")]
+    assert run(slurm, db, said, since=NOW - DAY).revoked == 1
+    assert one(db, "SELECT group_concat(job_id_raw) FROM job") == "1"
+
+
+def test_a_field_this_release_lacks_is_not_asked_for(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.fields = ["JobID", "JobIDRaw", "Submit", "End", "State"]
+    slurm.jobs = [job(1, NOW - HOUR)]
+    assert run(slurm, db, said, since=NOW - DAY).closed.new == 1
+    assert one(db, "SELECT elapsed IS NULL AND user IS NULL FROM job") == 1
+
+
+def test_a_full_day_is_cut_to_the_row_budget(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(n, NOW - DAY + n * 40) for n in range(1, 2000)]
+    run(slurm, db, said, since=NOW - DAY, budget=200)
+    assert one(db, "SELECT count(*) FROM job") == 1999
+    assert one(db, "SELECT max(rows) FROM window") <= 400  # type: ignore[operator]
+
+
+def test_a_first_run_has_to_be_told_where_to_begin(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    with pytest.raises(AdminkitError, match="the trace knows nothing of alpha yet") as error:
+        run(slurm, db, said)
+    assert "--since" in error.value.hint
