@@ -140,7 +140,7 @@ static bool prepare(struct ak_store *store, const char *option, const char *sql,
 static bool bind_name(struct ak_store *store, sqlite3_stmt *statement, int place, const uint64_t *count,
                       double seconds) {
     const char *name = sqlite3_bind_parameter_name(statement, place);
-    char bound[16];
+    char bound[24];
     if (!name)
         return false;
     for (int i = 0; i < store->options->bind.n; i++) {
