@@ -1,0 +1,63 @@
+"""`adminkit demo`, as it is typed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+ADMINKIT = Path(sys.executable).with_name("adminkit")
+README = Path(__file__).parents[2] / "README.md"
+
+
+def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "COLUMNS": "120", "TZ": "UTC"}
+    done = subprocess.run([ADMINKIT, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, run(folder, "demo", "--db", "demo.db", "--no-plot", "--text", "sacct.txt").stdout
+
+
+def test_it_says_that_it_is_synthetic(made: tuple[Path, str]) -> None:
+    assert made[1].startswith("This trace is synthetic: no job in it ever ran.")
+
+
+def test_the_readme_shows_what_it_prints(made: tuple[Path, str]) -> None:
+    report = made[1][made[1].index("Accuracy of time limits") :].rstrip()
+    shown = README.read_text()
+    for line in report.splitlines():
+        assert line in shown, line
+
+
+def test_its_rows_are_never_taken_for_slurmdbds(made: tuple[Path, str]) -> None:
+    with closing(sqlite3.connect(made[0] / "demo.db")) as trace:
+        assert trace.execute("SELECT count(*), sum(synced) FROM job").fetchone() == (55127, 0)
+        assert trace.execute("SELECT count(*) FROM queue").fetchone() == (4,)
+
+
+def test_its_text_imports_to_the_same_rows(made: tuple[Path, str]) -> None:
+    said = run(made[0], "import", "sacct.txt", "--db", "again.db").stdout
+    assert said == "read 55127, new 55127, changed 0, unchanged 0, rejected 0\n"
+    columns = (
+        "job_id_raw, submit_time, start_time, end_time, elapsed, time_limit, queue, gpus, nodes, node_list, job_name"
+    )
+    with closing(sqlite3.connect(made[0] / "again.db")) as trace:
+        trace.execute("ATTACH ? AS demo", (str(made[0] / "demo.db"),))
+        differing = f"SELECT count(*) FROM (SELECT {columns} FROM job EXCEPT SELECT {columns} FROM demo.job)"
+        assert trace.execute(differing).fetchone() == (0,)
+
+
+def test_a_trace_of_real_jobs_is_left_alone(made: tuple[Path, str], tmp_path: Path) -> None:
+    (tmp_path / "sacct.txt").write_text("JobID|JobIDRaw|Cluster|Submit\n1|1|alpha|5\n")
+    run(tmp_path, "import", "sacct.txt", "--db", "trace.db")
+    assert "holds 1 jobs that are no demo" in run(tmp_path, "demo", "--db", "trace.db", code=1).stderr
