@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adminkit import config
-from adminkit.cli.options import Database
+from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected
@@ -47,7 +48,7 @@ def import_(
             "--max-rejected", min=0, max=1, metavar="SHARE", help="Exit with 3 when more rows than this are set aside."
         ),
     ] = MAX_REJECTED,
-    json_: Annotated[bool, typer.Option("--json", help="Print the counts as one JSON object.")] = False,
+    format: CountedOption = Counted.TABLE,
 ) -> None:
     """Read accounting text of any age into the trace. The same file twice changes nothing."""
     path = None if file == "-" else Path(file)
@@ -69,11 +70,10 @@ def import_(
         counts, layout = import_file(wanted, int(time.time()), lambda seen, size: tick(seen.bytes, size, seen.rows))
     if layout.unknown:
         print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
-    print(
-        json.dumps({"meta": {"database": str(wanted.db), "source": wanted.source}, "rows": [_dict(counts)]})
-        if json_
-        else summary(counts)
-    )
+    if format is Counted.JSON:
+        print(json.dumps({"meta": {"database": str(wanted.db), "source": wanted.source}, "rows": [asdict(counts)]}))
+    else:
+        print(summary(counts))
     if counts.rejected:
         print(f"note: {counts.rejected} rows set aside; `adminkit trace rejected` shows why", file=sys.stderr)
     refuse_many_rejected(counts, max_rejected)
@@ -91,7 +91,3 @@ def summary(counts: Counts) -> str:
         "at ambiguous hours": counts.ambiguous,
     }
     return text + "".join(f", {number} {what}" for what, number in extra.items() if number)
-
-
-def _dict(counts: Counts) -> dict[str, int]:
-    return {name: getattr(counts, name) for name in Counts.__slots__}

@@ -19,6 +19,13 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class Counted(StrEnum):
+    """How the counts of an intake are written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
 class JobClass(StrEnum):
     """How parallel a job is; job.CLASSES."""
 
@@ -36,6 +43,7 @@ class LimitSource(StrEnum):
     UNKNOWN = "unknown"
 
 
+CountedOption = Annotated[Counted, typer.Option("--format", "-f", help="How to write the counts.")]
 Database = Annotated[
     Path | None,
     typer.Option(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from adminkit import config
 from adminkit.cli.import_ import summary as counts_line
-from adminkit.cli.options import Database
+from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.ingest.passes import Options, Summary
@@ -38,6 +40,7 @@ def sync(
         float | None,
         typer.Option("--timeout", min=1, metavar="SECONDS", help="How long sacct may take; 300 by default."),
     ] = None,
+    format: CountedOption = Counted.TABLE,
 ) -> None:
     """Bring the trace up to date with slurmdbd. Goes on from where the last run stopped."""
     from adminkit.ingest.sync import sync as run
@@ -58,6 +61,9 @@ def sync(
     )
     with progress("asking sacct") as tick:
         done = run(options, cluster or usual.clusters, lambda text: print(f"note: {text}", file=sys.stderr), tick)
+    if format is Counted.JSON:
+        print(json.dumps({"meta": {"database": str(options.db)}, "rows": [asdict(one) for one in done]}))
+        return
     for one in done:
         print(f"{one.cluster}: {counts_line(one.closed)}")
         for line in remarks(one):

@@ -60,6 +60,12 @@ def test_what_was_read_is_counted_and_the_same_file_again_changes_nothing(db: Pa
     assert len(jobs(db)) == 5
 
 
+def test_the_counts_as_json(db: Path, text: Path) -> None:
+    said = json.loads(run(db, text, "--format", "json").stdout)
+    assert said["meta"] == {"database": str(db), "source": str(text)}
+    assert (said["rows"][0]["rows"], said["rows"][0]["new"]) == (5, 5)
+
+
 def test_a_file_into_an_existing_trace_adds_and_changes(db: Path, text: Path) -> None:
     run(db, text)
     text.write_text("\n".join([HEADER, line(5, State="TIMEOUT"), line(6), line(6, Submit="1700000001")]) + "\n")
