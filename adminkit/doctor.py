@@ -17,8 +17,8 @@ from typing import Final, Literal
 import adminkit
 from adminkit import config
 from adminkit.errors import AdminkitError
-from adminkit.helper import NAME, helper_path
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS
+from adminkit.installed import NAME, helper_path
 from adminkit.slurm import cluster, release
 from adminkit.trace import connect, place, rights
 from adminkit.trace.schema import SCHEMA_VERSION

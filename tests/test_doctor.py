@@ -17,7 +17,7 @@ import adminkit
 from adminkit import config, doctor
 from adminkit.cli.main import main
 from adminkit.doctor import Check, examine, lacking
-from adminkit.helper import helper_path
+from adminkit.installed import helper_path
 from adminkit.trace import connect, place
 from adminkit.trace.rights import sidecars
 from tests.fakes import DATA, Programs

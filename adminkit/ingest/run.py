@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from adminkit.errors import AdminkitError
-from adminkit.helper import helper_path
 from adminkit.ingest.spec import Column, outputs
+from adminkit.installed import helper_path
 from adminkit.trace.upsert import same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20

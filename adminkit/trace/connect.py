@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.helper import helper_path
+from adminkit.installed import helper_path
 from adminkit.trace.place import refuse_network_mount
 from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name
 from adminkit.trace.schema import SCHEMA_VERSION

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from adminkit.helper import helper_path
 from adminkit.ingest.fields import JOB_FIELDS, columns_for
+from adminkit.installed import helper_path
 from tests.bench import pairs, sample
 
 _DUCKDB = """

@@ -8,7 +8,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,55 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.cluster import Cluster
-from tests.cluster.processes import until
-from tests.cluster.sacct_rows import COLUMNS, Row, sacct_rows
+from tests.cluster.operator import ADMINKIT, accounted, adminkit, one, readable, rows, with_path, wrapper
+from tests.cluster.sacct_rows import sacct_rows
 from tests.cluster.workload import KINDS, NAMES, Workload
-
-ADMINKIT = Path(sys.executable).with_name("adminkit")
-
-
-def adminkit(cluster: Cluster, db: Path, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-    """Run a command on the trace `db`, as an operator of the cluster would."""
-    env = {**cluster.env(), "PATH": f"{ADMINKIT.parent}:{cluster.env()['PATH']}"}
-    done = subprocess.run([ADMINKIT, *words, "--db", db], env=env, capture_output=True, text=True, timeout=300)
-    assert code is None or done.returncode == code, done.stderr + done.stdout
-    return done
-
-
-def rows(db: Path, cluster: str = "alpha") -> dict[tuple[int, int], Row]:
-    names = ", ".join(f'"{name}"' for name in COLUMNS)
-    with closing(sqlite3.connect(db)) as trace:
-        found = trace.execute(f"SELECT {names} FROM job WHERE cluster = ? AND end_time IS NOT NULL", (cluster,))
-        return {(row[0], row[1]): dict(zip(COLUMNS, row, strict=True)) for row in found}
-
-
-def readable(theirs: dict[tuple[int, int], Row]) -> dict[tuple[int, int], Row]:
-    """Without the one whose name holds sync's own delimiter: it is set aside, for two columns may be to blame."""
-    return {key: row for key, row in theirs.items() if "\x1f" not in str(row["job_name"])}
-
-
-def one(db: Path, sql: str, *values: object) -> object:
-    with closing(sqlite3.connect(db)) as trace:
-        return trace.execute(sql, values).fetchone()[0]
-
-
-def accounted(cluster: Cluster, job: int, state: str) -> None:
-    """Wait until slurmdbd says so too. Trap: slurmctld's queue to it may be empty a second before."""
-    command = ("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(job))
-    until(f"slurmdbd to have job {job} as {state}", lambda: cluster.ask(*command).startswith(state), 30.0)
-
-
-def wrapper(folder: Path, program: str, before: str) -> Path:
-    """A folder for PATH in which `program` first does `before`, then what the real one does."""
-    binaries = folder / "bin"
-    binaries.mkdir()
-    (binaries / program).write_text(f'#!/bin/sh\n{before}\nPATH=${{PATH#*:}}\nexec {program} "$@"\n')
-    (binaries / program).chmod(0o755)
-    return binaries
-
-
-def with_path(cluster: Cluster, first: Path) -> dict[str, str]:
-    return {**cluster.env(), "PATH": f"{first}:{cluster.env()['PATH']}"}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adminkit.helper import helper_path
+from adminkit.installed import helper_path
 from tests.native.oracle import Format
 
 

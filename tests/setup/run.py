@@ -68,10 +68,7 @@ def _files(root: Path, *patterns: str) -> tuple[str, ...]:
 def parts(tier: str, root: Path = ROOT) -> list[Part]:
     """What `make TIER` runs, in order. Parts whose files do not exist yet are left out."""
     if tier == "soak":
-        return [
-            Part("soak", _python("pytest", "-m", "soak and not cluster")),
-            Part("Slurm soak", _python("pytest", "-m", "soak and cluster"), slurm),
-        ]
+        return [Part("soak", _python("pytest", "-s", "-m", "soak"), slurm)]
     found = [
         Part("ruff check", _python("ruff", "check", ".")),
         Part("ruff format", _python("ruff", "format", "--check", ".")),
@@ -88,9 +85,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
         found.append(Part("C tests", ("make", "-C", "tests/c", "check"), needs("cc", "gcc libc6-dev")))
     if tier == "test":
         if in_c:
-            script = (
-                'make -C tests/c asan && ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest" "$0" -m pytest tests/native'
-            )
+            script = 'make -C tests/c asan && ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest" "$0" -m pytest -m "not soak" tests/native'
             found.append(Part("C under ASan and UBSan", ("sh", "-c", script, sys.executable), needs("cc", "gcc")))
             fuzz = ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60")
             found.append(Part("a minute of fuzzing", fuzz, needs("clang", "clang libclang-rt-14-dev")))

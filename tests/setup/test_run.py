@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -61,3 +62,16 @@ def test_parts_without_files_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "job_submit").mkdir()
     (tmp_path / "job_submit" / "job_submit.lua").touch()
     assert "luacheck" in {part.name for part in run.parts("check", tmp_path)}
+
+
+@pytest.mark.parametrize(("tier", "wanted"), [("check", False), ("test", False), ("soak", True)])
+def test_long_proofs_run_in_the_soak_tier_alone(tier: str, wanted: bool) -> None:
+    """Asked of pytest itself: the marker of a test may come from its file or its fixtures."""
+    found = []
+    for part in run.parts(tier):
+        if "pytest" in part.command:
+            command = [*part.command, "--collect-only", "-q", "tests/cluster"]
+            done = subprocess.run(command, cwd=run.ROOT, capture_output=True, text=True, check=False)
+            found += [line for line in done.stdout.splitlines() if "::" in line]
+    assert found
+    assert {"test_soak.py" in line for line in found} == {wanted}

@@ -16,7 +16,7 @@ import pytest
 import sqlite_utils  # noqa: F401  # loaded before any child gives up the right to read it
 
 from adminkit.errors import AdminkitError
-from adminkit.helper import helper_path
+from adminkit.installed import helper_path
 from adminkit.trace import build, connect, place
 from adminkit.trace.rights import sidecars
 from adminkit.trace.schema import SCHEMA_VERSION

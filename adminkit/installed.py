@@ -1,4 +1,4 @@
-"""The driver of adminkit-ingest: find it, start it, read its progress."""
+"""Where the parts of this installation are that Python does not import: the helper, and the data files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from adminkit.errors import AdminkitError
 
 NAME = "adminkit-ingest"
+CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 def helper_path() -> str:
@@ -29,3 +30,19 @@ def helper_path() -> str:
             "install adminkit with pip, which builds it (a C compiler and SQLite's headers are needed)",
         )
     return found
+
+
+def data_file(*parts: str) -> Path:
+    """A data file that came with adminkit, such as ("etc", "adminkit.toml"): a checkout's own, else the installed one.
+
+    Raises AdminkitError where there is none.
+    """
+    own, shared = CHECKOUT.joinpath(*parts), Path(sysconfig.get_path("data"), "share", "adminkit", *parts)
+    if (CHECKOUT / "pyproject.toml").is_file() and own.is_file():
+        return own
+    if not shared.is_file():
+        raise AdminkitError(
+            f"adminkit's own {'/'.join(parts)} is not there: no {shared}",
+            "install adminkit again with pip: pip install --force-reinstall adminkit",
+        )
+    return shared

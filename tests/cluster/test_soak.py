@@ -1,0 +1,139 @@
+"""Long proofs that `adminkit sync` loses nothing and doubles nothing. Each says what it saw: pytest -s shows it."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest.passes import Options
+from adminkit.ingest.sync import sync
+from tests.cluster.cluster import Cluster
+from tests.cluster.operator import ADMINKIT, adminkit, one, readable, rows
+from tests.cluster.processes import until
+from tests.cluster.sacct_rows import sacct_rows
+
+pytestmark = pytest.mark.soak
+
+OUTAGE = 180.0  # seconds
+KILLS = 60
+#: Seconds, less than settings allow: with two hours every run would ask for the whole test again, provisional or not.
+OVERLAP = 40
+SCRIPTS = ("sleep {0}", "sleep {0}", "sleep {0}; exit 3", "srun sleep {0}")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "trace.db"
+
+
+@contextmanager
+def traffic(cluster: Cluster, seed: int) -> Iterator[list[int]]:
+    """Jobs that start and end every few seconds until the block is left; yields the ids of those submitted so far."""
+    pick, over, jobs, errors = random.Random(seed), threading.Event(), list[int](), list[Exception]()
+
+    def submit() -> None:
+        try:
+            while not over.wait(pick.uniform(1.0, 3.0)):
+                script = pick.choice(SCRIPTS).format(pick.randint(1, 5))
+                jobs.append(cluster.submit(script, "-t", "5", user=pick.choice(("games", "news"))))
+                if pick.random() < 0.1:
+                    cluster.ask("scancel", str(jobs[-1]))
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    try:
+        yield jobs
+    finally:
+        over.set()
+        thread.join()
+    assert errors == []
+
+
+def drain(cluster: Cluster) -> None:
+    """Wait until no job is in the queue and slurmdbd has stored them all."""
+    until("the queue to be empty", lambda: not cluster.ask("squeue", "-h", "-t", "PD,R,S,CG"), 120.0)
+    cluster.settle(120.0)
+
+
+def assert_as_sacct_has_it(cluster: Cluster, db: Path, jobs: list[int]) -> None:
+    ours, theirs = rows(db), readable(sacct_rows(cluster))
+    assert set(jobs) <= {key[0] for key in theirs}, "what slurmctld held for slurmdbd has drained"
+    assert {key[0] for key in theirs.keys() - ours.keys()} == set(), "missing"
+    assert {key[0] for key in ours.keys() - theirs.keys()} == set(), "too many"
+    for key, row in theirs.items():
+        assert ours[key] == row, key
+
+
+def test_three_minutes_without_slurmdbd_lose_nothing(spare: Cluster, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in spare.env().items():
+        monkeypatch.setenv(name, value)
+    options = Options(db, since=int(time.time()) - 3600, overlap=OVERLAP)
+    with traffic(spare, 1) as jobs:
+        until("the first jobs", lambda: len(jobs) > 3, 60.0)
+        sync(options, [], print)
+        spare.stop_dbd()
+        try:
+            end = time.monotonic() + OUTAGE
+            while time.monotonic() < end:
+                with pytest.raises(AdminkitError, match="slurmdbd"):
+                    sync(options, [], print)
+                time.sleep(20.0)
+            during, owed = len(jobs), spare.backlog()
+        finally:
+            spare.start_dbd()
+        before = spare.backlog()
+        (first,) = sync(options, [], print)
+        left, early = spare.backlog(), rows(db)
+        print(f"{during} jobs, {owed} records owed; {before} when slurmdbd answered, {left} after {first}")
+        assert before > 0, "nothing was owed any more: the sync came too late to prove anything"
+        assert first.provisional and one(db, "SELECT max(provisional) FROM window") == 1
+    drain(spare)
+    (last,) = sync(options, [], print)
+    print(f"{len(early)} runs at first, {len(rows(db))} of {len(jobs)} jobs in the end: {last}")
+    assert one(db, "SELECT max(provisional) FROM window") == 0
+    assert_as_sacct_has_it(spare, db, jobs)
+
+
+def test_sixty_kills_at_random_moments_lose_nothing(spare: Cluster, db: Path) -> None:
+    pick = random.Random(60)
+    command = [ADMINKIT, "sync", "--since", "1d", "--db", db]
+    cut = 0
+    with traffic(spare, 2) as jobs:
+        began = time.monotonic()
+        adminkit(spare, db.with_name("first.db"), "sync", "--since", "1d")
+        usual = time.monotonic() - began
+        for number in range(KILLS):
+            process = subprocess.Popen(
+                command, env=spare.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
+            )
+            time.sleep(pick.uniform(0.02, usual))
+            cut += process.poll() is None
+            # Either all of it, as a crash of the machine would, or the main process alone, as the kernel short of
+            # memory would.
+            kill = os.killpg if pick.random() < 0.5 else os.kill
+            if process.returncode is None:
+                kill(process.pid, signal.SIGKILL)
+            process.wait()
+            if db.exists():
+                with closing(sqlite3.connect(db, timeout=30)) as trace:
+                    assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",), f"kill {number}"
+    print(f"\n{cut} of {KILLS} runs were cut short within {usual:.1f} s; {len(rows(db))} runs were in by then")
+    assert cut > KILLS // 2
+    drain(spare)
+    said = adminkit(spare, db, "sync", "--since", "1d").stdout
+    print(f"{len(rows(db))} runs, {len(jobs)} jobs of this test: {said.strip()}")
+    assert_as_sacct_has_it(spare, db, jobs)
+    assert not list(db.parent.glob(".*.spool"))
