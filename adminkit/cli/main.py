@@ -6,6 +6,7 @@ import difflib
 import errno
 import os
 import re
+import signal
 import sqlite3
 import sys
 from typing import Annotated, Any, Final
@@ -60,6 +61,7 @@ def root(
 def main(argv: list[str] | None = None) -> int:
     """Run one command. 0 ok, 1 error, 2 usage, 3 more rejected than allowed. Bugs propagate with a traceback."""
     typed = sys.argv[1:] if argv is None else argv
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is an interrupt
     args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
         result = app(args, prog_name="adminkit", standalone_mode=False)

@@ -19,6 +19,7 @@ from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
+from adminkit.trace.runs import fill_all_from_steps
 from adminkit.trace.upsert import REJECT
 
 #: name -> (default limit, maximum limit, nodes); seconds
@@ -104,6 +105,8 @@ def _load(
     counts = ingest(_storing(reading, layout, limits_known), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
+        if counts.steps_new or counts.steps_changed:
+            fill_all_from_steps(db)
         record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, time.monotonic() - started, totals)
     return counts
 
@@ -117,8 +120,10 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
     if wanted.cluster is None and not layout.has_cluster:
         raise UsageError("the rows name no cluster", "name it: --cluster NAME")
     bind = (wanted.source, str(now), wanted.cluster or "")
+    # Without --cluster a row has to say its own.
+    columns = [replace(c, required=c.required or (c.name == "Cluster" and not wanted.cluster)) for c in layout.columns]
     return Statement(
-        layout.columns,
+        columns,
         layout.delimiter,
         reject_sql=REJECT,
         bind=(*bind, str(layout.swf_start)) if layout.is_swf else bind,

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
@@ -19,8 +19,9 @@ from typing import Final
 from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
 from adminkit.ingest.run import Counts, Statement, ingest
 from adminkit.ingest.spec import outputs
-from adminkit.ingest.windows import DAY, HOUR, Width, Window, cut, to_ask
+from adminkit.ingest.windows import DAY, HOUR, Width, Window, covered, cut, to_ask
 from adminkit.slurm.release import OPEN
+from adminkit.slurm.run import end_all
 from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
 from adminkit.trace import runs, windows
 from adminkit.trace.upsert import REJECT
@@ -124,7 +125,7 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
     width = Width(run.options.budget)
     todo = deque(stretches)
     total, done, failures = sum(stretch.width for stretch in todo), 0, 0
-    asked: deque[tuple[Window, Future[tuple[Path, float]]]] = deque()
+    asked: deque[tuple[Window, Future[tuple[Path, float] | None]]] = deque()
     with ThreadPoolExecutor(run.options.jobs) as pool:
         try:
             while todo or asked:
@@ -133,34 +134,48 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
                     window = cut(stretch, stretch.since, width)
                     if window.until < stretch.until:
                         todo.appendleft(Window(window.until, stretch.until))
-                    asked.append((window, pool.submit(_fetch_closed, run, which, window)))
+                    asked.append((window, pool.submit(_fetch_closed, run, which, window, width)))
                 window, answer = asked.popleft()
                 try:
-                    spool, seconds = answer.result()
+                    fetched = answer.result()
                 except SacctFailed as error:
                     failures += 1
-                    if error.unreachable or failures >= TRIES or not width.shrank(window):
+                    if error.unreachable or failures >= TRIES or window.width <= width.least:
                         raise
-                    # The server may still be at work on the question we gave up.
-                    pause = max(1.0, error.seconds)
-                    run.talk(f"{error.message}; asking for less in {pause:.0f} s")
-                    run.sleep(pause)
+                    run.talk(f"{error.message}; asking for less")
+                    fetched = None
+                if fetched is None:
                     todo.appendleft(window)
                     continue
-                rows = import_window(run, which, window, spool, seconds, now, sure)
+                rows = import_window(run, which, window, *fetched, now, sure)
                 width.grew(window, rows)
                 done, failures = done + window.width, 0
                 run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
+        except BaseException:
+            end_all()  # or the pool would wait for what is running
+            raise
         finally:
             for _, answer in asked:
                 answer.cancel()
 
 
-def _fetch_closed(run: Run, which: str, window: Window) -> tuple[Path, float]:
+def _fetch_closed(run: Run, which: str, window: Window, width: Width) -> tuple[Path, float] | None:
+    """The answer, None where the window was cut before an error showed it to be too wide.
+
+    After an error the worker rests as long as the attempt took: the server may still be at work on the question.
+    """
+    if window.width > width.seconds:
+        return None
     steps = which == windows.STEPS
     if steps:
         run.sleep(run.options.steps_pause)
-    return run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
+    try:
+        return run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
+    except SacctFailed as error:
+        width.shrank(window)
+        if not error.unreachable:
+            run.sleep(max(1.0, error.seconds))
+        raise
 
 
 def import_window(run: Run, which: str, window: Window, spool: Path, seconds: float, now: int, sure: bool) -> int:
@@ -170,6 +185,7 @@ def import_window(run: Run, which: str, window: Window, spool: Path, seconds: fl
     spool.unlink()
     cluster, summary = run.site.cluster, run.summary
     if which == windows.JOBS:
+        counts = replace(counts, unchanged=max(0, counts.unchanged - revoked), skipped=counts.skipped + revoked)
         summary.closed += counts
         summary.revoked += revoked
     else:
@@ -193,14 +209,32 @@ def ask_open(run: Run, now: int) -> None:
     spool.unlink()
     gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)
     for at in range(0, len(gone), IDS_PER_QUERY):
-        some = gone[at : at + IDS_PER_QUERY]
-        ids = [job_id for job_id, _ in some]
-        window = Window(min(submit for _, submit in some), now)
-        spool, _ = run.fetch(window, "gone", states=(), fields=_fields(run, windows.JOBS), job_ids=ids)
-        run.summary.closed += _import(run, windows.JOBS, spool, now)
-        run.summary.looked_up += len(some)
-        spool.unlink()
+        _look_up(run, gone[at : at + IDS_PER_QUERY], now)
     run.summary.lost = runs.lost(run.db, run.site.cluster, now - LOOK_UP)
+    if run.options.steps and gone:
+        hours = [end // HOUR * HOUR for end in runs.ends(run.db, run.site.cluster, gone)]
+        ask_stretches(run, windows.STEPS, covered((hour, hour + HOUR) for hour in hours), now)
+
+
+def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
+    """Ask for runs by (JobIDRaw, Submit); for fewer at once after an error, and for none where one is too many."""
+    window = Window(min(submit for _, submit in gone), now)
+    ids = [job_id for job_id, _ in gone]
+    try:
+        spool, _ = run.fetch(window, "gone", states=(), fields=_fields(run, windows.JOBS), job_ids=ids)
+    except SacctFailed as error:
+        if error.unreachable:
+            raise
+        if len(gone) == 1:
+            run.talk(f"{error.message}; job {ids[0]} is looked up by the next run again")
+            return
+        half = len(gone) // 2
+        _look_up(run, gone[:half], now)
+        _look_up(run, gone[half:], now)
+        return
+    run.summary.closed += _import(run, windows.JOBS, spool, now)
+    run.summary.looked_up += len(gone)
+    spool.unlink()
 
 
 def _import(run: Run, which: str, spool: Path, now: int) -> Counts:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -78,7 +79,8 @@ class Statement:
         return f"?{outputs(self.columns) + len(self.bind) + 1}"
 
     def argv(self, db: Path) -> list[str]:
-        args = [helper_path(), "--progress", "--db", str(db), "--delimiter", self.delimiter]
+        args = [helper_path(), "--progress", "--parent", str(os.getpid())]
+        args += ["--db", str(db), "--delimiter", self.delimiter]
         args += ["--columns", ",".join(column.spec for column in self.columns), "--first-line", str(self.first_line)]
         for flag, value in (
             ("--sql", self.job_sql),
@@ -161,7 +163,7 @@ class _Pump(threading.Thread):
             self.process.stdin.close()
         except BrokenPipeError:
             pass  # the helper has stopped; its own words say why
-        except (OSError, EOFError, ValueError) as error:
+        except Exception as error:  # whatever it was: the helper must not take it for the end of the input
             self.failed.append(
                 AdminkitError(
                     f"couldn't read the input: {error}", "nothing was written; mend the file and run it again"
@@ -211,5 +213,7 @@ def open_source(path: Path | None) -> Iterator[IO[bytes]]:
                 yield plain
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
         raise AdminkitError(f"couldn't open {path}: {(error.strerror or '').lower()}", "check the path") from error
+    except (EOFError, zlib.error) as error:
+        raise AdminkitError(f"{path} is damaged: {error}", "nothing was written; get the file anew") from error
     except gzip.BadGzipFile as error:
         raise AdminkitError(f"{path} is not gzip: {error}", "rename it without .gz if it is plain text") from error

@@ -97,6 +97,8 @@ def _backlog(name: str) -> int | None:
 def _first(db: Connection, options: Options, name: str) -> int:
     """Where this cluster's trace begins: where it began, or --since where that is earlier."""
     known = windows.asked(db, name, windows.JOBS)
+    if options.since is not None and options.since >= time.time():
+        raise UsageError("--since is not in the past", "say when the trace shall begin: --since 2024-01-01")
     if options.since is not None:
         return min([options.since, *(window.since for window in known[:1])])
     if not known:
@@ -111,7 +113,13 @@ def _spool(db: Path) -> Iterator[Path]:
     """A folder for sacct's answers beside the trace, empty before and gone after."""
     folder = db.with_name(f".{db.name}.spool")
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't make {folder}: {(error.strerror or '').lower()}",
+            "another user's run may have left it: remove it, and run sync as the user who owns the trace",
+        ) from error
     try:
         yield folder
     finally:

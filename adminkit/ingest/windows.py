@@ -35,7 +35,7 @@ class Width:
         """An answer came. Twice as wide where the budget allows it, narrower where it went over."""
         if rows > self.budget:
             self.seconds = max(self.least, window.width * self.budget // rows)
-        elif window.width >= self.seconds and rows * 2 <= self.budget:
+        elif window.width == self.seconds and rows * 2 <= self.budget:
             self.seconds = min(self.most, self.seconds * 2)
 
     def shrank(self, window: Window) -> bool:

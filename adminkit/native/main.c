@@ -3,9 +3,11 @@
 #include "options.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -287,6 +289,15 @@ close:
     return whole;
 }
 
+/* Trap: when the parent is killed its end of the pipe closes, which looks like the end of the input, and half
+ * of it would be committed. False: it is gone already. */
+static bool stays_with_parent(const struct ak_options *options) {
+    if (options->parent == 0)
+        return true;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return (uint64_t)getppid() == options->parent;
+}
+
 int main(int argc, char **argv) {
     int status = 1;
     struct run *run = calloc(1, sizeof *run);
@@ -308,7 +319,7 @@ int main(int argc, char **argv) {
         status = 0;
     } else if (run->options.hold) {
         status = ak_store_hold(run->options.store.path);
-    } else if (ingest(run) && fflush(stdout) == 0) {
+    } else if (stays_with_parent(&run->options) && ingest(run) && fflush(stdout) == 0) {
         tell(run, true);
         status = 0;
     } else {

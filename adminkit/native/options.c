@@ -35,6 +35,7 @@ static const char help[] =
     "  --progress         say on standard error how far it is, as JSON lines\n"
     "  --parse-only       no database: read and convert\n"
     "  --dump             no database: print every row as a JSON array\n"
+    "  --parent PID       end at once, with nothing written, when the process PID is gone\n"
     "  --hold             keep the -wal and -shm files of --db in place until standard input ends\n"
     "  --kinds --version --help\n";
 
@@ -99,6 +100,8 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         return copy_mark(o->format.comment, value) ? 1 : -1;
     if (strcmp(name, "--first-line") == 0)
         return number(value, &o->first_line) ? 1 : -1;
+    if (strcmp(name, "--parent") == 0)
+        return number(value, &o->parent) ? 1 : -1;
     if (strcmp(name, "--surplus") == 0)
         return (o->format.surplus_ignore = strcmp(value, "ignore") == 0) ? 1 : -1;
     return 0;

@@ -8,7 +8,7 @@ struct ak_options {
     struct ak_store_options store;
     struct ak_format format;
     const char *columns, *timezone;
-    uint64_t first_line;
+    uint64_t first_line, parent;
     bool progress, parse_only, dump, hold, kinds, version, help;
 };
 

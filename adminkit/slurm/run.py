@@ -25,6 +25,9 @@ TIMEOUT: Final = 60.0
 #: Variables that would change the question.
 _DROPPED: Final = ("SLURM_CLUSTERS", "SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL", "SLURM_FEDERATION")
 
+#: What is running now, in whatever thread.
+_RUNNING: Final[set[subprocess.Popen[bytes]]] = set()
+
 #: How much of what a program complains about is kept.
 _WORDS: Final = 64 * 1024
 
@@ -89,6 +92,7 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
         try:
             process = _start(path, argv[1:], target, words)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            _RUNNING.add(process)
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise SlurmTimeout(
@@ -98,6 +102,7 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
         finally:
             if process is not None:
                 _end(process)
+                _RUNNING.discard(process)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         words.seek(0)
         said = words.read(_WORDS).decode("utf-8", "replace")
@@ -120,6 +125,12 @@ def _start(path: str, args: Sequence[str], target: IO[bytes], words: IO[bytes]) 
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise AdminkitError(f"couldn't run {Path(path).name}: {why}", f"look at {path}") from error
+
+
+def end_all() -> None:
+    """End every program that is running; the calls that wait for them raise."""
+    for process in tuple(_RUNNING):
+        _end(process)
 
 
 def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from adminkit.errors import AdminkitError
 from adminkit.trace import connect
 
 
@@ -43,11 +44,24 @@ def later_indexes(path: Path) -> tuple[list[str], list[str]]:
 
 
 def install(built: Path, path: Path) -> None:
-    """Give the finished trace its name. It is on disk before it is seen under it."""
+    """Give the finished trace its name. It is on disk before it is seen under it.
+
+    Raises AdminkitError where another run has made a trace of that name meanwhile: that one stays.
+    """
     with closing(sqlite3.connect(built, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
     _sync(built)
-    built.rename(path)
+    # Trap: SQLite would replay the log that a removed trace has left beside it onto the new one.
+    for leftover in ("-wal", "-shm"):
+        if not path.exists():
+            path.with_name(path.name + leftover).unlink(missing_ok=True)
+    try:
+        os.link(built, path)
+    except FileExistsError as error:
+        raise AdminkitError(
+            f"another run made {path} meanwhile", "run the same command again: it adds to it"
+        ) from error
+    built.unlink()
     _sync(path.parent)
     with connect.writer(path):
         pass  # leaves -wal and -shm in place, so that the group can read from the first moment on

@@ -22,7 +22,7 @@ from adminkit.errors import AdminkitError
 from adminkit.installed import helper_path
 from adminkit.trace.place import refuse_network_mount
 from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name
-from adminkit.trace.schema import SCHEMA_VERSION
+from adminkit.trace.schema import SCHEMA_VERSION, migrate
 
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
@@ -100,16 +100,12 @@ def upgrade(path: Path) -> tuple[int, int]:
 
 def create(path: Path) -> None:
     """An empty trace at `path`, without WAL: a bulk load fills it beside the final place and renames it there."""
-    from sqlite_utils import Database
-
-    from adminkit.trace.schema import migrate
-
     with _permitted(path, "write"):
         path.unlink(missing_ok=True)
         _touch(path, os.O_EXCL)
     with closing(_open(path, "rw")) as db, _explained(path):
         db.execute(f"PRAGMA page_size = {PAGE_SIZE}")
-        migrate(Database(db))
+        migrate(db)
 
 
 def _is_current(path: Path) -> bool:
@@ -123,17 +119,13 @@ def _is_current(path: Path) -> bool:
 
 
 def _migrate(path: Path) -> None:
-    from sqlite_utils import Database
-
-    from adminkit.trace.schema import migrate
-
     if not path.exists():
         _touch(path)
     with closing(_open(path, "rw")) as db, _explained(path):
         db.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # heeded only while the file is empty
         db.execute("PRAGMA journal_mode = WAL")  # before the holder looks, or it holds no log
     with _held(path), closing(_open(path, "rw")) as db, _explained(path):
-        migrate(Database(db))
+        migrate(db)
 
 
 def _touch(path: Path, flags: int = 0) -> None:
@@ -251,7 +243,7 @@ def _hint(path: Path, text: str) -> str:
     if "locked" in text:
         return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
     if "malformed" in text:
-        return "the file is damaged: put a backup in its place, or build it anew with `adminkit sync --since`"
+        return "the file is damaged: remove it with its -wal and -shm, then put a backup there or build it anew with `adminkit sync --since`"
     return "run with --debug for the details"
 
 

@@ -15,7 +15,12 @@ from adminkit.errors import AdminkitError
 def only_one(trace: Path, what: str) -> Iterator[None]:
     """Hold the lock of `trace` while the block runs. Raises AdminkitError, naming the holder, if it is taken."""
     path = trace.with_name(f".{trace.name}.lock")
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't open {path}: {(error.strerror or '').lower()}", "run it as the user who owns the trace"
+        ) from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

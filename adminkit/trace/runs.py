@@ -7,7 +7,9 @@ from typing import Final
 
 # Runs that ended in a window, as slurmdbd counts them: both ends in.
 _DIGEST: Final = """
-SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0)
+SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
+    count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state = 'TIMEOUT'),
+    count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')
 FROM job WHERE cluster = ? AND synced = 1 AND end_time BETWEEN ? AND ?
 """
 
@@ -25,7 +27,8 @@ ORDER BY submit_time
 """
 
 _FROM_STEPS: Final = """
-UPDATE job SET cpu_time = s.cpu_time, max_rss = s.max_rss, disk_read = s.disk_read, disk_write = s.disk_write,
+UPDATE job SET cpu_time = coalesce(s.cpu_time, job.cpu_time), max_rss = coalesce(s.max_rss, job.max_rss),
+    disk_read = coalesce(s.disk_read, job.disk_read), disk_write = coalesce(s.disk_write, job.disk_write),
     energy = coalesce(job.energy, s.energy)
 FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time) AS cpu_time,
              max(step.max_rss) AS max_rss, sum(step.disk_read) AS disk_read, sum(step.disk_write) AS disk_write,
@@ -36,13 +39,16 @@ FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time)
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
 """
 
-Digest = tuple[int, int, int, int]
+#: States whose number is part of a digest.
+DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
+
+#: (runs, sum of elapsed, of ends, of limits, then the runs in each of DIGEST_STATES); seconds
+Digest = tuple[int, ...]
 
 
 def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Digest:
-    """(runs, sum of elapsed, of ends, of limits) that ended in [since, until]; seconds."""
-    row = db.execute(_DIGEST, (cluster, since, until)).fetchone()
-    return (row[0], row[1], row[2], row[3])
+    """What ended in [since, until], in a few numbers."""
+    return tuple(db.execute(_DIGEST, (cluster, since, until)).fetchone())
 
 
 def watermark(db: sqlite3.Connection) -> tuple[int, int]:
@@ -59,6 +65,19 @@ def same_db_index(db: sqlite3.Connection, cluster: str, mark: tuple[int, int]) -
 def vanished(db: sqlite3.Connection, cluster: str, not_before: int, snapshot: int) -> list[tuple[int, int]]:
     """(JobIDRaw, Submit) of runs without an end that the snapshot no longer showed; last seen since `not_before`."""
     return [(row[0], row[1]) for row in db.execute(_VANISHED, (cluster, not_before, snapshot))]
+
+
+def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> list[int]:
+    """When those of `which` (JobIDRaw, Submit) ended that have."""
+    sql = "SELECT end_time FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?"
+    found = [db.execute(sql, (cluster, *key)).fetchone() for key in which]
+    return [row[0] for row in found if row and row[0] is not None]
+
+
+def fill_all_from_steps(db: sqlite3.Connection) -> None:
+    """As fill_from_steps, for every run of every cluster that has steps."""
+    for (cluster,) in db.execute("SELECT DISTINCT cluster FROM step").fetchall():
+        fill_from_steps(db, cluster, 0, 1 << 62)
 
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:

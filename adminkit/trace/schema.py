@@ -6,7 +6,10 @@ loading sqlite_utils.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import importlib
+import sqlite3
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -120,14 +123,24 @@ def m001_trace(db: Database) -> None:
 MIGRATIONS: Final = (m001_trace,)
 
 
-def migrate(db: Database) -> None:
-    """Bring the trace behind `db` up to SCHEMA_VERSION. Each migration is one transaction.
+def _sqlite_utils() -> Any:
+    """sqlite_utils without pandas and numpy, which it imports wherever they are installed and does not need here."""
+    blocked = [name for name in ("pandas", "numpy") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(blocked))  # None: as if it were not installed
+    try:
+        return importlib.import_module("sqlite_utils")
+    finally:
+        for name in blocked:
+            del sys.modules[name]
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a trace up to SCHEMA_VERSION. Each migration is one transaction.
 
     Trap: a file with no migration recorded but user_version above 0 was built by someone else; connect() refuses it.
     """
-    from sqlite_utils import Migrations
-
-    migrations = Migrations("adminkit")
+    sqlite_utils = _sqlite_utils()
+    migrations = sqlite_utils.Migrations("adminkit")
     for number, migration in enumerate(MIGRATIONS, start=1):
 
         def step(db: Database, number: int = number, migration=migration) -> None:  # type: ignore[no-untyped-def]
@@ -135,4 +148,4 @@ def migrate(db: Database) -> None:
             db.execute(f"PRAGMA user_version = {number}")
 
         migrations(name=migration.__name__)(step)
-    migrations.apply(db)
+    migrations.apply(sqlite_utils.Database(connection))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from sqlite_utils import Database
 
 from adminkit.trace.schema import migrate
 from adminkit.trace.upsert import REJECT, explicit, upsert_job
@@ -27,7 +26,7 @@ FIRST = ("alpha", 7, 100, "RUNNING", None, 3600, "finite", "ak1:x", "staff")
 @pytest.fixture
 def db() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(Database(connection))
+    migrate(connection)
     return connection
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from sqlite_utils import Database
 
 from adminkit.trace import windows
 from adminkit.trace.schema import migrate
@@ -15,7 +14,7 @@ from adminkit.trace.windows import Asked
 @pytest.fixture
 def db() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(Database(connection))
+    migrate(connection)
     return connection
 
 
