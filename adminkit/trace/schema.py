@@ -126,7 +126,7 @@ MIGRATIONS: Final = (m001_trace,)
 def _sqlite_utils() -> Any:
     """sqlite_utils without pandas and numpy, which it imports wherever they are installed and does not need here."""
     blocked = [name for name in ("pandas", "numpy") if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(blocked))  # None: as if it were not installed
+    sys.modules.update(dict.fromkeys(blocked))  # type: ignore[arg-type]  # None: as if not installed
     try:
         return importlib.import_module("sqlite_utils")
     finally:

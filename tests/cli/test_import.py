@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -246,3 +247,78 @@ def test_an_import_into_an_existing_trace_loads_no_pandas(db: Path, text: Path) 
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_a_removed_trace_does_not_come_back_from_its_log(db: Path, text: Path, tmp_path: Path) -> None:
+    run(db, text)
+    with closing(sqlite3.connect(db)) as trace:
+        trace.execute("PRAGMA wal_autocheckpoint = 0")
+        trace.execute("INSERT INTO note VALUES ('alpha', 'old', 'trace', 1)")
+        trace.commit()
+        log = db.with_name("trace.db-wal").read_bytes()
+    assert log
+    db.unlink()
+    db.with_name("trace.db-wal").write_bytes(log)
+    other = tmp_path / "other.txt"
+    other.write_text(f"{HEADER}\n{line(77)}\n")
+    run(db, other)
+    assert jobs(db, "job_id_raw") == [(77,)]
+
+
+def test_of_two_first_imports_at_once_neither_replaces_the_other(db: Path, tmp_path: Path) -> None:
+    running = []
+    for part in range(2):
+        path = tmp_path / f"{part}.txt"
+        numbers = range(1 + part * 50_000, 1 + (part + 1) * 50_000)
+        path.write_text("\n".join([HEADER, *(line(n) for n in numbers)]) + "\n")
+        running.append((path, subprocess.Popen([ADMINKIT, "import", path, "--db", db], stderr=subprocess.PIPE)))
+    for path, process in running:
+        _, said = process.communicate()
+        if process.returncode:
+            assert b"another run made" in said and b"run the same command again" in said
+            run(db, path)
+    assert jobs(db, "count(*)") == [(100_000,)]
+
+
+@pytest.mark.parametrize(("at", "why"), [(30, "in what is looked at first"), (400_000, "in the middle")])
+def test_a_damaged_gzip_is_said_and_nothing_hangs(db: Path, tmp_path: Path, at: int, why: str) -> None:
+    pick = random.Random(1)
+    names = (f"{pick.getrandbits(200):x}" for _ in range(20_000))
+    packed = bytearray(gzip.compress("\n".join([HEADER, *(line(n, JobName=s) for n, s in enumerate(names))]).encode()))
+    packed[at : at + 40] = b"\xff" * 40
+    path = tmp_path / "bad.gz"
+    path.write_bytes(packed)
+    said = run(db, path, code=1).stderr.decode()
+    assert said.startswith("error: ") and "nothing was written" in said, why
+    assert not list(tmp_path.glob("*trace*")) and not list(tmp_path.glob(".trace*"))
+
+
+def test_a_pipe_whose_reader_is_killed_commits_nothing(db: Path, text: Path) -> None:
+    run(db, text)
+    feeding, fed = os.pipe()
+    process = subprocess.Popen([ADMINKIT, "import", "-", "--db", db], stdin=feeding, stdout=subprocess.DEVNULL)
+    os.close(feeding)
+    with os.fdopen(fed, "wb") as source:
+        source.write(("\n".join([HEADER, *(line(n) for n in range(100, 9000))]) + "\n").encode())
+        source.flush()
+        time.sleep(1.5)
+        process.kill()
+        process.wait()
+    time.sleep(0.5)
+    assert len(jobs(db)) == 5
+
+
+def test_a_row_without_a_cluster_is_set_aside(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{HEADER}\n{line(1, Cluster='')}\n{line(2)}\n")
+    assert b"new 1, changed 0, unchanged 0, rejected 1" in run(db, path, code=3).stdout
+    assert b"new 1, changed 0, unchanged 1, rejected 0" in run(db, path, "--cluster", "tiger").stdout
+    assert jobs(db, "cluster, job_id_raw") == [("alpha", 2), ("tiger", 1)]
+
+
+def test_imported_steps_fill_the_peaks_of_their_run(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    cells = [f"{line(7)}|", f"{line(7, JobID='7.0', JobIDRaw='7.0')}|3G", f"{line(7, JobID='7.1', JobIDRaw='7.1')}|1G"]
+    path.write_text("\n".join([f"{HEADER}|MaxRSS", *cells]) + "\n")
+    run(db, path)
+    assert jobs(db, "max_rss") == [(3 * 2**30,)]

@@ -58,6 +58,8 @@ elif name == "sacct":
     short = {"COMPLETED": "CD", "TIMEOUT": "TO", "FAILED": "F", "RUNNING": "R", "PENDING": "PD", "REVOKED": "RV"}
     states, ids = after.get("-s", "").split(","), after.get("-j", "").split(",")
     for job in state["jobs"]:
+        if "." in job["JobID"] and "-X" in args:
+            continue
         end, known = job["End"], short[job["State"]]
         over = end != "Unknown" and known in states and since <= int(end) <= until
         going = end == "Unknown" and known in states

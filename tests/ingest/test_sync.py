@@ -214,3 +214,42 @@ def test_a_first_run_has_to_be_told_where_to_begin(slurm: FakeSlurm, db: Path, s
     with pytest.raises(AdminkitError, match="the trace knows nothing of alpha yet") as error:
         run(slurm, db, said)
     assert "--since" in error.value.hint
+
+
+def test_a_round_that_is_refused_asks_in_halves_and_the_run_goes_on(
+    slurm: FakeSlurm, db: Path, said: list[str]
+) -> None:
+    slurm.jobs = [job(1, NOW - 40 * HOUR)]
+    run(slurm, db, said, since=NOW - 3 * DAY)
+    slurm.jobs.append(job(2, NOW - 41 * HOUR))
+    slurm.rules = [{"program": "sacct", "wider": 2 * HOUR, "exit": 1, "says": "sacct: error: Too wide of a date range"}]
+    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    assert run(slurm, db, said).closed.new == 1
+
+
+def test_rows_that_slurmdbd_purged_are_kept_and_said_once(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(1, NOW - 40 * HOUR), job(2, NOW - 41 * HOUR)]
+    run(slurm, db, said, since=NOW - 3 * DAY)
+    del slurm.jobs[0]
+    asked = []
+    for _ in range(2):
+        change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+        assert run(slurm, db, said).reconciled == 0
+        asked.append(len(slurm.asked()))
+    assert asked[1] < asked[0], "the second round knows the difference"
+    assert one(db, "SELECT count(*) FROM job") == 2
+
+
+def test_the_steps_of_a_row_that_came_late_are_asked_for(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    run(slurm, db, said, since=NOW - 3 * DAY, steps=True, steps_pause=0.0)
+    late = job(2, NOW - 40 * HOUR)
+    slurm.jobs = [late, {**late, "JobID": "2.batch", "JobIDRaw": "2.batch", "MaxRSS": "4096"}]
+    slurm.fields = [*slurm.fields, "MaxRSS"]
+    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    run(slurm, db, said, steps=True, steps_pause=0.0)
+    assert one(db, "SELECT max_rss FROM job WHERE job_id_raw = 2") == 4096
+
+
+def test_a_beginning_in_the_future_is_refused(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    with pytest.raises(AdminkitError, match="--since is not in the past"):
+        run(slurm, db, said, since=NOW + DAY)
