@@ -153,16 +153,17 @@ def test_a_restarted_slurmdbd_is_asked_for_two_days_again(slurm: FakeSlurm, db: 
 
 
 @pytest.mark.parametrize(
-    ("note", "age", "end", "why"),
+    ("note", "age", "ago", "why"),
     [
-        ("reconciled_daily", DAY + 60, NOW - 40 * HOUR, "a day's round looks back 48 hours"),
-        ("reconciled_weekly", 7 * DAY + 60, NOW - 30 * DAY, "a week's round looks back 35 days"),
+        ("reconciled_daily", DAY + 60, 40 * HOUR, "a day's round looks back 48 hours"),
+        ("reconciled_weekly", 7 * DAY + 60, 30 * DAY, "a week's round looks back 35 days"),
     ],
 )
 @pytest.mark.parametrize("late", ["a new row", "a changed row"])
 def test_rows_that_come_or_change_late_are_found(
-    slurm: FakeSlurm, db: Path, said: list[str], note: str, age: int, end: int, why: str, late: str
+    slurm: FakeSlurm, db: Path, said: list[str], note: str, age: int, ago: int, why: str, late: str
 ) -> None:
+    end = NOW - ago
     slurm.jobs = [job(1, end - 100)]
     run(slurm, db, said, since=NOW - 60 * DAY)
     if late == "a new row":

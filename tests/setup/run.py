@@ -79,7 +79,9 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     found.append(Part("clang-format", command, needs("clang-format", "clang-format")))
     if _files(root, "job_submit/**/*.lua"):
         found.append(Part("luacheck", ("luacheck", "-q", "job_submit"), needs("luacheck", "lua-check")))
-    found.append(Part("unit tests", _python("pytest", "-m", "not cluster and not soak")))
+    found.append(
+        Part("unit tests", _python("pytest", "-n", "auto", "--dist", "loadfile", "-m", "not cluster and not soak"))
+    )
     in_c = (root / "tests/c/Makefile").exists()
     if in_c:
         found.append(Part("C tests", ("make", "-C", "tests/c", "check"), needs("cc", "gcc libc6-dev")))
