@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import time
 import zoneinfo
@@ -14,7 +13,7 @@ from typing import IO, Final
 from adminkit.errors import TooManyRejected, UsageError, unknown_word
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
-from adminkit.ingest.run import Counts, Statement, ingest, open_source
+from adminkit.ingest.run import Counts, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import swf_values
 from adminkit.trace import build, connect
@@ -60,14 +59,14 @@ def import_stream(
     wanted: Import, stream: IO[bytes], now: int, progress: Callable[[Counts, int | None], None] | None = None
 ) -> tuple[Counts, Layout]:
     """As import_file, from an open stream."""
-    start = stream.tell() if _is_plain(stream) else 0
+    start = stream.tell() if is_plain(stream) else 0
     head = _peek(stream)
     names = named_columns(wanted.columns) if wanted.columns is not None else None
     layout = detect(head, names, wanted.delimiter)
     reading = _reading(layout, wanted, now)
     size = _size(stream)
     rest = head[layout.skip :]
-    if _is_plain(stream):
+    if is_plain(stream):
         stream.seek(start + layout.skip)
         rest = b""
     tick = (lambda seen: progress(seen, size)) if progress else None
@@ -153,13 +152,8 @@ def _peek(stream: IO[bytes]) -> bytes:
     return head
 
 
-def _is_plain(stream: IO[bytes]) -> bool:
-    """A file as it lies on disk, which the helper may read by itself from wherever it stands."""
-    return isinstance(stream, io.FileIO) and stream.seekable()
-
-
 def _size(stream: IO[bytes]) -> int | None:
-    return os.fstat(stream.fileno()).st_size or None if _is_plain(stream) else None
+    return os.fstat(stream.fileno()).st_size or None if is_plain(stream) else None
 
 
 def _zone(name: str | None) -> str:

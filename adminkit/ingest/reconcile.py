@@ -42,10 +42,10 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
     for at in range(since // width * width, until, width):
         window = Window(max(at, since), min(at + width, until))
         theirs = _theirs(run, window)
-        name = f"differs {at} {width}"
-        known = windows.note(run.db, run.site.cluster, name)
         if theirs is None or theirs == runs.digest(run.db, run.site.cluster, window.since, window.until):
             continue
+        name = f"differs {at} {width}"
+        known = windows.note(run.db, run.site.cluster, name)
         if known and known[0] == str(theirs):
             continue
         before = run.summary.closed.new + run.summary.closed.changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -113,10 +114,10 @@ def ingest(
 ) -> Counts:
     """Feed `head` and then all of `source` to the helper, in one transaction.
 
-    A `source` with a file descriptor and no `head` is handed over whole, from where it stands. Raises AdminkitError,
+    A plain `source` without `head` is handed over whole, from where it stands. Raises AdminkitError,
     with nothing written, when the helper fails.
     """
-    direct = not head and _descriptor(source) is not None
+    direct = not head and is_plain(source)
     process = subprocess.Popen(
         statement.argv(db),
         stdin=source if direct else subprocess.PIPE,
@@ -172,11 +173,12 @@ class _Pump(threading.Thread):
             self.process.kill()
 
 
-def _descriptor(source: IO[bytes]) -> int | None:
-    try:
-        return source.fileno()
-    except (OSError, AttributeError):
-        return None
+def is_plain(stream: IO[bytes]) -> bool:
+    """A file as it lies on disk, which the helper may read by itself from wherever it stands.
+
+    Trap: a packed file has a descriptor too, of the bytes as they are packed.
+    """
+    return isinstance(stream, io.FileIO) and stream.seekable()
 
 
 def _counts(said: dict[str, object], last: Counts) -> Counts:

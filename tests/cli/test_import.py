@@ -322,3 +322,9 @@ def test_imported_steps_fill_the_peaks_of_their_run(db: Path, tmp_path: Path) ->
     path.write_text("\n".join([f"{HEADER}|MaxRSS", *cells]) + "\n")
     run(db, path)
     assert jobs(db, "max_rss") == [(3 * 2**30,)]
+
+
+def test_a_packed_file_with_nothing_but_a_header_has_no_rows(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "empty.gz"
+    path.write_bytes(gzip.compress(f"{HEADER}\n".encode()))
+    assert run(db, path).stdout == b"read 0, new 0, changed 0, unchanged 0, rejected 0\n"
