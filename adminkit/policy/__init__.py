@@ -1,0 +1,1 @@
+"""Rules at submission: policy.toml, checked, written as Lua tables, tried, replayed and installed."""
