@@ -62,6 +62,12 @@ class Range:
         return f"{'' if self.min is None else self.min}-{'' if self.max is None else self.max}"
 
 
+def _version(value: Any) -> int:
+    if type(value) is not int or value != 1:
+        raise ValueError("this release of adminkit knows version 1")
+    return value
+
+
 def _duration(value: Any) -> int:
     """Text -> seconds. A bare number is refused: sbatch takes it for minutes, the rest of adminkit for seconds."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
@@ -240,7 +246,7 @@ Texts = dict[str, Text]
 class Policy(_Table):
     """The whole file."""
 
-    version: Literal[1]
+    version: Annotated[int, BeforeValidator(_version)]
     fail: Literal["open", "closed"] = "open"
     record: Literal["admin_comment", "extra", "comment", "none"] = "admin_comment"
     languages: Annotated[tuple[Language, ...], AfterValidator(_distinct), AfterValidator(_some)] = ("en",)
@@ -260,9 +266,9 @@ class Policy(_Table):
         return own.get(key) or DEFAULTS[language][key]
 
     def queues(self) -> tuple[str, ...]:
-        """Every queue it names, in file order."""
+        """Every queue it names, those of the rules first."""
         named = [queue for rule in self.rules for queue in rule.queues or ()]
-        return tuple(dict.fromkeys([*self.routing.order, *self.routing.avoid, *named]))
+        return tuple(dict.fromkeys([*named, *self.routing.order, *self.routing.avoid]))
 
 
 assert set(PLACEHOLDERS) == set(DEFAULTS["en"]) == set(DEFAULTS["ja"])
