@@ -85,7 +85,7 @@ EN: Final[Mapping[str, str]] = {
     ),
     "gpus.reject": "GPUs of a job in {queue}: {value}; this one asks for {asked}. Type: --gpus=N",
     "gpus.warn": "GPUs of a job in {queue} should be {value}; this one asks for {asked}.",
-    "gpus_per_node.reject": "GPUs per node of a job in {queue}: {value}; this one asks for {asked}. Type: --gpus-per-node=N",
+    "gpus_per_node.reject": "GPUs per node in {queue}: {value}; this job asks for {asked}. Type: --gpus-per-node=N",
     "gpus_per_node.warn": "GPUs per node of a job in {queue} should be {value}; this one asks for {asked}.",
     "nodes.reject": "Nodes of a job in {queue}: {value}; this one asks for {asked}. Type: --nodes=N",
     "nodes.warn": "Nodes of a job in {queue} should be {value}; this one asks for {asked}.",
