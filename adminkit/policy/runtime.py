@@ -92,6 +92,10 @@ class Lua:
             raise AdminkitError(f"{name} returns no table", "it was not made by adminkit, or is damaged")
         return found
 
+    def compile(self, text: bytes, name: str) -> None:
+        """Nothing for a file that compiles; it is not run."""
+        self._guarded(self._lua.compile, text, name.encode())
+
     def call(self, function: Any, *values: Any) -> Any:
         """A Lua function with Python values."""
         return self._guarded(function, *(self.into(value) for value in values))
