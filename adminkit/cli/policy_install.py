@@ -164,5 +164,6 @@ def _place(
         push=chosen(push, ours.push),
         fetch=chosen(fetch, ours.fetch),
         log=settings.acts,
+        active=bool(found.away) or "lua" in found.plugins,
     )
     return plan, found

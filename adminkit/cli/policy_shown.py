@@ -59,7 +59,7 @@ def emit_done(done: Done, plan: Plan, cluster: str, notes: Sequence[str], format
     state = "confirmed" if done.confirmed else "not confirmed"
     states = {here: state, **dict.fromkeys(plan.others, "by hand"), **{one.name: one.state for one in done.hosts}}
     rows = [(host, put.name, put.before, put.generation, said) for host, said in states.items() for put in done.puts]
-    said = [*notes, f"written in {plan.folder}: {', '.join(done.changed) or 'the tables only'}"]
+    said = [*notes, f"in {plan.folder}; {len(done.changed)} files of the program were new or changed"]
     said += [f"on the other hosts: {step}" for step in done.steps]
     if done.entry == "foreign":
         said += [f"add to job_submit.lua: {line}" for line in entry_lines(plan.folder)]
