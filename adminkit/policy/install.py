@@ -20,6 +20,7 @@ from adminkit import acts
 from adminkit.errors import AdminkitError
 from adminkit.policy import hosts as others
 from adminkit.policy import program as lua
+from adminkit.policy.diff import Difference, differences
 from adminkit.policy.put import (
     SUBFOLDER,
     TABLES,
@@ -32,6 +33,7 @@ from adminkit.policy.put import (
     table_path,
     usable,
 )
+from adminkit.policy.runtime import Lua
 from adminkit.policy.tried import check_table, rehearse
 from adminkit.slurm.act import Running, probe, touch
 
@@ -100,6 +102,16 @@ def preview(plan: Plan) -> list[Change]:
         kind = _kind(there, same_content(there, text))
         found.append(Change(str(path.relative_to(plan.folder)), kind, len(text.encode("utf-8", "surrogateescape"))))
     return found
+
+
+def rule_changes(plan: Plan) -> list[Difference]:
+    """What the new policy changes in the one that is in place; empty where there is none yet."""
+    before, after = read_text(table_path(plan.folder, "policy")), plan.tables.get("policy")
+    if after is None or not usable("policy", before, check_table):
+        return []
+    lua = Lua()
+    old, new = (lua.out(lua.table(text.encode("utf-8", "surrogateescape"), "policy")) for text in (before or "", after))
+    return differences(old, new)
 
 
 def apply(plan: Plan, what: str) -> Done:
