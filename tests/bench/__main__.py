@@ -1,4 +1,4 @@
-"""python -m tests.bench [parse] [import] [report] [sync] [replay] [--rows N]: every ratio named in the issue of its part."""
+"""python -m tests.bench [parse] [import] [report] [sync] [replay] [--rows N]: every ratio named in an issue."""
 
 from __future__ import annotations
 
