@@ -27,7 +27,7 @@ Hours = Annotated[float, Field(ge=0, le=10_000)]
 class Incentives(BaseModel):
     """Who starts sooner: what is paid, at most how much, and which runs count."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     accuracy_hours: Hours = 6.0  # to a user whose limits were right throughout
     multi_node_hours: Hours = 4.0
@@ -68,7 +68,7 @@ class Incentives(BaseModel):
 class Hints(BaseModel):
     """Who reads a line at submission: those whose similar jobs needed far less than is asked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     enabled: bool = True
     ratio: Annotated[float, Field(gt=1)] = 3.0  # asked ≥ ratio × what was safe,
