@@ -10,10 +10,10 @@ from adminkit.errors import UsageError
 from adminkit.units import parse_duration
 
 
-def _seconds(value: Any) -> Any:
-    """A duration as people write it ("2h", "02:00:00"), else what pydantic makes of the value."""
-    if not isinstance(value, str):
-        return value
+def _seconds(value: Any) -> int:
+    """A duration as people write it. A bare number is refused: it is minutes to sbatch, seconds to adminkit."""
+    if not isinstance(value, str) or value.strip().isdigit():
+        raise ValueError('write a duration with its unit, in quotes: "2h", "90s", "02:00:00"')
     try:
         return parse_duration(value)
     except UsageError as error:

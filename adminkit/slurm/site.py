@@ -21,7 +21,7 @@ _MADE_UP: Final = 4_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class SiteQueue:
-    """A queue at the time of installation. None is unknown; of a limit or a list, that there is none.
+    """A queue at the time of installation. None is unknown; of a limit or of who may use it, that there is none.
 
     Trap: unlike cluster.Queue, `default_limit` is None where the queue has no DefaultTime of its own.
     """
@@ -39,8 +39,8 @@ class SiteQueue:
     node_cpus: int | None = None  # of its largest node, like the next two
     node_mem_mib: int | None = None
     node_gpus: int | None = None
-    gpu_types: frozenset[str] = frozenset()
-    features: frozenset[str] = frozenset()
+    gpu_types: frozenset[str] | None = None
+    features: frozenset[str] | None = None
     allow_accounts: frozenset[str] | None = None
     deny_accounts: frozenset[str] | None = None
     allow_qos: frozenset[str] | None = None
