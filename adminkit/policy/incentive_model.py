@@ -42,7 +42,7 @@ class Incentives(BaseModel):
     window_days: Annotated[int, Field(ge=1)] = 180
     min_jobs: Annotated[int, Field(ge=1)] = 10
     min_days: Annotated[int, Field(ge=1)] = 3  # on so many different days
-    min_share: Annotated[float, Field(ge=0, le=1)] = 0.1  # of all the hours a user had
+    min_share: Annotated[float, Field(ge=0, le=1)] = 0.25  # of all the hours a user had, those in runs that weigh
     min_elapsed: Annotated[Seconds, Field(ge=0)] = 60
     min_cpu_use: Annotated[float, Field(ge=0, lt=1)] = 0.02  # CPU time / (elapsed × CPUs)
     unknown_use: Literal["leave_out", "count"] = "leave_out"
