@@ -46,7 +46,7 @@ class Incentives(BaseModel):
     min_elapsed: Annotated[Seconds, Field(ge=0)] = 60
     min_cpu_use: Annotated[float, Field(ge=0, lt=1)] = 0.02  # CPU time / (elapsed × CPUs)
     unknown_use: Literal["leave_out", "count"] = "leave_out"
-    name_day_hours: Annotated[float, Field(gt=0)] = 48.0  # GPU-hours that one job name may weigh on one day
+    name_day_hours: Annotated[float, Field(gt=0)] = 192.0  # GPU-hours that one job name may weigh on one day
     cpus_per_gpu: Annotated[float, Field(gt=0)] = 8.0  # so many CPU-hours weigh as a GPU-hour, for jobs without GPUs
     recorded_only: bool = False  # only limits that the decision at submission recorded
     bundle_days: Annotated[int, Field(ge=1)] = 30
