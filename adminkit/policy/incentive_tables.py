@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 #: A site factor has 31 bits above Slurm's own offset; a priority has 32 in all.
 MOST_POINTS: Final = 2**30
+#: Trap: one Lua 5.1 function holds 262 143 different constants, and a table file is one function.
+_MOST_CONSTANTS: Final = 250_000
 
 _COMMENT: Final = "Written by `adminkit incentives`; edit [incentives] and [hints] of policy.toml instead."
 
@@ -50,6 +52,11 @@ class Hint(NamedTuple):
     risk_percent: int
     runs: int
     wasted: float
+
+    @property
+    def row(self) -> list[int]:
+        """As it stands in the table."""
+        return [self.expected, self.safe, self.risk_percent, self.runs]
 
 
 def points(settings: Incentives, per_hour: float) -> Points:
@@ -85,13 +92,12 @@ def incentives_text(found: Iterable[Standing], worth: Points, now: int) -> str:
 
 
 def hints_text(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> str:
-    """hints.lua: the largest waste first, at most `max_entries`, nobody who has opted out."""
+    """hints.lua: the largest waste first, at most `max_entries` and what Lua 5.1 can hold, nobody who has opted out."""
     wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
     kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.wasted, one[:3]))
     users: dict[int, dict[str, dict[str, list[int]]]] = {}
-    for one in sorted(kept):
-        row = [one.expected, one.safe, one.risk_percent, one.runs]
-        users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = row
+    for one in sorted(_that_fit(kept)):
+        users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = one.row
     return _text(
         {
             "format": FORMAT,
@@ -102,6 +108,16 @@ def hints_text(found: Iterable[Hint], settings: Hints, opted_out: Collection[int
         },
         now,
     )
+
+
+def _that_fit(kept: Iterable[Hint]) -> Iterator[Hint]:
+    """As many of the first as one Lua function can hold."""
+    constants: set[int | str] = set()
+    for one in kept:
+        constants.update((one.uid, one.job_name, one.queue, *one.row))
+        if len(constants) > _MOST_CONSTANTS:
+            return
+        yield one
 
 
 def _text(table: dict[str, Any], now: int) -> str:
