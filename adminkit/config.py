@@ -50,12 +50,23 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Policy:
+    """Where rules are installed, and how the other slurmctld hosts are reached."""
+
+    folder: Path | None = None  # of job_submit.lua; None: that of slurm.conf
+    push: str | None = None  # a command with {host}, {files}, {folder}
+    fetch: str | None = None  # a command with {host}, {folder} that prints what sha256sum would
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Every setting. `file` is where the settings came from, None where there was none."""
 
     db: Path | None = None
+    acts: Path = Path("/var/log/adminkit/acts.jsonl")
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
+    policy: Policy = field(default_factory=Policy)
     file: Path | None = field(default=None, compare=False)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from adminkit.errors import unknown_word
 from adminkit.policy.model import ACTIONS, NUMBERS, Policy, Range, Rule
-from adminkit.policy.texts import PLACEHOLDERS, placeholders
+from adminkit.policy.texts import OUTCOMES, PLACEHOLDERS, known_placeholders, placeholders
 from adminkit.units import show_duration
 
 #: Conditions whose lists must share a word for two rules to meet in one job, and what takes words out of them.
@@ -75,25 +75,39 @@ def _actions(policy: Policy) -> Iterator[Problem]:
 
 def _texts(policy: Policy) -> Iterator[Problem]:
     for language, texts in policy.texts.items():
-        for key, text in texts.items():
-            at = f"texts.{language}.{key}"
-            if key not in PLACEHOLDERS:
-                yield Problem((at,), "no such text", unknown_word("text", key, PLACEHOLDERS).hint)
+        for name, given in texts.items():
+            at = f"texts.{language}.{name}"
+            if name not in PLACEHOLDERS:
+                yield Problem((at,), "no such text", unknown_word("text", name, PLACEHOLDERS).hint)
+            elif isinstance(given, str):
+                yield from _placeholders(at, given, name)
             else:
-                yield from _placeholders(at, text, key)
+                yield from _outcomes(at, name, given)
     for rule in policy.rules:
-        for name, text in (rule.text.model_dump(exclude_none=True) if rule.text else {}).items():
-            yield from _placeholders(place(policy, rule, f"text.{name}"), text, rule.check)
+        outcome = f"{rule.check}.{rule.does}" if rule.from_ is None else rule.check
+        for key, text in (rule.text.model_dump(exclude_none=True) if rule.text else {}).items():
+            yield from _placeholders(place(policy, rule, f"text.{key}"), text, outcome)
 
 
-def _placeholders(at: str, text: str, key: str) -> Iterator[Problem]:
-    known = PLACEHOLDERS[key]
-    for name in placeholders(text):
-        if name not in known:
-            hint = unknown_word("placeholder", name, known).hint if known else "this text takes none"
-            yield Problem((at, f"the placeholders of {key}"), f"no such placeholder: {{{name}}}", hint)
+def _outcomes(at: str, name: str, given: Mapping[str, str]) -> Iterator[Problem]:
+    outcomes = OUTCOMES.get(name, ())
+    for outcome, text in given.items():
+        if outcome in outcomes:
+            yield from _placeholders(f"{at}.{outcome}", text, f"{name}.{outcome}")
+        elif outcomes:
+            yield Problem((f"{at}.{outcome}",), "no such outcome", unknown_word("outcome", outcome, outcomes).hint)
+        else:
+            yield Problem((f"{at}.{outcome}",), f"{name} has one text", f'write {name} = "…"')
+
+
+def _placeholders(at: str, text: str, name: str) -> Iterator[Problem]:
+    known = known_placeholders(name)
+    for word in placeholders(text):
+        if word not in known:
+            hint = unknown_word("placeholder", word, known).hint if known else "this text takes none"
+            yield Problem((at, f"the placeholders of {name}"), f"no such placeholder: {{{word}}}", hint)
     if text.count("{") != len(list(placeholders(text))) or text.count("{") != text.count("}"):
-        yield Problem((at,), "a brace without its partner", "a placeholder is a word in braces: {limit}")
+        yield Problem((at,), "a brace without its partner", "a placeholder is a word in braces: {asked}")
 
 
 def _pairs(policy: Policy) -> Iterator[Problem]:

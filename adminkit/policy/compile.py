@@ -11,7 +11,6 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.policy import lua_text
 from adminkit.policy.model import CONDITIONS, Policy, Range, Rule
-from adminkit.policy.texts import PLACEHOLDERS
 from adminkit.slurm.site import Site, SiteQueue
 
 #: Raised when an older decide.lua would misread the table.
@@ -35,7 +34,7 @@ def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
         "routing": {"action": policy.routing.action, "order": _order(policy, site)},
         "queues": {queue.name: _queue(queue) for queue in site.queues},
         "rules": [_rule(rule) for rule in policy.rules],
-        "texts": {lang: {key: policy.text(lang, key) for key in PLACEHOLDERS} for lang in policy.languages},
+        "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
     }
     return {**table, "generation": generation(table), "made_at": made_at}

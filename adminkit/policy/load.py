@@ -72,9 +72,16 @@ def _problem(error: Any, raw: Mapping[str, Any]) -> Problem:
         word = loc[-1] if loc[:1] == ("texts",) else value
         hint = unknown_word("word", word, words).hint if isinstance(word, str) else f"known: {', '.join(words)}"
         return Problem((where,), f"{word!r} is none of {', '.join(words)}", hint)
-    message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
     shown = "" if isinstance(value, (dict, BaseModel)) else f"{value!r}: "
-    return Problem((where,), shown + message[:1].lower() + message[1:] if message[:1].isupper() else shown + message)
+    return Problem((where,), shown + _said(error))
+
+
+def _said(error: Any) -> str:
+    """What is wrong with a value: our own words, or pydantic's made to follow it."""
+    if error["type"] in ("model_type", "dict_type"):
+        return "a section belongs here, with keys of its own"
+    message: str = error["msg"]
+    return message.removeprefix("Value error, ").removeprefix("Input ")
 
 
 def _choices(error: Any) -> Sequence[str]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from adminkit.errors import AdminkitError
 from adminkit.job import CLASSES
 from adminkit.policy.incentive_model import Hints, Incentives
-from adminkit.policy.texts import DEFAULTS, LANGUAGES, PLACEHOLDERS
+from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
 from adminkit.units import parse_duration
 
 Action = Literal["reject", "amend", "warn"]
@@ -60,6 +60,12 @@ class Range:
         if self.min == self.max:
             return str(self.min)
         return f"{'' if self.min is None else self.min}-{'' if self.max is None else self.max}"
+
+
+def _version(value: Any) -> int:
+    if type(value) is not int or value != 1:
+        raise ValueError("this release of adminkit knows version 1")
+    return value
 
 
 def _duration(value: Any) -> int:
@@ -233,14 +239,14 @@ class Routing(_Table):
     avoid: Words = ()
 
 
-#: One line of [texts.en]; a text that is left out keeps its default.
-Texts = dict[str, Text]
+#: [texts.en]: by name, or by name and outcome; a text that is left out keeps its default.
+Texts = dict[str, Text | dict[str, Text]]
 
 
 class Policy(_Table):
     """The whole file."""
 
-    version: Literal[1]
+    version: Annotated[int, BeforeValidator(_version)]
     fail: Literal["open", "closed"] = "open"
     record: Literal["admin_comment", "extra", "comment", "none"] = "admin_comment"
     languages: Annotated[tuple[Language, ...], AfterValidator(_distinct), AfterValidator(_some)] = ("en",)
@@ -254,16 +260,22 @@ class Policy(_Table):
     incentives: Incentives = Incentives()
     hints: Hints = Hints()
 
-    def text(self, language: str, key: str) -> str:
-        """What the file says, else the default."""
+    def words(self, language: str) -> dict[str, str]:
+        """Every text of one language, by name and outcome. One that the file gives for all outcomes counts for each."""
+        found = dict(DEFAULTS[language])
         own = next((texts for name, texts in self.texts.items() if name == language), {})
-        return own.get(key) or DEFAULTS[language][key]
+        for name, given in own.items():
+            if isinstance(given, str):
+                found.update(dict.fromkeys((f"{name}.{outcome}" for outcome in OUTCOMES[name]), given)
+                             if name in OUTCOMES else {name: given})  # fmt: skip
+            else:
+                found.update({f"{name}.{outcome}": text for outcome, text in given.items()})
+        return found
 
     def queues(self) -> tuple[str, ...]:
-        """Every queue it names, in file order."""
+        """Every queue it names, those of the rules first."""
         named = [queue for rule in self.rules for queue in rule.queues or ()]
-        return tuple(dict.fromkeys([*self.routing.order, *self.routing.avoid, *named]))
+        return tuple(dict.fromkeys([*named, *self.routing.order, *self.routing.avoid]))
 
 
-assert set(PLACEHOLDERS) == set(DEFAULTS["en"]) == set(DEFAULTS["ja"])
 assert tuple(PLACEHOLDERS)[: len(CHECKS)] == CHECKS

@@ -1,0 +1,82 @@
+"""The Lua that comes with adminkit: what there is, whether it is in place, and whose job_submit.lua it meets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from adminkit.errors import AdminkitError
+from adminkit.installed import data_file
+from adminkit.policy import tried
+from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, table_path
+
+ENTRY: Final = "job_submit.lua"
+
+#: What stands at the place of job_submit.lua.
+Entry = Literal["absent", "ours", "calls us", "foreign"]
+
+#: What a site adds at the end of a job_submit.lua of its own, before `return slurm.SUCCESS`.
+LINES: Final = ('local adminkit = dofile("{folder}/adminkit/glue.lua")', "adminkit.wrap(_G)")
+_CALL: Final = re.compile(r"^[^\n]*adminkit/glue\.lua", re.MULTILINE)
+
+
+def shipped() -> dict[str, bytes]:
+    """Every file of the program by its place below the folder, job_submit.lua last."""
+    top = data_file(ENTRY_FOLDER, ENTRY).parent
+    modules = sorted((top / SUBFOLDER).glob("*.lua"))
+    return {str(path.relative_to(top)): path.read_bytes() for path in (*modules, top / ENTRY)}
+
+
+ENTRY_FOLDER: Final = "job_submit"
+
+
+def entry_state(folder: Path, ours: bytes) -> Entry:
+    """Whose job_submit.lua is in `folder`: ours of any release by its first line, or the site's own."""
+    try:
+        text = (folder / ENTRY).read_bytes()
+    except FileNotFoundError:
+        return "absent"
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise AdminkitError(f"couldn't read {folder / ENTRY}: {why}", "run it as root on the slurmctld host") from error
+    if text.partition(b"\n")[0] == ours.partition(b"\n")[0]:
+        return "ours"
+    code = re.sub(r"^\s*--.*$", "", text.decode("utf-8", "replace"), flags=re.MULTILINE)
+    return "calls us" if _CALL.search(code) else "foreign"
+
+
+def entry_lines(folder: Path) -> tuple[str, ...]:
+    """The lines for a job_submit.lua of the site's own."""
+    return tuple(line.format(folder=folder) for line in LINES)
+
+
+def check_program(files: Mapping[str, bytes]) -> None:
+    """AdminkitError when one of our own files does not compile: slurmctld would not start with it."""
+    for name, text in files.items():
+        tried.check_program(name, text)
+
+
+def put_program(folder: Path, files: Mapping[str, bytes], group: int | None = None) -> list[str]:
+    """Put the program in place, the entry last and only where it is ours or absent. The files that changed."""
+    check_program(files)
+    changed = []
+    with changing(folder, group):
+        for name, text in files.items():
+            path = folder / name
+            if path == table_path(folder, path.stem) and path.stem in TABLES:
+                raise AdminkitError(f"{name} of this installation is in the way of a table", "install adminkit again")
+            if name == ENTRY and entry_state(folder, text) in ("calls us", "foreign"):
+                continue
+            if not _holds(path, text):
+                put_file(path, text, group, FILE_MODE)
+                changed.append(name)
+    return changed
+
+
+def _holds(path: Path, text: bytes) -> bool:
+    try:
+        return path.read_bytes() == text
+    except OSError:
+        return False
