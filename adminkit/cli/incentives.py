@@ -6,17 +6,23 @@ import os
 import pwd
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adminkit import config
 from adminkit.cli import options
-from adminkit.errors import UsageError
-from adminkit.report.sink import Way, emit, write_aside
+from adminkit.cli.policy_install import Apply, Fetch, Folder, Push
+from adminkit.cli.policy_install import _place as place
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.report.sink import Way, emit
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.trace.rights import sees_others
+
+if TYPE_CHECKING:
+    from adminkit.policy.incentive_build import Table, Worth
+    from adminkit.policy.model import Policy
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -36,8 +42,12 @@ PerHour = Annotated[
 ]
 Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Also write incentives.lua and hints.lua into this folder.")
+    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`.")
 ]
+Source = Annotated[
+    Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")
+]
+PrintFiles = Annotated[bool, typer.Option("--print-files", help="Print the path of every file it would put, only.")]
 User = Annotated[str | None, typer.Argument(metavar="[USER]", help="Whose points to explain. Default: everybody's.")]
 
 
@@ -66,9 +76,9 @@ def compute(
     worth = build.worth(rules.incentives, _positive(points_per_hour))
     with reader(path) as trace:
         found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
-        tables = build.tables(found, (), rules, now)
-    for table in tables if out else ():
-        write_aside(Path(out or "") / f"{table.name}.lua", table.text.encode())
+        tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+    if out is not None:
+        build.write_tables(out, tables)
     emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
 
 
@@ -100,6 +110,58 @@ def show(
             found = build.explain(trace, rules, where, user, now, worth, runs)
             report = user_report(found, rules.incentives, str(path))
     emit(report, Way(format.value, output))
+
+
+@app.command()
+def install(
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    source: Source = None,
+    folder: Folder = None,
+    apply: Apply = False,
+    push: Push = None,
+    fetch: Fetch = None,
+    print_files: PrintFiles = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
+    from adminkit.cli.policy_shown import emit_done, emit_preview
+    from adminkit.policy.install import apply as act
+    from adminkit.policy.install import preview as look
+    from adminkit.policy.load import find_policy, load_policy
+    from adminkit.report.incentives import preview, sizes
+
+    rules = load_policy(find_policy(policy)[0])
+    tables, worth = _tables(rules, db, cluster, _positive(points_per_hour), source)
+    plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
+    notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
+    if print_files:
+        print(*(plan.folder / change.file for change in look(plan)), sep="\n")
+    elif apply:
+        emit_done(act(plan, "incentives install"), plan, found.cluster, notes, format, output)
+    else:
+        emit_preview(look(plan), plan, found.cluster, notes, format, output)
+
+
+def _tables(
+    rules: Policy, db: Path | None, cluster: str | None, per_hour: float | None, source: Path | None
+) -> tuple[list[Table], Worth]:
+    """The tables of a folder that compute --out made, else computed here; and what an hour of ageing is worth."""
+    from adminkit.policy import incentive_build as build
+
+    worth, now, path = build.worth(rules.incentives, per_hour), int(time.time()), find_trace(db, config.load().db)
+    if source is not None:
+        return build.read_tables(source), worth
+    if not path.exists():
+        raise AdminkitError(
+            f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
+        )
+    with reader(path) as trace:
+        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
+        return build.tables(found, build.learnt(trace, rules, found, now), rules, now), worth
 
 
 def _allowed(user: str | None, path: Path) -> str | None:

@@ -7,12 +7,15 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError
-from adminkit.policy import tried
 from adminkit.policy.incentive_tables import Hint, Points, hints_text, incentives_text, points
 from adminkit.policy.incentives import Standing, Weighed, question, standing, standings, weighed
+from adminkit.policy.put import put_table, read_text, table_path
+from adminkit.policy.runtime import Lua
+from adminkit.policy.tried import check_table
 from adminkit.slurm import priority
 from adminkit.stats import incentives as runs
 from adminkit.stats.select import clusters, snapshot, span
@@ -20,6 +23,9 @@ from adminkit.stats.select import clusters, snapshot, span
 if TYPE_CHECKING:
     from adminkit.policy.incentive_model import Incentives
     from adminkit.policy.model import Policy
+
+#: What `incentives install` puts in place.
+TABLES: Final = ("incentives", "hints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class Table:
     text: str
     rows: int
     load_seconds: float
+    largest: int = 0  # points that one job can get by it
 
     @property
     def size(self) -> int:
@@ -151,6 +158,11 @@ def explain(
     return Explained(cluster, (asked.since, asked.until), ends, own, heaviest, found)
 
 
+def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterable[Hint]:
+    """What similar jobs of each user needed."""
+    return ()
+
+
 def tables(
     found: Computed, hints: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
 ) -> list[Table]:
@@ -164,7 +176,37 @@ def tables(
 
 def read_table(name: str, text: str) -> Table:
     """A table's text with what loading it shows. AdminkitError where slurmctld could not use it."""
-    tried.check_table(name, text)
+    check_table(name, text)
+    lua = Lua()
     started = time.perf_counter()
-    table = tried.load(name, text)
-    return Table(name, text, len(list(table["users"] or ())), time.perf_counter() - started)
+    table = lua.table(text.encode("utf-8", "surrogateescape"), f"{name}.lua")
+    seconds = time.perf_counter() - started
+    users = table[b"users"] or {}
+    most = max((row[b"points"] or 0 for row in users.values()), default=0) if name == "incentives" else 0
+    classes = [points or 0 for _, points in (table[b"class_points"] or {}).items()]
+    return Table(name, text, len(list(users)), seconds, min(most + max(classes, default=0), table[b"cap"] or 0))
+
+
+def read_tables(folder: Path) -> list[Table]:
+    """The tables that `write_tables` put there. AdminkitError where there are none."""
+    found = {name: read_text(table_path(folder, name)) for name in TABLES}
+    if found["incentives"] is None:
+        raise AdminkitError(
+            f"there is no {table_path(folder, 'incentives')}",
+            "make it where the trace is: adminkit incentives compute --out DIR",
+        )
+    return [read_table(name, text) for name, text in found.items() if text is not None]
+
+
+def write_tables(folder: Path, made: Iterable[Table]) -> list[Path]:
+    """Put them into a folder of their own, to be carried to the slurmctld hosts. The paths written."""
+    made = list(made)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't make {folder}: {(error.strerror or '').lower()}", "name another folder"
+        ) from error
+    for table in made:
+        put_table(folder, table.name, table.text, check_table)
+    return [table_path(folder, table.name) for table in made]

@@ -103,7 +103,7 @@ def hints_text(found: Iterable[Hint], settings: Hints, opted_out: Collection[int
             "format": FORMAT,
             "ratio": settings.ratio,
             "floor": settings.floor,
-            "accounts_off": set(settings.accounts_off),
+            "accounts_off": {account.lower() for account in settings.accounts_off},
             "users": users,
         },
         now,

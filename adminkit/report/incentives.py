@@ -89,7 +89,7 @@ def everybody_report(found: Computed, settings: Incentives, database: str, table
         ]
         for one in found.standings
     ]
-    notes = [*preview(found.largest, found.worth), *found.worth.notes, *map(_size, tables)]
+    notes = [*preview(found.largest, found.worth), *sizes(tables)]
     if found.left_out.get("use_unknown"):
         notes.append(
             f"the CPU time of {plural(found.left_out['use_unknown'], 'run')} is unknown, so they count for nothing: "
@@ -129,17 +129,24 @@ def user_report(found: Explained, settings: Incentives, database: str) -> Report
 
 def preview(largest: int, worth: Worth) -> list[str]:
     """The largest bonus in hours of ageing, and against the priorities of the jobs that wait now."""
-    hours = largest / worth.points.per_hour
-    lines = [
-        f"the largest bonus is {number(largest)} points, {hours:.1f} h of ageing; the cap is {number(worth.points.cap)}"
-    ]
+    hours, cap = largest / worth.points.per_hour, worth.points.cap / worth.points.per_hour
+    lines = [f"the largest bonus is {number(largest)} points, {hours:.1f} h of ageing; the cap is {cap:.1f} h"]
     if spread := worth.spread:
         against = percent(largest / spread.width) if spread.width else "more than all"
         lines.append(
             f"that is {against} of the spread that sprio shows now: {number(spread.low)} to {number(spread.high)} "
             f"over {plural(spread.jobs, 'waiting job')}"
         )
-    return lines
+    return [*lines, *worth.notes]
+
+
+def sizes(tables: Iterable[Table]) -> list[str]:
+    """How large each table is, and how long Lua takes to load it."""
+    return [
+        f"{one.name}.lua: {plural(one.rows, 'user')}, {show_bytes(one.size)}, "
+        f"loaded by Lua 5.1 in {1000 * one.load_seconds:.1f} ms"
+        for one in tables
+    ]
 
 
 def _sum(one: Standing, found: Explained, settings: Incentives) -> Iterable[tuple[str, str]]:
@@ -198,8 +205,3 @@ def _line(part: str, what: str, runs: int | None = None, meaning: str = "") -> l
 
 def _name(one: Standing) -> str:
     return one.user or f"uid {one.uid}"
-
-
-def _size(table: Table) -> str:
-    users, size = plural(table.rows, "user"), show_bytes(table.size)
-    return f"{table.name}.lua: {users}, {size}, loaded by Lua 5.1 in {1000 * table.load_seconds:.1f} ms"

@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from adminkit.errors import AdminkitError
 from adminkit.job import Job
-from adminkit.policy import tried
 from adminkit.policy.incentive_build import read_table
 from adminkit.policy.incentive_model import Hints, Incentives
 from adminkit.policy.incentive_tables import Hint, Points, hints_text, incentives_text, points
 from adminkit.policy.incentives import bare_name, earned
+from adminkit.policy.runtime import Lua, LuaVersion
 from tests.builders import HOUR
 from tests.policy.incentive_cases import MENU, NOW, PER_HOUR, ada, everybody, good, run
 
@@ -225,11 +225,11 @@ def test_the_table_of_points_is_what_decide_lua_reads() -> None:
     plain = good(200, 12, uid=1003, user="eve", time_limit=3 * HOUR)
     found = everybody([*rich, *bundler, *plain])
     standings = [replace(one, earns_class=one.uid != 1002) for one in found.standings]
-    table = tried.load("incentives", incentives_text(standings, found.worth.points, NOW)).table
-    assert (table[b"format"], table[b"made_at"], table[b"cap"]) == (1, NOW, 720)
-    assert dict(table[b"class_points"]) == {b"multi-node": 240, b"multi-gpu": 120}
-    users = {uid: dict(row) for uid, row in table[b"users"].items()}
-    assert users == {1001: {b"points": 360, b"class": True}, 1002: {b"points": 0, b"class": False}}
+    table = read(incentives_text(standings, found.worth.points, NOW))
+    assert (table["format"], table["made_at"], table["cap"]) == (1, NOW, 720)
+    assert dict(table["class_points"]) == {"multi-node": 240, "multi-gpu": 120}
+    users = table["users"]
+    assert users == {1001: {"points": 360, "class": True}, 1002: {"points": 0, "class": False}}
 
 
 def test_the_same_standings_have_the_same_generation_whenever_they_are_computed() -> None:
@@ -237,7 +237,12 @@ def test_the_same_standings_have_the_same_generation_whenever_they_are_computed(
     one, later = (incentives_text(found.standings, found.worth.points, at) for at in (NOW, NOW + 60))
     assert one != later
     assert one.splitlines()[4:-2] == later.splitlines()[4:-2]
-    assert tried.load("incentives", one)["generation"] == tried.load("incentives", later)["generation"]
+    assert read(one)["generation"] == read(later)["generation"]
+
+
+def read(text: str, version: LuaVersion = "lua51") -> Any:
+    lua = Lua(version)
+    return lua.out(lua.table(text.encode(), "table.lua"))
 
 
 def hint(uid: int = 1001, name: str = "train", queue: str = "gq", wasted: float = 1.0, **changes: int) -> Hint:
@@ -247,32 +252,32 @@ def hint(uid: int = 1001, name: str = "train", queue: str = "gq", wasted: float 
 
 def test_the_table_of_hints_is_what_decide_lua_reads() -> None:
     rows = [hint(), hint(queue=""), hint(name="", queue=""), hint(1002, 'a" .. os.exit() .. "', "gq")]
-    table = tried.load("hints", hints_text(rows, Hints(accounts_off=("a b",)), (), NOW)).table
-    assert (table[b"ratio"], table[b"floor"]) == (3.0, 7200)
-    assert dict(table[b"accounts_off"]) == {b"a b": True}
-    users = table[b"users"]
-    assert list(users[1001][b"train"][b"gq"].values()) == [1800, 3600, 5, 20]
-    assert sorted(users[1001][b"train"]) == [b"", b"gq"]
-    assert list(users[1001][b""]) == [b""]
-    assert list(users[1002]) == [b'a" .. os.exit() .. "']
+    table = read(hints_text(rows, Hints(accounts_off=("A b",)), (), NOW))
+    assert (table["ratio"], table["floor"]) == (3.0, 7200)
+    assert dict(table["accounts_off"]) == {"a b": True}
+    users = table["users"]
+    assert users[1001]["train"]["gq"] == [1800, 3600, 5, 20]
+    assert sorted(users[1001]["train"]) == ["", "gq"]
+    assert list(users[1001][""]) == [""]
+    assert list(users[1002]) == ['a" .. os.exit() .. "']
 
 
 @pytest.mark.parametrize(
     ("given_settings", "opted_out", "uids", "why"),
     [
-        ({}, (), [1, 2, 3], "everybody"),
-        ({}, (2,), [1, 3], "a user's own switch"),
+        ({}, (), [11, 12, 13], "everybody"),
+        ({}, (12,), [11, 13], "a user's own switch"),
         ({"enabled": False}, (), [], "the site's switch"),
-        ({"max_entries": 1}, (), [2], "the largest waste first"),
-        ({"max_entries": 2}, (2,), [1, 3], "those who opted out take no room"),
+        ({"max_entries": 1}, (), [12], "the largest waste first"),
+        ({"max_entries": 2}, (12,), [11, 13], "those who opted out take no room"),
     ],
 )
 def test_hints_are_for_those_who_want_and_waste_most(
     given_settings: dict[str, Any], opted_out: tuple[int, ...], uids: list[int], why: str
 ) -> None:
-    rows = [hint(1, wasted=5), hint(2, wasted=9), hint(3, wasted=7)]
-    table = tried.load("hints", hints_text(rows, Hints(**given_settings), opted_out, NOW)).table
-    assert sorted(table[b"users"]) == uids, why
+    rows = [hint(11, wasted=5), hint(12, wasted=9), hint(13, wasted=7)]
+    table = read(hints_text(rows, Hints(**given_settings), opted_out, NOW))
+    assert sorted(table["users"]) == uids, why
 
 
 def test_the_largest_table_of_hints_loads_in_lua_51_and_54() -> None:
@@ -284,7 +289,7 @@ def test_the_largest_table_of_hints_loads_in_lua_51_and_54() -> None:
     table = read_table("hints", hints_text(rows, Hints(), (), NOW))
     assert 30_000 < table.rows <= 50_000
     assert table.size > 1_000_000
-    kept = tried.load("hints", table.text, "lua54").table[b"users"]
+    kept = read(table.text, "lua54")["users"]
     assert 159_999 in list(kept), "the largest waste stays"
 
 
