@@ -75,13 +75,13 @@ def everybody_report(found: Computed, settings: Incentives, database: str, table
         [
             _name(one),
             points.of(one.hours),
-            one.hours,
-            one.score,
+            _rounded(one.hours),
+            _rounded(one.score),
             one.runs,
             one.missed,
             one.days,
-            one.weight,
-            one.share,
+            _rounded(one.weight),
+            _rounded(one.share),
             one.lacking,
             one.bundles,
             "yes" if one.earns_class else "no",
@@ -117,7 +117,8 @@ def user_report(found: Explained, settings: Incentives, database: str) -> Report
             meaning = f"{meaning}; {capped}" if meaning else capped
         full_at = run.need if run.reason == COUNTED else None
         what = f"{run.job_id} {run.job_name or ''}".strip()
-        rows.append(["run", what, 1, heavy.weight, heavy.score, run.elapsed, full_at, run.asked, meaning])
+        weight, score = _rounded(heavy.weight), _rounded(heavy.score)
+        rows.append(["run", what, 1, weight, score, run.elapsed, full_at, run.asked, meaning])
     if (more := one.runs - len(found.heaviest)) > 0:
         rows.append(_line("run", "(lighter ones)", more))
     rows += [_line("left out", reason, runs, REASONS[reason]) for reason, runs in one.left_out.items()]
@@ -201,6 +202,11 @@ def _meta(
 
 def _line(part: str, what: str, runs: int | None = None, meaning: str = "") -> list[Cell]:
     return [part, what, runs, None, None, None, None, None, meaning]
+
+
+def _rounded(value: float | None) -> float | None:
+    """Digits that mean something, the same on every machine."""
+    return None if value is None else round(value, 6)
 
 
 def _name(one: Standing) -> str:
