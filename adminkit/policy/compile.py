@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ Table = dict[str, Any]
 
 
 def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
-    """The table. AdminkitError where the policy names a user or a queue that the site does not know."""
+    """The table. AdminkitError where the policy exempts a user whom the site does not know."""
     table: Table = {
         "format": FORMAT,
         "cluster": site.cluster,
@@ -33,7 +32,7 @@ def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
         "menu": list(policy.menu),
         "routing": {"action": policy.routing.action, "order": _order(policy, site)},
         "queues": {queue.name: _queue(queue) for queue in site.queues},
-        "rules": [_rule(rule) for rule in policy.rules],
+        "rules": [_rule(rule, site) for rule in policy.rules],
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
     }
@@ -48,8 +47,7 @@ def policy_text(table: Table) -> str:
 def generation(table: Mapping[str, Any]) -> str:
     """Twelve digits that stand for the content of a table, whenever it was made."""
     content = {key: value for key, value in table.items() if key not in ("generation", "made_at")}
-    text = json.dumps(content, sort_keys=True, default=sorted)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return hashlib.sha256(lua_text.literal(content).encode("ascii")).hexdigest()[:12]
 
 
 def _uid(user: str, site: Site) -> int:
@@ -78,15 +76,24 @@ def _queue(queue: SiteQueue) -> Table:
     return facts
 
 
-def _rule(rule: Rule) -> Table:
+def _rule(rule: Rule, site: Site) -> Table:
     value = rule.value
-    when = {name: frozenset(words) for name in CONDITIONS if (words := getattr(rule, name)) is not None}
     return {
         "name": rule.name,
         "check": rule.check,
         "value": {"min": value.min, "max": value.max} if isinstance(value, Range) else value,
         "action": rule.does,
         "from": rule.from_,
-        "when": when,
+        "when": {name: _when(name, words, site) for name in CONDITIONS if (words := getattr(rule, name)) is not None},
         "text": rule.text.model_dump(exclude_none=True) if rule.text else {},
     }
+
+
+def _when(condition: str, words: Sequence[str], site: Site) -> dict[str | int, bool]:
+    """A set. Users stand in it by name, for the trace, and by uid, for slurmctld, where this host knows them."""
+    found: list[str | int] = list(words)
+    if condition in ("users", "except_users"):
+        found += [site.uids[name] for name in words if name in site.uids]
+    elif condition not in ("queues", "classes"):
+        found = [name.lower() for name in words]  # as Slurm keeps accounts and QOS
+    return dict.fromkeys(found, True)

@@ -277,5 +277,10 @@ class Policy(_Table):
         named = [queue for rule in self.rules for queue in rule.queues or ()]
         return tuple(dict.fromkeys([*named, *self.routing.order, *self.routing.avoid]))
 
+    def users(self) -> tuple[str, ...]:
+        """Every user it names: those whose uids the compiled table holds."""
+        named = [user for rule in self.rules for user in (*(rule.users or ()), *(rule.except_users or ()))]
+        return tuple(dict.fromkeys([*self.exempt.users, *named]))
+
 
 assert tuple(PLACEHOLDERS)[: len(CHECKS)] == CHECKS

@@ -43,8 +43,9 @@ def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
         "now": now,
         "uid": uid,
         "user": typed.user,
-        "account": typed.account,
-        "qos": typed.qos,
+        "account": typed.account and typed.account.lower(),  # as Slurm keeps them
+        "qos": typed.qos and typed.qos.lower(),
+        "qos_given": typed.qos is not None,
         "job_name": typed.job_name,
         "queues": list(typed.queues),
         "limit": limit,

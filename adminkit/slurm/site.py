@@ -57,20 +57,29 @@ class Site:
     cluster: str
     queues: tuple[SiteQueue, ...] = ()
     privileged: frozenset[int] = frozenset({0})
-    uids: Mapping[str, int] = field(default_factory=dict)  # of the users that [exempt] names
+    uids: Mapping[str, int] = field(default_factory=dict)  # of the users that the policy names
 
     def queue(self, name: str) -> SiteQueue | None:
         """The queue of this name."""
         return next((one for one in self.queues if one.name == name), None)
 
 
-def made_up(queues: Iterable[str], users: Iterable[str] = (), default: str | None = None) -> Site:
-    """A cluster of these queues, which are up and open to everybody; nothing else is known of them."""
+def made_up(
+    queues: Iterable[str], users: Iterable[str] = (), limits: Mapping[str, tuple[int | None, int | None]] | None = None
+) -> Site:
+    """A cluster of these queues, the first the default one, all of them up, open to everybody and of nodes with 8 GPUs.
+
+    `limits` are queues' own default and maximum limits, where they are known.
+    """
+    limits = limits or {}
     names = list(dict.fromkeys(queues))
-    first = default if default in names else next(iter(names), None)
-    found = tuple(SiteQueue(name, is_default=name == first) for name in names)
     uids = {user: _MADE_UP + number for number, user in enumerate(dict.fromkeys(users))}
-    return Site("example", found, uids=uids)
+    none = (None, None)
+    return Site(
+        "example",
+        tuple(SiteQueue(name, *limits.get(name, none), is_default=name == names[0], node_gpus=8) for name in names),
+        uids=uids,
+    )
 
 
 def load_site(path: Path) -> Site:
