@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as some
 from pydantic import ValidationError
 
 from adminkit.errors import AdminkitError
+from adminkit.installed import data_file
 from adminkit.job import Job
 from adminkit.policy.incentive_build import read_table
 from adminkit.policy.incentive_model import Hints, Incentives
@@ -302,3 +304,11 @@ def test_points_are_whole_and_capped() -> None:
 
 def test_the_menu_of_the_tests_is_that_of_the_cases() -> None:
     assert len(MENU) == len(LIMITS)
+
+
+def test_the_example_has_every_setting_with_its_default() -> None:
+    raw = tomllib.loads(data_file("etc", "policy.toml").read_text())
+    assert Incentives.model_validate(raw["incentives"]) == Incentives()
+    assert Hints.model_validate(raw["hints"]) == Hints()
+    assert {*raw["incentives"], "points_per_hour"} == set(Incentives.model_fields)
+    assert set(raw["hints"]) == set(Hints.model_fields)
