@@ -32,7 +32,7 @@ from adminkit.policy.put import (
     table_path,
     usable,
 )
-from adminkit.policy.tried import check_table
+from adminkit.policy.tried import check_table, rehearse
 from adminkit.slurm.act import Running, probe, touch
 
 #: Seconds in which slurmctld should answer with the new generation. It loads at the first submission it sees.
@@ -86,8 +86,7 @@ class Done:
 def preview(plan: Plan) -> list[Change]:
     """What `apply` would write; AdminkitError for what it would refuse. Changes nothing."""
     found = []
-    files = lua.shipped() if plan.program else {}
-    lua.check_program(files)
+    files = _checked(plan)
     for name, data in files.items():
         there = read_text(plan.folder / name)
         kind = _kind(there, there is not None and there.encode("utf-8", "surrogateescape") == data)
@@ -95,7 +94,6 @@ def preview(plan: Plan) -> list[Change]:
             kind = "the site's own"
         found.append(Change(name, kind, len(data)))
     for name, text in plan.tables.items():
-        check_table(name, text)
         path = table_path(plan.folder, name)
         there = read_text(path)
         kind = _kind(there, same_content(there, text))
@@ -106,9 +104,7 @@ def preview(plan: Plan) -> list[Change]:
 def apply(plan: Plan, what: str) -> Done:
     """Put everything in place and have it used. `what` is for the log: policy install."""
     _prepare(plan)
-    files = lua.shipped() if plan.program else {}
-    for name, text in plan.tables.items():
-        check_table(name, text)
+    files = _checked(plan)
     changed = lua.put_program(plan.folder, files, plan.group)
     puts = [put_table(plan.folder, name, plan.tables[name], check_table, plan.group) for name in _order(plan.tables)]
     return _logged(plan, puts, changed, what)
@@ -155,6 +151,17 @@ def _generation(name: str, text: str | None) -> str | None:
     if text is None:
         return None
     return generation_of(text) if usable(name, text, check_table) else "damaged"
+
+
+def _checked(plan: Plan) -> dict[str, bytes]:
+    """The program that is brought along, empty for none. AdminkitError for what slurmctld could not use."""
+    for name, text in plan.tables.items():
+        check_table(name, text)
+    if not plan.program:
+        return {}
+    files = lua.shipped()
+    rehearse(files, plan.tables)
+    return files
 
 
 def _prepare(plan: Plan) -> None:

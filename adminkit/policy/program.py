@@ -9,17 +9,20 @@ from typing import Final, Literal
 
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
-from adminkit.policy import tried
 from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, table_path
 
 ENTRY: Final = "job_submit.lua"
+ENTRY_FOLDER: Final = "job_submit"  # among the data files of adminkit
 
 #: What stands at the place of job_submit.lua.
 Entry = Literal["absent", "ours", "calls us", "foreign"]
 
 #: What a site adds at the end of a job_submit.lua of its own, before `return slurm.SUCCESS`.
-LINES: Final = ('local adminkit = dofile("{folder}/adminkit/glue.lua")', "adminkit.wrap(_G)")
-_CALL: Final = re.compile(r"^[^\n]*adminkit/glue\.lua", re.MULTILINE)
+LINES: Final = (
+    'local ok, adminkit = pcall(dofile, "{folder}/adminkit/start.lua")',
+    "if ok then slurm_job_submit, slurm_job_modify = adminkit.around(slurm_job_submit, slurm_job_modify) end",
+)
+_CALL: Final = re.compile(r"adminkit/start\.lua[\s\S]*\.around\(")
 
 
 def shipped() -> dict[str, bytes]:
@@ -27,9 +30,6 @@ def shipped() -> dict[str, bytes]:
     top = data_file(ENTRY_FOLDER, ENTRY).parent
     modules = sorted((top / SUBFOLDER).glob("*.lua"))
     return {str(path.relative_to(top)): path.read_bytes() for path in (*modules, top / ENTRY)}
-
-
-ENTRY_FOLDER: Final = "job_submit"
 
 
 def entry_state(folder: Path, ours: bytes) -> Entry:
@@ -52,15 +52,8 @@ def entry_lines(folder: Path) -> tuple[str, ...]:
     return tuple(line.format(folder=folder) for line in LINES)
 
 
-def check_program(files: Mapping[str, bytes]) -> None:
-    """AdminkitError when one of our own files does not compile: slurmctld would not start with it."""
-    for name, text in files.items():
-        tried.check_program(name, text)
-
-
 def put_program(folder: Path, files: Mapping[str, bytes], group: int | None = None) -> list[str]:
     """Put the program in place, the entry last and only where it is ours or absent. The files that changed."""
-    check_program(files)
     changed = []
     with changing(folder, group):
         for name, text in files.items():

@@ -92,9 +92,9 @@ class Lua:
             raise AdminkitError(f"{name} returns no table", "it was not made by adminkit, or is damaged")
         return found
 
-    def compile(self, text: bytes, name: str) -> None:
-        """Nothing for a file that compiles; it is not run."""
-        self._guarded(self._lua.compile, text, name.encode())
+    def run(self, source: bytes, *values: Any) -> Any:
+        """What a chunk returns that is given these values; it sees Lua's own library."""
+        return self._guarded(self._lua.execute, source, *values)
 
     def call(self, function: Any, *values: Any) -> Any:
         """A Lua function with Python values."""

@@ -15,7 +15,7 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm.run import NoSuchProgram, Refused, ask
 
 #: The job name that job_submit/adminkit answers with its generations instead of deciding.
-PROBE: Final = "adminkit:generation"
+PROBE: Final = "adminkit:generation?"
 #: Seconds a command of the site's own may take, per host.
 COMMAND_TIMEOUT: Final = 300.0
 

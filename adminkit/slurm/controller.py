@@ -8,14 +8,26 @@ import pwd
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm.run import ask
 
+#: Where slurm.conf is unless $SLURM_CONF says otherwise.
+SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
+
 _LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*?)\s*$", re.MULTILINE)
+_KEYS: Final = (
+    "ClusterName",
+    "SlurmctldHost",
+    "SlurmUser",
+    "JobSubmitPlugins",
+    "AccountingStoreFlags",
+    "PriorityType",
+    "PrioritySiteFactorPlugin",
+)
 _USER: Final = re.compile(r"^(\S+?)\((\d+)\)$")
 
 
@@ -33,6 +45,7 @@ class Controller:
     store: frozenset[str]  # AccountingStoreFlags
     priority: str  # PriorityType
     site_factor: str | None  # PrioritySiteFactorPlugin
+    away: str = ""  # why slurmctld was not asked and its slurm.conf was read instead
 
     @property
     def folder(self) -> Path | None:
@@ -58,11 +71,48 @@ def controller() -> Controller:
     return parse_config(ask(["scontrol", "show", "config"]))
 
 
+def controller_or_conf() -> Controller:
+    """As `controller`; where slurmctld is away, what slurm.conf of this host says. AdminkitError without either."""
+    try:
+        return controller()
+    except AdminkitError as error:
+        path = Path(os.environ.get("SLURM_CONF") or SYSTEM_CONF)
+        try:
+            text = path.read_text("utf-8", "replace")
+        except OSError:
+            raise error from None
+        return parse_conf(text, path, error.message)
+
+
+def parse_conf(text: str, path: Path, away: str) -> Controller:
+    """The lines of slurm.conf that matter here. Trap: keys are of any case, and SlurmctldHost may stand twice."""
+    words: dict[str, str] = {}
+    for line in text.splitlines():
+        key, equals, value = line.partition("#")[0].strip().partition("=")
+        if not equals or " " in key.strip():
+            continue
+        name = next((known for known in _KEYS if known.lower() == key.strip().lower()), "")
+        if name == "SlurmctldHost":
+            name = f"SlurmctldHost[{sum(known.startswith(name) for known in words)}]"
+        if name:
+            words[name] = value.strip()
+    user = words.get("SlurmUser", "root")
+    try:
+        words["SlurmUser"] = f"{user}({pwd.getpwnam(user).pw_uid})"
+    except KeyError:
+        words["SlurmUser"] = user
+    return replace(_controller({**words, "SLURM_CONF": str(path)}), away=away)
+
+
 def parse_config(text: str) -> Controller:
     """`scontrol show config`, of which a later part tells of the plugins: the first word of a name counts."""
     words: dict[str, str] = {}
     for key, value in _LINE.findall(text):
         words.setdefault(key, value)
+    return _controller(words)
+
+
+def _controller(words: Mapping[str, str]) -> Controller:
     user, uid = _user(words.get("SlurmUser", ""))
     conf = _known(words.get("SLURM_CONF"))
     return Controller(
