@@ -246,6 +246,7 @@ class Routing(_Table):
     action: Literal["amend", "warn", "off"] = "off"
     order: Words = ()  # empty: every queue, the one of the shortest maximum first
     avoid: Words = ()
+    from_: Moment | None = Field(default=None, alias="from")  # before: as "warn"
 
 
 #: [texts.en]: by name, or by name and outcome; a text that is left out keeps its default.
