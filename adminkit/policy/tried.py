@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,7 @@ return table.concat(said, "; ")
 """
 
 
+@lru_cache(maxsize=16)
 def check_table(name: str, text: str) -> None:
     """AdminkitError, with Lua's own words, when slurmctld would pass over this text as the table `name`."""
     for version in LUAS:

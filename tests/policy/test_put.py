@@ -20,7 +20,11 @@ DAMAGED = "return {"
 
 
 def table(generation: str, made_at: int = 1) -> str:
-    return module({"format": 1, "generation": generation, "made_at": made_at, "rules": [generation] * 50}, "a test")
+    """A whole policy that differs by its generation."""
+    rule = {"name": generation, "check": "max_limit", "value": 3600, "action": "reject", "when": {}, "text": {}}
+    content = {"cluster": "alpha", "fail": "open", "record": "none", "languages": ["en"], "exempt": {0}, "menu": [60]}
+    more = {"routing": {"action": "off", "order": []}, "queues": {}, "rules": [rule] * 20, "texts": {"en": {}}}
+    return module({"format": 1, "generation": generation, "made_at": made_at, **content, **more}, "a test")
 
 
 def kept(folder: Path, name: str = "policy") -> tuple[str | None, str | None, str | None]:
