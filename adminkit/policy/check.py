@@ -90,7 +90,7 @@ def _texts(policy: Policy) -> Iterator[Problem]:
 
 
 def _outcomes(at: str, name: str, given: Mapping[str, str]) -> Iterator[Problem]:
-    outcomes = OUTCOMES.get(name, ())
+    outcomes = (*OUTCOMES.get(name, ()), *(["later"] if name in ACTIONS else []))
     for outcome, text in given.items():
         if outcome in outcomes:
             yield from _placeholders(f"{at}.{outcome}", text, f"{name}.{outcome}")

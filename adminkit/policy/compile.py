@@ -29,7 +29,11 @@ def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
         "languages": list(policy.languages),
         "exempt": site.privileged | {site.uids[user] for user in policy.exempt.users if user in site.uids},
         "menu": list(policy.menu),
-        "routing": {"action": policy.routing.action, "order": _order(policy, site)},
+        "routing": {
+            "action": policy.routing.action,
+            "order": _order(policy, site),
+            "from": policy.routing.from_,
+        },
         "queues": {queue.name: _queue(queue) for queue in site.queues},
         "rules": [_rule(rule, site) for rule in policy.rules],
         "texts": {language: policy.words(language) for language in policy.languages},

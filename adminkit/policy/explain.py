@@ -19,7 +19,7 @@ _FAIL: Final = {
 def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     """(name of a rule or a section, sentence), the rules in file order."""
     rows = [(rule.name, rule_sentence(rule, tz)) for rule in policy.rules]
-    rows.append(("routing", routing_sentence(policy)))
+    rows.append(("routing", routing_sentence(policy, tz)))
     everybody = "Root, SlurmUser, operators and administrators pass every rule"
     names = _names(policy.exempt.users, "and")
     rows.append(("exempt", f"{everybody}; so {'do' if len(policy.exempt.users) > 1 else 'does'} {names}."
@@ -42,15 +42,18 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
     return sentence + "."
 
 
-def routing_sentence(policy: Policy) -> str:
+def routing_sentence(policy: Policy, tz: tzinfo | None = None) -> str:
     """Where a job goes that names no queue."""
     routing = policy.routing
     if routing.action == "off":
         return "A job that names no queue goes to Slurm's default queue."
     does = "goes to" if routing.action == "amend" else "is told of"
-    among = _names(routing.order, "then") if routing.order else "the queues, the shortest first"
+    among = f"of {', '.join(routing.order)}" if routing.order else "queue, the shortest first,"
     never = f", never {_names(routing.avoid, 'or')}" if routing.avoid else ""
-    return f"A job that names no queue {does} the first that fits it of {among}{never}."
+    sentence = f"A job that names no queue {does} the first {among} that fits it{never}."
+    if routing.from_ is not None and routing.action == "amend":
+        sentence += f" From {show_time(routing.from_, tz)} on; until then its owner is only told."
+    return sentence
 
 
 def _whose(rule: Rule) -> str:

@@ -142,7 +142,9 @@ def _some(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-def _text(value: str) -> str:
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text stands in quotes")
     if not value.strip():
         raise ValueError("an empty text tells nobody anything")
     if len(value) > 1000:
@@ -152,6 +154,13 @@ def _text(value: str) -> str:
     return value
 
 
+def _words(value: Any) -> str | dict[str, str]:
+    """One text for all outcomes, or one each. Trap: in a union pydantic would name its own branches in the place."""
+    if isinstance(value, dict):
+        return {outcome: _text(text) for outcome, text in value.items()}
+    return _text(value)
+
+
 Duration = Annotated[int, BeforeValidator(_duration)]
 Numbers = Annotated[Range, BeforeValidator(_range)]
 Moment = Annotated[int, BeforeValidator(_moment)]
@@ -159,7 +168,7 @@ Name = Annotated[str, AfterValidator(_name)]
 Word = Annotated[str, AfterValidator(_word)]
 Words = Annotated[tuple[Word, ...], AfterValidator(_distinct)]
 SomeWords = Annotated[Words, AfterValidator(_some)]
-Text = Annotated[str, AfterValidator(_text)]
+Text = Annotated[str, BeforeValidator(_text)]
 
 
 class _Table(BaseModel):
@@ -237,10 +246,11 @@ class Routing(_Table):
     action: Literal["amend", "warn", "off"] = "off"
     order: Words = ()  # empty: every queue, the one of the shortest maximum first
     avoid: Words = ()
+    from_: Moment | None = Field(default=None, alias="from")  # before: as "warn"
 
 
 #: [texts.en]: by name, or by name and outcome; a text that is left out keeps its default.
-Texts = dict[str, Text | dict[str, Text]]
+Texts = dict[str, Annotated[str | dict[str, str], BeforeValidator(_words)]]
 
 
 class Policy(_Table):

@@ -86,7 +86,8 @@ def replay_trace(
         if site is None:
             limits = queue_limits(db, "".join(chosen.clusters))
             site = made_up([*policy.queues(), *limits], policy.users(), limits)
-        now = max((rule.from_ or 0 for rule in policy.rules), default=0) if as_of is None else as_of
+        dates = [policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)]
+        now = max(dates) if as_of is None else as_of
         decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
         about = scope(db, chosen)
         rows = submissions(db, chosen)

@@ -28,8 +28,10 @@ SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_lim
 FROM job WHERE {{where}}
 """
 
-#: Where the limit may or may not have been typed.
-UNSURE: Final = "SELECT count(*) FROM job WHERE {where} AND limit_source = 'unknown' AND limit_kind = 'finite'"
+#: How many there are, and of how many nobody knows whether the limit was typed.
+COUNTS: Final = """
+SELECT count(*), count(*) FILTER (WHERE limit_source = 'unknown' AND limit_kind = 'finite') FROM job WHERE {where}
+"""
 
 #: The limits of each queue as they are now: its newest row.
 QUEUES: Final = """
@@ -75,8 +77,7 @@ def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
 def scope(db: sqlite3.Connection, chosen: Filter) -> Scope:
     """What submissions() will bring."""
     selection = _selection(chosen)
-    (jobs,) = db.execute(f"SELECT count(*) FROM job WHERE {selection.where}", selection.params).fetchone()
-    (unsure,) = db.execute(UNSURE.format(where=selection.where), selection.params).fetchone()
+    jobs, unsure = db.execute(COUNTS.format(where=selection.where), selection.params).fetchone()
     return Scope(jobs, left_out(db, selection, jobs), unsure, span(db))
 
 

@@ -116,12 +116,9 @@ local function write_record(found, request, policy, made)
     if kind == "unknown" then
         return nil
     end
-    local there, rest = record.read(before)
-    if there then
-        if record.plausible(there, request.limit, kind, made.checks) then
-            return nil
-        end
-        before = rest
+    local there = record.read(before)
+    if there and record.plausible(there, request.limit, kind, made.checks) then
+        return nil
     end
     return record.write(request.limit, kind, found.recorded, before)
 end

@@ -23,6 +23,11 @@ local function row_of(hints, uid, name, queue)
     return nil
 end
 
+-- Whether the site wants no hints for jobs of this account, the one given or the user's default.
+local function off(hints, account)
+    return hints.accounts_off and account and hints.accounts_off[string.lower(account)]
+end
+
 -- A limit to type: the first step of the menu at or above `safe`, else `safe` in whole minutes.
 local function advised(menu, safe)
     for i = 1, #menu do
@@ -36,7 +41,7 @@ end
 -- Appends the hint to `messages`, if there is one. `asked` is in seconds, or nil where nobody knows.
 function hint.say(messages, request, queue, asked, policy, hints)
     local row = hints and asked and row_of(hints, request.uid, request.job_name, queue)
-    if not row then
+    if not row or off(hints, request.account) then
         return
     end
     local expected, safe, risk, runs = row[1], row[2], row[3], row[4]

@@ -258,7 +258,7 @@ function rules.values(rule, job, queue, facts, broken)
         limit = text.duration(effective(job, facts)),
         time_min = text.duration(job.time_min),
         default = text.duration(facts and (facts.default_limit or facts.max_limit) or nil),
-        from = rule.from and text.day(rule.from) or "-",
+        from = rule.from_day or (rule.from and text.day(rule.from)) or "-",
     }
     if COUNTS[rule.check] then
         values.asked = text.whole(broken)

@@ -153,7 +153,11 @@ local function one_rule(number, rule)
     if not ACTIONS[rule.action] or (rule.action == "amend" and not rules.amend[rule.check]) then
         return rule.name .. " has no action its check can take"
     end
-    wrong = rule_value(rule) or optional_amount(rule.from, "from") or rule_when(rule.when) or words(rule.text, "text")
+    wrong = rule_value(rule)
+        or optional_amount(rule.from, "from")
+        or optional(rule.from_day, "string", "from_day")
+        or rule_when(rule.when)
+        or words(rule.text, "text")
     return wrong and (rule.name .. ": " .. wrong)
 end
 

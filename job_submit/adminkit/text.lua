@@ -31,8 +31,8 @@ function text.duration(seconds)
     return clock
 end
 
--- The day an epoch time falls on, as YYYY-MM-DD. A rule's `from` is midnight somewhere between UTC-12 and UTC+12, and this
--- code has no clock and no time zone: half a day more and UTC name the same day everywhere.
+-- The day of a midnight somewhere between UTC-11 and UTC+12, as YYYY-MM-DD. There is no time zone here: half a day more, and
+-- UTC names that day. Further east a rule has to bring its `from_day`.
 function text.day(epoch)
     local days = floor((epoch + 43200) / 86400) + 719468
     local era = floor(days / 146097)

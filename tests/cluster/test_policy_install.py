@@ -139,7 +139,7 @@ def test_doctor_says_when_slurmdbd_would_not_keep_the_record(ruled: Ruled) -> No
     [
         ("[[rules]]\nname = 'x'\nqueues = ['gq-shrot']\nmax_limit = '01:00:00'\n", "gq-short"),
         ("[[rules]]\nname = 'x'\nqueues = ['gq']\nmax_limit = 60\n", "max_limit"),
-        ("[exempt]\nusers = ['nobodyatall']\n", "nobodyatall"),
+        ("[exempt]\nusrs = ['games']\n", "users"),
         ("rules = 5\n", "rules"),
     ],
 )

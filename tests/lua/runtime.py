@@ -48,7 +48,7 @@ class Lua:
         """A Lua value as Python's; whole floats are integers, as Lua 5.1 knows no difference."""
         if isinstance(value, str):
             return value.encode("latin-1").decode("utf-8", "surrogateescape")
-        if isinstance(value, float) and value == int(value):
+        if isinstance(value, float) and value.is_integer():
             return int(value)
         if hasattr(value, "items") and not isinstance(value, dict):
             found = {self.value(k): self.value(v) for k, v in value.items()}

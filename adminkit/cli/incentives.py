@@ -1,0 +1,180 @@
+"""adminkit incentives …"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.policy_install import Apply, Fetch, Folder, Push
+from adminkit.cli.policy_install import _place as place
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.report.sink import Way, emit
+from adminkit.trace.connect import reader
+from adminkit.trace.place import find_trace
+from adminkit.trace.rights import sees_others
+
+if TYPE_CHECKING:
+    from adminkit.policy.incentive_build import Table, Worth
+    from adminkit.policy.model import Policy
+
+app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
+
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml.")
+]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Whose jobs; needed where the trace has several.")
+]
+PerHour = Annotated[
+    float | None,
+    typer.Option(
+        "--points-per-hour",
+        metavar="X",
+        help="What an hour of ageing is worth (PriorityWeightAge / PriorityMaxAge in hours). Default: asked of Slurm.",
+    ),
+]
+Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`.")
+]
+Source = Annotated[
+    Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")
+]
+PrintFiles = Annotated[bool, typer.Option("--print-files", help="Print the path of every file it would put, only.")]
+User = Annotated[str | None, typer.Argument(metavar="[USER]", help="Whose points to explain. Default: everybody's.")]
+
+
+@app.callback()
+def root() -> None:
+    """Who starts sooner, and why."""
+
+
+@app.command()
+def compute(
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    out: Out = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Derive the tables of points and hints from the trace. Nothing is installed."""
+    from adminkit.policy import incentive_build as build
+    from adminkit.policy.load import find_policy, load_policy
+    from adminkit.report.incentives import everybody_report
+
+    now, rules = int(time.time()), load_policy(find_policy(policy)[0])
+    path = find_trace(db, config.load().db)
+    worth = build.worth(rules.incentives, _positive(points_per_hour))
+    with reader(path) as trace:
+        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
+        tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+    if out is not None:
+        build.write_tables(out, tables)
+    emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
+
+
+@app.command()
+def show(
+    user: User = None,
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    runs: Most = 20,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Explain one user's points line by line, or list everybody's."""
+    from adminkit.policy import incentive_build as build
+    from adminkit.policy.load import find_policy, load_policy
+    from adminkit.report.incentives import everybody_report, user_report
+
+    now, rules = int(time.time()), load_policy(find_policy(policy)[0])
+    path = find_trace(db, config.load().db)
+    with reader(path) as trace:
+        user = _allowed(user, path)
+        worth = build.worth(rules.incentives, _positive(points_per_hour))
+        where = build.only_cluster(trace, cluster)
+        if user is None:
+            report = everybody_report(build.compute(trace, rules, where, now, worth), rules.incentives, str(path))
+        else:
+            found = build.explain(trace, rules, where, user, now, worth, runs)
+            report = user_report(found, rules.incentives, str(path))
+    emit(report, Way(format.value, output))
+
+
+@app.command()
+def install(
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    source: Source = None,
+    folder: Folder = None,
+    apply: Apply = False,
+    push: Push = None,
+    fetch: Fetch = None,
+    print_files: PrintFiles = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
+    from adminkit.cli.policy_shown import emit_done, emit_preview
+    from adminkit.policy.install import apply as act
+    from adminkit.policy.install import preview as look
+    from adminkit.policy.load import find_policy, load_policy
+    from adminkit.report.incentives import preview, sizes
+
+    rules = load_policy(find_policy(policy)[0])
+    tables, worth = _tables(rules, db, cluster, _positive(points_per_hour), source)
+    plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
+    notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
+    if print_files:
+        print(*(plan.folder / change.file for change in look(plan)), sep="\n")
+    elif apply:
+        emit_done(act(plan, "incentives install"), plan, found.cluster, notes, format, output)
+    else:
+        emit_preview(look(plan), plan, found.cluster, notes, format, output)
+
+
+def _tables(
+    rules: Policy, db: Path | None, cluster: str | None, per_hour: float | None, source: Path | None
+) -> tuple[list[Table], Worth]:
+    """The tables of a folder that compute --out made, else computed here; and what an hour of ageing is worth."""
+    from adminkit.policy import incentive_build as build
+
+    worth, now, path = build.worth(rules.incentives, per_hour), int(time.time()), find_trace(db, config.load().db)
+    if source is not None:
+        return build.read_tables(source), worth
+    if not path.exists():
+        raise AdminkitError(
+            f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
+        )
+    with reader(path) as trace:
+        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
+        return build.tables(found, build.learnt(trace, rules, found, now), rules, now), worth
+
+
+def _allowed(user: str | None, path: Path) -> str | None:
+    """Whose points this caller may read: operators everybody's, others their own."""
+    if sees_others(path):
+        return user
+    own = pwd.getpwuid(os.geteuid()).pw_name
+    if user not in (None, own):
+        raise UsageError(f"the points of {user} are for {user} and the operators", f"adminkit incentives show {own}")
+    return own
+
+
+def _positive(per_hour: float | None) -> float | None:
+    if per_hour is not None and not 0 < per_hour < float("inf"):
+        raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
+    return per_hour
