@@ -106,7 +106,9 @@ class Ruled:
 
     def clear(self) -> None:
         """Cancel whatever is there."""
-        self.cluster.run("scancel", "--full", *[f"--user={user}" for user in ("games", "news", "backup", "root")])
+        jobs = self.cluster.ask("squeue", "-h", "-a", "-o", "%A").split()
+        if jobs:
+            self.cluster.run("scancel", *sorted(set(jobs)))
 
     def tail(self) -> str:
         return self.cluster.tail("slurmctld.log")
