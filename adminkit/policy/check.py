@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import Final
 
 from adminkit.errors import unknown_word
-from adminkit.policy.model import ACTIONS, NUMBERS, Policy, Range, Rule
+from adminkit.policy.checks import ACTIONS, NUMBERS
+from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.texts import OUTCOMES, PLACEHOLDERS, known_placeholders, placeholders
 from adminkit.units import show_duration
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final
 
-from adminkit.policy.model import LIMITS, Policy, Range, Rule
+from adminkit.policy.checks import LIMITS
+from adminkit.policy.model import Policy, Range, Rule
 from adminkit.units import show_duration, show_time
 
 _NOUNS: Final = {"gpus": "GPU", "gpus_per_node": "GPU", "nodes": "node", "cpus": "CPU"}

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from adminkit.policy.checks import ACTIONS
+
 LANGUAGES: Final = ("en", "ja")
 
 _RULE: Final = (
@@ -49,15 +51,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 #: Name -> the outcomes that may have words of their own. A name that is not here has one text.
 OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "require_limit": ("reject", "warn"),
-    "default_limit": ("amend",),
-    "min_limit": ("reject", "amend", "warn"),
-    "max_limit": ("reject", "amend", "warn"),
-    "restartable_above": ("reject", "amend", "warn"),
-    "gpus": ("reject", "warn"),
-    "gpus_per_node": ("reject", "warn"),
-    "nodes": ("reject", "warn"),
-    "cpus": ("reject", "warn"),
+    **ACTIONS,
     "routed": ("amend", "warn"),
     "misfit": ("reject", "warn"),
 }
