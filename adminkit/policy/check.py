@@ -72,6 +72,9 @@ def _actions(policy: Policy) -> Iterator[Problem]:
         if rule.does not in can:
             places = (place(policy, rule, "action"), place(policy, rule, rule.check))
             yield Problem(places, f"{rule.check} cannot {rule.does}", f"it can {' or '.join(can)}")
+        elif rule.does == "warn" and rule.from_ is not None:
+            places = (place(policy, rule, "action"), place(policy, rule, "from"))
+            yield Problem(places, "the date changes nothing: the rule only warns anyway", note=True)
 
 
 def _texts(policy: Policy) -> Iterator[Problem]:

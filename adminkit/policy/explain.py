@@ -38,7 +38,7 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
         sentence += "; others are taken, and their owners are told"
     elif rule.check != "default_limit":
         sentence += f"; {_others(rule)}"
-    if rule.from_ is not None:
+    if rule.from_ is not None and rule.does != "warn":
         sentence += f". From {show_time(rule.from_, tz)} on; until then their owners are only told"
     return sentence + "."
 
