@@ -11,7 +11,9 @@ local rules = need("rules")
 local text = need("text")
 local verdict = need("verdict")
 
-local decide = { modify = modify.decide }
+local decide = { modify = modify.decide, class_of = classes.of }
+
+local NONE = text.NONE
 
 -- More rounds than a policy without contradictions ever needs.
 local ROUNDS = 4
@@ -27,9 +29,9 @@ local function route_values(job, request, queue, fit)
         queue = queue and text.word(queue) or "-",
         fit = fit and text.word(fit) or "-",
         asked = text.duration(job.kind == "unlimited" and math.huge or job.limit),
-        class = job.class or "-",
+        class = classes.of(request.nodes, request.gpus) or "-",
         gpus = request.gpus and text.whole(request.gpus) or "-",
-        nodes = job.nodes and text.whole(job.nodes) or "-",
+        nodes = request.nodes and text.whole(request.nodes) or "-",
     }
 end
 
@@ -40,56 +42,57 @@ local function find_queue(found, job, request, policy, made, action)
     end
     local queue, doubtful = route.shortest(job, request, policy, made)
     if doubtful then
-        found.log[#found.log + 1] = "adminkit: not routed, in doubt about queue " .. text.word(doubtful)
+        verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
         return
     end
     if not queue then
-        found.log[#found.log + 1] = "adminkit: not routed, no queue fits"
+        verdict.add(found, "log", "adminkit: not routed, no queue fits")
         return
     end
     local values = route_values(job, request, queue)
+    verdict.fire(found, "routing", action)
     if action == "amend" then
         job.queues = { queue }
         found.queue = queue
-        verdict.fire(found, "routing", "amend")
-        text.say(found.amended, policy, "routed", "amend", values, nil, LAST_ROUTED)
+        text.say(verdict.lines(found, "amended"), policy, "routed", "amend", values, nil, LAST_ROUTED)
     else
-        verdict.fire(found, "routing", "warn")
-        text.say(found.warned, policy, "routed", "warn", values, nil, LAST_ADVISED)
+        text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
     end
 end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
 -- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
 local function check_named(found, job, request, policy, made, action)
-    if #job.queues == 0 or request.qos_given then
-        return
-    end
-    for i = 1, #job.queues do
-        local facts = policy.queues[job.queues[i]]
+    local queues = job.queues
+    for i = 1, #queues do
+        local facts = policy.queues[queues[i]]
         if not facts or route.takes(facts, job, request) then
             return
         end
+    end
+    if #queues == 0 or request.qos_given or request.reservation or request.node_list then
+        return
     end
     local fit = route.shortest(job, request, policy, made)
     if not fit then
         return
     end
-    local values = route_values(job, request, job.queues[1], fit)
+    local values = route_values(job, request, queues[1], fit)
     if action == "amend" then
+        found.misfit = true
         verdict.fire(found, "routing", "reject")
-        text.say(found.refused, policy, "misfit", "reject", values, nil, LAST_MISFIT)
+        text.say(verdict.lines(found, "refused"), policy, "misfit", "reject", values, nil, LAST_MISFIT)
     else
         verdict.fire(found, "routing", "warn")
-        text.say(found.warned, policy, "misfit", "warn", values, nil, LAST_MISFIT)
+        text.say(verdict.lines(found, "warned"), policy, "misfit", "warn", values, nil, LAST_MISFIT)
     end
 end
 
--- Whether queues are this policy's business for this job: amend, warn, or nil. Before its day, routing only warns.
+-- What routing does today: amend, warn, or nil. Before its day it only warns.
 local function routing_of(request, policy)
     local routing = policy.routing
     local action = routing and routing.action
-    if (action ~= "amend" and action ~= "warn") or request.reservation or request.node_list then
+    if action ~= "amend" and action ~= "warn" then
         return nil
     end
     if routing.from and request.now and request.now < routing.from then
@@ -101,51 +104,17 @@ end
 -- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
 local function pin_queue(found, job, made, request)
     local changed = job.limit ~= request.limit or job.time_min ~= request.time_min
-    if changed and #job.queues == 0 and made.default then
+    if changed and made.default then
         job.queues = { made.default }
         found.queue = made.default
     end
 end
 
-local function write_record(found, request, policy, made)
-    if not policy.record or policy.record == "none" then
-        return nil
-    end
-    local before = request[policy.record]
-    local kind = verdict.kind_of(request)
-    if kind == "unknown" then
-        return nil
-    end
-    local there = record.read(before)
-    if there and record.plausible(there, request.limit, kind, made.checks) then
-        return nil
-    end
-    return record.write(request.limit, kind, found.recorded, before)
-end
-
-local function log_line(found, request, word)
-    local names = {}
-    for i = 1, #found.fired do
-        names[i] = found.fired[i].rule .. "=" .. found.fired[i].action
-    end
-    if #names > 0 then
-        found.log[#found.log + 1] = "adminkit: "
-            .. word
-            .. " job of uid "
-            .. (request.uid and text.whole(request.uid) or "-")
-            .. ": "
-            .. table.concat(names, " ")
-    end
-end
-
-local function exempt(request, policy)
-    local by = request.by or request.uid
-    return by ~= nil and policy.exempt ~= nil and policy.exempt[by] == true
-end
-
+-- Routing and rules over a job, both until nothing changes.
 local function judge(found, job, request, policy, made)
     local routing = routing_of(request, policy)
-    if routing and #job.queues == 0 then
+    local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
+    if open then
         find_queue(found, job, request, policy, made, routing)
     end
     for _ = 1, ROUNDS do
@@ -153,15 +122,49 @@ local function judge(found, job, request, policy, made)
             break
         end
     end
-    if routing == "amend" then
+    if open and routing == "amend" and not found.queue then
         pin_queue(found, job, made, request)
-    end
-    if routing and #found.refused == 0 then
+    elseif routing and not found.refused then
         check_named(found, job, request, policy, made, routing)
     end
 end
 
--- The decision on a submission. Nothing it is given is changed. `incentives` and `hints` may be nil.
+local function write_record(found, request, policy, made)
+    local field = policy.record
+    local kind = verdict.kind_of(request)
+    if not field or field == "none" or kind == "unknown" then
+        return nil
+    end
+    local before = request[field]
+    if before then
+        local there = record.read(before)
+        if there and record.plausible(there, request.limit, kind, made.checks) then
+            return nil
+        end
+    end
+    return record.write(request.limit, kind, found.recorded or NONE, before)
+end
+
+local function log_line(found, request, word)
+    local fired = found.fired
+    if not fired then
+        return
+    end
+    local names = {}
+    for i = 1, #fired do
+        names[i] = fired[i].rule .. "=" .. fired[i].action
+    end
+    local uid = request.uid and text.whole(request.uid) or "-"
+    verdict.add(found, "log", "adminkit: " .. word .. " job of uid " .. uid .. ": " .. table.concat(names, " "))
+end
+
+local function exempt(request, policy)
+    local by = request.by or request.uid
+    return by ~= nil and policy.exempt ~= nil and policy.exempt[by] == true
+end
+
+-- The decision on a submission. Nothing it is given is changed, and nobody changes the lists in it. `incentives` and `hints`
+-- may be nil.
 function decide.decide(request, policy, incentives, hints)
     local made = plan.of(policy)
     local job = verdict.job_of(request)
@@ -170,27 +173,28 @@ function decide.decide(request, policy, incentives, hints)
     if not passes then
         judge(found, job, request, policy, made)
     end
-    if #found.refused > 0 then
-        local fit = verdict.fit(request, policy, made)
-        verdict.add_fit(found, policy, fit)
+    if found.refused then
         log_line(found, request, "refused")
-        return { verdict = "reject", code = found.code, fired = found.fired, untold = found.untold,
-                 messages = found.refused, log = found.log }
+        return verdict.refuse(found, request, policy, made)
     end
-    local queue = job.queues[1] or made.default
-    local facts = policy.queues and queue and policy.queues[queue]
-    local answer = verdict.answer(found, job, request)
-    verdict.shape(job, request, policy, made)
-    local earned = points.of(job.class, request.uid, incentives)
-    answer.points = earned > 0 and earned or nil
+    local amended = found.queue or job.limit ~= request.limit or job.time_min ~= request.time_min
+    log_line(found, request, amended and "amended" or "warned")
+    local row = not passes and hints and hint.row_of(hints, request, job.queues[1] or made.default)
+    if row then
+        local queue = job.queues[1] or made.default
+        local facts = queue and policy.queues and policy.queues[queue]
+        hint.say(verdict.lines(found, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
+    end
+    local answer = verdict.answer(found, job, request, made)
+    if incentives then
+        if passes or found.queue then
+            verdict.shape(job, request, policy, made)
+        end
+        local earned = points.of(job.class, request.uid, incentives)
+        answer.points = earned > 0 and earned or nil
+    end
     answer.record = write_record(found, request, policy, made)
-    if not passes and (request.het_offset or 0) == 0 then
-        hint.say(answer.messages, request, queue, rules.effective(job, facts or nil), policy, hints)
-    end
-    log_line(found, request, answer.verdict == "amend" and "amended" or "warned")
     return answer
 end
-
-decide.class_of = classes.of
 
 return decide

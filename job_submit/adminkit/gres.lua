@@ -1,4 +1,7 @@
 -- GPUs in Slurm's lists of generic resources, in every spelling from 22.05 to 26.05.
+local need = ...
+local text = need("text")
+
 local gres = {}
 
 local find, gmatch, match = string.find, string.gmatch, string.match
@@ -37,10 +40,11 @@ local function entry(item)
     return 1, tail
 end
 
--- How many GPUs a list asks for, and of which type (nil: any; several are joined by a comma). nil where it names no GPU.
-function gres.gpus(list)
-    if not list or not find(list, "gpu", 1, true) then
-        return nil
+local NO_GPUS = {}
+
+local read = text.kept(function(list)
+    if not find(list, "gpu", 1, true) then
+        return NO_GPUS
     end
     local total, types
     for item in gmatch(list, "[^,]+") do
@@ -52,7 +56,16 @@ function gres.gpus(list)
             end
         end
     end
-    return total, types
+    return { total = total, types = types }
+end)
+
+-- How many GPUs a list asks for, and of which type (nil: any; several are joined by a comma). nil where it names no GPU.
+function gres.gpus(list)
+    if not list then
+        return nil
+    end
+    local found = read(list)
+    return found.total, found.types
 end
 
 -- The number behind gpu in a list of what each GPU brings along: `gres:gpu:4096` (MiB of memory), `gres/gpu:a100:6` (CPUs).

@@ -4,28 +4,23 @@ local text = need("text")
 
 local hint = {}
 
-local huge = math.huge
 local LAST = "adminkit: your {runs} similar jobs needed {expected}; --time={safe} would do (timeout risk {risk} %)."
-
--- The row that counts: the exact job name and queue before the general ones.
-local function row_of(hints, uid, name, queue)
-    local names = hints.users and uid and hints.users[uid]
-    if not names then
-        return nil
-    end
-    for _, job_name in ipairs({ name or "", "" }) do
-        local queues = names[job_name]
-        local row = queues and (queues[queue or ""] or queues[""])
-        if row then
-            return row
-        end
-    end
-    return nil
-end
 
 -- Whether the site wants no hints for jobs of this account, the one given or the user's default.
 local function off(hints, account)
     return hints.accounts_off and account and hints.accounts_off[string.lower(account)]
+end
+
+-- The row that counts for a request in this queue: the exact job name and queue before the general ones. nil where there is none,
+-- and for all components of a heterogeneous job but the first.
+function hint.row_of(hints, request, queue)
+    local names = hints.users and request.uid and hints.users[request.uid]
+    if not names or (request.het_offset or 0) ~= 0 or off(hints, request.account) then
+        return nil
+    end
+    local own, any = names[request.job_name or ""], names[""]
+    queue = queue or ""
+    return own and (own[queue] or own[""]) or any and (any[queue] or any[""]) or nil
 end
 
 -- A limit to type: the first step of the menu at or above `safe`, else `safe` in whole minutes.
@@ -38,10 +33,9 @@ local function advised(menu, safe)
     return math.ceil(safe / 60) * 60
 end
 
--- Appends the hint to `messages`, if there is one. `asked` is in seconds, or nil where nobody knows.
-function hint.say(messages, request, queue, asked, policy, hints)
-    local row = hints and asked and row_of(hints, request.uid, request.job_name, queue)
-    if not row or off(hints, request.account) then
+-- Appends the hint of a row to `messages`, if it is worth one. `asked` is in seconds, or nil where nobody knows.
+function hint.say(messages, row, queue, asked, policy, hints)
+    if not asked then
         return
     end
     local expected, safe, risk, runs = row[1], row[2], row[3], row[4]
@@ -54,7 +48,7 @@ function hint.say(messages, request, queue, asked, policy, hints)
     end
     text.say(messages, policy, "hint", "warn", {
         queue = queue and text.word(queue) or "-",
-        asked = text.duration(asked == huge and huge or asked),
+        asked = text.duration(asked),
         expected = text.duration(expected),
         safe = text.duration(paste),
         risk = string.format("%.4g", risk),

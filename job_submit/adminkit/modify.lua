@@ -97,11 +97,6 @@ local function new_points(request, job, policy, made, incentives)
     return nil
 end
 
-local function refusal(found)
-    return { verdict = "reject", code = found.code or "ERROR", fired = found.fired, untold = found.untold,
-             messages = found.refused, log = found.log }
-end
-
 -- The decision on an update. `request` is the job as it would be (and `by`, who asks); `job` is the job as it is, with
 -- its state, points (site_factor) and whether it is part of an array. There is no record in it: Slurm would refuse the update.
 function modify.decide(request, job, policy, incentives)
@@ -111,7 +106,7 @@ function modify.decide(request, job, policy, incentives)
     local changed, any = changed_fields(request, job)
     local by = request.by or request.uid
     if not any or (by ~= nil and policy.exempt and policy.exempt[by]) then
-        return verdict.answer(found, now, request)
+        return verdict.answer(found, now, request, made)
     end
     local accept = forgiving(changed, request, job, policy, made)
     for _ = 1, ROUNDS do
@@ -119,17 +114,17 @@ function modify.decide(request, job, policy, incentives)
             break
         end
     end
-    if #found.refused > 0 then
-        verdict.add_fit(found, policy, verdict.fit(request, policy, made))
-        return refusal(found)
+    if found.refused then
+        return verdict.refuse(found, request, policy, made)
     end
     local bonus = new_points(request, job, policy, made, incentives)
     if bonus == false then
         verdict.fire(found, "incentives", "reject")
-        text.say(found.refused, policy, "array", "reject", {}, nil, LAST_ARRAY)
-        return refusal(found)
+        found.misfit = true -- no other queue would help
+        text.say(verdict.lines(found, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
+        return verdict.refuse(found, request, policy, made)
     end
-    local answer = verdict.answer(found, now, request)
+    local answer = verdict.answer(found, now, request, made)
     answer.points = bonus
     return answer
 end

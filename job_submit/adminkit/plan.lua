@@ -32,15 +32,40 @@ local function sorted(rules)
     return order
 end
 
-local function of_queue(rules, queue)
-    local list = {}
+local function tighten(group, rule)
+    local value = rule.value
+    if type(value) == "number" then
+        group.least = math.min(group.least, value)
+        group.most = math.max(group.most, value)
+    elseif type(value) == "table" then
+        group.least = math.min(group.least, value.max or math.huge)
+        group.most = math.max(group.most, value.min or -math.huge)
+    end
+end
+
+-- The rules that can matter in a queue, a group for each check. A group knows its tightest bounds, `least` and `most`: a number
+-- within them keeps all of its rules, which is what most jobs do with most rules.
+local function groups_of(rules, takes)
+    local groups, group = {}, nil
     for i = 1, #rules do
-        local queues = rules[i].when and rules[i].when.queues
-        if not queues or (queue and queues[queue]) then
-            list[#list + 1] = rules[i]
+        local rule = rules[i]
+        if takes(rule) then
+            if not group or group.check ~= rule.check then
+                group = { check = rule.check, least = math.huge, most = -math.huge }
+                groups[#groups + 1] = group
+            end
+            group[#group + 1] = rule
+            tighten(group, rule)
         end
     end
-    return list
+    return groups
+end
+
+local function of_queue(rules, queue)
+    return groups_of(rules, function(rule)
+        local queues = rule.when and rule.when.queues
+        return not queues or queues[queue]
+    end)
 end
 
 local function default_queue(queues)
@@ -77,12 +102,19 @@ local function make(policy)
         for name in pairs(when.queues or {}) do
             made.of_queue[name] = made.of_queue[name] or of_queue(made.rules, name)
         end
+        made.needs_now = made.needs_now or rule.from ~= nil
         made.needs_user = made.needs_user or only_names(when.users) or only_names(when.except_users)
         if rule.check == "restartable_above" and rule.value < (made.restartable_from or math.huge) then
             made.restartable_from = rule.value
         end
     end
-    made.anywhere = of_queue(made.rules, nil)
+    made.needs_now = made.needs_now or (policy.routing and policy.routing.from ~= nil)
+    made.anywhere = groups_of(made.rules, function(rule)
+        return not (rule.when and rule.when.queues)
+    end)
+    made.everything = groups_of(made.rules, function()
+        return true
+    end)
     made.default = default_queue(queues)
     return made
 end

@@ -49,27 +49,31 @@ function record.read(field)
     return { lim = lim, src = src, rules = rules }, rest
 end
 
+local finite = text.kept(function(limit)
+    return "ak1:lim=" .. text.whole(limit) .. ",src=e"
+end)
+
 -- The new text of the field: the record, then `before` (what stood there) after one blank.
 function record.write(limit, limit_kind, rules, before)
-    local parts
+    local line
     if limit_kind == "unset" then
-        parts = "ak1:lim=none,src=d"
+        line = "ak1:lim=none,src=d"
     elseif limit_kind == "unlimited" then
-        parts = "ak1:lim=inf,src=e"
+        line = "ak1:lim=inf,src=e"
     else
-        parts = "ak1:lim=" .. text.whole(limit) .. ",src=e"
+        line = finite(limit)
     end
     if #rules > 0 then
         local names = {}
         for i = 1, #rules do
             names[i] = gsub(rules[i], "[^%w_.-]", "_")
         end
-        parts = parts .. ",rules=" .. concat(names, "+")
+        line = line .. ",rules=" .. concat(names, "+")
     end
     if before and before ~= "" then
-        return parts .. " " .. before
+        return line .. " " .. before
     end
-    return parts
+    return line
 end
 
 -- Whether a record that came with the job can be ours: `comment` and `extra` can be typed by anyone. A job whose limit

@@ -10,11 +10,8 @@ local find, gmatch, match = string.find, string.gmatch, string.match
 
 local DOUBT = nil
 
--- true, false or nil (in doubt): whether a set of names lets `name` in. An absent set lets everybody in.
+-- true, false or nil (in doubt): whether sets of names let `name` in. At least one of them is there.
 local function admitted(allowed, denied, name)
-    if not allowed and not denied then
-        return true
-    end
     if name == nil then
         return DOUBT
     end
@@ -109,35 +106,54 @@ local function of_kind(facts, request)
     return not wanted or (facts.gpu_types ~= nil and facts.gpu_types[wanted] == true)
 end
 
--- Whether the queue could ever run the job, by its limits and nodes alone: what nobody changes for one user.
+-- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
 function route.takes(facts, job, request)
-    return has_time(facts, job) ~= false and has_room(facts, request) and of_kind(facts, request)
+    local nodes, gpus = request.nodes or 1, request.gpus
+    if gpus and gpus > 0 then
+        local of_node = facts.node_gpus or 0
+        if of_node == 0 or (request.gpus_per_node or 0) > of_node then
+            return false
+        end
+        if gpus > of_node then
+            nodes = max(nodes, ceil(gpus / of_node))
+        end
+    end
+    return at_most(nodes, facts.max_nodes)
+        and at_most(nodes, facts.total_nodes)
+        and has_time(facts, job) ~= false
+        and of_kind(facts, request)
 end
 
--- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt).
+-- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong counts before doubt.
 function route.possible(queue, facts, job, request)
-    local answers = 0
-    local function take(answer)
-        if answer then
-            answers = answers + 1
-        end
-        return answer ~= false
+    local time = has_time(facts, job)
+    if time == false or not has_room(facts, request) or not of_kind(facts, request) then
+        return false
     end
-    if
-        take(has_time(facts, job))
-        and take(has_room(facts, request))
-        and take(of_kind(facts, request))
-        and take(is_open(facts, request, queue))
-        and take(admitted(facts.allow_accounts, facts.deny_accounts, request.account))
-        and take(admitted(facts.allow_qos, facts.deny_qos, request.qos))
-        and take(not request.features or has_features(facts.features, request.features))
-    then
-        if answers == 7 then
-            return true
-        end
-        return DOUBT
+    local open = is_open(facts, request, queue)
+    if open == false then
+        return false
     end
-    return false
+    local account, qos = true, true
+    if facts.allow_accounts or facts.deny_accounts then
+        account = admitted(facts.allow_accounts, facts.deny_accounts, request.account)
+    end
+    if facts.allow_qos or facts.deny_qos then
+        qos = admitted(facts.allow_qos, facts.deny_qos, request.qos)
+    end
+    local features = request.features
+    if features then
+        features = has_features(facts.features, features)
+    else
+        features = true
+    end
+    if account == false or qos == false or features == false then
+        return false
+    end
+    if time and open and account and qos and features then
+        return true
+    end
+    return DOUBT
 end
 
 -- The same, and the policy's rules would let the job through as it is.

@@ -108,6 +108,57 @@ end
 
 rules.check = check
 
+-- Whether a job surely keeps every rule of a group: one comparison instead of one for each.
+local holds = {}
+
+function holds.require_limit(_, job)
+    return job.kind ~= "unset" and job.kind ~= "unknown"
+end
+
+holds.default_limit = holds.require_limit
+
+function holds.min_limit(group, job)
+    if job.time_min and job.time_min < group.most then
+        return false
+    end
+    return job.kind ~= "unknown" and (job.kind ~= "finite" or job.limit >= group.most)
+end
+
+function holds.max_limit(group, job, facts)
+    local limit = job.limit
+    if job.kind ~= "finite" then
+        limit = effective(job, facts)
+    end
+    local time_min = job.time_min
+    return limit and limit <= group.least and not (time_min and time_min > group.least)
+end
+
+function holds.restartable_above(group, job, facts, request)
+    return holds.max_limit(group, job, facts) or request.restartable
+end
+
+local function within(group, number)
+    return number and number >= group.most and number <= group.least
+end
+
+function holds.gpus(group, _, _, request)
+    return within(group, request.gpus)
+end
+
+function holds.gpus_per_node(group, job, _, request)
+    return within(group, request.gpus_per_node or (job.nodes == 1 and request.gpus or nil))
+end
+
+function holds.nodes(group, job)
+    return within(group, job.nodes)
+end
+
+function holds.cpus(group, _, _, request)
+    return within(group, request.cpus)
+end
+
+rules.holds = holds
+
 -- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.
 local function lowered(seconds)
     return max(60, floor(seconds / 60) * 60)
@@ -219,15 +270,22 @@ function rules.outcome(rule, now)
     return rule.action, false
 end
 
--- Whether a job would come through `list` (the rules of one queue) unrefused and unchanged.
-function rules.pass(list, job, request, facts)
-    for i = 1, #list do
-        local rule = list[i]
-        local outcome = rules.outcome(rule, request.now)
-        if outcome ~= "warn" and rule.check ~= "default_limit" and rules.applies(rule.when, job, request) then
-            local broken = check[rule.check](job, rule.value, facts, request)
-            if broken and broken ~= UNTOLD then
-                return false
+-- Whether a job would come through `groups` (the rules of one queue) unrefused and unchanged.
+function rules.pass(groups, job, request, facts)
+    for g = 1, #groups do
+        local group = groups[g]
+        if group.check ~= "default_limit" and not holds[group.check](group, job, facts, request) then
+            for i = 1, #group do
+                local rule = group[i]
+                local broken = check[rule.check](job, rule.value, facts, request)
+                if
+                    broken
+                    and broken ~= UNTOLD
+                    and rules.outcome(rule, request.now) ~= "warn"
+                    and rules.applies(rule.when, job, request)
+                then
+                    return false
+                end
             end
         end
     end
@@ -247,31 +305,94 @@ local function range_text(range)
     return "0-" .. text.whole(range.max or 0)
 end
 
--- The placeholders of a rule's text. `broken` is the number that broke it.
-function rules.values(rule, job, queue, facts, broken)
-    local value = rule.value
-    local values = {
-        rule = text.word(rule.name),
-        check = rule.check,
-        queue = queue and text.word(queue) or "-",
-        class = job.class or "-",
-        limit = text.duration(effective(job, facts)),
-        time_min = text.duration(job.time_min),
-        default = text.duration(facts and (facts.default_limit or facts.max_limit) or nil),
-        from = rule.from_day or (rule.from and text.day(rule.from)) or "-",
-    }
+-- The placeholders of a rule's text, each worked out when a text asks for it.
+local value_of = {}
+
+function value_of.rule(this)
+    return text.word(this._rule.name)
+end
+
+function value_of.check(this)
+    return this._rule.check
+end
+
+function value_of.queue(this)
+    return this._queue and text.word(this._queue) or "-"
+end
+
+function value_of.class(this)
+    return this._class or "-"
+end
+
+function value_of.limit(this)
+    return text.duration(this._limit)
+end
+
+function value_of.time_min(this)
+    return text.duration(this._time_min)
+end
+
+function value_of.default(this)
+    local facts = this._facts
+    return text.duration(facts and (facts.default_limit or facts.max_limit) or nil)
+end
+
+function value_of.from(this)
+    local rule = this._rule
+    return rule.from_day or (rule.from and text.day(rule.from)) or "-"
+end
+
+function value_of.asked(this)
+    local rule = this._rule
     if COUNTS[rule.check] then
-        values.asked = text.whole(broken)
-        values.min = value.min and text.whole(value.min) or "0"
-        values.max = value.max and text.whole(value.max) or "-"
-        values.value = range_text(value)
-    else
-        local seconds = type(value) == "number" and value or nil
-        values.asked = seconds and rule.check ~= "default_limit" and text.duration(broken) or "-"
-        values.value = text.duration(seconds)
-        values.min, values.max = values.value, values.value
+        return text.whole(this._broken)
     end
-    return values
+    if rule.check == "require_limit" or rule.check == "default_limit" then
+        return "-"
+    end
+    return text.duration(this._broken)
+end
+
+local function bound(this, least, most)
+    local value = this._rule.value
+    if type(value) == "table" then
+        return least and (value.min and text.whole(value.min) or "0")
+            or most and (value.max and text.whole(value.max) or "-")
+            or range_text(value)
+    end
+    return text.duration(type(value) == "number" and value or nil)
+end
+
+function value_of.value(this)
+    return bound(this)
+end
+
+function value_of.min(this)
+    return bound(this, true)
+end
+
+function value_of.max(this)
+    return bound(this, false, true)
+end
+
+local VALUES = {
+    __index = function(this, name)
+        local make = value_of[name]
+        return make and make(this)
+    end,
+}
+
+-- The values of a broken rule, for text.fill: those of the job after it was amended, and `broken`, the number that broke it.
+function rules.values(rule, job, queue, facts, broken)
+    return setmetatable({
+        _rule = rule,
+        _queue = queue,
+        _facts = facts,
+        _broken = broken,
+        _class = job.class,
+        _limit = effective(job, facts),
+        _time_min = job.time_min,
+    }, VALUES)
 end
 
 return rules

@@ -6,20 +6,33 @@ local format, gsub, sub = string.format, string.gsub, string.sub
 
 -- What a user typed (a queue's name, say) may stand in a message up to this many bytes.
 local LONGEST_WORD = 64
+local MOST_KEPT = 1000
+
+-- The list that stands where there is nothing to list; nobody adds to it.
+text.NONE = {}
 
 -- A count or duration without the ".0" that Lua 5.4 would add to a float.
 function text.whole(number)
     return format("%.0f", number)
 end
 
--- Seconds as Slurm takes them: 03:00:00, 3-00:00:00, UNLIMITED. Absent: "-".
-function text.duration(seconds)
-    if seconds == nil then
-        return "-"
+-- The results of `make(key)`, kept; all are forgotten together when there are too many of them.
+function text.kept(make)
+    local kept, count = {}, 0
+    return function(key)
+        local found = kept[key]
+        if found == nil then
+            found = make(key)
+            if count >= MOST_KEPT then
+                kept, count = {}, 0
+            end
+            kept[key], count = found, count + 1
+        end
+        return found
     end
-    if seconds == huge then
-        return "UNLIMITED"
-    end
+end
+
+local shown = text.kept(function(seconds)
     local days = floor(seconds / 86400)
     local rest = seconds - days * 86400
     local hours = floor(rest / 3600)
@@ -29,6 +42,17 @@ function text.duration(seconds)
         return format("%.0f-%s", days, clock)
     end
     return clock
+end)
+
+-- Seconds as Slurm takes them: 03:00:00, 3-00:00:00, UNLIMITED. Absent: "-".
+function text.duration(seconds)
+    if seconds == nil then
+        return "-"
+    end
+    if seconds == huge then
+        return "UNLIMITED"
+    end
+    return shown(seconds)
 end
 
 -- The day of a midnight somewhere between UTC-11 and UTC+12, as YYYY-MM-DD. There is no time zone here: half a day more, and
