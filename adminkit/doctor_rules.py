@@ -23,7 +23,8 @@ STORES: Final[Mapping[str, tuple[str, release.Release]]] = {
     "comment": ("job_comment", (20, 11, 0)),
     "extra": ("job_extra", (23, 2, 0)),
 }
-_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM job) FROM job WHERE admin_comment GLOB 'JS1:*'"
+#: LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
+_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM job) FROM job WHERE admin_comment LIKE 'JS1:%'"
 INSTALL: Final = "adminkit policy install --apply"
 
 

@@ -12,8 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
-from adminkit.cli.policy_install import Apply, Fetch, Folder, Push
-from adminkit.cli.policy_install import _place as place
+from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.report.sink import Way, emit
 from adminkit.trace.connect import reader

@@ -93,7 +93,7 @@ def rollback(
     from adminkit.cli.policy_shown import emit_done, emit_rollback
     from adminkit.policy.install import installed, roll_back
 
-    plan, found = _place({"policy": ""}, folder, push, fetch)
+    plan, found = place({"policy": ""}, folder, push, fetch)
     if apply:
         emit_done(roll_back(plan, "policy rollback"), plan, found.cluster, (), format, output)
     else:
@@ -124,10 +124,10 @@ def _plan(
 
     if source is not None:
         tables = read_built(source)
-        plan, found = _place(tables, folder, push, fetch, program=True)
+        plan, found = place(tables, folder, push, fetch, program=True)
         return plan, (), found.cluster
     path, example = find_policy(policy)
-    plan, found = _place({}, folder, push, fetch, program=True)
+    plan, found = place({}, folder, push, fetch, program=True)
     if found.away:
         raise AdminkitError(
             f"slurmctld is away: {found.away}",
@@ -138,7 +138,7 @@ def _plan(
     return replace(plan, tables={"policy": built.text}), (*notes, *built.notes), built.cluster
 
 
-def _place(
+def place(
     tables: Mapping[str, str], folder: Path | None, push: str | None, fetch: str | None, program: bool = False
 ) -> tuple[Plan, Controller]:
     """Where it goes on this site: flags before settings before what slurmctld says."""

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
 from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, table_path
+from adminkit.slurm.act import touch
 
 ENTRY: Final = "job_submit.lua"
 ENTRY_FOLDER: Final = "job_submit"  # among the data files of adminkit
@@ -63,8 +64,11 @@ def put_program(folder: Path, files: Mapping[str, bytes], group: int | None = No
             if name == ENTRY and entry_state(folder, text) in ("calls us", "foreign"):
                 continue
             if not _holds(path, text):
+                before = int(path.stat().st_mtime) if name == ENTRY and path.exists() else 0
                 put_file(path, text, group, FILE_MODE)
                 changed.append(name)
+                if before:
+                    touch(path, before)
     return changed
 
 

@@ -32,14 +32,16 @@ class Running:
     hints: str | None
 
 
-def touch(entry: Path, now: float | None = None) -> int:
+def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
     """Make slurmctld load job_submit.lua anew at the next submission. Returns the time given to the file.
 
-    Trap: it loads again only when the file's time, in whole seconds, is later than its last load. So one second
-    ahead: a load of this very second counts as earlier, and a second later nothing is loaded again.
+    Trap: it loads again only when the file's time, in whole seconds, is later than that of the file it loaded last. So
+    the time always grows, by a second at least, even where the file is from the future; `at_least` is one that the
+    file had before it was replaced.
     """
-    stamp = int(time.time() if now is None else now) + 1
     try:
+        before = int(entry.stat().st_mtime)
+        stamp = max(int(time.time() if now is None else now), before + 1, at_least + 1)
         os.utime(entry, (stamp, stamp))
     except OSError as error:
         why = (error.strerror or str(error)).lower()

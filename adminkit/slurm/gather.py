@@ -42,7 +42,8 @@ def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gather
     nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
     queues = parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
     privileged, notes = _privileged(known)
-    uids, _ = _uids(users)
+    uids, unknown = _uids(users)
+    notes += [f"no such user on this host, so no rule counts for or excepts them: {name}" for name in unknown]
     return Gathered(Site(known.cluster, tuple(queues), frozenset(privileged), uids), tuple(notes))
 
 

@@ -83,8 +83,8 @@ class Ruled:
     def job(self, job: int | None, user: str | None = None) -> dict[str, str]:
         """What slurmctld knows of a job, as scontrol words it; of an array or a het job, of its first part."""
         assert job is not None
-        text = self.cluster.ask("scontrol", "-o", "show", "job", str(job), user=user).splitlines()[0]
-        return dict(_WORD.findall(text))
+        text = self.cluster.ask("scontrol", "-o", "show", "job", str(job), user=user)
+        return dict(_WORD.findall(re.split(r"\n(?=JobId=)", text)[0].replace("\n", " ")))
 
     def update(self, job: int | None, *changes: str, user: str | None = "games") -> Said:
         assert job is not None
