@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli.options import Format, FormatOption, Output
+from adminkit.cli.policy import PolicyFile
 from adminkit.config import chosen
 from adminkit.errors import AdminkitError
 
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
     from adminkit.policy.install import Plan
     from adminkit.slurm.controller import Controller
 
-app = typer.Typer(help="Rules at submission.", no_args_is_help=True, rich_markup_mode=None)
-
-PolicyFile = Annotated[
-    Path | None,
-    typer.Option("--policy", metavar="FILE", help="The rules. Default: /etc/adminkit/policy.toml."),
-]
 Folder = Annotated[
     Path | None,
     typer.Option("--folder", metavar="DIR", help="Where job_submit.lua is. Default: beside slurm.conf."),
@@ -49,7 +44,6 @@ Fetch = Annotated[
 Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without it, only what would be done is shown.")]
 
 
-@app.command("install")
 def install(
     policy: PolicyFile = None,
     folder: Folder = None,
@@ -87,7 +81,6 @@ def install(
         emit_preview(preview(plan), plan, cluster, notes, format, output)
 
 
-@app.command("rollback")
 def rollback(
     folder: Folder = None,
     apply: Apply = False,
@@ -107,7 +100,6 @@ def rollback(
         emit_rollback(installed(plan.folder).get("policy", {}), plan, found.cluster, format, output)
 
 
-@app.command("status")
 def status(
     folder: Folder = None, fetch: Fetch = None, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
@@ -164,5 +156,6 @@ def _place(
         push=chosen(push, ours.push),
         fetch=chosen(fetch, ours.fetch),
         log=settings.acts,
+        active=bool(found.away) or "lua" in found.plugins,
     )
     return plan, found

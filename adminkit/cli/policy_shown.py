@@ -19,7 +19,7 @@ def emit_preview(
     changes: Sequence[Change], plan: Plan, cluster: str, notes: Sequence[str], format: Format, output: Path | None
 ) -> None:
     """The files that would be written, and for each table the generation now and then."""
-    from adminkit.policy.install import installed
+    from adminkit.policy.install import installed, rule_changes
     from adminkit.policy.put import generation_of
     from adminkit.report.installs import PREVIEW_FIELDS, listing
     from adminkit.report.sink import Way, emit
@@ -30,6 +30,7 @@ def emit_preview(
         before = there.get(name, {}).get("") or "none"
         now = generation_of(text) or "of no generation"
         said.append(f"{name}: generation {now}, as installed" if now == before else f"{name}: {before}, then {now}")
+    said += [f"{one.place} {one.change}: {one.installed or '-'}, then {one.file or '-'}" for one in rule_changes(plan)]
     said += _entry_notes(changes, plan)
     if plan.others:
         how = "by --push" if plan.push else "by hand: --apply prints the steps"
@@ -59,7 +60,7 @@ def emit_done(done: Done, plan: Plan, cluster: str, notes: Sequence[str], format
     state = "confirmed" if done.confirmed else "not confirmed"
     states = {here: state, **dict.fromkeys(plan.others, "by hand"), **{one.name: one.state for one in done.hosts}}
     rows = [(host, put.name, put.before, put.generation, said) for host, said in states.items() for put in done.puts]
-    said = [*notes, f"written in {plan.folder}: {', '.join(done.changed) or 'the tables only'}"]
+    said = [*notes, f"in {plan.folder}; {len(done.changed)} files of the program were new or changed"]
     said += [f"on the other hosts: {step}" for step in done.steps]
     if done.entry == "foreign":
         said += [f"add to job_submit.lua: {line}" for line in entry_lines(plan.folder)]

@@ -28,7 +28,7 @@ class Built:
 
 def build(path: Path, found: Controller, made_at: int) -> Built:
     """Compile a policy for the running cluster. AdminkitError for what is wrong with it."""
-    users = load_policy(path).exempt.users
+    users = load_policy(path).users()
     gathered = gather(users, found)
     queues = {queue.name: queue.max_limit for queue in gathered.site.queues}
     table = policy_table(load_policy(path, queues), gathered.site, made_at)

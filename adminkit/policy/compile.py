@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from adminkit.errors import AdminkitError
 from adminkit.policy import lua_text
 from adminkit.policy.model import CONDITIONS, Policy, Range, Rule
 from adminkit.slurm.site import Site, SiteQueue
@@ -21,14 +20,14 @@ Table = dict[str, Any]
 
 
 def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
-    """The table. AdminkitError where the policy exempts a user whom the site does not know."""
+    """The table. A user whom the site does not know is exempt from nothing."""
     table: Table = {
         "format": FORMAT,
         "cluster": site.cluster,
         "fail": policy.fail,
         "record": policy.record,
         "languages": list(policy.languages),
-        "exempt": site.privileged | {_uid(user, site) for user in policy.exempt.users},
+        "exempt": site.privileged | {site.uids[user] for user in policy.exempt.users if user in site.uids},
         "menu": list(policy.menu),
         "routing": {"action": policy.routing.action, "order": _order(policy, site)},
         "queues": {queue.name: _queue(queue) for queue in site.queues},
@@ -48,12 +47,6 @@ def generation(table: Mapping[str, Any]) -> str:
     """Twelve digits that stand for the content of a table, whenever it was made."""
     content = {key: value for key, value in table.items() if key not in ("generation", "made_at")}
     return hashlib.sha256(lua_text.literal(content).encode("ascii")).hexdigest()[:12]
-
-
-def _uid(user: str, site: Site) -> int:
-    if user not in site.uids:
-        raise AdminkitError(f"exempt.users: no such user on this host: {user}", "take it out, or create the user")
-    return site.uids[user]
 
 
 def _order(policy: Policy, site: Site) -> list[str]:

@@ -20,6 +20,7 @@ from adminkit import acts
 from adminkit.errors import AdminkitError
 from adminkit.policy import hosts as others
 from adminkit.policy import program as lua
+from adminkit.policy.diff import Difference, differences
 from adminkit.policy.put import (
     SUBFOLDER,
     TABLES,
@@ -32,6 +33,7 @@ from adminkit.policy.put import (
     table_path,
     usable,
 )
+from adminkit.policy.runtime import Lua
 from adminkit.policy.tried import check_table, rehearse
 from adminkit.slurm.act import Running, probe, touch
 
@@ -53,6 +55,7 @@ class Plan:
     push: str | None = None
     fetch: str | None = None
     log: Path = acts.SYSTEM_LOG
+    active: bool = True  # whether slurm.conf says JobSubmitPlugins=lua
     patience: float = PATIENCE
 
 
@@ -99,6 +102,16 @@ def preview(plan: Plan) -> list[Change]:
         kind = _kind(there, same_content(there, text))
         found.append(Change(str(path.relative_to(plan.folder)), kind, len(text.encode("utf-8", "surrogateescape"))))
     return found
+
+
+def rule_changes(plan: Plan) -> list[Difference]:
+    """What the new policy changes in the one that is in place; empty where there is none yet."""
+    before, after = read_text(table_path(plan.folder, "policy")), plan.tables.get("policy")
+    if after is None or not usable("policy", before, check_table):
+        return []
+    lua = Lua()
+    old, new = (lua.out(lua.table(text.encode("utf-8", "surrogateescape"), "policy")) for text in (before or "", after))
+    return differences(old, new)
 
 
 def apply(plan: Plan, what: str) -> Done:
@@ -190,6 +203,8 @@ def _use(plan: Plan, puts: list[Put], changed: list[str]) -> Done:
     doubt = _entry_doubt(plan.folder, state)
     if not doubt:
         touch(entry)
+    if not doubt and not plan.active:
+        doubt = "slurm.conf lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure"
     reached: list[others.Host] = []
     if plan.push is not None:
         parts = [plan.folder / SUBFOLDER, *([entry] if state == "ours" else [])]

@@ -5,13 +5,18 @@ Jobs that ask for the same are one request, which Lua decides once.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request
-from adminkit.policy.runtime import Decision, Request
-from adminkit.stats.replay import Asked, Row
+from adminkit.policy.runtime import USUAL, Decider, Decision, LuaVersion, Request
+from adminkit.slurm.site import Site, made_up
+from adminkit.stats.replay import Asked, Row, Scope, queue_limits, scope, submissions
+from adminkit.stats.select import Filter, snapshot
 
 #: Requests kept before their counts are summed up: a trace without any repetition needs no more memory than this.
 MOST_KEPT: Final = 200_000
@@ -54,6 +59,39 @@ class _Slot:
     new_limit: int | None
     jobs: int = 0
     cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay, and which jobs it was about."""
+
+    counts: Replay
+    scope: Scope
+
+
+def replay_trace(
+    db: sqlite3.Connection,
+    policy: Policy,
+    site: Site | None,
+    chosen: Filter,
+    as_of: int | None,
+    version: LuaVersion = USUAL,
+    tick: Callable[[int, int], None] = lambda done, total: None,
+) -> Replayed:
+    """Replay the jobs that `chosen`, of one cluster, takes. `as_of` None: as if the date of every rule had come.
+
+    Without a site the queues are the policy's and the trace's own, with the limits that the trace last saw.
+    """
+    with snapshot(db):
+        if site is None:
+            limits = queue_limits(db, "".join(chosen.clusters))
+            site = made_up([*policy.queues(), *limits], policy.users(), limits)
+        now = max((rule.from_ or 0 for rule in policy.rules), default=0) if as_of is None else as_of
+        decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
+        about = scope(db, chosen)
+        rows = submissions(db, chosen)
+        counts = replay(rows, decider.decide, site.uids, now, lambda done: tick(done, about.jobs))
+    return Replayed(counts, about)
 
 
 def replay(

@@ -42,8 +42,7 @@ def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gather
     nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
     queues = parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
     privileged, notes = _privileged(known)
-    uids, unknown = _uids(users)
-    notes += [f"no such user here: {name}; [exempt] leaves the name out" for name in unknown]
+    uids, _ = _uids(users)
     return Gathered(Site(known.cluster, tuple(queues), frozenset(privileged), uids), tuple(notes))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import ENDED_STATES, TOO_LONG, Filter, Selection, left_out, select
+from adminkit.errors import UsageError
+from adminkit.stats.select import ENDED_STATES, TOO_LONG, Filter, Selection, clusters, left_out, select, span
 
 #: A requeue's earlier runs are no submissions.
 STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
@@ -33,7 +34,7 @@ UNSURE: Final = "SELECT count(*) FROM job WHERE {where} AND limit_source = 'unkn
 #: The limits of each queue as they are now: its newest row.
 QUEUES: Final = """
 SELECT queue, default_limit, max_limit, max(since) FROM queue
-WHERE :cluster IS NULL OR cluster = :cluster GROUP BY queue
+WHERE cluster = ? GROUP BY queue
 """
 
 Row = tuple[str | int | None, ...]
@@ -62,6 +63,7 @@ class Scope:
     jobs: int
     excluded: Mapping[str, int]
     unsure: int
+    span: tuple[int | None, int | None]  # the first and the last end of any job
 
 
 def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
@@ -75,13 +77,23 @@ def scope(db: sqlite3.Connection, chosen: Filter) -> Scope:
     selection = _selection(chosen)
     (jobs,) = db.execute(f"SELECT count(*) FROM job WHERE {selection.where}", selection.params).fetchone()
     (unsure,) = db.execute(UNSURE.format(where=selection.where), selection.params).fetchone()
-    return Scope(jobs, left_out(db, selection, jobs), unsure)
+    return Scope(jobs, left_out(db, selection, jobs), unsure, span(db))
 
 
-def queue_limits(db: sqlite3.Connection, cluster: str | None = None) -> dict[str, tuple[int | None, int | None]]:
+def queue_limits(db: sqlite3.Connection, cluster: str) -> dict[str, tuple[int | None, int | None]]:
     """Queue -> its default and its maximum limit, seconds, None for none, as the trace last saw them."""
-    found = db.execute(QUEUES, {"cluster": cluster})
+    found = db.execute(QUEUES, (cluster,))
     return {queue: (default, most) for queue, default, most, _ in found}
+
+
+def one_cluster(db: sqlite3.Connection, chosen: Filter) -> Filter:
+    """`chosen` with its cluster: a policy is one cluster's. UsageError where it could be several."""
+    known = chosen.clusters or clusters(db)
+    if len(known) > 1:
+        raise UsageError(
+            f"a policy is for one cluster, and these are {len(known)}: {', '.join(known)}", "name it: --cluster"
+        )
+    return replace(chosen, clusters=tuple(known))
 
 
 def _selection(chosen: Filter) -> Selection:

@@ -34,8 +34,7 @@ local function route_values(job, request, queue, fit)
 end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
-local function find_queue(found, job, request, policy, made)
-    local action = policy.routing.action
+local function find_queue(found, job, request, policy, made, action)
     if job.kind == "unset" then
         return
     end
@@ -62,7 +61,7 @@ end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
 -- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
-local function check_named(found, job, request, policy, made)
+local function check_named(found, job, request, policy, made, action)
     if #job.queues == 0 or request.qos_given then
         return
     end
@@ -77,7 +76,7 @@ local function check_named(found, job, request, policy, made)
         return
     end
     local values = route_values(job, request, job.queues[1], fit)
-    if policy.routing.action == "amend" then
+    if action == "amend" then
         verdict.fire(found, "routing", "reject")
         text.say(found.refused, policy, "misfit", "reject", values, nil, LAST_MISFIT)
     else
@@ -86,11 +85,15 @@ local function check_named(found, job, request, policy, made)
     end
 end
 
--- Whether queues are this policy's business for this job: amend, warn, or nil.
+-- Whether queues are this policy's business for this job: amend, warn, or nil. Before its day, routing only warns.
 local function routing_of(request, policy)
-    local action = policy.routing and policy.routing.action
+    local routing = policy.routing
+    local action = routing and routing.action
     if (action ~= "amend" and action ~= "warn") or request.reservation or request.node_list then
         return nil
+    end
+    if routing.from and request.now and request.now < routing.from then
+        return "warn"
     end
     return action
 end
@@ -146,7 +149,7 @@ end
 local function judge(found, job, request, policy, made)
     local routing = routing_of(request, policy)
     if routing and #job.queues == 0 then
-        find_queue(found, job, request, policy, made)
+        find_queue(found, job, request, policy, made, routing)
     end
     for _ = 1, ROUNDS do
         if not verdict.round(found, job, request, policy, made) then
@@ -157,7 +160,7 @@ local function judge(found, job, request, policy, made)
         pin_queue(found, job, made, request)
     end
     if routing and #found.refused == 0 then
-        check_named(found, job, request, policy, made)
+        check_named(found, job, request, policy, made, routing)
     end
 end
 

@@ -1,4 +1,4 @@
-"""python -m tests.bench [parse] [import] [report] [sync] [--rows N]: every ratio named in the issue of its part."""
+"""python -m tests.bench [parse] [import] [report] [sync] [replay] [--rows N]: every ratio named in the issue of its part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path("build/bench")
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
-    parser.add_argument("parts", nargs="*", default=["parse", "import", "report", "memory", "sync"])
+    parser.add_argument("parts", nargs="*", default=["parse", "import", "report", "memory", "sync", "replay"])
     parser.add_argument("--rows", type=int, default=1_000_000)
     args = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)

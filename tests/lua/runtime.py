@@ -25,7 +25,7 @@ return need
 
 
 class Lua:
-    """One Lua state. Strings are bytes as latin-1, so that any byte passes through."""
+    """One Lua state. Texts are UTF-8 with surrogateescape on the way in and out, so that any byte passes through."""
 
     def __init__(self, release: str) -> None:
         self.state = import_module(f"lupa.{release}").LuaRuntime(encoding="latin-1", unpack_returned_tuples=True)
@@ -34,16 +34,20 @@ class Lua:
 
     def table(self, value: Any) -> Any:
         """A Python value as Lua's."""
+        if isinstance(value, str):
+            return value.encode("utf-8", "surrogateescape").decode("latin-1")
         if isinstance(value, dict):
-            return self.state.table_from({k: self.table(v) for k, v in value.items() if v is not None})
+            return self.state.table_from({self.table(k): self.table(v) for k, v in value.items() if v is not None})
         if isinstance(value, (set, frozenset)):
-            return self.state.table_from(dict.fromkeys(value, True))
+            return self.state.table_from({self.table(item): True for item in value})
         if isinstance(value, (list, tuple)):
             return self.state.table_from([self.table(v) for v in value])
         return value
 
     def value(self, value: Any) -> Any:
         """A Lua value as Python's; whole floats are integers, as Lua 5.1 knows no difference."""
+        if isinstance(value, str):
+            return value.encode("latin-1").decode("utf-8", "surrogateescape")
         if isinstance(value, float) and value == int(value):
             return int(value)
         if hasattr(value, "items") and not isinstance(value, dict):
