@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.policy import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push
 from adminkit.cli.policy_install import _place as place
 from adminkit.errors import AdminkitError, UsageError
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
 
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml.")
-]
 Cluster = Annotated[
     str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Whose jobs; needed where the trace has several.")
 ]

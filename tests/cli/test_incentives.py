@@ -15,6 +15,7 @@ import pytest
 from adminkit import config
 from adminkit.cli import incentives
 from adminkit.cli.main import main
+from adminkit.policy.program import put_program, shipped
 from adminkit.policy.runtime import Lua
 from tests.builders import HOUR, make_trace
 from tests.fakes import Programs
@@ -212,6 +213,81 @@ def test_an_install_without_a_trace_says_how(
     assert "compute --out DIR" in capsys.readouterr().err
     assert main(words("install", tmp_path / "none.db", rules, "--from", str(tmp_path))) == 1
     assert "there is no " in capsys.readouterr().err
+
+
+#: Answers the probe as adminkit's script in slurmctld does, by the files in $1.
+SBATCH = """
+gen() {{ sed -n 's/.*"generation"\\] = "\\(.*\\)",$/\\1/p' {folder}/adminkit/$1.lua; }}
+echo "sbatch: error: adminkit generation none incentives $(gen incentives) hints $(gen hints)" >&2
+exit 1
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of slurm.conf on a slurmctld host that has adminkit's Lua."""
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    put_program(folder, shipped())
+    where = f"ClusterName = aaic\nJobSubmitPlugins = lua\nSLURM_CONF = {folder}/slurm.conf\nSlurmUser = root(0)\n"
+    programs.add("scontrol", f"echo '{scontrol_config(weight='1440', age='1-00:00:00')}{where}'")
+    programs.add("sbatch", SBATCH.format(folder=folder))
+    monkeypatch.setenv("ADMINKIT_ACTS", str(tmp_path / "acts.jsonl"))
+    return folder
+
+
+def test_an_install_shows_what_it_would_do_and_writes_nothing(
+    site: Path, trace: Path, rules: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words("install", trace, rules, "-f", "json")) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [(row["file"], row["change"]) for row in shown["rows"]] == [
+        ("adminkit/incentives.lua", "new"),
+        ("adminkit/hints.lua", "new"),
+    ]
+    assert "the largest bonus is 600 points, 10.0 h of ageing; the cap is 12.0 h" in shown["meta"]["notes"]
+    assert any("loaded by Lua 5.1 in" in note for note in shown["meta"]["notes"])
+    assert not (site / "adminkit" / "incentives.lua").exists()
+    assert main(words("install", trace, rules, "--print-files")) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        str(site / "adminkit" / f"{n}.lua") for n in ("incentives", "hints")
+    ]
+
+
+@pytest.mark.parametrize("built", [False, True], ids=["from the trace", "from built tables"])
+def test_an_install_is_in_use_and_on_record(
+    site: Path, trace: Path, rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], built: bool
+) -> None:
+    more: list[str] = []
+    if built:
+        assert main(words("compute", trace, rules, "--out", str(tmp_path / "out"))) == 0
+        more = ["--from", str(tmp_path / "out")]
+        trace = tmp_path / "none.db"
+    capsys.readouterr()
+    assert main(words("install", trace, rules, *more, "--apply", "-f", "json")) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [(row["table"], row["state"]) for row in shown["rows"]] == [
+        ("incentives", "confirmed"),
+        ("hints", "confirmed"),
+    ]
+    for name in ("incentives", "incentives.good", "hints", "hints.good"):
+        assert (site / "adminkit" / f"{name}.lua").stat().st_mode & 0o777 == 0o640
+    lines = [json.loads(line) for line in (tmp_path / "acts.jsonl").read_text().splitlines()]
+    assert [(line["what"], line["table"]) for line in lines] == [
+        ("incentives install", "incentives"),
+        ("incentives install", "hints"),
+    ]
+
+
+def test_built_tables_that_are_damaged_are_not_installed(
+    site: Path, trace: Path, rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words("compute", trace, rules, "--out", str(tmp_path / "out"))) == 0
+    table = tmp_path / "out" / "adminkit" / "incentives.lua"
+    table.write_bytes(table.read_bytes()[:-20])
+    assert main(words("install", trace, rules, "--from", str(tmp_path / "out"), "--apply")) == 1
+    assert "incentives.lua does not load" in capsys.readouterr().err
+    assert not (site / "adminkit" / "incentives.lua").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
