@@ -305,6 +305,9 @@ def test_whoever_is_no_operator_is_told_their_own_points_only(
     out = capsys.readouterr().out
     assert "Incentives of nobody" in out
     assert "bob" not in out
+    for command in ("compute", "install"):
+        assert main(words(command, trace, rules)) == 2
+        assert "for the operators" in capsys.readouterr().err
 
 
 def test_a_job_name_that_steers_a_terminal_is_shown_harmless(
