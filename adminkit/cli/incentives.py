@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.policy import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.report.sink import Way, emit
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
 
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml.")
-]
 Cluster = Annotated[
     str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Whose jobs; needed where the trace has several.")
 ]
@@ -67,13 +66,12 @@ def compute(
 ) -> None:
     """Derive the tables of points and hints from the trace. Nothing is installed."""
     from adminkit.policy import incentive_build as build
-    from adminkit.policy.load import find_policy, load_policy
     from adminkit.report.incentives import everybody_report
 
-    now, rules = int(time.time()), load_policy(find_policy(policy)[0])
-    path = find_trace(db, config.load().db)
-    worth = build.worth(rules.incentives, _positive(points_per_hour))
+    now, path = int(time.time()), find_trace(db, config.load().db)
+    rules, worth = _rules(policy, points_per_hour)
     with reader(path) as trace:
+        _operators_only(path)
         found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
         tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now)
     if out is not None:
@@ -94,14 +92,12 @@ def show(
 ) -> None:
     """Explain one user's points line by line, or list everybody's."""
     from adminkit.policy import incentive_build as build
-    from adminkit.policy.load import find_policy, load_policy
     from adminkit.report.incentives import everybody_report, user_report
 
-    now, rules = int(time.time()), load_policy(find_policy(policy)[0])
-    path = find_trace(db, config.load().db)
+    now, path = int(time.time()), find_trace(db, config.load().db)
+    rules, worth = _rules(policy, points_per_hour)
     with reader(path) as trace:
         user = _allowed(user, path)
-        worth = build.worth(rules.incentives, _positive(points_per_hour))
         where = build.only_cluster(trace, cluster)
         if user is None:
             report = everybody_report(build.compute(trace, rules, where, now, worth), rules.incentives, str(path))
@@ -128,13 +124,13 @@ def install(
 ) -> None:
     """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_preview
+    from adminkit.policy.incentive_build import read_tables
     from adminkit.policy.install import apply as act
     from adminkit.policy.install import preview as look
-    from adminkit.policy.load import find_policy, load_policy
     from adminkit.report.incentives import preview, sizes
 
-    rules = load_policy(find_policy(policy)[0])
-    tables, worth = _tables(rules, db, cluster, _positive(points_per_hour), source)
+    rules, worth = _rules(policy, points_per_hour)
+    tables = read_tables(source) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
     if print_files:
@@ -145,22 +141,40 @@ def install(
         emit_preview(look(plan), plan, found.cluster, notes, format, output)
 
 
-def _tables(
-    rules: Policy, db: Path | None, cluster: str | None, per_hour: float | None, source: Path | None
-) -> tuple[list[Table], Worth]:
-    """The tables of a folder that compute --out made, else computed here; and what an hour of ageing is worth."""
+def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:
+    """The tables, from the trace of this host."""
     from adminkit.policy import incentive_build as build
 
-    worth, now, path = build.worth(rules.incentives, per_hour), int(time.time()), find_trace(db, config.load().db)
-    if source is not None:
-        return build.read_tables(source), worth
+    now, path = int(time.time()), find_trace(db, config.load().db)
     if not path.exists():
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
     with reader(path) as trace:
+        _operators_only(path)
         found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
-        return build.tables(found, build.learnt(trace, rules, found, now), rules, now), worth
+        return build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+
+
+def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:
+    """policy.toml, and what an hour of ageing is worth here."""
+    from adminkit.policy.incentive_build import worth
+    from adminkit.policy.load import find_policy, load_policy
+
+    if per_hour is not None and not 0 < per_hour < float("inf"):
+        raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
+    path, example = find_policy(policy)
+    rules = load_policy(path)
+    found = worth(rules.incentives, per_hour)
+    note = (f"by the example {path}, as there is no policy.toml of this site",) if example else ()
+    return rules, replace(found, notes=(*found.notes, *note))
+
+
+def _operators_only(path: Path) -> None:
+    if not sees_others(path):
+        raise UsageError(
+            "everybody's points are for the operators", "adminkit incentives show tells you what yours are"
+        )
 
 
 def _allowed(user: str | None, path: Path) -> str | None:
@@ -171,9 +185,3 @@ def _allowed(user: str | None, path: Path) -> str | None:
     if user not in (None, own):
         raise UsageError(f"the points of {user} are for {user} and the operators", f"adminkit incentives show {own}")
     return own
-
-
-def _positive(per_hour: float | None) -> float | None:
-    if per_hour is not None and not 0 < per_hour < float("inf"):
-        raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
-    return per_hour

@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import Final
 
 from adminkit.errors import unknown_word
-from adminkit.policy.model import ACTIONS, NUMBERS, Policy, Range, Rule
+from adminkit.policy.checks import ACTIONS, NUMBERS
+from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.texts import OUTCOMES, PLACEHOLDERS, known_placeholders, placeholders
 from adminkit.units import show_duration
 
@@ -71,6 +72,9 @@ def _actions(policy: Policy) -> Iterator[Problem]:
         if rule.does not in can:
             places = (place(policy, rule, "action"), place(policy, rule, rule.check))
             yield Problem(places, f"{rule.check} cannot {rule.does}", f"it can {' or '.join(can)}")
+        elif rule.does == "warn" and rule.from_ is not None:
+            places = (place(policy, rule, "action"), place(policy, rule, "from"))
+            yield Problem(places, "the date changes nothing: the rule only warns anyway", note=True)
 
 
 def _texts(policy: Policy) -> Iterator[Problem]:

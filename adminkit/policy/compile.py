@@ -8,7 +8,8 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from adminkit.policy import lua_text
-from adminkit.policy.model import CONDITIONS, Policy, Range, Rule
+from adminkit.policy.checks import CONDITIONS
+from adminkit.policy.model import Policy, Range, Rule
 from adminkit.slurm.site import Site, SiteQueue
 
 #: Raised when an older decide.lua would misread the table.

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final
 
-from adminkit.policy.model import LIMITS, Policy, Range, Rule
+from adminkit.policy.checks import LIMITS
+from adminkit.policy.model import Policy, Range, Rule
 from adminkit.units import show_duration, show_time
 
 _NOUNS: Final = {"gpus": "GPU", "gpus_per_node": "GPU", "nodes": "node", "cpus": "CPU"}
@@ -37,7 +38,7 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
         sentence += "; others are taken, and their owners are told"
     elif rule.check != "default_limit":
         sentence += f"; {_others(rule)}"
-    if rule.from_ is not None:
+    if rule.from_ is not None and rule.does != "warn":
         sentence += f". From {show_time(rule.from_, tz)} on; until then their owners are only told"
     return sentence + "."
 

@@ -110,9 +110,8 @@ def weighed(runs: Iterable[Scored], rows: Sequence[Sums], settings: Incentives, 
     held = {key: total for key, (_, total) in _groups(rows).items()}
 
     def one(run: Scored) -> Weighed:
-        work = max(run.asked, run.need) * run.size
         part = _part_left(held[run.day, bare_name(run.job_name)], settings)
-        weight = work / GPU_HOUR * part * _fading(run.day, settings, now)
+        weight = run.held / GPU_HOUR * part * _fading(run.day, settings, now)
         score = run.need / max(run.asked, run.need) if run.reason == COUNTED and run.need else 0.0
         return Weighed(run, weight, score, part)
 

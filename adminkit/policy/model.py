@@ -6,7 +6,6 @@ What one value says by itself is checked here; what two of them say together is 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Annotated, Any, Final, Literal, get_args
@@ -15,32 +14,15 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from adminkit.errors import AdminkitError
 from adminkit.job import CLASSES
+from adminkit.policy.checks import ACTIONS, CHECKS, Action
 from adminkit.policy.incentive_model import Hints, Incentives
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
 from adminkit.units import parse_duration
 
-Action = Literal["reject", "amend", "warn"]
 JobClass = Literal["cpu", "single-gpu", "multi-gpu", "multi-node"]
 Language = Literal["en", "ja"]
 assert get_args(JobClass) == CLASSES
 assert get_args(Language) == LANGUAGES
-
-#: Check -> what it can do, its default first. In the order in which decide.lua looks at them.
-ACTIONS: Final[Mapping[str, tuple[Action, ...]]] = {
-    "require_limit": ("reject", "warn"),
-    "default_limit": ("amend",),
-    "min_limit": ("reject", "amend", "warn"),
-    "max_limit": ("reject", "amend", "warn"),
-    "restartable_above": ("reject", "amend", "warn"),
-    "gpus": ("reject", "warn"),
-    "gpus_per_node": ("reject", "warn"),
-    "nodes": ("reject", "warn"),
-    "cpus": ("reject", "warn"),
-}
-CHECKS: Final = tuple(ACTIONS)
-LIMITS: Final = ("default_limit", "min_limit", "max_limit", "restartable_above")
-NUMBERS: Final = ("gpus", "gpus_per_node", "nodes", "cpus")
-CONDITIONS: Final = ("queues", "classes", "accounts", "qos", "users", "except_users", "except_accounts")
 
 #: What a record can hold of a rule's name; a record names several.
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,40}", re.ASCII)

@@ -91,18 +91,33 @@ def replay_trace(
         decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
         about = scope(db, chosen)
         rows = submissions(db, chosen)
-        counts = replay(rows, decider.decide, site.uids, now, lambda done: tick(done, about.jobs))
+        counts = replay(rows, judge(decider.decide, policy, site, now), lambda done: tick(done, about.jobs))
     return Replayed(counts, about)
+
+
+def judge(decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int) -> Callable[[Asked], Decision]:
+    """A decision about what a job asked for, as of `now`. People whom neither policy nor site names are all alike."""
+    named = frozenset(policy.users())
+    kept: dict[Asked, Decision] = {}
+
+    def decided(asked: Asked) -> Decision:
+        special = asked.user is None or asked.user in named or asked.uid is None or asked.uid in site.privileged
+        key = asked if special else asked._replace(user="", uid=-1)
+        if key not in kept:
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[key] = decide(trace_request(asked, site.uids, now))
+        return kept[key]
+
+    return decided
 
 
 def replay(
     rows: Iterable[Row],
-    decide: Callable[[Request], Decision],
-    uids: Mapping[str, int],
-    now: int,
+    decide: Callable[[Asked], Decision],
     tick: Callable[[int], None] = lambda jobs: None,
 ) -> Replay:
-    """Decide about every row of stats.replay.submissions, as of `now`; `tick` is told how many are done."""
+    """Decide about every row of stats.replay.submissions; `tick` is told how many are done."""
     found = Replay()
     slots: dict[Row, _Slot] = {}
     for number, row in enumerate(rows, start=1):
@@ -112,7 +127,7 @@ def replay(
             if len(slots) >= MOST_KEPT:
                 _sum_up(found, slots)
                 slots.clear()
-            slot = slots[key] = _decided(Asked(*key), decide, uids, now)  # type: ignore[arg-type]
+            slot = slots[key] = _slot(Asked(*key), decide)  # type: ignore[arg-type]
             found.requests += 1
         slot.jobs += 1
         if slot.new_limit is not None and row[_WIDTH] > slot.new_limit:  # type: ignore[operator]
@@ -123,8 +138,8 @@ def replay(
     return found
 
 
-def _decided(asked: Asked, decide: Callable[[Request], Decision], uids: Mapping[str, int], now: int) -> _Slot:
-    decision = decide(trace_request(asked, uids, now))
+def _slot(asked: Asked, decide: Callable[[Asked], Decision]) -> _Slot:
+    decision = decide(asked)
     lowered = decision.limit is not None and (asked.limit is None or decision.limit < asked.limit)
     return _Slot(decision, decision.limit if lowered else None)
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from adminkit.policy.checks import ACTIONS
+
 LANGUAGES: Final = ("en", "ja")
 
 _RULE: Final = (
@@ -49,15 +51,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 #: Name -> the outcomes that may have words of their own. A name that is not here has one text.
 OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "require_limit": ("reject", "warn"),
-    "default_limit": ("amend",),
-    "min_limit": ("reject", "amend", "warn"),
-    "max_limit": ("reject", "amend", "warn"),
-    "restartable_above": ("reject", "amend", "warn"),
-    "gpus": ("reject", "warn"),
-    "gpus_per_node": ("reject", "warn"),
-    "nodes": ("reject", "warn"),
-    "cpus": ("reject", "warn"),
+    **{check: tuple(dict.fromkeys((*actions, "warn"))) for check, actions in ACTIONS.items()},  # warn: before its date
     "routed": ("amend", "warn"),
     "misfit": ("reject", "warn"),
 }
@@ -66,6 +60,7 @@ EN: Final[Mapping[str, str]] = {
     "require_limit.reject": "Jobs in {queue} must say how long they may run, like this: --time=02:00:00",
     "require_limit.warn": "Jobs in {queue} should say how long they may run, like this: --time=02:00:00",
     "default_limit.amend": "Your job gave no time limit and got {value}. To choose another: --time=HH:MM:SS",
+    "default_limit.warn": "Jobs in {queue} without a time limit get {value}; this one has none. Type: --time=HH:MM:SS",
     "min_limit.reject": "Jobs in {queue} must ask for {value} or more; this one asks for {asked}. Type: --time={value}",
     "min_limit.amend": "Jobs in {queue} must ask for {value} or more; this one asked for {asked} and got {value}.",
     "min_limit.warn": "Jobs in {queue} should ask for {value} or more; this one asks for {asked}.",
@@ -111,6 +106,7 @@ JA: Final[Mapping[str, str]] = {
     "require_limit.reject": "{queue} のジョブには実行時間の上限が必要です。例: --time=02:00:00",
     "require_limit.warn": "{queue} のジョブには実行時間の上限を指定してください。例: --time=02:00:00",
     "default_limit.amend": "実行時間の上限の指定がないため {value} に設定しました。変更するには: --time=HH:MM:SS",
+    "default_limit.warn": "{queue} では、上限の指定がないジョブは {value} になります。指定するには: --time=HH:MM:SS",
     "min_limit.reject": "{queue} の実行時間は {value} 以上を指定してください(指定値 {asked})。例: --time={value}",
     "min_limit.amend": "{queue} の実行時間は {value} 以上のため、指定値 {asked} を {value} に変更しました。",
     "min_limit.warn": "{queue} の実行時間は {value} 以上の指定をお勧めします(指定値 {asked})。",

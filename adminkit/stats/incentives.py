@@ -90,7 +90,8 @@ FROM (
 _SUMS: Final = f"""
 SELECT uid, day, job_name, reason, max(user), count(*), coalesce(sum(elapsed * size), 0),
     coalesce(sum(CASE reason WHEN '{COUNTED}' THEN need * size END), 0),
-    coalesce(sum(CASE WHEN reason IN ('{COUNTED}', '{MISSED}') THEN max(asked, need) * size END), 0),
+    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN max(asked, need) * size
+        WHEN '{MISSED}' THEN max(asked, elapsed) * size END), 0),
     coalesce(sum(parallel * elapsed * size), 0), coalesce(sum(parallel * bundle * elapsed * size), 0),
     coalesce(sum(parallel * bundle), 0)
 FROM ({{runs}}) WHERE uid IS NOT NULL GROUP BY uid, day, job_name, reason ORDER BY uid, day, job_name, reason
@@ -135,7 +136,7 @@ class Sums(NamedTuple):
     runs: int
     used: int  # work: size × elapsed
     needed: int  # work: size × the limit that would have scored full
-    held: int  # work: size × the limit asked for, at least what was needed
+    held: int  # work: size × the limit asked for, at least what scores full, or what a miss ran
     parallel: int  # work of multi-GPU and multi-node runs
     bundled: int  # of these, work of bundles
     bundles: int  # how many
@@ -154,6 +155,11 @@ class Scored(NamedTuple):
     need: int
     size: int
     reason: str
+
+    @property
+    def held(self) -> int:
+        """As in Sums."""
+        return max(self.asked, self.need if self.reason == COUNTED else self.elapsed) * self.size
 
 
 def sums(db: sqlite3.Connection, question: Question, uid: int | None = None) -> Iterator[Sums]:

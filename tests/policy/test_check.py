@@ -92,6 +92,12 @@ def test_rules_for_different_jobs_do_not_clash(lines: tuple[str, ...]) -> None:
     assert parsed(rules(*lines))[1] == []
 
 
+def test_a_date_for_a_rule_that_only_warns_is_noted() -> None:
+    found, problems = parsed(rules("a: cpus = 1; action = 'warn'; from = 2027-04-01"))
+    assert found is not None
+    assert [(one.places, one.note) for one in problems] == [(("rules[1].action (a)", "rules[1].from (a)"), True)]
+
+
 def test_a_queue_that_is_tried_and_avoided_names_both_lists() -> None:
     _, problems = parsed('version = 1\n[routing]\norder = ["gq"]\navoid = ["gq"]')
     assert [one.places for one in problems] == [("routing.order", "routing.avoid")]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adminkit.policy.checks import ACTIONS, CHECKS, CONDITIONS, LIMITS
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import examine_table, load_policy
 from adminkit.policy.lua_text import literal
-from adminkit.policy.model import ACTIONS, CHECKS, CONDITIONS, LIMITS
 from adminkit.policy.runtime import Lua
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, PLACEHOLDERS, known_placeholders, names, placeholders
 from adminkit.policy.tried import check_table

@@ -85,6 +85,14 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         ("score", "0.750 over 16 runs, 4 of them at their limit"),
     ),
     (
+        "a miss that Slurm ended half a minute late weighs no more for that",
+        [*good(), *good(20, 4, state="TIMEOUT", elapsed=HOUR + 30)],
+        [],
+        {},
+        179,
+        ("score", "0.748 over 16 runs, 4 of them at their limit"),
+    ),
+    (
         "a miss is a miss however idle it was",
         [*good(), *good(20, 4, state="TIMEOUT", elapsed=HOUR, cpu_time=1.0)],
         [],

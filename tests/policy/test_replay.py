@@ -13,8 +13,10 @@ from adminkit.errors import UsageError
 from adminkit.job import Job
 from adminkit.policy import replay as replaying
 from adminkit.policy.replay import Count, Replayed, replay_trace
+from adminkit.policy.runtime import Decision
 from adminkit.report import text
 from adminkit.report.policy import as_of_note, replay_report
+from adminkit.slurm.site import Site
 from adminkit.stats.replay import Asked, one_cluster, queue_limits, scope, submissions
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
@@ -88,6 +90,21 @@ def test_a_date_that_is_ahead_only_warns_as_of_today(trace: Path) -> None:
 
 def test_the_same_request_is_decided_once(trace: Path) -> None:
     assert replayed(trace).counts.requests == 11
+
+
+def test_people_are_told_apart_only_where_the_policy_does() -> None:
+    seen: list[str | None] = []
+
+    def decide(request: Any) -> Decision:
+        seen.append(request["user"])
+        return Decision("accept")
+
+    site = Site("a", uids={"grace": 7}, privileged=frozenset({0, 9}))
+    decided = replaying.judge(decide, policy(STRICT), site, 0)
+    plain = Asked("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None)
+    for user, uid in [("carol", 1), ("dave", 2), ("carol", 1), ("ada", 3), ("grace", 4), ("erin", 9), (None, 5)]:
+        decided(plain._replace(user=user, uid=uid))
+    assert seen == ["carol", "ada", "grace", "erin", None]
 
 
 def test_what_is_kept_is_summed_up_before_it_grows(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
