@@ -51,12 +51,23 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Policy:
+    """Where rules are installed, and how the other slurmctld hosts are reached."""
+
+    folder: Path | None = None  # of job_submit.lua; None: that of slurm.conf
+    push: str | None = None  # a command with {host}, {files}, {folder}
+    fetch: str | None = None  # a command with {host}, {folder} that prints what sha256sum would
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Every setting. `file` is where the settings came from, None where there was none."""
 
     db: Path | None = None
+    acts: Path = Path("/var/log/adminkit/acts.jsonl")
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
+    policy: Policy = field(default_factory=Policy)
     file: Path | None = field(default=None, compare=False)
 
 
@@ -64,7 +75,7 @@ def load(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG)
     """The settings of this run. AdminkitError names the file, the key and the nearest key that exists."""
     environ = os.environ if environ is None else environ
     path = config_file(environ, system)
-    values = _read(path) if path is not None else {}
+    values = {} if path is None else read_toml(path, "make it readable, or name another with ADMINKIT_CONFIG")
     if path is not None:
         _refuse_unknown(values, path)
     origins = _overlay(values, environ)
@@ -97,16 +108,15 @@ def keys(section: Any = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield prefix + item.name, default
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, hint: str) -> dict[str, Any]:
+    """What a file says, as TOML has it. AdminkitError names the file, and the line of a slip; `hint` if it is away."""
     text = ""
     try:
         text = path.read_text("utf-8")
         return tomllib.loads(text)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise AdminkitError(
-            f"couldn't read {path}: {why}", "make it readable, or name another with ADMINKIT_CONFIG"
-        ) from error
+        raise AdminkitError(f"couldn't read {path}: {why}", hint) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         why = str(error).replace("at end of document", f"at line {len(text.splitlines())}, where the file ends")
         raise AdminkitError(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import adminkit
-from adminkit import config
+from adminkit import config, doctor_rules
 from adminkit.errors import AdminkitError
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS
 from adminkit.installed import NAME, helper_path
@@ -53,8 +53,10 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         spoilt = Check("config", "missing", error.message, error.hint)
     found = str(settings.file) if settings.file else "no file: the defaults hold"
     db, why = place.find_with_reason(flag, settings.db)
-    checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(), *_extras()]
-    return db, checks
+    checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm()]
+    if all(check.status != "missing" for check in checks if check.name == "sacct"):
+        checks += _rules(settings.policy, db)
+    return db, [*checks, *_extras()]
 
 
 def _ours() -> Iterator[Check]:
@@ -232,6 +234,17 @@ def _slurmctld() -> Check:
             "slurmctld", "warn", f"{found}, still holds {backlog} records for slurmdbd", "what is synced is provisional"
         )
     return Check("slurmctld", "ok", found)
+
+
+def _rules(settings: config.Policy, db: Path) -> Iterator[Check]:
+    """The rules at submission. Trap: with damaged files slurmctld may be away, and just then this is wanted."""
+    try:
+        for line in doctor_rules.rules(settings):
+            yield Check(*line)
+    except AdminkitError as error:
+        yield Check("rules", "warn", error.message, error.hint)
+    for line in doctor_rules.foreign_comments(db):
+        yield Check(*line)
 
 
 def _extras() -> Iterator[Check]:

@@ -156,7 +156,7 @@ def flat(values: dict[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    return list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
 
 
 def test_sync_and_reports_by_themselves_do_what_the_defaults_say() -> None:

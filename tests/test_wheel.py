@@ -78,6 +78,8 @@ def _run(command: list[str], cwd: Path) -> None:
         ("adminkit.__file__", "lib/python*/site-packages/adminkit/__init__.py"),
         ("i.helper_path()", "bin/adminkit-ingest"),
         ("i.data_file('etc', 'adminkit.toml')", "share/adminkit/etc/adminkit.toml"),
+        ("i.data_file('etc', 'policy.toml')", "share/adminkit/etc/policy.toml"),
+        ("i.data_file('job_submit', 'adminkit', 'decide.lua')", "share/adminkit/job_submit/adminkit/decide.lua"),
         ("i.data_file('etc', 'systemd', 'adminkit-sync.timer')", "share/adminkit/etc/systemd/adminkit-sync.timer"),
     ],
 )
@@ -96,6 +98,11 @@ def test_jobs_are_imported_and_reported(site: Site) -> None:
     report = json.loads(site.run("adminkit", "report", "accuracy", "--format", "json", "--db", "trace.db"))
     queue = next(row for row in report["rows"] if row["queue"] == "gq")
     assert (queue["jobs"], queue["min"], queue["max"]) == (2, 0.25, 1.0)
+
+
+def test_the_example_policy_decides_with_the_lua_of_the_installation(site: Site) -> None:
+    tried = json.loads(site.run("adminkit", "policy", "try", "-p", "gq", "-t", "100:00:00", "-G", "1", "-f", "json"))
+    assert [row["rules"].split()[0] for row in tried["rows"]] == ["gq-max=reject"]
 
 
 def test_data_files_are_the_checkouts_byte_for_byte(site: Site) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, doctor, import_, report, sync, trace
+from adminkit.cli import demo, doctor, import_, incentives, policy, policy_install, report, sync, trace
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
@@ -35,6 +35,11 @@ app = typer.Typer(
 )
 app.add_typer(report.app, name="report")
 app.add_typer(trace.app, name="trace")
+app.add_typer(incentives.app, name="incentives")
+app.add_typer(policy.app, name="policy")
+policy.app.command("install")(policy_install.install)
+policy.app.command("rollback")(policy_install.rollback)
+policy.app.command("status")(policy_install.status)
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("demo")(demo.demo)

@@ -49,7 +49,7 @@ def accuracy(
     now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
     chosen = replace(
-        _filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
+        job_filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
         classes=[one.value for one in job_class or ()],
         limit_source=limit_source.value if limit_source else None,
     )
@@ -81,14 +81,14 @@ def parallelism(
 
     now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
-    chosen = _filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
+    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
     with reader(path) as trace:
         chosen = check_words(trace, chosen)
         measured = measure(trace, chosen)
     emit(parallelism_report(measured, chosen, str(path)), way)
 
 
-def _filter(
+def job_filter(
     now: int,
     usual: config.Report,
     clusters: list[str] | None,
@@ -97,8 +97,8 @@ def _filter(
     accounts: list[str] | None,
     since: str | None,
     until: str | None,
-    states: str | None,
-    min_elapsed: str | None,
+    states: str | None = None,
+    min_elapsed: str | None = None,
 ) -> Filter:
     """What was typed, else the settings, as a Filter; words are checked against the trace later."""
     start = None if since is None else parse_when(since, now)

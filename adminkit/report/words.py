@@ -70,10 +70,11 @@ def some(names: Sequence[str], most: int = 6) -> str:
 
 def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
     """The lines above every table: a short name and what it says."""
-    lines = [("database", meta.database), ("clusters", ", ".join(meta.clusters) or NONE)]
+    lines = [("database", meta.database)] if meta.database else []
+    lines.append(("clusters", ", ".join(meta.clusters) or NONE))
     if meta.jobs is not None:
         left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]
-        lines[1:1] = [("window", _window(meta, tz))]
+        lines[-1:-1] = [("window", _window(meta, tz))]
         lines += [
             ("filters", "; ".join(f"{name} {text}" for name, text in meta.filters.items()) or NONE),
             ("jobs", f"{number(meta.jobs)} counted"),

@@ -66,13 +66,13 @@ def parse_partitions(text: str) -> list[Queue]:
         words = dict(word.partition("=")[::2] for word in line.split(" ") if "=" in word)
         if "PartitionName" not in words:
             continue
-        maximum = _limit(words.get("MaxTime", "UNLIMITED"))
+        maximum = parse_limit(words.get("MaxTime", "UNLIMITED"))
         default = words.get("DefaultTime", "NONE")
         nodes = words.get("TotalNodes", "")
         found.append(
             Queue(
                 words["PartitionName"],
-                maximum if default == "NONE" else _limit(default),
+                maximum if default == "NONE" else parse_limit(default),
                 maximum,
                 int(nodes) if nodes.isdigit() else None,
                 words.get("Default") == "YES",
@@ -132,7 +132,7 @@ def parse_accounting(text: str) -> Accounting:
         release=words.get("SLURMDBD_VERSION"),
         booted_at=_epoch(words.get("BOOT_TIME", "")),
         private=frozenset() if private == "none" else frozenset(private.split(",")),
-        max_query_seconds=_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
+        max_query_seconds=parse_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
     )
 
 
@@ -174,7 +174,7 @@ def _minutes(value: int | str | None) -> int | None:
     return value * 60 if isinstance(value, int) else None
 
 
-def _limit(text: str) -> int | None:
+def parse_limit(text: str) -> int | None:
     """03:00:00, 7-00:00:00, 30 (minutes) -> seconds; UNLIMITED, INFINITE, NONE -> None."""
     if not text[:1].isdigit():
         return None

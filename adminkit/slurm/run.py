@@ -60,6 +60,14 @@ class SlurmTimeout(AdminkitError):
     """The program was stopped at its time limit. Trap: the server may still be busy with the question."""
 
 
+class Refused(AdminkitError):
+    """The program ran and failed. `said` is what it complained, all of it."""
+
+    def __init__(self, message: str, hint: str, said: str) -> None:
+        super().__init__(message, hint)
+        self.said = said
+
+
 class NoSuchProgram(AdminkitError):
     """The program is not installed, or not on PATH."""
 
@@ -173,4 +181,4 @@ def _failure(program: str, code: int, said: str) -> AdminkitError:
         (hint for pattern, hint in _HINTS if re.search(pattern, said, re.IGNORECASE)),
         f"run it by hand: {program} says more",
     )
-    return AdminkitError(f"couldn't run {program}: {message}", hint)
+    return Refused(f"couldn't run {program}: {message}", hint, said)

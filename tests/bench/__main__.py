@@ -1,4 +1,4 @@
-"""python -m tests.bench [parse] [import] [report] [sync] [--rows N]: every ratio named in the issue of its part."""
+"""python -m tests.bench [PART …] [--rows N]: every ratio named in the issue of its part."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 from tests.bench.pairs import Ratio
 
 FOLDER = Path("build/bench")
+PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
-    parser.add_argument("parts", nargs="*", default=["parse", "import", "report", "memory", "sync"])
+    parser.add_argument("parts", nargs="*", default=[*PARTS])
     parser.add_argument("--rows", type=int, default=1_000_000)
     args = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -284,7 +284,7 @@ class Cluster:
         for cluster in clusters:
             cluster._people()
             cluster.start_ctld()
-            cluster._until_idle()
+            cluster.until_idle()
 
     def sql_create(self) -> None:
         self.ask("mariadb", "--no-defaults", f"--socket={self.socket}", "-e", f"create database {DATABASE}")
@@ -382,9 +382,9 @@ class Cluster:
         for node in sorted(child.name for child in (self.home / "spool").iterdir() if child.is_dir()):
             log = self.home / "log" / f"slurmd-{node}.out"
             self.ledger.start(f"{self.name}-slurmd-{node}", ["slurmd", "-D", "-N", node], env, log)
-        self._until_idle()
+        self.until_idle()
 
-    def _until_idle(self) -> None:
+    def until_idle(self) -> None:
         def idle() -> bool:
             states = self.run("sinfo", "-h", "-N", "-p", "gq", "-o", "%t").text.split()
             return bool(states) and set(states) == {"idle"}

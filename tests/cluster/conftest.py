@@ -14,6 +14,7 @@ import pytest
 from tests.cluster.cluster import Cluster
 from tests.cluster.ending import TEMPORARY, clear_abandoned
 from tests.cluster.listing import Listing, listing
+from tests.cluster.ruled import Ruled, ruling
 from tests.cluster.workload import Workload, submit
 from tests.setup import guard
 
@@ -27,7 +28,7 @@ OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever uses a cluster carries the marker `cluster`."""
     for item in items:
-        if {"cluster", "spare"} & set(getattr(item, "fixturenames", ())):
+        if {"cluster", "spare", "ruled"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
 
 
@@ -66,6 +67,27 @@ def spare(outside: Listing) -> Iterator[Cluster]:
     """A cluster of the test file's own: its slurmdbd may be stopped, its accounting rebuilt."""
     with private_slurm() as booted:
         yield booted
+
+
+@pytest.fixture(scope="session")
+def ruled_session(outside: Listing) -> Iterator[Ruled]:
+    """A cluster whose submissions adminkit decides, for every test of rules and points."""
+    more = (
+        "PartitionName=closed Nodes=ALL MaxTime=20:00:00 AllowAccounts=chemistry",
+        "PartitionName=down Nodes=ALL MaxTime=00:30:00 State=DOWN",
+        "PartitionName=small Nodes=n1 MaxTime=12:00:00 MaxNodes=1",
+        "PriorityMaxAge=00:20:00",
+        "PriorityCalcPeriod=1",
+    )
+    with private_slurm() as booted, ruling(booted, *more) as ruled:
+        yield ruled
+
+
+@pytest.fixture
+def ruled(ruled_session: Ruled) -> Iterator[Ruled]:
+    """The same, with nothing in its queues afterwards."""
+    yield ruled_session
+    ruled_session.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,103 @@
+"""What adminkit did to Slurm on this host: one JSON line per act, only ever appended.
+
+{"at": 1796083200, "host": "head", "who": "root", "for": "alice", "what": "policy install", "table": "policy",
+ "generation": "3f2a9c01d2e4", "before": "77b1e0aa41c9", "hosts": {"head": "confirmed", "backup": "pushed"}}
+
+`at` is in epoch seconds; `for` is who became root by sudo, absent where nobody did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import adminkit
+from adminkit.errors import AdminkitError
+
+SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
+_MODE: Final = 0o640
+#: More than this of one value is nobody's name.
+_LONGEST: Final = 200
+
+
+def act(what: str, generation: str | None, before: str | None, hosts: Mapping[str, str], **more: Any) -> dict[str, Any]:
+    """The record of an act of this process, now. `hosts` says for each what became of it there."""
+    return {
+        "at": int(time.time()),
+        "host": socket.gethostname().partition(".")[0],
+        **_who(os.environ),
+        "what": what,
+        "generation": generation,
+        "before": before,
+        "hosts": dict(hosts),
+        **more,
+        "release": adminkit.__version__,
+    }
+
+
+def append(path: Path, record: Mapping[str, Any]) -> None:
+    """Add one line, whole whatever else writes there, and see it onto the disk."""
+    line = (json.dumps(record, ensure_ascii=False, separators=(", ", ": ")) + "\n").encode("utf-8", "replace")
+    handle = _open(path)
+    try:
+        if os.write(handle, line) != len(line):
+            raise AdminkitError(f"couldn't write all of a line to {path}", "free some space; the act itself is done")
+        os.fsync(handle)
+    except OSError as error:
+        raise AdminkitError(f"couldn't write {path}: {_why(error)}", "the act itself is done") from error
+    finally:
+        os.close(handle)
+
+
+def check(path: Path) -> None:
+    """AdminkitError when an act could not be recorded: ask before it is done."""
+    os.close(_open(path))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Every act, oldest first; lines that are none are left out. Empty where there is no log."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {path}: {_why(error)}", "run it as root") from error
+    found = []
+    for line in text.splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and isinstance(record.get("at"), int):
+            found.append(record)
+    return found
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, _MODE)
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't record acts in {path}: {_why(error)}",
+            "run it as root, or name another log: acts in adminkit.toml",
+        ) from error
+
+
+def _who(environ: Mapping[str, str]) -> dict[str, str]:
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        name = str(os.geteuid())
+    behind = environ.get("SUDO_USER", "")[:_LONGEST]
+    return {"who": name, "for": behind} if behind and behind != name else {"who": name}
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

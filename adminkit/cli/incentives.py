@@ -1,0 +1,187 @@
+"""adminkit incentives …"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.policy import PolicyFile
+from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.report.sink import Way, emit
+from adminkit.trace.connect import reader
+from adminkit.trace.place import find_trace
+from adminkit.trace.rights import sees_others
+
+if TYPE_CHECKING:
+    from adminkit.policy.incentive_build import Table, Worth
+    from adminkit.policy.model import Policy
+
+app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
+
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Whose jobs; needed where the trace has several.")
+]
+PerHour = Annotated[
+    float | None,
+    typer.Option(
+        "--points-per-hour",
+        metavar="X",
+        help="What an hour of ageing is worth (PriorityWeightAge / PriorityMaxAge in hours). Default: asked of Slurm.",
+    ),
+]
+Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`.")
+]
+Source = Annotated[
+    Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")
+]
+PrintFiles = Annotated[bool, typer.Option("--print-files", help="Print the path of every file it would put, only.")]
+User = Annotated[str | None, typer.Argument(metavar="[USER]", help="Whose points to explain. Default: everybody's.")]
+
+
+@app.callback()
+def root() -> None:
+    """Who starts sooner, and why."""
+
+
+@app.command()
+def compute(
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    out: Out = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Derive the tables of points and hints from the trace. Nothing is installed."""
+    from adminkit.policy import incentive_build as build
+    from adminkit.report.incentives import everybody_report
+
+    now, path = int(time.time()), find_trace(db, config.load().db)
+    rules, worth = _rules(policy, points_per_hour)
+    with reader(path) as trace:
+        _operators_only(path)
+        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
+        tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+    if out is not None:
+        build.write_tables(out, tables)
+    emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
+
+
+@app.command()
+def show(
+    user: User = None,
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    runs: Most = 20,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Explain one user's points line by line, or list everybody's."""
+    from adminkit.policy import incentive_build as build
+    from adminkit.report.incentives import everybody_report, user_report
+
+    now, path = int(time.time()), find_trace(db, config.load().db)
+    rules, worth = _rules(policy, points_per_hour)
+    with reader(path) as trace:
+        user = _allowed(user, path)
+        where = build.only_cluster(trace, cluster)
+        if user is None:
+            report = everybody_report(build.compute(trace, rules, where, now, worth), rules.incentives, str(path))
+        else:
+            found = build.explain(trace, rules, where, user, now, worth, runs)
+            report = user_report(found, rules.incentives, str(path))
+    emit(report, Way(format.value, output))
+
+
+@app.command()
+def install(
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: Cluster = None,
+    points_per_hour: PerHour = None,
+    source: Source = None,
+    folder: Folder = None,
+    apply: Apply = False,
+    push: Push = None,
+    fetch: Fetch = None,
+    print_files: PrintFiles = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
+    from adminkit.cli.policy_shown import emit_done, emit_preview
+    from adminkit.policy.incentive_build import read_tables
+    from adminkit.policy.install import apply as act
+    from adminkit.policy.install import preview as look
+    from adminkit.report.incentives import preview, sizes
+
+    rules, worth = _rules(policy, points_per_hour)
+    tables = read_tables(source) if source else _made(rules, worth, db, cluster)
+    plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
+    notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
+    if print_files:
+        print(*(plan.folder / change.file for change in look(plan)), sep="\n")
+    elif apply:
+        emit_done(act(plan, "incentives install"), plan, found.cluster, notes, format, output)
+    else:
+        emit_preview(look(plan), plan, found.cluster, notes, format, output)
+
+
+def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:
+    """The tables, from the trace of this host."""
+    from adminkit.policy import incentive_build as build
+
+    now, path = int(time.time()), find_trace(db, config.load().db)
+    if not path.exists():
+        raise AdminkitError(
+            f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
+        )
+    with reader(path) as trace:
+        _operators_only(path)
+        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
+        return build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+
+
+def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:
+    """policy.toml, and what an hour of ageing is worth here."""
+    from adminkit.policy.incentive_build import worth
+    from adminkit.policy.load import find_policy, load_policy
+
+    if per_hour is not None and not 0 < per_hour < float("inf"):
+        raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
+    path, example = find_policy(policy)
+    rules = load_policy(path)
+    found = worth(rules.incentives, per_hour)
+    note = (f"by the example {path}, as there is no policy.toml of this site",) if example else ()
+    return rules, replace(found, notes=(*found.notes, *note))
+
+
+def _operators_only(path: Path) -> None:
+    if not sees_others(path):
+        raise UsageError(
+            "everybody's points are for the operators", "adminkit incentives show tells you what yours are"
+        )
+
+
+def _allowed(user: str | None, path: Path) -> str | None:
+    """Whose points this caller may read: operators everybody's, others their own."""
+    if sees_others(path):
+        return user
+    own = pwd.getpwuid(os.geteuid()).pw_name
+    if user not in (None, own):
+        raise UsageError(f"the points of {user} are for {user} and the operators", f"adminkit incentives show {own}")
+    return own

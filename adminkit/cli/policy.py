@@ -1,0 +1,272 @@
+"""adminkit policy …: what the rules at submission are, and what they would do. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.progress import progress
+from adminkit.cli.report import job_filter
+from adminkit.errors import AdminkitError
+from adminkit.report.sink import Way, emit
+from adminkit.stats.replay import one_cluster
+from adminkit.stats.select import check_words
+from adminkit.trace.connect import reader
+from adminkit.trace.place import find_trace
+from adminkit.units import parse_when
+
+if TYPE_CHECKING:
+    from adminkit.policy.model import Policy
+    from adminkit.policy.runtime import LuaVersion
+    from adminkit.report.model import Report
+    from adminkit.slurm.site import Site
+
+app = typer.Typer(help="The rules at submission.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Release(StrEnum):
+    """The Lua to decide with."""
+
+    LUA51 = "5.1"
+    LUA54 = "5.4"
+
+
+LUAS: Final[Mapping[Release, LuaVersion]] = {Release.LUA51: "lua51", Release.LUA54: "lua54"}
+
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml, else the example shipped."
+    ),
+]
+SiteFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--site", metavar="FILE", help="The cluster as JSON or TOML. Default: the one here, else made up of the policy."
+    ),
+]
+Lua = Annotated[Release, typer.Option("--lua", help="The Lua to decide with.")]
+QueuesFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--queues-from",
+        metavar="FILE",
+        help="The cluster's queues: names, a line each, what `scontrol -o show partition` said, or a file for --site.",
+    ),
+]
+
+
+@app.callback()
+def root() -> None:
+    """The rules at submission."""
+
+
+@app.command()
+def check(
+    policy: PolicyFile = None,
+    queues_from: QueuesFrom = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Say what is wrong with the policy, each with its place. Exit code 1 when something is."""
+    from adminkit.policy.load import examine
+    from adminkit.report.policy import check_lines, check_report
+
+    path = _policy_path(policy)
+    queues, note = _queues(queues_from)
+    found, problems = examine(path, queues)
+    wrong = [one for one in problems if not one.note]
+    verdict = (
+        f"{path}: {len(wrong)} to mend" if wrong else f"{path}: {len(found.rules) if found else 0} rules, nothing wrong"
+    )
+    notes = [*note, verdict]
+    _say(check_report(problems, notes), check_lines(problems, notes), format, output)
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+def explain(
+    policy: PolicyFile = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Say in sentences what the policy means."""
+    from adminkit.policy.explain import explain as sentences
+    from adminkit.report.policy import explain_lines, explain_report
+
+    path, loaded = _load(policy)
+    rows = sentences(loaded)
+    _say(explain_report(rows, [f"policy {path}"]), explain_lines(rows), format, output)
+
+
+@app.command("try")
+def try_(
+    policy: PolicyFile = None,
+    site: SiteFile = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Who submits.")] = None,
+    account: Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="As sbatch has it.")] = None,
+    qos: Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="As sbatch has it.")] = None,
+    queue: Annotated[
+        str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME,…", help="As sbatch has it.")
+    ] = None,
+    limit: Annotated[
+        str | None, typer.Option("--time", "-t", metavar="TIME", help="As sbatch has it: 90 is minutes.")
+    ] = None,
+    time_min: Annotated[str | None, typer.Option("--time-min", metavar="TIME", help="As sbatch has it.")] = None,
+    nodes: Annotated[int | None, typer.Option("--nodes", "-N", min=1, metavar="N", help="1 by default.")] = None,
+    cpus: Annotated[int | None, typer.Option("--cpus", min=1, metavar="N", help="CPUs of the whole job.")] = None,
+    gpus: Annotated[int | None, typer.Option("--gpus", "-G", min=0, metavar="N", help="GPUs of the whole job.")] = None,
+    gpu_type: Annotated[str | None, typer.Option("--gpu-type", metavar="NAME", help="Their type.")] = None,
+    features: Annotated[str | None, typer.Option("--constraint", "-C", help="As sbatch has it.")] = None,
+    name: Annotated[str | None, typer.Option("--job-name", "-J", help="As sbatch has it.")] = None,
+    srun: Annotated[bool, typer.Option("--srun", help="Submitted by srun or salloc, not by sbatch.")] = False,
+    ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can go on from a checkpoint.")] = False,
+    at: Annotated[str | None, typer.Option("--at", metavar="WHEN", help="As of then: 2027-04-01, now.")] = None,
+    lua: Lua = Release.LUA51,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """What would happen to a job, and what its owner would read. The Lua of slurmctld decides; Slurm is not needed."""
+    from adminkit.policy.compile import policy_table, policy_text
+    from adminkit.policy.request import Typed, typed_request
+    from adminkit.policy.runtime import Decider
+    from adminkit.report.policy import try_lines, try_report
+
+    typed = Typed(
+        user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
+        features, name, not srun, ckpt,
+    )  # fmt: skip
+    path, loaded = _load(policy)
+    cluster = _site(loaded, site)
+    now = int(time.time())
+    request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
+    table = policy_text(policy_table(loaded, cluster, now))
+    decision = Decider(table.encode(), version=LUAS[lua]).decide(request)
+    _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
+
+
+@app.command()
+def replay(
+    policy: PolicyFile = None,
+    site: SiteFile = None,
+    db: options.Database = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="WHEN", help="Rules as of then. Default: as if the date of each had come."),
+    ] = None,
+    lua: Lua = Release.LUA51,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """What the policy would have done to the jobs of the trace, before anything is installed."""
+    from adminkit.policy.replay import replay_trace
+    from adminkit.report.policy import as_of_note, replay_report
+    from adminkit.slurm.site import load_site
+
+    now, settings = int(time.time()), config.load()
+    path, loaded = _load(policy)
+    file, way = find_trace(db, settings.db), Way(format.value, output)
+    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until)
+    moment = None if as_of is None else parse_when(as_of, now)
+    with reader(file) as trace, progress("replaying") as tick:
+        chosen = one_cluster(trace, check_words(trace, chosen))
+        described = load_site(site) if site else None
+        found = replay_trace(trace, loaded, described, chosen, moment, LUAS[lua], lambda n, of: tick(n, of, n))
+    rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in found.counts.rules else [])]
+    notes = [f"policy {path}", as_of_note(moment), f"{found.counts.requests} different requests"]
+    emit(replay_report(found.counts, found.scope, chosen, str(file), rules, notes), way)
+
+
+@app.command()
+def diff(
+    policy: PolicyFile = None,
+    installed: Annotated[
+        Path | None,
+        typer.Option("--installed", metavar="DIR", help="The folder with policy.lua. Default: that of slurm.conf."),
+    ] = None,
+    site: SiteFile = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """What the file would change in the policy that is in place, rule by rule."""
+    from adminkit.policy.compile import policy_table
+    from adminkit.policy.diff import differences
+    from adminkit.policy.runtime import load_table
+    from adminkit.report.policy import diff_lines, diff_report
+    from adminkit.slurm.controller import controller
+
+    path, loaded = _load(policy)
+    folder = installed or (controller().folder or Path("/etc/slurm")) / "adminkit"
+    table = load_table(folder / "policy.lua")
+    found = differences(table, policy_table(loaded, _site(loaded, site), 0))
+    notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation')}"]
+    _say(diff_report(found, notes), diff_lines(found), format, output)
+
+
+def _load(named: Path | None) -> tuple[Path, Policy]:
+    from adminkit.policy.load import load_policy
+
+    path = _policy_path(named)
+    return path, load_policy(path)
+
+
+def _policy_path(named: Path | None) -> Path:
+    from adminkit.policy.load import SYSTEM_POLICY, find_policy
+
+    path, shipped = find_policy(named)
+    if shipped:
+        print(f"note: there is no {SYSTEM_POLICY}; this is the example that came with adminkit", file=sys.stderr)
+    return path
+
+
+def _site(policy: Policy, file: Path | None) -> Site:
+    """The cluster: as a file has it, else as Slurm has it, else made up."""
+    from adminkit.slurm.gather import gather
+    from adminkit.slurm.site import load_site, made_up
+
+    if file is not None:
+        return load_site(file)
+    try:
+        gathered = gather(policy.users())
+    except AdminkitError as error:
+        print(f"note: the queues are made up from the policy: {error.message}", file=sys.stderr)
+        return made_up(policy.queues(), policy.users())
+    for note in gathered.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return gathered.site
+
+
+def _queues(file: Path | None) -> tuple[dict[str, int | None] | None, list[str]]:
+    """The cluster's queues with their maximum limits, else None and why."""
+    from adminkit.policy.load import read_queues
+    from adminkit.slurm.cluster import queues
+
+    if file is not None:
+        return read_queues(file), []
+    try:
+        return {queue.name: queue.max_limit for queue in queues()}, []
+    except AdminkitError as error:
+        return None, [f"note: the names of queues were not checked: {error.message}; --queues-from takes a file"]
+
+
+def _say(report: Report, lines: str, format: options.Format, output: Path | None) -> None:
+    """Lines for people, the report for everything else."""
+    if format is options.Format.TABLE and output is None:
+        print(lines, end="")
+    else:
+        emit(report, Way(format.value, output))

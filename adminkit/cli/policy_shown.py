@@ -1,0 +1,107 @@
+"""How the commands of policy_install.py say what would be done, what was, and what is."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adminkit.cli.options import Format
+from adminkit.errors import AdminkitError
+
+if TYPE_CHECKING:
+    from adminkit.policy.install import Change, Done, Plan
+    from adminkit.policy.status import Status
+
+
+def emit_preview(
+    changes: Sequence[Change], plan: Plan, cluster: str, notes: Sequence[str], format: Format, output: Path | None
+) -> None:
+    """The files that would be written, and for each table the generation now and then."""
+    from adminkit.policy.install import installed, rule_changes
+    from adminkit.policy.put import generation_of
+    from adminkit.report.installs import PREVIEW_FIELDS, listing
+    from adminkit.report.sink import Way, emit
+
+    there = installed(plan.folder)
+    said = [f"into {plan.folder}; nothing was written: --apply does it", *notes]
+    for name, text in plan.tables.items():
+        before = there.get(name, {}).get("") or "none"
+        now = generation_of(text) or "of no generation"
+        said.append(f"{name}: generation {now}, as installed" if now == before else f"{name}: {before}, then {now}")
+    said += [f"{one.place} {one.change}: {one.installed or '-'}, then {one.file or '-'}" for one in rule_changes(plan)]
+    said += _entry_notes(changes, plan)
+    if plan.others:
+        how = "by --push" if plan.push else "by hand: --apply prints the steps"
+        said.append(f"also for {', '.join(plan.others)}, {how}")
+    rows = [(change.file, change.kind, change.size) for change in changes]
+    emit(listing("What would be installed", cluster, PREVIEW_FIELDS, rows, said), Way(format.value, output))
+
+
+def _entry_notes(changes: Sequence[Change], plan: Plan) -> list[str]:
+    from adminkit.policy.program import ENTRY, entry_lines, entry_state, shipped
+
+    if not any(change.file == ENTRY and change.kind == "the site's own" for change in changes):
+        return []
+    if entry_state(plan.folder, shipped()[ENTRY]) == "calls us":
+        return [f"{ENTRY} is the site's own and calls adminkit: it is only touched"]
+    lines = "; ".join(entry_lines(plan.folder))
+    return [f"{ENTRY} is the site's own: add to it, before `return slurm.SUCCESS`: {lines}"]
+
+
+def emit_done(done: Done, plan: Plan, cluster: str, notes: Sequence[str], format: Format, output: Path | None) -> None:
+    """A row per host and table; AdminkitError when it is not known to be in use everywhere."""
+    from adminkit.policy.program import entry_lines
+    from adminkit.report.installs import DONE_FIELDS, listing
+    from adminkit.report.sink import Way, emit
+
+    here = socket.gethostname().partition(".")[0]
+    state = "confirmed" if done.confirmed else "not confirmed"
+    states = {here: state, **dict.fromkeys(plan.others, "by hand"), **{one.name: one.state for one in done.hosts}}
+    rows = [(host, put.name, put.before, put.generation, said) for host, said in states.items() for put in done.puts]
+    said = [*notes, f"in {plan.folder}; {len(done.changed)} files of the program were new or changed"]
+    said += [f"on the other hosts: {step}" for step in done.steps]
+    if done.entry == "foreign":
+        said += [f"add to job_submit.lua: {line}" for line in entry_lines(plan.folder)]
+    emit(listing("What was installed", cluster, DONE_FIELDS, rows, said), Way(format.value, output))
+    if not done.confirmed:
+        raise AdminkitError(f"in place, but not in use: {done.doubt}", "adminkit doctor says what is missing")
+    wrong = [f"{host.name}: {host.state}" for host in done.hosts if host.problem or host.differs]
+    if wrong:
+        raise AdminkitError(f"in use here, but {'; '.join(wrong)}", "run it again, or carry the files there by hand")
+
+
+def emit_rollback(
+    there: Mapping[str, str | None], plan: Plan, cluster: str, format: Format, output: Path | None
+) -> None:
+    """What rollback would bring back."""
+    from adminkit.report.installs import DONE_FIELDS, listing
+    from adminkit.report.sink import Way, emit
+
+    back = there.get("previous")
+    if back is None:
+        raise AdminkitError(f"there is nothing to go back to in {plan.folder}", "only one install is kept")
+    rows = [(host, "policy", there.get(""), back, "would be") for host in (socket.gethostname(), *plan.others)]
+    note = f"in {plan.folder}; nothing was written: --apply does it"
+    emit(listing("What would be brought back", cluster, DONE_FIELDS, rows, [note]), Way(format.value, output))
+
+
+def emit_status(seen: Status, cluster: str, format: Format, output: Path | None) -> None:
+    """A row per table; what else is wrong as notes."""
+    from adminkit.report.installs import STATUS_FIELDS, listing
+    from adminkit.report.sink import Way, emit
+
+    rows = [
+        (one.name, one.installed, one.running, one.good, one.previous, one.written_at, one.state) for one in seen.tables
+    ]
+    said = [f"{seen.folder}, job_submit.lua {seen.entry}", *([seen.doubt] if seen.doubt else []), *seen.notes]
+    for files, what in (
+        (seen.outdated, "not of this adminkit; install brings them up to date"),
+        (seen.changed, "changed since they were installed"),
+        (seen.unreadable, "not readable by SlurmUser"),
+    ):
+        if files:
+            said.append(f"{what}: {', '.join(files)}")
+    said += [f"{host.name}: {host.state}" for host in seen.hosts]
+    emit(listing("What slurmctld decides by", cluster, STATUS_FIELDS, rows, said), Way(format.value, output))

@@ -1,0 +1,97 @@
+"""A checked policy and what is known of its cluster, as the table that decide.lua reads: docs/policy-spec.md."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from adminkit.policy import lua_text
+from adminkit.policy.checks import CONDITIONS
+from adminkit.policy.model import Policy, Range, Rule
+from adminkit.slurm.site import Site, SiteQueue
+
+#: Raised when an older decide.lua would misread the table.
+FORMAT: Final = 1
+#: How a batch job says that it can go on from a checkpoint.
+CKPT: Final = {"variable": "ADMINKIT_CKPT", "option": "_SLURM_SPANK_OPTION_adminkit_ckpt_", "off": "off"}
+
+Table = dict[str, Any]
+
+
+def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
+    """The table. A user whom the site does not know is exempt from nothing."""
+    table: Table = {
+        "format": FORMAT,
+        "cluster": site.cluster,
+        "fail": policy.fail,
+        "record": policy.record,
+        "languages": list(policy.languages),
+        "exempt": site.privileged | {site.uids[user] for user in policy.exempt.users if user in site.uids},
+        "menu": list(policy.menu),
+        "routing": {
+            "action": policy.routing.action,
+            "order": _order(policy, site),
+            "from": policy.routing.from_,
+        },
+        "queues": {queue.name: _queue(queue) for queue in site.queues},
+        "rules": [_rule(rule, site) for rule in policy.rules],
+        "texts": {language: policy.words(language) for language in policy.languages},
+        "ckpt": CKPT,
+    }
+    return {**table, "generation": generation(table), "made_at": made_at}
+
+
+def policy_text(table: Table) -> str:
+    """The file policy.lua."""
+    return lua_text.module(table, "Written by `adminkit policy install`; edit policy.toml instead.")
+
+
+def generation(table: Mapping[str, Any]) -> str:
+    """Twelve digits that stand for the content of a table, whenever it was made."""
+    content = {key: value for key, value in table.items() if key not in ("generation", "made_at")}
+    return hashlib.sha256(lua_text.literal(content).encode("ascii")).hexdigest()[:12]
+
+
+def _order(policy: Policy, site: Site) -> list[str]:
+    """The queues a job may be routed to, in the order they are tried: as written, else the shortest first."""
+    if policy.routing.order:
+        return list(policy.routing.order)
+    longest = 1 << 62
+
+    def length(queue: SiteQueue) -> tuple[int, str]:
+        limits = [rule.max_limit for rule in policy.rules if rule.max_limit and queue.name in (rule.queues or ())]
+        return min([queue.max_limit or longest, *limits]), queue.name
+
+    return [queue.name for queue in sorted(site.queues, key=length) if queue.name not in policy.routing.avoid]
+
+
+def _queue(queue: SiteQueue) -> Table:
+    facts = {key: value for key, value in asdict(queue).items() if value is not None and key != "name"}
+    if "node_mem_mib" in facts:
+        facts["node_mem"] = facts.pop("node_mem_mib")
+    return facts
+
+
+def _rule(rule: Rule, site: Site) -> Table:
+    value = rule.value
+    return {
+        "name": rule.name,
+        "check": rule.check,
+        "value": {"min": value.min, "max": value.max} if isinstance(value, Range) else value,
+        "action": rule.does,
+        "from": rule.from_,
+        "when": {name: _when(name, words, site) for name in CONDITIONS if (words := getattr(rule, name)) is not None},
+        "text": rule.text.model_dump(exclude_none=True) if rule.text else {},
+    }
+
+
+def _when(condition: str, words: Sequence[str], site: Site) -> dict[str | int, bool]:
+    """A set. Users stand in it by name, for the trace, and by uid, for slurmctld, where this host knows them."""
+    found: list[str | int] = list(words)
+    if condition in ("users", "except_users"):
+        found += [site.uids[name] for name in words if name in site.uids]
+    elif condition not in ("queues", "classes"):
+        found = [name.lower() for name in words]  # as Slurm keeps accounts and QOS
+    return dict.fromkeys(found, True)

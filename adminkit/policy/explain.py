@@ -1,0 +1,114 @@
+"""A policy as sentences that an operator can read to a colleague."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from typing import Final
+
+from adminkit.policy.checks import LIMITS
+from adminkit.policy.model import Policy, Range, Rule
+from adminkit.units import show_duration, show_time
+
+_NOUNS: Final = {"gpus": "GPU", "gpus_per_node": "GPU", "nodes": "node", "cpus": "CPU"}
+_FAIL: Final = {
+    "open": "An error of adminkit's own lets a job pass, and slurmctld's log says so.",
+    "closed": "An error of adminkit's own refuses a job; root, SlurmUser and operators pass.",
+}
+
+
+def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
+    """(name of a rule or a section, sentence), the rules in file order."""
+    rows = [(rule.name, rule_sentence(rule, tz)) for rule in policy.rules]
+    rows.append(("routing", routing_sentence(policy, tz)))
+    everybody = "Root, SlurmUser, operators and administrators pass every rule"
+    names = _names(policy.exempt.users, "and")
+    rows.append(("exempt", f"{everybody}; so {'do' if len(policy.exempt.users) > 1 else 'does'} {names}."
+                 if names else f"{everybody}."))  # fmt: skip
+    rows.append(("fail", _FAIL[policy.fail]))
+    kept = f"What a job asked for is kept in its {policy.record}."
+    rows.append(("record", kept if policy.record != "none" else "What a job asked for is not kept."))
+    return rows
+
+
+def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
+    """One rule: whose jobs, what they must do, what happens to others, from when on."""
+    sentence = f"{_whose(rule)} {_must(rule)}"
+    if rule.does == "warn":
+        sentence += "; others are taken, and their owners are told"
+    elif rule.check != "default_limit":
+        sentence += f"; {_others(rule)}"
+    if rule.from_ is not None and rule.does != "warn":
+        sentence += f". From {show_time(rule.from_, tz)} on; until then their owners are only told"
+    return sentence + "."
+
+
+def routing_sentence(policy: Policy, tz: tzinfo | None = None) -> str:
+    """Where a job goes that names no queue."""
+    routing = policy.routing
+    if routing.action == "off":
+        return "A job that names no queue goes to Slurm's default queue."
+    does = "goes to" if routing.action == "amend" else "is told of"
+    among = f"of {', '.join(routing.order)}" if routing.order else "queue, the shortest first,"
+    never = f", never {_names(routing.avoid, 'or')}" if routing.avoid else ""
+    sentence = f"A job that names no queue {does} the first {among} that fits it{never}."
+    if routing.from_ is not None and routing.action == "amend":
+        sentence += f" From {show_time(routing.from_, tz)} on; until then its owner is only told."
+    return sentence
+
+
+def _whose(rule: Rule) -> str:
+    classes = f"{_names(rule.classes, 'and')} jobs" if rule.classes else "jobs"
+    places: Sequence[tuple[str, Sequence[str] | None, str]] = (
+        ("in", rule.queues, "or"),
+        ("under the accounts" if len(rule.accounts or ()) > 1 else "under the account", rule.accounts, "or"),
+        ("of the QOS", rule.qos, "or"),
+        ("of", rule.users, "or"),
+    )
+    said = " ".join([classes, *(f"{word} {_names(names, glue)}" for word, names, glue in places if names)])
+    exceptions = [
+        *([f"of {_names(rule.except_users, 'or')}"] if rule.except_users else []),
+        *([f"under {_names(rule.except_accounts, 'or')}"] if rule.except_accounts else []),
+    ]
+    said += f", except those {' or '.join(exceptions)}," if exceptions else ""
+    return said[0].upper() + said[1:]
+
+
+def _must(rule: Rule) -> str:
+    value = rule.value
+    if isinstance(value, Range):
+        return f"use {_range(value, _NOUNS[rule.check])}{' per node' if rule.check == 'gpus_per_node' else ''}"
+    limit = show_duration(value)
+    phrases: dict[str, Callable[[], str]] = {
+        "require_limit": lambda: "must give a time limit",
+        "default_limit": lambda: f"without a time limit get {limit}",
+        "min_limit": lambda: f"ask for {limit} or more",
+        "max_limit": lambda: f"ask for {limit} at most",
+        "restartable_above": lambda: f"of more than {limit} must be able to go on from a checkpoint",
+    }
+    return phrases[rule.check]()
+
+
+def _others(rule: Rule) -> str:
+    if rule.does == "reject":
+        return "others are refused"
+    assert rule.check in LIMITS
+    raised = "raised" if rule.check == "min_limit" else "lowered"
+    limit = show_duration(rule.value) if isinstance(rule.value, int) else ""
+    return f"the limit of others is {raised} to {limit}"
+
+
+def _range(value: Range, noun: str) -> str:
+    low, high = value.min, value.max
+    if low == high:
+        return f"exactly {low} {noun}{'' if low == 1 else 's'}"
+    if high is None:
+        return f"{low} {noun}s or more"
+    return f"{low} to {high} {noun}s" if low is not None else f"{high} {noun}{'' if high == 1 else 's'} at most"
+
+
+def _names(names: Sequence[str], glue: str) -> str:
+    """a, b or c"""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {glue} {names[-1]}"

@@ -1,0 +1,212 @@
+"""From the trace and policy.toml to the two tables: everybody's standing, what an hour is worth here, the files."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.policy.incentive_tables import Hint, Points, hints_text, incentives_text, points
+from adminkit.policy.incentives import Standing, Weighed, question, standing, standings, weighed
+from adminkit.policy.put import put_table, read_text, table_path
+from adminkit.policy.runtime import Lua
+from adminkit.policy.tried import check_table
+from adminkit.slurm import priority
+from adminkit.stats import incentives as runs
+from adminkit.stats.select import clusters, snapshot, span
+
+if TYPE_CHECKING:
+    from adminkit.policy.incentive_model import Incentives
+    from adminkit.policy.model import Policy
+
+#: What `incentives install` puts in place.
+TABLES: Final = ("incentives", "hints")
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What hours of ageing are here. Where `spread` is None, `notes` say why."""
+
+    points: Points
+    spread: priority.Spread | None
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One file as it would be put in place. `load_seconds` is what Lua 5.1 took to read it here."""
+
+    name: str
+    text: str
+    rows: int
+    load_seconds: float
+    largest: int = 0  # points that one job can get by it
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Everybody, by points; `left_out` sums up why runs do not weigh."""
+
+    cluster: str
+    window: tuple[int, int]
+    span: tuple[int | None, int | None]
+    standings: Sequence[Standing]
+    left_out: Mapping[str, int]
+    worth: Worth
+
+    @property
+    def largest(self) -> int:
+        """The most points that one job gets by these standings."""
+        return self.worth.points.largest(max((self.worth.points.of(one.hours) for one in self.standings), default=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One user, with the heaviest of the runs that weigh."""
+
+    cluster: str
+    window: tuple[int, int]
+    span: tuple[int | None, int | None]
+    standing: Standing
+    heaviest: Sequence[Weighed]
+    worth: Worth
+
+
+def worth(settings: Incentives, per_hour: float | None) -> Worth:
+    """Ask Slurm. `per_hour` (--points-per-hour) or the setting stand in for what it does not say.
+
+    AdminkitError where a site factor would do nothing, or nothing says what an hour is worth.
+    """
+    given = per_hour or settings.points_per_hour
+    notes = []
+    try:
+        found = priority.ranking()
+    except AdminkitError as error:
+        if given is None:
+            raise AdminkitError(
+                f"couldn't learn what an hour of ageing is worth: {error.message}",
+                "run it where scontrol works, or give --points-per-hour (PriorityWeightAge / PriorityMaxAge in hours)",
+            ) from error
+        notes.append(f"Slurm was not asked how it ranks jobs: {error.message}")
+        return Worth(points(settings, given), None, notes)
+    priority.refuse_ranking(found, settings.accept_foreign_site_factor)
+    if found.site_plugin is not None:
+        notes.append(f"{found.site_plugin} may overwrite what is set at submission")
+    spread = None
+    try:
+        spread = priority.spread()
+        if spread is None:
+            notes.append("no job waits, so there is no spread of priorities to compare with")
+    except AdminkitError as error:
+        notes.append(f"the spread of priorities is unknown: {error.message}")
+    return Worth(points(settings, given or found.points_per_hour), spread, notes)
+
+
+def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
+    """The cluster that is meant: the one named, else the trace's only one."""
+    known = clusters(db)
+    if named is not None and named in known:
+        return named
+    if named is None and len(known) == 1:
+        return known[0]
+    if not known:
+        raise AdminkitError("the trace has no jobs yet", "run `adminkit sync`")
+    if named is None:
+        raise AdminkitError(f"the trace has several clusters: {', '.join(known)}", "name one with --cluster")
+    raise AdminkitError(f"no such cluster: {named}", f"known: {', '.join(known)}")
+
+
+def compute(db: sqlite3.Connection, policy: Policy, cluster: str, now: int, found: Worth) -> Computed:
+    """Everybody's standing, the most points first."""
+    asked = question(policy.incentives, policy.menu, cluster, now)
+    counted: Counter[str] = Counter()
+    with snapshot(db):
+        everybody = list(standings(runs.sums(db, asked), policy.incentives, now))
+        nameless, ends = runs.without_uid(db, asked), span(db)
+    for one in everybody:
+        counted.update(one.left_out)
+    everybody.sort(key=lambda one: (-one.hours, -(one.score or 0), -one.weight, one.uid))
+    left_out = {"uid_unknown": nameless, **{reason: counted[reason] for reason in runs.LEFT_OUT}}
+    return Computed(cluster, (asked.since, asked.until), ends, everybody, left_out, found)
+
+
+def explain(
+    db: sqlite3.Connection, policy: Policy, cluster: str, user: str, now: int, found: Worth, most: int = 20
+) -> Explained:
+    """One user's standing and heaviest runs. AdminkitError for a user whose runs the window does not have."""
+    asked = question(policy.incentives, policy.menu, cluster, now)
+    with snapshot(db):
+        uid = runs.uid_of(db, user, cluster)
+        rows = [] if uid is None else list(runs.sums(db, asked, uid))
+        if uid is None or not rows:
+            raise AdminkitError(
+                f"no run of {user} ended on {cluster} in the last {policy.incentives.window_days} days",
+                "look at the name; incentives.window_days says how far back runs are looked at",
+            )
+        own = standing(rows, policy.incentives, now)
+        ends = span(db)
+        heaviest = weighed(runs.scored(db, asked, uid), rows, policy.incentives, now, most)
+    return Explained(cluster, (asked.since, asked.until), ends, own, heaviest, found)
+
+
+def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterable[Hint]:
+    """What similar jobs of each user needed."""
+    return ()
+
+
+def tables(
+    found: Computed, hints: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
+) -> list[Table]:
+    """The files, each tried in Lua."""
+    texts = {
+        "incentives": incentives_text(found.standings, found.worth.points, now),
+        "hints": hints_text(hints, policy.hints, opted_out, now),
+    }
+    return [read_table(name, text) for name, text in texts.items()]
+
+
+def read_table(name: str, text: str) -> Table:
+    """A table's text with what loading it shows. AdminkitError where slurmctld could not use it."""
+    check_table(name, text)
+    lua = Lua()
+    started = time.perf_counter()
+    table = lua.table(text.encode("utf-8", "surrogateescape"), f"{name}.lua")
+    seconds = time.perf_counter() - started
+    users = table[b"users"] or {}
+    most = max((row[b"points"] or 0 for row in users.values()), default=0) if name == "incentives" else 0
+    classes = [points or 0 for _, points in (table[b"class_points"] or {}).items()]
+    return Table(name, text, len(list(users)), seconds, min(most + max(classes, default=0), table[b"cap"] or 0))
+
+
+def read_tables(folder: Path) -> list[Table]:
+    """The tables that `write_tables` put there. AdminkitError where there are none."""
+    found = {name: read_text(table_path(folder, name)) for name in TABLES}
+    if found["incentives"] is None:
+        raise AdminkitError(
+            f"there is no {table_path(folder, 'incentives')}",
+            "make it where the trace is: adminkit incentives compute --out DIR",
+        )
+    return [read_table(name, text) for name, text in found.items() if text is not None]
+
+
+def write_tables(folder: Path, made: Iterable[Table]) -> list[Path]:
+    """Put them into a folder of their own, to be carried to the slurmctld hosts. The paths written."""
+    made = list(made)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't make {folder}: {(error.strerror or '').lower()}", "name another folder"
+        ) from error
+    for table in made:
+        put_table(folder, table.name, table.text, check_table)
+    return [table_path(folder, table.name) for table in made]

@@ -1,0 +1,77 @@
+"""[incentives] and [hints] of policy.toml. A bonus is in hours of ageing, so it means the same on every cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from adminkit.errors import UsageError
+from adminkit.units import parse_duration
+
+
+def _seconds(value: Any) -> int:
+    """A duration as people write it. A bare number is refused: it is minutes to sbatch, seconds to adminkit."""
+    if not isinstance(value, str) or value.strip().isdigit():
+        raise ValueError('write a duration with its unit, in quotes: "2h", "90s", "02:00:00"')
+    try:
+        return parse_duration(value)
+    except UsageError as error:
+        raise ValueError(f"{error.message}; {error.hint}") from error
+
+
+Seconds = Annotated[int, BeforeValidator(_seconds)]
+Hours = Annotated[float, Field(ge=0, le=10_000)]
+
+
+class Incentives(BaseModel):
+    """Who starts sooner: what is paid, at most how much, and which runs count."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    accuracy_hours: Hours = 6.0  # to a user whose limits were right throughout
+    multi_node_hours: Hours = 4.0
+    multi_gpu_hours: Hours = 2.0
+    cap_hours: Annotated[float, Field(gt=0, le=10_000)] = 12.0  # the most that any job gets
+    points_per_hour: Annotated[float, Field(gt=0)] | None = None  # None: asked of Slurm
+    accept_foreign_site_factor: bool = False  # a PrioritySiteFactorPlugin may overwrite what is set at submission
+
+    from_score: Annotated[float, Field(ge=0, lt=1)] = 0.5  # nothing up to here, then in proportion
+    menu_steps: Annotated[int, Field(ge=1, le=5)] = 1  # the limit so many steps of the menu over the run scores full
+    half_life_days: Annotated[float, Field(gt=0)] = 30.0
+    window_days: Annotated[int, Field(ge=1)] = 180
+    min_jobs: Annotated[int, Field(ge=1)] = 10
+    min_days: Annotated[int, Field(ge=1)] = 3  # on so many different days
+    min_share: Annotated[float, Field(ge=0, le=1)] = 0.25  # of all the hours a user had, those in runs that weigh
+    min_elapsed: Annotated[Seconds, Field(ge=0)] = 60
+    min_cpu_use: Annotated[float, Field(ge=0, lt=1)] = 0.02  # CPU time / (elapsed × CPUs)
+    unknown_use: Literal["leave_out", "count"] = "leave_out"
+    name_day_hours: Annotated[float, Field(gt=0)] = 192.0  # GPU-hours that one job name may weigh on one day
+    cpus_per_gpu: Annotated[float, Field(gt=0)] = 8.0  # so many CPU-hours weigh as a GPU-hour, for jobs without GPUs
+    recorded_only: bool = False  # only limits that the decision at submission recorded
+    bundle_days: Annotated[int, Field(ge=1)] = 30
+    bundle_share: Annotated[float, Field(gt=0, le=1)] = 0.25  # of a user's parallel hours; from here on no class points
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        for name in ("accuracy_hours", "multi_node_hours", "multi_gpu_hours"):
+            if getattr(self, name) > self.cap_hours:
+                raise ValueError(f"{name} = {getattr(self, name):g} is above cap_hours = {self.cap_hours:g}")
+        if self.min_days > self.min_jobs:
+            raise ValueError(f"min_days = {self.min_days} needs more jobs than min_jobs = {self.min_jobs}")
+        for name in ("min_days", "bundle_days"):
+            if getattr(self, name) > self.window_days:
+                raise ValueError(f"{name} = {getattr(self, name)} is above window_days = {self.window_days}")
+        return self
+
+
+class Hints(BaseModel):
+    """Who reads a line at submission: those whose similar jobs needed far less than is asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    enabled: bool = True
+    ratio: Annotated[float, Field(gt=1)] = 3.0  # asked ≥ ratio × what was safe,
+    floor: Annotated[Seconds, Field(ge=0)] = 7200  # and that many seconds more
+    accounts_off: tuple[str, ...] = ()  # jobs of these accounts get none
+    max_entries: Annotated[int, Field(ge=0, le=50_000)] = 50_000  # largest waste first

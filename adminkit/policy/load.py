@@ -1,0 +1,139 @@
+"""policy.toml from a file into a checked Policy; what is wrong is said with file, place and the nearest right word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from adminkit.config import read_toml
+from adminkit.errors import AdminkitError, unknown_word
+from adminkit.installed import data_file
+from adminkit.policy.check import Problem, clashes
+from adminkit.policy.model import Policy
+from adminkit.policy.texts import LANGUAGES
+from adminkit.slurm.cluster import parse_partitions
+from adminkit.slurm.site import load_site
+
+SYSTEM_POLICY: Final = Path("/etc/adminkit/policy.toml")
+_HINT: Final = "name a policy with --policy; docs/policy.md has every key"
+
+
+def find_policy(named: Path | None, system: Path = SYSTEM_POLICY) -> tuple[Path, bool]:
+    """The policy that is meant, and whether it is only the example that came with adminkit."""
+    if named is not None:
+        return named, False
+    return (system, False) if system.exists() else (data_file("etc", "policy.toml"), True)
+
+
+def load_policy(path: Path, queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None) -> Policy:
+    """The policy in this file; `queues` as clashes() has it. AdminkitError for the first thing that is wrong."""
+    policy, problems = examine(path, queues, tz)
+    wrong = [one for one in problems if not one.note]
+    if policy is None or wrong:
+        more = f" ({len(wrong) - 1} more: adminkit policy check)" if len(wrong) > 1 else ""
+        raise AdminkitError(f"{path}: {wrong[0]}{more}", wrong[0].hint)
+    return policy
+
+
+def examine(
+    path: Path, queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None
+) -> tuple[Policy | None, list[Problem]]:
+    """The policy in this file and all that is wrong with it; None where it is none.
+
+    AdminkitError for a file that cannot be read or is no TOML.
+    """
+    return examine_table(read_toml(path, _HINT), queues, tz)
+
+
+def examine_table(
+    raw: Mapping[str, Any], queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None
+) -> tuple[Policy | None, list[Problem]]:
+    """As `examine`, of what TOML made of the file."""
+    try:
+        policy = Policy.model_validate(raw, context={"tz": tz})
+    except ValidationError as error:
+        return None, [_problem(one, raw) for one in error.errors(include_url=False)]
+    return policy, clashes(policy, queues)
+
+
+def read_queues(path: Path) -> dict[str, int | None]:
+    """A cluster's queues with their maximum limits from a file: a Site, `scontrol -o show partition`, or names."""
+    if path.suffix in (".json", ".toml"):
+        return {queue.name: queue.max_limit for queue in load_site(path).queues}
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise AdminkitError(f"couldn't read {path}: {why}", "name another with --queues-from") from error
+    found: dict[str, int | None] = {queue.name: queue.max_limit for queue in parse_partitions(text)}
+    return found or dict.fromkeys(text.split())
+
+
+def _problem(error: Any, raw: Mapping[str, Any]) -> Problem:
+    """One of pydantic's errors in an operator's words."""
+    loc: tuple[str | int, ...] = tuple(part for part in error["loc"] if part != "[key]")
+    where, value, kind = _dotted(loc, raw), error["input"], error["type"]
+    if kind == "extra_forbidden":
+        return Problem((where,), "no such key", unknown_word("key", str(loc[-1]), _keys(loc[:-1])).hint)
+    if kind == "missing":
+        hint = "write version = 1" if loc == ("version",) else "give it one"
+        return Problem((where,), "is missing", hint)
+    if kind == "literal_error":
+        words = LANGUAGES if loc[:1] == ("texts",) else _choices(error)
+        word = loc[-1] if loc[:1] == ("texts",) else value
+        hint = unknown_word("word", word, words).hint if isinstance(word, str) else f"known: {', '.join(words)}"
+        return Problem((where,), f"{word!r} is none of {', '.join(words)}", hint)
+    shown = "" if isinstance(value, (dict, BaseModel)) else f"{value!r}: "
+    return Problem((where,), shown + _said(error))
+
+
+def _said(error: Any) -> str:
+    """What is wrong with a value: our own words, or pydantic's made to follow it."""
+    if error["type"] in ("model_type", "dict_type"):
+        return "a section belongs here, with keys of its own"
+    message: str = error["msg"]
+    return message.removeprefix("Value error, ").removeprefix("Input ")
+
+
+def _choices(error: Any) -> Sequence[str]:
+    """The words of pydantic's "'a', 'b' or 'c'"."""
+    expected: str = error["ctx"]["expected"]
+    return [word.strip().strip("'") for word in expected.replace(" or ", ", ").split(",")]
+
+
+def _dotted(loc: Sequence[str | int], raw: Any) -> str:
+    """rules[3].max_limit (gq-max), lists counted from 1."""
+    text, name = "", ""
+    for part in loc:
+        text += f"[{part + 1}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+        try:
+            raw = raw[part]
+        except (KeyError, IndexError, TypeError):
+            raw = None
+        if isinstance(raw, dict) and isinstance(raw.get("name"), str) and isinstance(part, int):
+            name = f" ({raw['name']})"
+    return text + name if text else "the file"
+
+
+def _keys(loc: Sequence[str | int]) -> list[str]:
+    """The keys that may stand at a place of the file."""
+    model: type[BaseModel] = Policy
+    for part in loc:
+        if isinstance(part, str):
+            found = [field for name, field in model.model_fields.items() if part in (name, field.alias)]
+            inner = _model_in(found[0].annotation) if found else None
+            if inner is None:
+                return []
+            model = inner
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model somewhere inside a type such as tuple[Rule, ...] | None."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part)) is not None), None)

@@ -1,0 +1,239 @@
+"""Put a Lua table where slurmctld reads it, so that whoever looks, at any moment, finds a whole and tried one.
+
+The folder is that of job_submit.lua. A table NAME lives in adminkit/NAME.lua, beside it NAME.good.lua, the copy that
+counts when the first is damaged, and NAME.previous.lua, the one before, for `rollback`. Files are written aside,
+synced and renamed, so a crash at any point leaves each of them whole, the old or the new.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import AdminkitError
+
+#: What may be put, in the order in which it is written.
+TABLES: Final = ("policy", "incentives", "hints")
+#: Below the folder of job_submit.lua.
+SUBFOLDER: Final = "adminkit"
+FILE_MODE: Final = 0o640
+FOLDER_MODE: Final = 0o750
+
+#: Raises AdminkitError when the text of the table `name` is not what slurmctld could use: check(name, text).
+Check = Callable[[str, str], None]
+
+_GENERATION: Final = re.compile(r'^ *(?:\["generation"\]|generation) *= *"([0-9a-zA-Z_.-]{1,64})"', re.MULTILINE)
+#: What differs when the same content is made twice: our comment and the time.
+_MADE: Final = re.compile(r'^--.*$|^ *(?:\["made_at"\]|made_at) *= *[0-9]+,?$', re.MULTILINE)
+_ASIDE: Final = ".aside-"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What became of one table. Generations are None where there was no table, or none that says its own."""
+
+    name: str
+    generation: str | None
+    before: str | None
+    changed: bool
+
+
+def table_path(folder: Path, name: str, kind: str = "") -> Path:
+    """The file of a table; `kind` is "", good or previous."""
+    return folder / SUBFOLDER / (f"{name}.{kind}.lua" if kind else f"{name}.lua")
+
+
+def generation_of(text: str) -> str | None:
+    """The generation a generated table says it is; None where it says none. Needs no Lua."""
+    found = _GENERATION.search(text)
+    return found.group(1) if found else None
+
+
+def read_text(path: Path) -> str | None:
+    """A file's text; None where there is none. AdminkitError where it cannot be read."""
+    try:
+        return path.read_text("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {path}: {_why(error)}", "run it as root on the slurmctld host") from error
+
+
+def usable(name: str, text: str | None, check: Check) -> bool:
+    """Whether there is such a table and slurmctld could use it."""
+    if text is None:
+        return False
+    try:
+        check(name, text)
+    except AdminkitError:
+        return False
+    return True
+
+
+def same_content(one: str | None, other: str | None) -> bool:
+    """Whether two texts are one table, whenever each was made."""
+    if one is None or other is None:
+        return one is other
+    return _MADE.sub("", one) == _MADE.sub("", other)
+
+
+def put_table(folder: Path, name: str, text: str, check: Check, group: int | None = None) -> Put:
+    """Put `text` in place as the table `name`, keep what counted until now as its previous one.
+
+    `group` is the group that slurmctld runs as; None leaves it. A text that `check` refuses changes nothing. The same
+    content again only mends a copy that is missing or damaged: what `rollback` would bring back stays.
+    """
+    check(name, text)
+    with changing(folder, group):
+        return _Files(folder, name, check, group).put(text)
+
+
+def put_back(folder: Path, name: str, check: Check, group: int | None = None) -> Put:
+    """Put the previous table in place; what counted until now becomes the previous one."""
+    path = table_path(folder, name, "previous")
+    with changing(folder, group):
+        files = _Files(folder, name, check, group)
+        text = files.read("previous")
+        if text is None:
+            raise AdminkitError(f"there is no {path.name} to go back to in {path.parent}", "only one install is kept")
+        check(name, text)
+        return files.put(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The three files of one table, while nobody else changes them.
+
+    Trap: at every moment each text that may be wanted again has to be in one of them. The good copy holds the old one
+    until the new one is in place, so a good copy that differs from the table is a change that did not come to its end.
+    """
+
+    folder: Path
+    name: str
+    check: Check
+    group: int | None
+
+    def read(self, kind: str) -> str | None:
+        return read_text(table_path(self.folder, self.name, kind))
+
+    def write(self, kind: str, text: str) -> None:
+        if self.read(kind) != text:
+            put_file(table_path(self.folder, self.name, kind), text, self.group)
+
+    def put(self, text: str) -> Put:
+        old = self.counting()
+        if same_content(old, text):
+            assert old is not None
+            self.write("", old)
+            self.write("good", old)
+            return Put(self.name, generation_of(old), generation_of(old), False)
+        if old is not None:
+            self.write("good", old)
+        self.write("", text)
+        self.check(self.name, self.read("") or "")  # what is on the disk, not what was meant to be
+        if old is not None:
+            self.write("previous", old)
+        self.write("good", text)
+        return Put(self.name, generation_of(text), None if old is None else generation_of(old), True)
+
+    def counting(self) -> str | None:
+        """The text slurmctld goes by, None for none, with an unfinished change brought to its end."""
+        current, good = self.read(""), self.read("good")
+        whole = usable(self.name, good, self.check)
+        if not usable(self.name, current, self.check):
+            return good if whole else None
+        assert current is not None
+        if good is not None and whole and not same_content(good, current):
+            self.write("previous", good)
+        self.write("good", current)
+        return current
+
+
+def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int = FILE_MODE) -> None:
+    """Replace a file whole: written aside with its owner and mode, synced, renamed, the folder synced."""
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    aside = None
+    try:
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f"{_ASIDE}{path.name}-")
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            if group is not None:
+                os.fchown(file.fileno(), -1, group)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)  # noqa: PTH105 - the one call that makes it happen
+        aside = None
+        _sync(path.parent)
+    except OSError as error:
+        raise AdminkitError(f"couldn't write {path}: {_why(error)}", "run it as root on the slurmctld host") from error
+    finally:
+        if aside is not None:
+            with suppress(OSError):
+                Path(aside).unlink()
+
+
+@contextmanager
+def changing(folder: Path, group: int | None = None) -> Iterator[None]:
+    """Make the subfolder, keep everybody else out of it until done, and clear what a crash left."""
+    inner = folder / SUBFOLDER
+    if not folder.is_dir():
+        raise AdminkitError(f"{folder} is no folder", "name the folder of slurm.conf with --folder")
+    try:
+        inner.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        handle = os.open(inner, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise AdminkitError(f"couldn't use {inner}: {_why(error)}", "run it as root on the slurmctld host") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AdminkitError(f"somebody else is changing {inner}", "wait for it to end, then look again") from None
+        with suppress(PermissionError):
+            os.fchmod(handle, FOLDER_MODE)
+            if group is not None:
+                os.fchown(handle, -1, group)
+        for left in inner.glob(f"{_ASIDE}*"):
+            left.unlink(missing_ok=True)
+        yield
+    finally:
+        os.close(handle)
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """sha256 of everything slurmctld would read: job_submit.lua, and *.lua in adminkit/ but the previous ones."""
+    paths = [folder / "job_submit.lua", *sorted((folder / SUBFOLDER).glob("*.lua"))]
+    found = {}
+    for path in paths:
+        if path.name.endswith(".previous.lua") or not path.is_file():
+            continue
+        try:
+            found[str(path.relative_to(folder))] = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise AdminkitError(f"couldn't read {path}: {_why(error)}", "run it as root") from error
+    return found
+
+
+def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    """The files two hosts do not have alike, by name."""
+    return sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,198 @@
+"""A policy over the jobs of the trace: what would have become of each, had it been there when they were submitted.
+
+Jobs that ask for the same are one request, which Lua decides once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.model import Policy
+from adminkit.policy.request import trace_request
+from adminkit.policy.runtime import USUAL, Decider, Decision, LuaVersion, Request
+from adminkit.slurm.site import Site, made_up
+from adminkit.stats.replay import Asked, Row, Scope, queue_limits, scope, submissions
+from adminkit.stats.select import Filter, snapshot
+
+#: Requests kept before their counts are summed up: a trace without any repetition needs no more memory than this.
+MOST_KEPT: Final = 200_000
+#: Jobs between two calls of `tick`.
+TICK: Final = 50_000
+
+_WIDTH: Final = len(Asked._fields)
+
+
+@dataclass(slots=True)
+class Count:
+    """Jobs and what became of them. `freed` are the seconds of time limit taken off, less those put on."""
+
+    jobs: int = 0
+    accepted: int = 0
+    amended: int = 0
+    rejected: int = 0
+    warned: int = 0  # of those accepted or amended
+    untold: int = 0  # the trace does not show what some rule looks at
+    freed: int = 0
+    cut: int = 0  # ran longer than the limit they would have had
+
+
+@dataclass(slots=True)
+class Replay:
+    """The counts of a whole replay. `rules` has every rule that fired or could not tell, by name."""
+
+    total: Count = field(default_factory=Count)
+    rules: dict[str, Count] = field(default_factory=dict)
+    queues: dict[str | None, Count] = field(default_factory=dict)
+    users: dict[str | None, Count] = field(default_factory=dict)
+    requests: int = 0  # different ones, decided
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One request: the jobs that made it."""
+
+    decision: Decision
+    new_limit: int | None
+    jobs: int = 0
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay, and which jobs it was about."""
+
+    counts: Replay
+    scope: Scope
+
+
+def replay_trace(
+    db: sqlite3.Connection,
+    policy: Policy,
+    site: Site | None,
+    chosen: Filter,
+    as_of: int | None,
+    version: LuaVersion = USUAL,
+    tick: Callable[[int, int], None] = lambda done, total: None,
+) -> Replayed:
+    """Replay the jobs that `chosen`, of one cluster, takes. `as_of` None: as if the date of every rule had come.
+
+    Without a site the queues are the policy's and the trace's own, with the limits that the trace last saw.
+    """
+    with snapshot(db):
+        if site is None:
+            limits = queue_limits(db, "".join(chosen.clusters))
+            site = made_up([*policy.queues(), *limits], policy.users(), limits)
+        dates = [policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)]
+        now = max(dates) if as_of is None else as_of
+        decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
+        about = scope(db, chosen)
+        rows = submissions(db, chosen)
+        counts = replay(rows, judge(decider.decide, policy, site, now), lambda done: tick(done, about.jobs))
+    return Replayed(counts, about)
+
+
+def judge(decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int) -> Callable[[Asked], Decision]:
+    """A decision about what a job asked for, as of `now`. People whom neither policy nor site names are all alike."""
+    named = frozenset(policy.users())
+    kept: dict[Asked, Decision] = {}
+
+    def decided(asked: Asked) -> Decision:
+        special = asked.user is None or asked.user in named or asked.uid is None or asked.uid in site.privileged
+        key = asked if special else asked._replace(user="", uid=-1)
+        if key not in kept:
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[key] = decide(trace_request(asked, site.uids, now))
+        return kept[key]
+
+    return decided
+
+
+def replay(
+    rows: Iterable[Row],
+    decide: Callable[[Asked], Decision],
+    tick: Callable[[int], None] = lambda jobs: None,
+) -> Replay:
+    """Decide about every row of stats.replay.submissions; `tick` is told how many are done."""
+    found = Replay()
+    slots: dict[Row, _Slot] = {}
+    for number, row in enumerate(rows, start=1):
+        key = row[:_WIDTH]
+        slot = slots.get(key)
+        if slot is None:
+            if len(slots) >= MOST_KEPT:
+                _sum_up(found, slots)
+                slots.clear()
+            slot = slots[key] = _slot(Asked(*key), decide)  # type: ignore[arg-type]
+            found.requests += 1
+        slot.jobs += 1
+        if slot.new_limit is not None and row[_WIDTH] > slot.new_limit:  # type: ignore[operator]
+            slot.cut += 1
+        if number % TICK == 0:
+            tick(number)
+    _sum_up(found, slots)
+    return found
+
+
+def _slot(asked: Asked, decide: Callable[[Asked], Decision]) -> _Slot:
+    decision = decide(asked)
+    lowered = decision.limit is not None and (asked.limit is None or decision.limit < asked.limit)
+    return _Slot(decision, decision.limit if lowered else None)
+
+
+def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
+    for row, slot in slots.items():
+        asked = Asked(*row)  # type: ignore[arg-type]
+        decision = slot.decision
+        freed = 0
+        if decision.verdict == "amend" and decision.limit is not None and asked.limit is not None:
+            freed = (asked.limit - decision.limit) * slot.jobs
+        for count in (
+            found.total,
+            found.queues.setdefault(asked.queue, Count()),
+            found.users.setdefault(asked.user, Count()),
+        ):
+            _add(count, slot, freed)
+        _add_rules(found.rules, slot, freed)
+
+
+def _add(count: Count, slot: _Slot, freed: int) -> None:
+    decision, jobs = slot.decision, slot.jobs
+    count.jobs += jobs
+    if decision.verdict == "reject":
+        count.rejected += jobs
+    elif decision.verdict == "amend":
+        count.amended += jobs
+    else:
+        count.accepted += jobs
+    if decision.verdict != "reject" and any(action == "warn" for _, action in decision.fired):
+        count.warned += jobs
+    if decision.untold:
+        count.untold += jobs
+    count.freed += freed
+    count.cut += slot.cut
+
+
+def _add_rules(rules: dict[str, Count], slot: _Slot, freed: int) -> None:
+    """What each rule did. The hours freed are those of the last rule that changed the limit."""
+    last = next(
+        (rule for rule, action in reversed(slot.decision.fired) if action == "amend" and rule != "routing"), None
+    )
+    for rule, action in dict(slot.decision.fired).items():
+        count = rules.setdefault(rule, Count())
+        count.jobs += slot.jobs
+        if action == "reject":
+            count.rejected += slot.jobs
+        elif action == "amend":
+            count.amended += slot.jobs
+        else:
+            count.warned += slot.jobs
+        if rule == last and slot.decision.verdict == "amend":
+            count.freed += freed
+            count.cut += slot.cut
+    for rule in slot.decision.untold:
+        rules.setdefault(rule, Count()).untold += slot.jobs

@@ -1,0 +1,105 @@
+"""Requests as decide.lua takes them: from what is typed to `try`, from a row of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from adminkit.errors import UsageError
+from adminkit.policy.runtime import Request
+from adminkit.stats.replay import Asked
+from adminkit.units import parse_duration
+
+_UNLIMITED: Final = ("unlimited", "infinite")
+_MIB: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A submission as it could be typed. None is an option that is not given."""
+
+    user: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    queues: Sequence[str] = ()
+    limit: str | None = None
+    time_min: str | None = None
+    nodes: int | None = None
+    cpus: int | None = None
+    gpus: int | None = None
+    gpu_type: str | None = None
+    features: str | None = None
+    job_name: str | None = None
+    batch: bool = True
+    ckpt: bool = False
+
+
+def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
+    """The request of a submission with these options."""
+    nodes = typed.nodes or 1
+    limit = None if typed.limit is None else slurm_limit(typed.limit)
+    request: dict[str, Any] = {
+        "now": now,
+        "uid": uid,
+        "user": typed.user,
+        "account": typed.account and typed.account.lower(),  # as Slurm keeps them
+        "qos": typed.qos and typed.qos.lower(),
+        "qos_given": typed.qos is not None,
+        "job_name": typed.job_name,
+        "queues": list(typed.queues),
+        "limit": limit,
+        "limit_kind": "unset" if typed.limit is None else "unlimited" if limit is None else "finite",
+        "time_min": None if typed.time_min is None else slurm_limit(typed.time_min),
+        "nodes": nodes,
+        "cpus": typed.cpus,
+        "gpus": typed.gpus or 0,
+        "gpus_per_node": per_node(typed.gpus or 0, nodes),
+        "gpu_type": typed.gpu_type,
+        "features": typed.features,
+        "batch": typed.batch,
+        "restartable": typed.ckpt if typed.batch else None,
+    }
+    return request
+
+
+def trace_request(asked: Asked, uids: Mapping[str, int], now: int) -> Request:
+    """The request of a job of the trace. What the trace does not tell is left out, so rules say that they cannot tell.
+
+    `uids` are those of users whom the policy exempts by name.
+    """
+    uid = uids.get(asked.user, asked.uid) if asked.user is not None else asked.uid
+    return {
+        "now": now,
+        "uid": uid,
+        "user": asked.user,
+        "account": asked.account,
+        "qos": asked.qos,
+        "queues": asked.queue.split(",") if asked.queue else [],
+        "limit": asked.limit if asked.limit_kind == "finite" else None,
+        "limit_kind": asked.limit_kind or "unknown",
+        "nodes": asked.nodes,
+        "cpus": asked.cpus,
+        "gpus": asked.gpus,
+        "gpus_per_node": per_node(asked.gpus, asked.nodes),
+        "mem": None if asked.mem is None else asked.mem // _MIB,
+        "batch": True,
+    }
+
+
+def per_node(gpus: int | None, nodes: int | None) -> int | None:
+    """GPUs on each node; None where they are unknown or not spread evenly."""
+    if gpus is None or not nodes or gpus % nodes:
+        return None
+    return gpus // nodes
+
+
+def slurm_limit(text: str) -> int | None:
+    """What stands behind sbatch's --time, in seconds: 60 is minutes; None for unlimited."""
+    word = text.strip().lower()
+    if word in _UNLIMITED:
+        return None
+    seconds = int(word) * 60 if word.isascii() and word.isdigit() and len(word) < 10 else parse_duration(word)
+    if seconds <= 0:
+        raise UsageError(f"no such limit: {text}", "a limit is more than nothing: 90 (minutes), 02:00:00, 3-00:00:00")
+    return -(-seconds // 60) * 60

@@ -1,0 +1,177 @@
+"""What users read: the default of every text in every language, and the placeholders each may hold.
+
+A text has a name and, where it matters, an outcome: max_limit.reject. A placeholder is a word in braces that decide.lua
+replaces: {asked}. Nothing else in a text means anything, and no value from a job is ever looked at for placeholders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from adminkit.policy.checks import ACTIONS
+
+LANGUAGES: Final = ("en", "ja")
+
+_RULE: Final = (
+    "rule",
+    "check",
+    "queue",
+    "class",
+    "asked",
+    "value",
+    "min",
+    "max",
+    "limit",
+    "time_min",
+    "default",
+    "from",
+)
+_ROUTE: Final = ("queue", "fit", "asked", "class", "gpus", "nodes")
+
+#: Name -> the placeholders it may hold. {fit}, a queue that takes the job or "-", is known to refusals only.
+PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "require_limit": _RULE,
+    "default_limit": _RULE,
+    "min_limit": _RULE,
+    "max_limit": _RULE,
+    "restartable_above": _RULE,
+    "gpus": _RULE,
+    "gpus_per_node": _RULE,
+    "nodes": _RULE,
+    "cpus": _RULE,
+    "later": ("from", "message", *(name for name in _RULE if name != "from")),
+    "routed": _ROUTE,
+    "misfit": _ROUTE,
+    "fit": ("fit",),
+    "hint": ("queue", "asked", "expected", "safe", "risk", "runs"),
+    "array": (),
+}
+
+#: Name -> the outcomes that may have words of their own. A name that is not here has one text.
+OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
+    **{check: tuple(dict.fromkeys((*actions, "warn"))) for check, actions in ACTIONS.items()},  # warn: before its date
+    "routed": ("amend", "warn"),
+    "misfit": ("reject", "warn"),
+}
+
+EN: Final[Mapping[str, str]] = {
+    "require_limit.reject": "Jobs in {queue} must say how long they may run, like this: --time=02:00:00",
+    "require_limit.warn": "Jobs in {queue} should say how long they may run, like this: --time=02:00:00",
+    "default_limit.amend": "Your job gave no time limit and got {value}. To choose another: --time=HH:MM:SS",
+    "default_limit.warn": "Jobs in {queue} without a time limit get {value}; this one has none. Type: --time=HH:MM:SS",
+    "min_limit.reject": "Jobs in {queue} must ask for {value} or more; this one asks for {asked}. Type: --time={value}",
+    "min_limit.amend": "Jobs in {queue} must ask for {value} or more; this one asked for {asked} and got {value}.",
+    "min_limit.warn": "Jobs in {queue} should ask for {value} or more; this one asks for {asked}.",
+    "max_limit.reject": "Jobs in {queue} may ask for {value} at most; this one asks for {asked}. Type: --time={value}",
+    "max_limit.amend": "Jobs in {queue} may ask for {value} at most; this one asked for {asked} and got {value}.",
+    "max_limit.warn": "Jobs in {queue} should ask for {value} at most; this one asks for {asked}. Type: --time={value}",
+    "restartable_above.reject": (
+        "Jobs of more than {value} must be able to go on from a checkpoint; this one asks for {asked}."
+        " Type: --ckpt, if it can, else --time={value}"
+    ),
+    "restartable_above.amend": (
+        "Jobs of more than {value} must be able to go on from a checkpoint; this one asked for {asked} and got {value}."
+        " If it can, type: --ckpt"
+    ),
+    "restartable_above.warn": (
+        "Jobs of more than {value} should be able to go on from a checkpoint; this one asks for {asked}."
+    ),
+    "gpus.reject": "GPUs of a job in {queue}: {value}; this one asks for {asked}. Type: --gpus=N",
+    "gpus.warn": "GPUs of a job in {queue} should be {value}; this one asks for {asked}.",
+    "gpus_per_node.reject": "GPUs per node in {queue}: {value}; this job asks for {asked}. Type: --gpus-per-node=N",
+    "gpus_per_node.warn": "GPUs per node of a job in {queue} should be {value}; this one asks for {asked}.",
+    "nodes.reject": "Nodes of a job in {queue}: {value}; this one asks for {asked}. Type: --nodes=N",
+    "nodes.warn": "Nodes of a job in {queue} should be {value}; this one asks for {asked}.",
+    "cpus.reject": "CPUs of a job in {queue}: {value}; this one asks for {asked}. Ask for another number of CPUs.",
+    "cpus.warn": "CPUs of a job in {queue} should be {value}; this one asks for {asked}.",
+    "later": "Not yet a rule, but from {from} on: {message}",
+    "routed.amend": "Your job named no queue and went to {queue}, the shortest that fits. To choose another: -p QUEUE",
+    "routed.warn": "Your job names no queue. The shortest that fits it is {queue}. Type: -p {queue}",
+    "misfit.reject": "{queue} cannot take this job; {fit} can. Type: -p {fit}",
+    "misfit.warn": "{queue} may not be able to take this job; {fit} can. Type: -p {fit}",
+    "fit": "A queue that takes this job as it is: {fit}. Type: -p {fit}",
+    "hint": (
+        "Your last {runs} jobs like this one needed about {expected}, and it asks for {asked}."
+        " Shorter jobs start sooner: --time={safe} (risk of running out: {risk} %)"
+    ),
+    "array": (
+        "This change takes away part of the job's priority, which cannot be done to an array."
+        " Cancel it and submit it again."
+    ),
+}
+
+JA: Final[Mapping[str, str]] = {
+    "require_limit.reject": "{queue} のジョブには実行時間の上限が必要です。例: --time=02:00:00",
+    "require_limit.warn": "{queue} のジョブには実行時間の上限を指定してください。例: --time=02:00:00",
+    "default_limit.amend": "実行時間の上限の指定がないため {value} に設定しました。変更するには: --time=HH:MM:SS",
+    "default_limit.warn": "{queue} では、上限の指定がないジョブは {value} になります。指定するには: --time=HH:MM:SS",
+    "min_limit.reject": "{queue} の実行時間は {value} 以上を指定してください(指定値 {asked})。例: --time={value}",
+    "min_limit.amend": "{queue} の実行時間は {value} 以上のため、指定値 {asked} を {value} に変更しました。",
+    "min_limit.warn": "{queue} の実行時間は {value} 以上の指定をお勧めします(指定値 {asked})。",
+    "max_limit.reject": "{queue} の実行時間は最長 {value} です(指定値 {asked})。例: --time={value}",
+    "max_limit.amend": "{queue} の実行時間は最長 {value} のため、指定値 {asked} を {value} に変更しました。",
+    "max_limit.warn": "{queue} の実行時間は {value} 以下の指定をお勧めします(指定値 {asked})。例: --time={value}",
+    "restartable_above.reject": (
+        "{value} を超えるジョブはチェックポイントから再開できる必要があります(指定値 {asked})。"
+        "再開できる場合は --ckpt を、できない場合は --time={value} を指定してください。"
+    ),
+    "restartable_above.amend": (
+        "チェックポイントから再開できないジョブは最長 {value} のため、指定値 {asked} を {value} に変更しました。"
+        "再開できる場合は --ckpt を指定してください。"
+    ),
+    "restartable_above.warn": (
+        "{value} を超えるジョブは、チェックポイントから再開できるようにしてください(指定値 {asked})。"
+    ),
+    "gpus.reject": "{queue} で使える GPU 数は {value} です(指定値 {asked})。例: --gpus=N",
+    "gpus.warn": "{queue} の GPU 数は {value} の指定をお勧めします(指定値 {asked})。",
+    "gpus_per_node.reject": "{queue} で使える GPU 数はノードあたり {value} です(指定値 {asked})。例: --gpus-per-node=N",
+    "gpus_per_node.warn": "{queue} の GPU 数はノードあたり {value} の指定をお勧めします(指定値 {asked})。",
+    "nodes.reject": "{queue} で使えるノード数は {value} です(指定値 {asked})。例: --nodes=N",
+    "nodes.warn": "{queue} のノード数は {value} の指定をお勧めします(指定値 {asked})。",
+    "cpus.reject": "{queue} で使える CPU 数は {value} です(指定値 {asked})。CPU 数を変更してください。",
+    "cpus.warn": "{queue} の CPU 数は {value} の指定をお勧めします(指定値 {asked})。",
+    "later": "まだ適用前ですが、{from} から次の規則が適用されます: {message}",
+    "routed.amend": "キューの指定がないため、最も短いキュー {queue} に入れました。別のキューにするには: -p キュー名",
+    "routed.warn": "キューの指定がありません。実行できる最も短いキューは {queue} です。例: -p {queue}",
+    "misfit.reject": "このジョブは {queue} では実行できません。{fit} なら実行できます。例: -p {fit}",
+    "misfit.warn": "このジョブは {queue} では実行できない可能性があります。{fit} なら実行できます。例: -p {fit}",
+    "fit": "このままの指定で実行できるキューは {fit} です。例: -p {fit}",
+    "hint": (
+        "このジョブに似た最近の {runs} 件は {expected} ほどで終わっています(今回の指定値 {asked})。"
+        "短いジョブほど早く始まります: --time={safe}(時間切れの見込み {risk} %)"
+    ),
+    "array": (
+        "この変更を行うとジョブの優先度が下がりますが、アレイジョブでは変更できません。"
+        "取り消してから、もう一度投入してください。"
+    ),
+}
+
+DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {"en": EN, "ja": JA}
+
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+
+
+def names() -> Iterator[str]:
+    """Every text there is: max_limit.reject, …, hint."""
+    for name in PLACEHOLDERS:
+        outcomes = OUTCOMES.get(name, ())
+        yield from (f"{name}.{outcome}" for outcome in outcomes)
+        if not outcomes:
+            yield name
+
+
+def placeholders(text: str) -> Iterator[str]:
+    """Every word in braces, in order."""
+    yield from _PLACEHOLDER.findall(text)
+
+
+def known_placeholders(name: str) -> tuple[str, ...]:
+    """What a text may hold: max_limit.reject, or max_limit for all of its outcomes."""
+    base, _, outcome = name.partition(".")
+    found = PLACEHOLDERS[base]
+    return (*found, "fit") if outcome == "reject" and base not in ("misfit",) else found
+
+
+assert list(EN) == list(JA) == list(names())

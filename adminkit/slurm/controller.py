@@ -1,0 +1,182 @@
+"""What slurmctld says of itself: where its files are, who runs it, on which hosts, which of its plugins are on."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import AdminkitError
+from adminkit.slurm.run import ask
+
+#: Where slurm.conf is unless $SLURM_CONF says otherwise.
+SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
+
+_LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*?)\s*$", re.MULTILINE)
+_KEYS: Final = (
+    "ClusterName",
+    "SlurmctldHost",
+    "SlurmUser",
+    "JobSubmitPlugins",
+    "AccountingStoreFlags",
+    "PriorityType",
+    "PrioritySiteFactorPlugin",
+)
+_USER: Final = re.compile(r"^(\S+?)\((\d+)\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The running configuration, as far as rules at submission need it. None is unknown."""
+
+    cluster: str
+    conf: Path | None  # slurm.conf; job_submit.lua lies beside it
+    hosts: tuple[str, ...]  # every SlurmctldHost, the primary first
+    user: str
+    uid: int | None
+    gid: int | None  # of the primary group of SlurmUser, as this host knows it
+    plugins: tuple[str, ...]  # JobSubmitPlugins
+    store: frozenset[str]  # AccountingStoreFlags
+    priority: str  # PriorityType
+    site_factor: str | None  # PrioritySiteFactorPlugin
+    away: str = ""  # why slurmctld was not asked and its slurm.conf was read instead
+
+    @property
+    def folder(self) -> Path | None:
+        """Where slurmctld looks for job_submit.lua."""
+        return None if self.conf is None else self.conf.parent
+
+    @property
+    def group(self) -> str | None:
+        """The name of the group that may read what slurmctld reads."""
+        try:
+            return None if self.gid is None else grp.getgrgid(self.gid).gr_name
+        except KeyError:
+            return str(self.gid)
+
+    def others(self) -> tuple[str, ...]:
+        """The controllers that are not this host."""
+        ours = {socket.gethostname(), socket.gethostname().partition(".")[0]}
+        return tuple(host for host in self.hosts if host not in ours and host.partition(".")[0] not in ours)
+
+
+def controller() -> Controller:
+    """Ask the running slurmctld. AdminkitError when it is away."""
+    return parse_config(ask(["scontrol", "show", "config"]))
+
+
+def controller_or_conf() -> Controller:
+    """As `controller`; where slurmctld is away, what slurm.conf of this host says. AdminkitError without either."""
+    try:
+        return controller()
+    except AdminkitError as error:
+        path = Path(os.environ.get("SLURM_CONF") or SYSTEM_CONF)
+        try:
+            text = path.read_text("utf-8", "replace")
+        except OSError:
+            raise error from None
+        return parse_conf(text, path, error.message)
+
+
+def parse_conf(text: str, path: Path, away: str) -> Controller:
+    """The lines of slurm.conf that matter here. Trap: keys are of any case, and SlurmctldHost may stand twice."""
+    words: dict[str, str] = {}
+    for line in text.splitlines():
+        key, equals, value = line.partition("#")[0].strip().partition("=")
+        if not equals or " " in key.strip():
+            continue
+        name = next((known for known in _KEYS if known.lower() == key.strip().lower()), "")
+        if name == "SlurmctldHost":
+            name = f"SlurmctldHost[{sum(known.startswith(name) for known in words)}]"
+        if name:
+            words[name] = value.strip()
+    user = words.get("SlurmUser", "root")
+    try:
+        words["SlurmUser"] = f"{user}({pwd.getpwnam(user).pw_uid})"
+    except KeyError:
+        words["SlurmUser"] = user
+    return replace(_controller({**words, "SLURM_CONF": str(path)}), away=away)
+
+
+def parse_config(text: str) -> Controller:
+    """`scontrol show config`, of which a later part tells of the plugins: the first word of a name counts."""
+    words: dict[str, str] = {}
+    for key, value in _LINE.findall(text):
+        words.setdefault(key, value)
+    return _controller(words)
+
+
+def _controller(words: Mapping[str, str]) -> Controller:
+    user, uid = _user(words.get("SlurmUser", ""))
+    conf = _known(words.get("SLURM_CONF"))
+    return Controller(
+        cluster=words.get("ClusterName", ""),
+        conf=Path(conf) if conf else None,
+        hosts=_hosts(words),
+        user=user,
+        uid=uid,
+        gid=_group(uid),
+        plugins=tuple(_list(words.get("JobSubmitPlugins"))),
+        store=frozenset(_list(words.get("AccountingStoreFlags"))),
+        priority=words.get("PriorityType", ""),
+        site_factor=_known(words.get("PrioritySiteFactorPlugin")),
+    )
+
+
+def site_folder(found: Controller, flag: Path | None) -> Path:
+    """The folder of job_submit.lua: --folder, else that of slurm.conf. AdminkitError where neither is known."""
+    folder = flag or found.folder
+    if folder is None:
+        raise AdminkitError("slurmctld does not say where its slurm.conf is", "name its folder with --folder")
+    return folder
+
+
+def readable_by(path: Path, found: Controller) -> bool:
+    """Whether SlurmUser may read this file by its owner, group and mode; True where slurmctld runs as root."""
+    if found.uid in (0, None):
+        return True
+    status = path.stat()
+    if status.st_uid == found.uid:
+        return bool(status.st_mode & 0o400)
+    return bool(status.st_mode & (0o040 if status.st_gid in _groups(found.uid) else 0o004))
+
+
+def _groups(uid: int | None) -> set[int]:
+    try:
+        who = pwd.getpwuid(uid or 0)
+    except KeyError:
+        return set()
+    return set(os.getgrouplist(who.pw_name, who.pw_gid))
+
+
+def _hosts(words: Mapping[str, str]) -> tuple[str, ...]:
+    """SlurmctldHost[0] = head(10.0.0.1) and so on."""
+    found = [(key, value) for key, value in words.items() if key.startswith("SlurmctldHost")]
+    ordered = sorted(found, key=lambda item: int(re.sub(r"\D", "", item[0]) or 0))
+    return tuple(dict.fromkeys(value.partition("(")[0] for _, value in ordered if value))
+
+
+def _user(text: str) -> tuple[str, int | None]:
+    found = _USER.match(text)
+    return (found.group(1), int(found.group(2))) if found else (text, None)
+
+
+def _group(uid: int | None) -> int | None:
+    try:
+        return None if uid is None else pwd.getpwuid(uid).pw_gid
+    except KeyError:
+        return None
+
+
+def _known(text: str | None) -> str | None:
+    return None if text in (None, "", "(null)", "N/A") else text
+
+
+def _list(text: str | None) -> list[str]:
+    return [word.strip() for word in (_known(text) or "").split(",") if word.strip()]

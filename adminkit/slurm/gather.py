@@ -1,0 +1,154 @@
+"""The Site of a running cluster, from Slurm's own programs: what `policy install` compiles a policy for."""
+
+from __future__ import annotations
+
+import pwd
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.errors import AdminkitError
+from adminkit.slurm.cluster import OPERATORS, parse_limit
+from adminkit.slurm.controller import Controller, controller
+from adminkit.slurm.run import ask
+from adminkit.slurm.site import Site, SiteQueue
+
+_NO_LIST: Final = ("", "ALL", "(null)", "N/A")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A Site, and sentences on what could not be found out."""
+
+    site: Site
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node's size. Memory in MiB."""
+
+    queues: frozenset[str]
+    cpus: int
+    mem: int
+    gpus: int
+    gpu_types: frozenset[str]
+    features: frozenset[str]
+
+
+def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gathered:
+    """Ask Slurm. `users` are names whose uids are wanted. AdminkitError when slurmctld is away."""
+    known = found or controller()
+    nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
+    queues = parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
+    privileged, notes = _privileged(known)
+    uids, unknown = _uids(users)
+    notes += [f"no such user on this host, so no rule counts for or excepts them: {name}" for name in unknown]
+    return Gathered(Site(known.cluster, tuple(queues), frozenset(privileged), uids), tuple(notes))
+
+
+def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
+    """`scontrol -o show partition`, with the largest node of each queue taken from `nodes`."""
+    found, known = [], list(nodes)
+    for words in _lines(text, "PartitionName"):
+        name = words["PartitionName"]
+        inside = [node for node in known if name in node.queues]
+        found.append(
+            SiteQueue(
+                name=name,
+                default_limit=parse_limit(words.get("DefaultTime", "NONE")),
+                max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
+                min_nodes=_number(words.get("MinNodes")),
+                max_nodes=_number(words.get("MaxNodes")),
+                # One for root alone is none that a user could be sent to.
+                up=words.get("State", "UP") == "UP" and words.get("RootOnly", "NO") == "NO",
+                is_default=words.get("Default") == "YES",
+                total_nodes=_number(words.get("TotalNodes")),
+                node_cpus=max((node.cpus for node in inside), default=None),
+                node_mem_mib=max((node.mem for node in inside), default=None),
+                node_gpus=max((node.gpus for node in inside), default=None),
+                gpu_types=frozenset().union(*(node.gpu_types for node in inside)) if inside else None,
+                features=frozenset().union(*(node.features for node in inside)) if inside else None,
+                allow_accounts=_names(words.get("AllowAccounts")),
+                deny_accounts=_names(words.get("DenyAccounts")),
+                allow_qos=_names(words.get("AllowQos")),
+                deny_qos=_names(words.get("DenyQos")),
+                allow_groups=_names(words.get("AllowGroups")),
+            )
+        )
+    return found
+
+
+def parse_nodes(text: str) -> list[Node]:
+    """`scontrol -o show node`."""
+    found = []
+    for words in _lines(text, "NodeName"):
+        gpus, types = parse_gres(words.get("Gres", ""))
+        found.append(
+            Node(
+                queues=_names(words.get("Partitions")) or frozenset(),
+                cpus=_number(words.get("CPUTot")) or 0,
+                mem=_number(words.get("RealMemory")) or 0,
+                gpus=gpus,
+                gpu_types=types,
+                features=_names(words.get("AvailableFeatures")) or frozenset(),
+            )
+        )
+    return found
+
+
+def parse_gres(text: str) -> tuple[int, frozenset[str]]:
+    """gpu:8, gpu:a100:4(S:0-1),gpu:v100:2,craynetwork:4 -> how many GPUs, and of which types."""
+    total, types = 0, set()
+    for item in text.split(","):
+        name, *rest = item.partition("(")[0].split(":")
+        if name != "gpu":
+            continue
+        count = rest.pop() if rest and rest[-1].isdigit() else "1"
+        total += int(count)
+        types.update(rest[:1])
+    return total, frozenset(types)
+
+
+def _privileged(found: Controller) -> tuple[set[int], list[str]]:
+    """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator."""
+    uids = {0} | ({found.uid} if found.uid is not None else set())
+    try:
+        answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
+    except AdminkitError as error:
+        return uids, [f"operators are not known, so rules hold for them: {error.message}"]
+    names = [name for name, _, level in (line.partition("|") for line in answer.splitlines()) if level in OPERATORS]
+    known, unknown = _uids(names)
+    return uids | set(known.values()), [f"operator {name} is no user of this host" for name in unknown]
+
+
+def _uids(names: Iterable[str]) -> tuple[Mapping[str, int], list[str]]:
+    found: dict[str, int] = {}
+    unknown = []
+    for name in dict.fromkeys(names):
+        try:
+            found[name] = pwd.getpwnam(name).pw_uid
+        except (KeyError, ValueError):
+            unknown.append(name)
+    return found, unknown
+
+
+def _lines(text: str, key: str) -> Iterable[dict[str, str]]:
+    """Key=Value words, a line per thing. Trap: text of operators (Reason, Comment) comes last, so the first counts."""
+    for line in text.splitlines():
+        words: dict[str, str] = {}
+        for word in line.split(" "):
+            name, equals, value = word.partition("=")
+            if equals:
+                words.setdefault(name, value)
+        if key in words:
+            yield words
+
+
+def _names(text: str | None) -> frozenset[str] | None:
+    """A list of names; None where all are meant."""
+    return None if text is None or text in _NO_LIST else frozenset(filter(None, text.split(",")))
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,89 @@
+"""How the cluster ranks jobs: what an hour of ageing is worth, who else sets the site factor, the spread right now."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.errors import AdminkitError
+from adminkit.slurm.run import ask
+from adminkit.units import parse_duration
+
+MULTIFACTOR: Final = "priority/multifactor"
+#: What slurmctld shows for a site factor that nobody but submission sets.
+_NO_PLUGIN: Final = ("", "(null)", "none", "site_factor/none")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """PriorityType and what an incentive depends on. `max_age` is in seconds."""
+
+    kind: str
+    weight_age: int
+    max_age: int
+    site_plugin: str | None  # None: nobody overwrites a site factor
+
+    @property
+    def points_per_hour(self) -> float:
+        """What a job gains by waiting for one hour, until max_age; 0 where age does not count."""
+        return self.weight_age * 3600 / self.max_age if self.max_age else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Priorities of the jobs that wait; a job in several queues counts in each."""
+
+    jobs: int
+    low: int
+    high: int
+
+    @property
+    def width(self) -> int:
+        return self.high - self.low
+
+
+def ranking() -> Ranking:
+    """As slurmctld has it now. AdminkitError when it is away."""
+    return parse_ranking(ask(["scontrol", "show", "config"]))
+
+
+def parse_ranking(text: str) -> Ranking:
+    """`scontrol show config`."""
+    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}
+    kind = words.get("PriorityType")
+    if not kind:
+        raise AdminkitError("slurmctld does not say its PriorityType", "give --points-per-hour")
+    plugin = words.get("PrioritySiteFactorPlugin", "")
+    weight, age = words.get("PriorityWeightAge", ""), words.get("PriorityMaxAge", "")
+    return Ranking(
+        kind,
+        int(weight) if weight.isdigit() else 0,
+        parse_duration(age) if age[:1].isdigit() else 0,
+        None if plugin in _NO_PLUGIN else plugin,
+    )
+
+
+def refuse_ranking(found: Ranking, accept_foreign: bool) -> None:
+    """AdminkitError where a site factor would do nothing, or somebody else would overwrite it."""
+    if found.kind != MULTIFACTOR:
+        raise AdminkitError(
+            f"PriorityType is {found.kind}, which takes no account of a site factor",
+            f"set PriorityType={MULTIFACTOR} in slurm.conf, or do without incentives",
+        )
+    if found.site_plugin is not None and not accept_foreign:
+        raise AdminkitError(
+            f"PrioritySiteFactorPlugin is {found.site_plugin}, which may overwrite every bonus",
+            "take it out of slurm.conf, or set incentives.accept_foreign_site_factor = true",
+        )
+
+
+def spread() -> Spread | None:
+    """The priorities sprio shows; None where no job waits. AdminkitError when it cannot tell."""
+    return parse_spread(ask(["sprio", "-h", "-o", "%Y"]))
+
+
+def parse_spread(text: str) -> Spread | None:
+    """One priority in each line; what is no number is a remark."""
+    found = [int(line) for line in map(str.strip, text.splitlines()) if re.fullmatch(r"[0-9]+", line)]
+    return Spread(len(found), min(found), max(found)) if found else None

@@ -1,0 +1,218 @@
+"""What runs say about their users' time limits: needed and held GPU-time per user, job name and day, with the reason
+of every run that does not count. No opinion on how much of that is good.
+
+Sizes are thousandths of a GPU, so that every sum is a whole number and the order of rows changes nothing; a run without
+GPUs has its CPUs over `cpus_per_gpu`. Milli-GPU-seconds are called *work*.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from adminkit.stats.select import CPUS, GPUS, NODES, TOO_LONG
+
+DAY: Final = 86_400
+#: Work in an hour of one GPU.
+GPU_HOUR: Final = 3_600_000
+
+COUNTED: Final = "counted"  # its limit is scored
+MISSED: Final = "missed"  # it ran into its limit
+#: Why a run counts neither way, in the order applied: a run has the first that fits.
+LEFT_OUT: Final = (
+    "short", "checkpoint", "state", "limit", "unrecorded", "size", "bundle", "use_unknown", "idle",
+)  # fmt: skip
+
+#: Whose whole record shows no one: larger sizes are errors of the source.
+_MOST_GPUS: Final = 100_000
+_MOST_CPUS: Final = 10_000_000
+
+#: An earlier run of the same job was requeued: what this one ran is not all that it needed.
+_REQUEUED_BEFORE: Final = """
+EXISTS (SELECT 1 FROM job AS earlier WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
+    AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED')
+"""
+
+#: Single work side by side: most step time is in steps of one node and at most one GPU, and two of them overlap. Steps
+#: that use no CPU are no work; the batch step cannot tell what it holds.
+_BUNDLE: Final = """
+(SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
+        AND coalesce(max(single AND together), 0)
+ FROM (SELECT gpus, end_time - start_time AS busy, coalesce(gpus <= 1 AND nodes <= 1, 0) AS single,
+           coalesce(start_time < max(end_time) OVER (
+               PARTITION BY coalesce(gpus <= 1 AND nodes <= 1, 0) ORDER BY start_time, end_time, step
+               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS together
+       FROM step
+       WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time
+           AND step NOT IN ('batch', 'extern', 'interactive') AND end_time > start_time
+           AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
+"""
+
+#: Every run of the window with what it asked for and needed, whether it is a bundle, and its reason. Traps: LIMIT -1
+#: keeps SQLite from writing each CASE once per use; a limit that was raised after the decision counts as raised.
+_RUNS: Final = f"""
+SELECT *, CASE
+    WHEN elapsed IS NULL OR elapsed <= :min_elapsed OR elapsed >= {TOO_LONG} THEN 'short'
+    WHEN checkpoint THEN 'checkpoint'
+    WHEN coalesce(state NOT IN ('COMPLETED', 'TIMEOUT'), 1) THEN 'state'
+    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR coalesce(asked NOT BETWEEN 1 AND {TOO_LONG}, 1)
+        THEN 'limit'
+    WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
+    WHEN size IS NULL THEN 'size'
+    WHEN state = 'TIMEOUT' THEN '{MISSED}'
+    WHEN bundle THEN 'bundle'
+    WHEN used_share IS NULL AND NOT :unknown_counts THEN 'use_unknown'
+    WHEN used_share < :min_cpu_use THEN 'idle'
+    ELSE '{COUNTED}' END AS reason
+FROM (
+    SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time,
+        CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END AS elapsed,
+        limit_original IS NOT NULL AS recorded,
+        max(coalesce(limit_original, time_limit), coalesce(time_limit, limit_original)) AS asked,
+        {{need}} AS need,
+        CASE WHEN {GPUS} BETWEEN 1 AND {_MOST_GPUS} THEN {GPUS} * 1000
+            WHEN {GPUS} > {_MOST_GPUS} THEN NULL
+            WHEN {CPUS} BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST({CPUS} * 1000 / :cpus_per_gpu AS INTEGER), 1)
+            END AS size,
+        cpu_time / nullif(elapsed * {CPUS}, 0) AS used_share,
+        {NODES} > 1 OR {GPUS} > 1 AS parallel,
+        CASE WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
+        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit OR derived_exit_code = :checkpoint_exit
+            OR {_REQUEUED_BEFORE} AS checkpoint
+    FROM job
+    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) LIMIT -1
+) LIMIT -1
+"""
+
+#: One row per user, day, job name and reason, users together. held: what was reserved, at least what was needed.
+_SUMS: Final = f"""
+SELECT uid, day, job_name, reason, max(user), count(*), coalesce(sum(elapsed * size), 0),
+    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN need * size END), 0),
+    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN max(asked, need) * size
+        WHEN '{MISSED}' THEN max(asked, elapsed) * size END), 0),
+    coalesce(sum(parallel * elapsed * size), 0), coalesce(sum(parallel * bundle * elapsed * size), 0),
+    coalesce(sum(parallel * bundle), 0)
+FROM ({{runs}}) WHERE uid IS NOT NULL GROUP BY uid, day, job_name, reason ORDER BY uid, day, job_name, reason
+"""
+
+#: The runs of one user that are scored, or ran into their limit.
+_SCORED: Final = f"""
+SELECT job_id, job_name, day, end_time, state, elapsed, asked, need, size, reason FROM ({{runs}})
+WHERE reason IN ('{COUNTED}', '{MISSED}')
+"""
+
+_WITHOUT_UID: Final = (
+    "SELECT count(*) FROM job WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND uid IS NULL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which runs are looked at, and where a run's reasons begin. Times are epoch seconds, [since, until)."""
+
+    cluster: str
+    since: int
+    until: int
+    menu: Sequence[int] = ()  # limits that people are advised to type, seconds, ascending
+    menu_steps: int = 1
+    min_elapsed: int = 60
+    min_cpu_use: float = 0.02
+    unknown_counts: bool = False
+    recorded_only: bool = False
+    cpus_per_gpu: float = 8.0
+    checkpoint_exit: int = 85
+
+
+class Sums(NamedTuple):
+    """The runs of one user, day, job name and reason. `needed` is 0 but for runs that are scored."""
+
+    uid: int
+    day: int  # of the end, days since 1970 in UTC
+    job_name: str | None
+    reason: str
+    user: str | None
+    runs: int
+    used: int  # work: size × elapsed
+    needed: int  # work: size × the limit that would have scored full
+    held: int  # work: size × the limit asked for, at least what scores full, or what a miss ran
+    parallel: int  # work of multi-GPU and multi-node runs
+    bundled: int  # of these, work of bundles
+    bundles: int  # how many
+
+
+class Scored(NamedTuple):
+    """One run that is scored; `need` is the limit that would have scored full."""
+
+    job_id: str | None
+    job_name: str | None
+    day: int
+    end_time: int
+    state: str
+    elapsed: int
+    asked: int
+    need: int
+    size: int
+    reason: str
+
+    @property
+    def held(self) -> int:
+        """As in Sums."""
+        return max(self.asked, self.need if self.reason == COUNTED else self.elapsed) * self.size
+
+
+def sums(db: sqlite3.Connection, question: Question, uid: int | None = None) -> Iterator[Sums]:
+    """Every group of runs, those of one user together, users by uid; or the groups of one user."""
+    statement, params = _statement(_SUMS, question, uid)
+    yield from map(Sums._make, db.execute(statement, params))
+
+
+def scored(db: sqlite3.Connection, question: Question, uid: int) -> Iterator[Scored]:
+    """The runs of one user that weigh, in no order."""
+    statement, params = _statement(_SCORED, question, uid)
+    yield from map(Scored._make, db.execute(statement, params))
+
+
+def without_uid(db: sqlite3.Connection, question: Question) -> int:
+    """Runs of the window that belong to nobody known by number."""
+    params = {"cluster": question.cluster, "since": question.since, "until": question.until}
+    return int(db.execute(_WITHOUT_UID, params).fetchone()[0])
+
+
+def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
+    """The number of the user's latest run there; None where the trace does not know it."""
+    found = db.execute(
+        "SELECT uid FROM job WHERE user = ? AND cluster = ? AND uid IS NOT NULL ORDER BY end_time DESC LIMIT 1",
+        (user, cluster),
+    ).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _statement(template: str, question: Question, uid: int | None) -> tuple[str, dict[str, str | int | float | None]]:
+    need, params = _need(question)
+    params |= {
+        "cluster": question.cluster,
+        "since": question.since,
+        "until": question.until,
+        "uid": uid,
+        "min_elapsed": question.min_elapsed,
+        "min_cpu_use": question.min_cpu_use,
+        "unknown_counts": question.unknown_counts,
+        "recorded_only": question.recorded_only,
+        "cpus_per_gpu": question.cpus_per_gpu,
+        "checkpoint_exit": question.checkpoint_exit,
+    }
+    return template.format(runs=_RUNS.format(need=need)), params
+
+
+def _need(question: Question) -> tuple[str, dict[str, str | int | float | None]]:
+    """SQL: the limit `menu_steps` over elapsed, the menu's last at most; elapsed itself beyond the menu."""
+    menu = sorted(set(question.menu))
+    params: dict[str, str | int | float | None] = {}
+    cases = []
+    for step, limit in enumerate(menu):
+        params[f"upto{step}"] = limit
+        params[f"need{step}"] = menu[min(step + question.menu_steps - 1, len(menu) - 1)]
+        cases.append(f"WHEN elapsed <= :upto{step} THEN :need{step}")
+    return (f"CASE {' '.join(cases)} ELSE elapsed END" if cases else "elapsed"), params

@@ -1,0 +1,101 @@
+"""What each job asked for when it was submitted, as far as the trace tells: one row per submission, for the rules."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from adminkit.errors import UsageError
+from adminkit.stats.select import ENDED_STATES, TOO_LONG, Filter, Selection, clusters, left_out, select, span
+
+#: A requeue's earlier runs are no submissions.
+STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
+
+#: SQL: how the limit was asked for: finite, unlimited, unset; NULL where nobody knows.
+KIND: Final = f"""CASE
+    WHEN limit_original > 0 THEN 'finite'
+    WHEN limit_source = 'default' OR limit_kind = 'partition' THEN 'unset'
+    WHEN limit_kind = 'unlimited' THEN 'unlimited'
+    WHEN limit_kind = 'finite' AND time_limit > 0 AND time_limit < {TOO_LONG} THEN 'finite' END"""
+
+#: One row per job: Asked's fields, then the seconds it ran.
+ROWS: Final = f"""
+SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
+    coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
+    elapsed
+FROM job WHERE {{where}}
+"""
+
+#: How many there are, and of how many nobody knows whether the limit was typed.
+COUNTS: Final = """
+SELECT count(*), count(*) FILTER (WHERE limit_source = 'unknown' AND limit_kind = 'finite') FROM job WHERE {where}
+"""
+
+#: The limits of each queue as they are now: its newest row.
+QUEUES: Final = """
+SELECT queue, default_limit, max_limit, max(since) FROM queue
+WHERE cluster = ? GROUP BY queue
+"""
+
+Row = tuple[str | int | None, ...]
+
+
+class Asked(NamedTuple):
+    """What one job asked for: the first columns of a row, None for unknown."""
+
+    user: str | None
+    uid: int | None
+    account: str | None
+    queue: str | None
+    qos: str | None
+    limit_kind: str | None
+    limit: int | None  # seconds; what it had in the end where it asked for none
+    nodes: int | None
+    cpus: int | None
+    gpus: int | None
+    mem: int | None  # bytes of the whole job
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """How many jobs are looked at, how many each filter left out, and of how many the limit may be a default."""
+
+    jobs: int
+    excluded: Mapping[str, int]
+    unsure: int
+    span: tuple[int | None, int | None]  # the first and the last end of any job
+
+
+def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
+    """A row per job that `chosen` takes, in no order: Asked's fields and the seconds it ran."""
+    selection = _selection(chosen)
+    yield from db.execute(ROWS.format(where=selection.where), selection.params)
+
+
+def scope(db: sqlite3.Connection, chosen: Filter) -> Scope:
+    """What submissions() will bring."""
+    selection = _selection(chosen)
+    jobs, unsure = db.execute(COUNTS.format(where=selection.where), selection.params).fetchone()
+    return Scope(jobs, left_out(db, selection, jobs), unsure, span(db))
+
+
+def queue_limits(db: sqlite3.Connection, cluster: str) -> dict[str, tuple[int | None, int | None]]:
+    """Queue -> its default and its maximum limit, seconds, None for none, as the trace last saw them."""
+    found = db.execute(QUEUES, (cluster,))
+    return {queue: (default, most) for queue, default, most, _ in found}
+
+
+def one_cluster(db: sqlite3.Connection, chosen: Filter) -> Filter:
+    """`chosen` with its cluster: a policy is one cluster's. UsageError where it could be several."""
+    known = chosen.clusters or clusters(db)
+    if len(known) > 1:
+        raise UsageError(
+            f"a policy is for one cluster, and these are {len(known)}: {', '.join(known)}", "name it: --cluster"
+        )
+    return replace(chosen, clusters=tuple(known))
+
+
+def _selection(chosen: Filter) -> Selection:
+    return select(replace(chosen, states=STATES, min_elapsed=-1), limits=False)

@@ -1,0 +1,227 @@
+-- A request and a policy in, a decision out. Pure: no slurm, no io, no os, no clock. docs/policy-spec.md is the contract.
+local need = ...
+local classes = need("classes")
+local hint = need("hint")
+local modify = need("modify")
+local plan = need("plan")
+local points = need("points")
+local record = need("record")
+local route = need("route")
+local rules = need("rules")
+local text = need("text")
+local verdict = need("verdict")
+
+local decide = { modify = modify.decide, class_of = classes.of }
+
+local NONE = text.NONE
+
+-- More rounds than a policy without contradictions ever needs.
+local ROUNDS = 4
+
+local LAST_ROUTED = "adminkit: no queue was named, so the job went to {queue}."
+local LAST_ADVISED = "adminkit: no queue was named; {queue} would take this job (-p {queue})."
+local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
+
+local value_of = {
+    rule = function()
+        return "routing"
+    end,
+    check = function()
+        return "routing"
+    end,
+    queue = function(this)
+        return text.word(this._queue)
+    end,
+    fit = function(this)
+        return this._fit and text.word(this._fit) or "-"
+    end,
+    asked = function(this)
+        return text.duration(this._job.kind == "unlimited" and math.huge or this._job.limit)
+    end,
+    class = function(this)
+        return classes.of(this._request.nodes, this._request.gpus) or "-"
+    end,
+    gpus = function(this)
+        return this._request.gpus and text.whole(this._request.gpus) or "-"
+    end,
+    nodes = function(this)
+        return this._request.nodes and text.whole(this._request.nodes) or "-"
+    end,
+}
+
+local VALUES = {
+    __index = function(this, name)
+        local make = value_of[name]
+        return make and make(this)
+    end,
+}
+
+-- The placeholders of a text about queues, for text.fill.
+local function route_values(job, request, queue, fit)
+    return setmetatable({ _job = job, _request = request, _queue = queue, _fit = fit }, VALUES)
+end
+
+-- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
+local function find_queue(found, job, request, policy, made, action)
+    if job.kind == "unset" then
+        return
+    end
+    local queue, doubtful = route.shortest(job, request, policy, made)
+    if doubtful then
+        verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
+        return
+    end
+    if not queue then
+        verdict.add(found, "log", "adminkit: not routed, no queue fits")
+        return
+    end
+    local values = route_values(job, request, queue)
+    verdict.fire(found, "routing", action)
+    if action == "amend" then
+        job.queues = { queue }
+        found.queue = queue
+        text.say(verdict.lines(found, "amended"), policy, "routed", "amend", values, nil, LAST_ROUTED)
+    else
+        text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+    end
+end
+
+-- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
+-- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
+local function check_named(found, job, request, policy, made, action)
+    local queues = job.queues
+    for i = 1, #queues do
+        local facts = policy.queues[queues[i]]
+        if not facts or route.takes(facts, job, request) then
+            return
+        end
+    end
+    if #queues == 0 or request.qos_given or request.reservation or request.node_list then
+        return
+    end
+    local fit = route.shortest(job, request, policy, made)
+    if not fit then
+        return
+    end
+    local values = route_values(job, request, queues[1], fit)
+    if action == "amend" then
+        found.misfit = true
+        verdict.fire(found, "routing", "reject")
+        text.say(verdict.lines(found, "refused"), policy, "misfit", "reject", values, nil, LAST_MISFIT)
+    else
+        verdict.fire(found, "routing", "warn")
+        text.say(verdict.lines(found, "warned"), policy, "misfit", "warn", values, nil, LAST_MISFIT)
+    end
+end
+
+-- What routing does today: amend, warn, or nil. Before its day it only warns.
+local function routing_of(request, policy)
+    local routing = policy.routing
+    local action = routing and routing.action
+    if action ~= "amend" and action ~= "warn" then
+        return nil
+    end
+    if routing.from and request.now and request.now < routing.from then
+        return "warn"
+    end
+    return action
+end
+
+-- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
+local function pin_queue(found, job, made, request)
+    local changed = job.limit ~= request.limit or job.time_min ~= request.time_min
+    if changed and made.default then
+        job.queues = { made.default }
+        found.queue = made.default
+    end
+end
+
+-- Routing and rules over a job, both until nothing changes.
+local function judge(found, job, request, policy, made)
+    local routing = routing_of(request, policy)
+    local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
+    if open then
+        find_queue(found, job, request, policy, made, routing)
+    end
+    for _ = 1, ROUNDS do
+        if not verdict.round(found, job, request, policy, made) then
+            break
+        end
+    end
+    if open and routing == "amend" and not found.queue then
+        pin_queue(found, job, made, request)
+    end
+    if routing and not found.refused then
+        check_named(found, job, request, policy, made, routing)
+    end
+end
+
+local function write_record(found, request, policy, made)
+    local field = policy.record
+    local kind = verdict.kind_of(request)
+    if not field or field == "none" or kind == "unknown" then
+        return nil
+    end
+    local before = request[field]
+    if before then
+        local there = record.read(before)
+        if there and record.plausible(there, request.limit, kind, made.checks) then
+            return nil
+        end
+    end
+    return record.write(request.limit, kind, found.fired or NONE, before)
+end
+
+local function log_line(found, request, word)
+    local fired = found.fired
+    if not fired then
+        return
+    end
+    local names = fired[1].rule .. "=" .. fired[1].action
+    for i = 2, #fired do
+        names = names .. " " .. fired[i].rule .. "=" .. fired[i].action
+    end
+    local uid = request.uid and text.whole(request.uid) or "-"
+    verdict.add(found, "log", "adminkit: " .. word .. " job of uid " .. uid .. ": " .. names)
+end
+
+local function exempt(request, policy)
+    local by = request.by or request.uid
+    return by ~= nil and policy.exempt ~= nil and policy.exempt[by] == true
+end
+
+-- The decision on a submission. Nothing it is given is changed, and nobody changes the lists in it. `incentives` and `hints`
+-- may be nil.
+function decide.decide(request, policy, incentives, hints)
+    local made = plan.of(policy)
+    local job = verdict.job_of(request)
+    local found = verdict.begin()
+    local passes = exempt(request, policy)
+    if not passes then
+        judge(found, job, request, policy, made)
+    end
+    if found.refused then
+        log_line(found, request, "refused")
+        return verdict.refuse(found, request, policy, made)
+    end
+    local amended = found.queue or job.limit ~= request.limit or job.time_min ~= request.time_min
+    log_line(found, request, amended and "amended" or "warned")
+    local row = not passes and hints and hint.row_of(hints, request, job.queues[1] or made.default)
+    if row then
+        local queue = job.queues[1] or made.default
+        local facts = queue and policy.queues and policy.queues[queue]
+        hint.say(verdict.lines(found, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
+    end
+    local answer = verdict.answer(found, job, request, made)
+    if incentives then
+        if passes or found.queue then
+            verdict.shape(job, request, policy, made)
+        end
+        local earned = points.of(job.class, request.uid, incentives)
+        answer.points = earned > 0 and earned or nil
+    end
+    answer.record = write_record(found, request, policy, made)
+    return answer
+end
+
+return decide

@@ -1,0 +1,168 @@
+-- Between Slurm and the decision: the only module that knows `slurm`. Nothing here raises into Slurm, whose releases differ in
+-- what an error does to a submission; the policy's `fail` says it instead.
+local need = ...
+local decide = need("decide")
+local plan = need("plan")
+local request = need("request")
+local text = need("text")
+
+local glue = {}
+
+local ceil = math.ceil
+
+local PROBE = "adminkit:generation?"
+local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
+
+local function generation(value)
+    return value and value.generation or "none"
+end
+
+-- Slurm's error of that name, where this release has it.
+local function code_of(slurm, name)
+    local code = name and name ~= "ERROR" and slurm["ESLURM_" .. (string.match(name, "^ESLURM_(.*)$") or name)]
+    if type(code) == "number" and code ~= 0 then
+        return code
+    end
+    return type(slurm.ERROR) == "number" and slurm.ERROR or -1
+end
+
+local function tell(slurm, messages)
+    for i = 1, #messages do
+        slurm.user_msg(messages[i])
+    end
+end
+
+local function log(slurm, lines)
+    for i = 1, #lines do
+        slurm.log_info("%s", lines[i])
+    end
+end
+
+local function put(job_desc, decision, field)
+    if decision.queue then
+        job_desc.partition = decision.queue
+    end
+    if decision.limit then
+        job_desc.time_limit = ceil(decision.limit / 60)
+    end
+    if decision.time_min then
+        job_desc.time_min = ceil(decision.time_min / 60)
+    end
+    if decision.record and field then
+        job_desc[field] = decision.record
+    end
+    if decision.points then
+        job_desc.site_factor = decision.points
+    end
+end
+
+-- Puts fields back. Slurm takes "" for an unset text.
+local function take_back(job_desc, before)
+    for name, value in pairs(before) do
+        pcall(function()
+            job_desc[name] = value
+        end)
+    end
+end
+
+-- All of the decision or none of it: a write that Slurm does not take raises, after those before it were taken back.
+local function write(job_desc, decision, field)
+    local queue = decision.queue and (job_desc.partition or "")
+    local limit = decision.limit and job_desc.time_limit
+    local time_min = decision.time_min and job_desc.time_min
+    local record = decision.record and field and (job_desc[field] or "")
+    local ok, wrong = pcall(put, job_desc, decision, field)
+    if ok then
+        return
+    end
+    local before = { partition = queue or nil, time_limit = limit or nil, time_min = time_min or nil }
+    if record then
+        before[field] = record
+    end
+    take_back(job_desc, before)
+    error(wrong, 0)
+end
+
+local function apply(slurm, job_desc, decision, field)
+    local code = slurm.SUCCESS
+    if decision.verdict == "reject" then
+        code = code_of(slurm, decision.code)
+    else
+        write(job_desc, decision, field)
+    end
+    tell(slurm, decision.messages)
+    log(slurm, decision.log)
+    return code
+end
+
+-- The two functions that Slurm calls, over the tables that were loaded. `clock()` is the time in seconds.
+function glue.callbacks(slurm, tables, clock)
+    local policy, incentives, hints = tables.policy, tables.incentives, tables.hints
+    local made = policy and plan.of(policy)
+    local field = policy and policy.record ~= "none" and policy.record or nil
+    local needs_now = made and made.needs_now
+
+    local function submit(job_desc, part_list, submit_uid)
+        if job_desc.name == PROBE then
+            slurm.user_msg("adminkit generation " .. generation(policy) .. " incentives " .. generation(incentives)
+                .. " hints " .. generation(hints))
+            return code_of(slurm)
+        end
+        if not policy then
+            return slurm.SUCCESS
+        end
+        local asked = request.of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
+        return apply(slurm, job_desc, decide.decide(asked, policy, incentives, hints), field)
+    end
+
+    local function modify(job_desc, job_rec, part_list, modify_uid)
+        if not policy or policy.exempt[modify_uid] or not request.is_policed(job_desc) then
+            return slurm.SUCCESS
+        end
+        local wanted, job = request.of_update(job_desc, job_rec, part_list, modify_uid, made, needs_now and clock() or nil)
+        return apply(slurm, job_desc, decide.modify(wanted, job, policy, incentives))
+    end
+
+    -- An error of ours: logged, and open or closed as the policy says.
+    local function failed(wrong, uid)
+        pcall(slurm.log_error, "%s", "adminkit: error: " .. tostring(wrong))
+        if policy and policy.fail == "closed" and not (policy.exempt and policy.exempt[uid]) then
+            local messages = {}
+            if not pcall(text.say, messages, policy, "failed", "reject", {}, nil, LAST_FAILED) then
+                messages = { LAST_FAILED }
+            end
+            pcall(tell, slurm, messages)
+            return code_of(slurm)
+        end
+        return slurm.SUCCESS
+    end
+
+    local callbacks = {}
+
+    function callbacks.submit(job_desc, part_list, submit_uid)
+        local ok, answer = pcall(submit, job_desc, part_list, submit_uid)
+        if ok then
+            return answer
+        end
+        return failed(answer, submit_uid)
+    end
+
+    function callbacks.modify(job_desc, job_rec, part_list, modify_uid)
+        local ok, answer = pcall(modify, job_desc, job_rec, part_list, modify_uid)
+        if ok then
+            return answer
+        end
+        return failed(answer, modify_uid)
+    end
+
+    return callbacks
+end
+
+-- A line on what was loaded, for slurmctld.log.
+function glue.summary(tables)
+    return "adminkit: policy " .. generation(tables.policy) .. ", incentives " .. generation(tables.incentives)
+        .. ", hints " .. generation(tables.hints)
+        .. (tables.policy and "" or "; without a policy every submission is accepted")
+end
+
+return glue

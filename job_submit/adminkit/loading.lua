@@ -1,0 +1,87 @@
+-- Generated tables from files, when the script is loaded and never later. They are data: text only, no environment, and whole.
+local need = ...
+local shape = need("shape")
+
+local loading = {}
+
+local ESCAPE = 27 -- what bytecode begins with
+local ENOENT = 2
+
+-- The table a text of Lua returns; nil and a reason otherwise. The text sees no function and no global.
+function loading.text(source, name)
+    if string.byte(source, 1) == ESCAPE then
+        return nil, "bytecode"
+    end
+    local chunk, wrong
+    if setfenv then
+        chunk, wrong = loadstring(source, name)
+        if chunk then
+            setfenv(chunk, {})
+        end
+    else
+        chunk, wrong = load(source, name, "t", {})
+    end
+    if not chunk then
+        return nil, tostring(wrong)
+    end
+    local ok, value = pcall(chunk)
+    if not ok then
+        return nil, tostring(value)
+    end
+    return value
+end
+
+-- The table in a file, if it is whole as `check` (of shape.lua) sees it; nil and a reason otherwise, without one where there is
+-- no such file.
+function loading.file(path, check)
+    local file, wrong, number = io.open(path, "rb")
+    if not file then
+        return nil, number ~= ENOENT and tostring(wrong) or nil
+    end
+    local source = file:read("*a")
+    file:close()
+    if not source then
+        return nil, path .. ": could not be read"
+    end
+    local value
+    value, wrong = loading.text(source, "=" .. string.match(path, "[^/]*$"))
+    if value == nil then
+        return nil, path .. ": " .. tostring(wrong or "it returns nothing")
+    end
+    local ok, complaint = pcall(check, value)
+    if not ok or complaint then
+        return nil, path .. ": " .. tostring(complaint)
+    end
+    return value
+end
+
+-- NAME.lua, else NAME.good.lua. `say(line)` hears why a file was passed over. nil where neither is whole.
+local function first_whole(folder, name, say)
+    local value, wrong = loading.file(folder .. name .. ".lua", shape[name])
+    if value then
+        return value
+    end
+    if wrong then
+        say("adminkit: " .. wrong)
+    end
+    value, wrong = loading.file(folder .. name .. ".good.lua", shape[name])
+    if value then
+        say("adminkit: " .. name .. ".good.lua counts instead of " .. name .. ".lua, generation " .. value.generation)
+        return value
+    end
+    if wrong then
+        say("adminkit: " .. wrong)
+    end
+    return nil
+end
+
+-- All tables of a folder: policy, incentives, hints; each nil where there is none that is whole.
+function loading.all(folder, say)
+    return {
+        policy = first_whole(folder, "policy", say),
+        incentives = first_whole(folder, "incentives", say),
+        hints = first_whole(folder, "hints", say),
+    }
+end
+
+return loading

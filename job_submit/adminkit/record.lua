@@ -1,0 +1,111 @@
+-- The record of a submission, `ak1:lim=259200,src=e,rules=gq-max`: what was asked for before the policy touched it.
+local need = ...
+local text = need("text")
+
+local record = {}
+
+local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub, string.match, string.sub
+
+local LIMIT = "^%d+$"
+
+-- The first word of `field` as { lim, src, rules = {…} }, and what follows it. nil unless the whole word is a record.
+function record.read(field)
+    if not field or sub(field, 1, 4) ~= "ak1:" then
+        return nil
+    end
+    local first = match(field, "^%S+")
+    local rest = match(field, "^%S+%s(.*)$")
+    local body = sub(first, 5)
+    local seen = {}
+    if body == "" or sub(body, -1) == "," then
+        return nil
+    end
+    for item in gmatch(body, "[^,]*") do
+        local key, value = match(item, "^(%l+)=([%w_.+-]+)$")
+        if key then
+            if seen[key] then
+                return nil
+            end
+            seen[key] = value
+        elseif item ~= "" then
+            return nil
+        end
+    end
+    if find(body, ",,", 1, true) or sub(body, 1, 1) == "," then
+        return nil
+    end
+    local lim, src = seen.lim, seen.src
+    if (src ~= "e" and src ~= "d") or not lim or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
+        return nil
+    end
+    if (src == "d") ~= (lim == "none") then
+        return nil
+    end
+    local rules = {}
+    for name in gmatch(seen.rules or "", "[^+]+") do
+        rules[#rules + 1] = name
+    end
+    return { lim = lim, src = src, rules = rules }, rest
+end
+
+local finite = text.kept(function(limit)
+    return "ak1:lim=" .. text.whole(limit) .. ",src=e"
+end)
+
+-- A rule's name with nothing in it that the grammar does not have.
+local safe = text.kept(function(name)
+    return (gsub(name, "[^%w_.-]", "_"))
+end)
+
+-- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's.
+function record.write(limit, limit_kind, fired, before)
+    local line
+    if limit_kind == "unset" then
+        line = "ak1:lim=none,src=d"
+    elseif limit_kind == "unlimited" then
+        line = "ak1:lim=inf,src=e"
+    else
+        line = finite(limit)
+    end
+    if #fired > 0 then
+        line = line .. ",rules=" .. safe(fired[1].rule)
+        for i = 2, #fired do
+            line = line .. "+" .. safe(fired[i].rule)
+        end
+    end
+    if before and before ~= "" then
+        return line .. " " .. before
+    end
+    return line
+end
+
+-- Whether a record that came with the job can be ours: `comment` and `extra` can be typed by anyone. A job whose limit
+-- is not the recorded one must have been changed by a rule we know, and no change may make the job look better than the
+-- policy can: lower than now only where a rule raises or gives limits.
+function record.plausible(found, limit, limit_kind, known)
+    local now = limit_kind == "finite" and text.whole(limit) or (limit_kind == "unlimited" and "inf" or "none")
+    local gives, raises = false, false
+    for i = 1, #found.rules do
+        local check = known[found.rules[i]]
+        if not check then
+            return false
+        end
+        gives = gives or check == "default_limit" or check == "max_limit" or check == "restartable_above"
+        raises = raises or check == "min_limit"
+    end
+    if found.lim == now then
+        return true
+    end
+    if found.lim == "none" then
+        return gives
+    end
+    if found.lim == "inf" then
+        return true
+    end
+    if now == "inf" or now == "none" then
+        return false
+    end
+    return tonumber(found.lim) > limit or raises
+end
+
+return record

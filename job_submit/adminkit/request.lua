@@ -1,0 +1,333 @@
+-- Slurm's job_desc and job_rec as a request. What Slurm calls unset (nil, "", 65534, 4294967294) is absent here.
+-- A field is read only where a policy can need it: each read costs Slurm a search, some a copy or a line in its log.
+local need = ...
+local ckpt = need("ckpt")
+local gres = need("gres")
+
+local request = {}
+
+local ceil, huge, max = math.ceil, math.huge, math.max
+local find, gmatch, lower, match = string.find, string.gmatch, string.lower, string.match
+
+local NO_VAL16 = 65534
+local NO_VAL = 4294967294
+local INFINITE = 4294967295
+local NICE_OFFSET = 2147483648
+local PARTITION_UP = 3 -- state_up: jobs may be submitted and started
+
+local STATES = { [0] = "PENDING", "RUNNING", "SUSPENDED" }
+
+local function u16(value)
+    if value and value < NO_VAL16 and value > 0 then
+        return value
+    end
+    return nil
+end
+
+local function u32(value)
+    if value and value < NO_VAL and value > 0 then
+        return value
+    end
+    return nil
+end
+
+local function word(value)
+    if value == "" then
+        return nil
+    end
+    return value
+end
+
+-- Slurm keeps the names of accounts and QOS in lower case, but lowers them after the script has run.
+local function lowered(value)
+    return value and value ~= "" and lower(value) or nil
+end
+
+local function queues_of(partition)
+    if not partition or partition == "" then
+        return {}
+    end
+    if not find(partition, ",", 1, true) then
+        return { partition }
+    end
+    local list, seen = {}, {}
+    for name in gmatch(partition, "[^,]+") do
+        name = match(name, "^%s*(.-)%s*$")
+        if name ~= "" and not seen[name] then
+            seen[name] = true
+            list[#list + 1] = name
+        end
+    end
+    return list
+end
+
+-- One table for all calls: it looks things up in the list of the call that is going on.
+local parts
+local usable = setmetatable({}, {
+    __index = function(_, name)
+        local part = parts[name]
+        if not part then
+            return false
+        end
+        local state = part.state_up
+        return state == nil or state % 4 == PARTITION_UP
+    end,
+})
+
+local function read_limit(made, minutes)
+    if minutes == nil or minutes == NO_VAL then
+        made.limit_kind = "unset"
+    elseif minutes >= INFINITE then
+        made.limit_kind = "unlimited"
+    else
+        made.limit, made.limit_kind = minutes * 60, "finite"
+    end
+end
+
+local function read_time_min(made, minutes)
+    if minutes == INFINITE then
+        made.time_min = huge
+    else
+        minutes = u32(minutes)
+        made.time_min = minutes and minutes * 60
+    end
+end
+
+-- The GPUs of the whole job and of each node, as far as the request tells: --gpus, --gpus-per-node and --gres, per task, per
+-- socket, and --ntasks-per-gpu. A job that names none has none.
+local function read_gpus(made, source, tasks)
+    local nodes = made.nodes
+    local total, kind = gres.gpus(source.tres_per_job)
+    local node, node_kind = gres.gpus(source.tres_per_node)
+    if total and node and node > 0 and nodes < total / node then
+        nodes = ceil(total / node)
+        made.nodes = nodes
+    end
+    if not total and not node then
+        total, kind = gres.gpus(source.tres_per_task)
+        total = total and total * (tasks or nodes)
+        node, node_kind = gres.gpus(source.tres_per_socket)
+        node = node and node * (u16(source.sockets_per_node) or 1)
+    end
+    if not total and not node and tasks then
+        local per_gpu = u16(source.ntasks_per_tres)
+        total = per_gpu and ceil(tasks / per_gpu)
+    end
+    made.gpus = max(total or 0, node and node * nodes or 0)
+    made.gpus_per_node = node or (nodes == 1 and made.gpus) or nil
+    made.gpu_type = kind or node_kind
+end
+
+-- Nodes and GPUs: the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
+local function read_size(made, source)
+    local tasks = u32(source.num_tasks)
+    local nodes = u32(source.min_nodes)
+    local per_node
+    if not nodes or not tasks then
+        per_node = u16(source.ntasks_per_node)
+        nodes = nodes or (tasks and per_node and ceil(tasks / per_node)) or 1
+    end
+    made.nodes = nodes
+    read_gpus(made, source, tasks or (per_node and per_node * nodes))
+end
+
+-- Fields that few decisions look at, read from `source` when one does.
+local later = {}
+
+function later.account(_, source)
+    return lowered(source.account) or lowered(source.default_account)
+end
+
+function later.qos(_, source)
+    return lowered(source.qos) or lowered(source.default_qos)
+end
+
+function later.qos_given(_, source)
+    return lowered(source.qos) ~= nil
+end
+
+function later.job_name(_, source)
+    return word(source.name)
+end
+
+function later.features(_, source)
+    return word(source.features)
+end
+
+function later.node_list(_, source)
+    return word(source.req_nodes)
+end
+
+function later.reservation(_, source)
+    return word(source.reservation)
+end
+
+function later.array(_, source)
+    return word(source.array_inx)
+end
+
+function later.het_offset(_, source)
+    local offset = source.het_job_offset
+    return offset and offset < NO_VAL and offset or nil
+end
+
+function later.max_nodes(_, source)
+    return u32(source.max_nodes)
+end
+
+function later.cpus(made, source)
+    local tasks = u32(source.num_tasks)
+    if not tasks then
+        local per_node = u16(source.ntasks_per_node)
+        tasks = per_node and per_node * made.nodes or 1
+    end
+    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes)
+end
+
+function later.mem(made, source)
+    local of_node = source.min_mem_per_node
+    if of_node and of_node > 0 then
+        return of_node * made.nodes
+    end
+    local of_cpu = source.min_mem_per_cpu
+    if of_cpu and of_cpu > 0 then
+        return of_cpu * made.cpus
+    end
+    local of_gpu = made.gpus > 0 and gres.per_gpu(source.mem_per_tres)
+    return of_gpu and of_gpu * made.gpus or nil
+end
+
+function later.batch(_, source)
+    local script = source.script
+    return script ~= nil and script ~= ""
+end
+
+-- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
+function later.restartable(made, source)
+    local environment = made._ckpt and made.batch and source.environment
+    if not environment then
+        return nil
+    end
+    return ckpt.restartable(environment, made._ckpt)
+end
+
+local LATER = {
+    __index = function(made, field)
+        local read = later[field]
+        if not read then
+            return nil
+        end
+        local value = read(made, made._source)
+        if value ~= nil then
+            made[field] = value
+        end
+        return value
+    end,
+}
+
+local function read(source, uid, plan, now)
+    local made = { _source = source, now = now, uid = uid, queues = queues_of(source.partition) }
+    if plan.needs_user then
+        made.user = word(source.user_name)
+    end
+    read_limit(made, source.time_limit)
+    read_time_min(made, source.time_min)
+    read_size(made, source)
+    return made
+end
+
+-- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
+function request.of_submission(job_desc, part_list, by, policy, plan, now)
+    local made = read(job_desc, job_desc.user_id, plan, now)
+    parts = part_list
+    made.usable = part_list and usable or nil
+    made.by = by
+    made._ckpt = policy.ckpt
+    local field = policy.record
+    if field and field ~= "none" then
+        made[field] = word(job_desc[field])
+    end
+    return setmetatable(made, LATER)
+end
+
+-- What an update is about: a hold, a release, a new name and the like are none of these.
+local POLICED = {
+    numbers = { "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
+    small = { "cpus_per_task", "ntasks_per_node" },
+    words = {
+        "partition", "account", "qos", "features", "reservation", "req_nodes",
+        "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task",
+    },
+}
+
+function request.is_policed(job_desc)
+    for i = 1, #POLICED.numbers do
+        local value = job_desc[POLICED.numbers[i]]
+        if value and value ~= NO_VAL then
+            return true
+        end
+    end
+    for i = 1, #POLICED.words do
+        if job_desc[POLICED.words[i]] then
+            return true
+        end
+    end
+    for i = 1, #POLICED.small do
+        local value = job_desc[POLICED.small[i]]
+        if value and value ~= NO_VAL16 then
+            return true
+        end
+    end
+    return false
+end
+
+local RENAMED = { reservation = "resv_name" } -- in job_rec
+
+-- A job_rec under the names of job_desc.
+local function record_view(job_rec)
+    return setmetatable({}, {
+        __index = function(_, field)
+            return job_rec[RENAMED[field] or field]
+        end,
+    })
+end
+
+local SMALL = { cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true }
+
+-- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
+local function updated_view(job_desc, job_rec)
+    return setmetatable({}, {
+        __index = function(_, field)
+            local value = job_desc[field]
+            if value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
+                return job_rec[RENAMED[field] or field]
+            end
+            return value
+        end,
+    })
+end
+
+-- job_rec has no environment, so whether the job is restartable cannot be told.
+local function read_job(source, job_rec, plan, now)
+    return setmetatable(read(source, job_rec.user_id, plan, now), LATER)
+end
+
+-- The job as it would be after the update, and as it is.
+function request.of_update(job_desc, job_rec, part_list, by, plan, now)
+    local job = read_job(record_view(job_rec), job_rec, plan, now)
+    local state = job_rec.job_state
+    job.state = state and STATES[state % 256] or "OTHER"
+    local array = job_rec.array_job_id
+    job.array = array ~= nil and array ~= 0 and array < NO_VAL
+    local points = job_rec.site_factor
+    if points and points ~= NO_VAL then
+        job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
+    end
+    local wanted = read_job(updated_view(job_desc, job_rec), job_rec, plan, now)
+    parts = part_list
+    wanted.usable = part_list and usable or nil
+    wanted.by = by
+    return wanted, job
+end
+
+return request

@@ -1,0 +1,222 @@
+-- Which queue takes a job. Only facts that Slurm checks too, and the rules of the policy, count; doubt is said, not guessed.
+local need = ...
+local classes = need("classes")
+local rules = need("rules")
+local text = need("text")
+
+local route = {}
+
+local NONE = text.NONE
+local ceil, huge, max = math.ceil, math.huge, math.max
+local find, gmatch, match = string.find, string.gmatch, string.match
+
+local DOUBT = nil
+
+-- true, false or nil (in doubt): whether sets of names let `name` in. At least one of them is there.
+local function admitted(allowed, denied, name)
+    if name == nil then
+        return DOUBT
+    end
+    if allowed then
+        return allowed[name] == true
+    end
+    return not denied[name]
+end
+
+-- The names of a constraint: `a&b` and `a,b` need each, `a|b` one of them. Counts, brackets and mixtures are left to Slurm.
+local function has_features(have, wanted)
+    have = have or {}
+    if find(wanted, "[%[%]%(%)%*!]") or (find(wanted, "|", 1, true) and find(wanted, "[&,]")) then
+        return DOUBT
+    end
+    local any, every = false, true
+    for name in gmatch(wanted, "[^&,|]+") do
+        name = match(name, "^%s*(.-)%s*$")
+        if have[name] then
+            any = true
+        else
+            every = false
+        end
+    end
+    if find(wanted, "|", 1, true) then
+        return any
+    end
+    return every
+end
+
+local function at_most(number, bound)
+    return not number or not bound or number <= bound
+end
+
+-- What the queues are asked for, read from the request once for all of them.
+local function wishes(request)
+    local nodes, gpus, per_node = request.nodes or 1, request.gpus, request.gpus_per_node
+    local max_nodes = request.max_nodes
+    if gpus == 0 then
+        gpus = nil
+    end
+    if not per_node and gpus and nodes == 1 and max_nodes == 1 then
+        per_node = gpus
+    end
+    return {
+        nodes = nodes,
+        max_nodes = max_nodes or huge,
+        gpus = gpus,
+        per_node = gpus and per_node or 0,
+        gpu_type = request.gpu_type,
+        cpus = request.cpus or 0,
+        mem = request.mem or 0,
+        features = request.features,
+    }
+end
+
+-- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
+local function has_room(facts, wish)
+    local needed, gpus = wish.nodes, wish.gpus
+    local least, most = facts.min_nodes or 0, wish.max_nodes
+    if least > most then
+        return false
+    end
+    if gpus then
+        local of_node = facts.node_gpus or 0
+        if of_node == 0 or wish.per_node > of_node then
+            return false
+        end
+        if gpus > of_node * needed then
+            needed = ceil(gpus / of_node)
+        end
+    end
+    if least > needed then
+        needed = least
+    end
+    local cpus, mem = facts.node_cpus, facts.node_mem
+    if cpus and wish.cpus > cpus * needed and cpus > 0 then
+        needed = ceil(wish.cpus / cpus)
+    end
+    if mem and wish.mem > mem * needed and mem > 0 then
+        needed = ceil(wish.mem / mem)
+    end
+    return needed <= most and needed <= (facts.max_nodes or huge) and needed <= (facts.total_nodes or huge)
+end
+
+local function has_time(facts, job)
+    local kind = job.kind
+    if kind == "unknown" then
+        return DOUBT
+    end
+    if kind == "unlimited" then
+        return facts.max_limit == nil
+    end
+    return (kind == "unset" or at_most(job.limit, facts.max_limit)) and at_most(job.time_min, facts.max_limit)
+end
+
+-- Slurm lists only the queues a user's groups may use; without that list (usable) the policy's own list of groups is no answer.
+local function is_open(facts, request, queue)
+    if facts.up == false then
+        return false
+    end
+    if request.usable then
+        return request.usable[queue] == true
+    end
+    if facts.allow_groups then
+        return DOUBT
+    end
+    return true
+end
+
+local function of_kind(facts, wanted)
+    return not wanted or (facts.gpu_types ~= nil and facts.gpu_types[wanted] == true)
+end
+
+-- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
+function route.takes(facts, job, request)
+    local nodes, gpus = request.nodes or 1, request.gpus
+    if gpus and gpus > 0 then
+        local of_node = facts.node_gpus or 0
+        if of_node == 0 or (request.gpus_per_node or 0) > of_node then
+            return false
+        end
+        if gpus > of_node then
+            nodes = max(nodes, ceil(gpus / of_node))
+        end
+    end
+    return at_most(nodes, facts.max_nodes)
+        and at_most(nodes, facts.total_nodes)
+        and has_time(facts, job) ~= false
+        and of_kind(facts, request.gpu_type)
+end
+
+-- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
+local function possible(queue, facts, job, request, wish)
+    local time = has_time(facts, job)
+    if time == false or not has_room(facts, wish) or not of_kind(facts, wish.gpu_type) then
+        return false
+    end
+    local open = is_open(facts, request, queue)
+    if open == false then
+        return false
+    end
+    local account, qos = true, true
+    if facts.allow_accounts or facts.deny_accounts then
+        account = admitted(facts.allow_accounts, facts.deny_accounts, request.account)
+    end
+    if facts.allow_qos or facts.deny_qos then
+        qos = admitted(facts.allow_qos, facts.deny_qos, request.qos)
+    end
+    local features = wish.features
+    if features then
+        features = has_features(facts.features, features)
+    else
+        features = true
+    end
+    if account == false or qos == false or features == false then
+        return false
+    end
+    if time and open and account and qos and features then
+        return true
+    end
+    return DOUBT
+end
+
+-- The same, and the policy's rules would let the job through as it is.
+local function fits(queue, job, request, policy, plan, wish)
+    local facts = policy.queues[queue]
+    if not facts then
+        return false
+    end
+    local answer = possible(queue, facts, job, request, wish)
+    local groups = plan.of_queue[queue]
+    if answer == false or #groups == 0 then
+        return answer
+    end
+    local nodes = classes.least_nodes(request, facts.node_gpus)
+    local there = {
+        limit = job.limit,
+        kind = job.kind,
+        time_min = job.time_min,
+        nodes = nodes,
+        class = classes.of(nodes, request.gpus),
+    }
+    if not rules.pass(groups, there, request, facts) then
+        return false
+    end
+    return answer
+end
+
+-- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it.
+function route.shortest(job, request, policy, plan)
+    local order = policy.routing and policy.routing.order or NONE
+    local wish = wishes(request)
+    local doubtful
+    for i = 1, #order do
+        local answer = fits(order[i], job, request, policy, plan, wish)
+        if answer then
+            return order[i], doubtful
+        elseif answer == nil and not doubtful then
+            doubtful = order[i]
+        end
+    end
+    return nil, doubtful
+end
+
+return route

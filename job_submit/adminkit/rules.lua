@@ -1,0 +1,398 @@
+-- The meaning of every rule. A check looks at a job and says nil (it holds), UNTOLD (the request does not show what it
+-- looks at), or the number that breaks it.
+--
+-- `job` is the part of a request that decisions change: limit, kind (of the limit), time_min, queues, nodes and class;
+-- `request` is the rest. Neither is changed here but by an amendment.
+local need = ...
+local text = need("text")
+
+local rules = {}
+
+local UNTOLD = "untold"
+rules.UNTOLD = UNTOLD
+
+local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
+
+-- The seconds a job may run by what it asks for, else by its queue. nil where neither is known.
+local function effective(job, facts)
+    local kind = job.kind
+    if kind == "finite" then
+        return job.limit
+    end
+    if kind == "unlimited" then
+        return huge
+    end
+    if kind ~= "unset" or not facts then
+        return nil
+    end
+    return facts.default_limit or facts.max_limit or huge
+end
+rules.effective = effective
+
+local check = {}
+
+-- The limit has to be given.
+function check.require_limit(job)
+    if job.kind == "unset" then
+        return 0
+    end
+    return job.kind == "unknown" and UNTOLD or nil
+end
+
+-- A job that gives no limit gets this one.
+check.default_limit = check.require_limit
+
+-- Nobody asks for less, and backfill may not shrink a job below.
+function check.min_limit(job, value)
+    if job.kind == "unknown" then
+        return UNTOLD
+    end
+    if job.kind == "finite" and job.limit < value then
+        return job.limit
+    end
+    if job.time_min and job.time_min < value then
+        return job.time_min
+    end
+    return nil
+end
+
+-- Nobody runs longer, be it by his own limit, by the queue's default or by --time-min.
+function check.max_limit(job, value, facts)
+    local limit = effective(job, facts)
+    if limit and limit > value then
+        return limit
+    end
+    if job.time_min and job.time_min > value then
+        return job.time_min
+    end
+    return limit == nil and UNTOLD or nil
+end
+
+-- Longer only for jobs that can be stopped and carried on.
+function check.restartable_above(job, value, facts, request)
+    if request.restartable then
+        return nil
+    end
+    local broken = check.max_limit(job, value, facts)
+    if broken and request.restartable == nil then
+        return UNTOLD
+    end
+    return broken
+end
+
+local function outside(number, range)
+    if not number then
+        return UNTOLD
+    end
+    if (range.min and number < range.min) or (range.max and number > range.max) then
+        return number
+    end
+    return nil
+end
+
+function check.gpus(_, range, _, request)
+    return outside(request.gpus, range)
+end
+
+function check.gpus_per_node(job, range, _, request)
+    return outside(request.gpus_per_node or (job.nodes == 1 and request.gpus or nil), range)
+end
+
+function check.nodes(job, range)
+    return outside(job.nodes, range)
+end
+
+function check.cpus(_, range, _, request)
+    return outside(request.cpus, range)
+end
+
+rules.check = check
+
+-- Whether a job surely keeps every rule of a group: one comparison instead of one for each.
+local holds = {}
+
+function holds.require_limit(_, job)
+    return job.kind ~= "unset" and job.kind ~= "unknown"
+end
+
+holds.default_limit = holds.require_limit
+
+function holds.min_limit(group, job)
+    if job.time_min and job.time_min < group.most then
+        return false
+    end
+    return job.kind ~= "unknown" and (job.kind ~= "finite" or job.limit >= group.most)
+end
+
+function holds.max_limit(group, job, facts)
+    local limit = job.limit
+    if job.kind ~= "finite" then
+        limit = effective(job, facts)
+    end
+    local time_min = job.time_min
+    return limit and limit <= group.least and not (time_min and time_min > group.least)
+end
+
+function holds.restartable_above(group, job, facts, request)
+    return holds.max_limit(group, job, facts) or request.restartable
+end
+
+local function within(group, number)
+    return number and number >= group.most and number <= group.least
+end
+
+function holds.gpus(group, _, _, request)
+    return within(group, request.gpus)
+end
+
+function holds.gpus_per_node(group, job, _, request)
+    return within(group, request.gpus_per_node or (job.nodes == 1 and request.gpus or nil))
+end
+
+function holds.nodes(group, job)
+    return within(group, job.nodes)
+end
+
+function holds.cpus(group, _, _, request)
+    return within(group, request.cpus)
+end
+
+rules.holds = holds
+
+-- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.
+local function lowered(seconds)
+    return max(60, floor(seconds / 60) * 60)
+end
+
+local function raised(seconds)
+    return ceil(seconds / 60) * 60
+end
+
+local amend = {}
+
+function amend.default_limit(job, value)
+    job.limit, job.kind = lowered(value), "finite"
+    if job.time_min and job.time_min > job.limit then
+        job.time_min = job.limit
+    end
+end
+
+function amend.min_limit(job, value)
+    if job.kind == "finite" and job.limit < value then
+        job.limit = raised(value)
+    end
+    if job.time_min and job.time_min < value then
+        job.time_min = raised(value)
+        if job.kind == "finite" then
+            job.time_min = min(job.time_min, job.limit)
+        end
+    end
+end
+
+function amend.max_limit(job, value, facts)
+    local limit = effective(job, facts)
+    if limit and limit > value then
+        job.limit, job.kind = lowered(value), "finite"
+    end
+    if job.time_min then
+        job.time_min = min(job.time_min, lowered(value))
+    end
+end
+
+amend.restartable_above = amend.max_limit
+
+rules.amend = amend
+
+local COUNTS = { gpus = true, gpus_per_node = true, nodes = true, cpus = true }
+rules.COUNTS = COUNTS
+
+-- What Slurm should answer besides our text; names of its errors, which not every release has.
+rules.CODES = {
+    require_limit = "ESLURM_MISSING_TIME_LIMIT",
+    min_limit = "ESLURM_INVALID_TIME_LIMIT",
+    max_limit = "ESLURM_INVALID_TIME_LIMIT",
+    restartable_above = "ESLURM_INVALID_TIME_LIMIT",
+    nodes = "ESLURM_INVALID_NODE_COUNT",
+}
+
+-- Whether the conditions of a rule hold: true, false, or nil where the request does not show what they look at.
+function rules.applies(when, job, request)
+    if not when then
+        return true
+    end
+    local told = true
+    local users, others = when.users, when.except_users
+    if users or others then
+        local uid, user = request.uid, request.user
+        if uid == nil and user == nil then
+            told = nil
+        elseif users and not ((uid and users[uid]) or (user and users[user])) then
+            return false
+        elseif others and ((uid and others[uid]) or (user and others[user])) then
+            return false
+        end
+    end
+    if when.classes then
+        if job.class == nil then
+            told = nil
+        elseif not when.classes[job.class] then
+            return false
+        end
+    end
+    if when.accounts or when.except_accounts then
+        local account = request.account
+        if account == nil then
+            told = nil
+        elseif when.accounts and not when.accounts[account] then
+            return false
+        elseif when.except_accounts and when.except_accounts[account] then
+            return false
+        end
+    end
+    if when.qos then
+        if request.qos == nil then
+            told = nil
+        elseif not when.qos[request.qos] then
+            return false
+        end
+    end
+    return told
+end
+
+-- reject, amend or warn, as of `now`; the second value is true for a rule that only warns because its day is ahead.
+function rules.outcome(rule, now)
+    if rule.from and now and now < rule.from then
+        return "warn", rule.action ~= "warn"
+    end
+    if rule.action == "amend" and not amend[rule.check] then
+        return "warn", false
+    end
+    return rule.action, false
+end
+
+-- Whether a job would come through `groups` (the rules of one queue) unrefused and unchanged.
+function rules.pass(groups, job, request, facts)
+    for g = 1, #groups do
+        local group = groups[g]
+        if group.check ~= "default_limit" and not holds[group.check](group, job, facts, request) then
+            for i = 1, #group do
+                local rule = group[i]
+                local broken = check[rule.check](job, rule.value, facts, request)
+                if
+                    broken
+                    and broken ~= UNTOLD
+                    and rules.outcome(rule, request.now) ~= "warn"
+                    and rules.applies(rule.when, job, request)
+                then
+                    return false
+                end
+            end
+        end
+    end
+    return true
+end
+
+local function range_text(range)
+    if range.min and range.max then
+        if range.min == range.max then
+            return text.whole(range.min)
+        end
+        return text.whole(range.min) .. "-" .. text.whole(range.max)
+    end
+    if range.min then
+        return text.whole(range.min) .. "+"
+    end
+    return "0-" .. text.whole(range.max or 0)
+end
+
+-- The placeholders of a rule's text, each worked out when a text asks for it.
+local value_of = {}
+
+function value_of.rule(this)
+    return text.word(this._rule.name)
+end
+
+function value_of.check(this)
+    return this._rule.check
+end
+
+function value_of.queue(this)
+    return this._queue and text.word(this._queue) or "-"
+end
+
+function value_of.class(this)
+    return this._class or "-"
+end
+
+function value_of.limit(this)
+    return text.duration(this._limit)
+end
+
+function value_of.time_min(this)
+    return text.duration(this._time_min)
+end
+
+function value_of.default(this)
+    local facts = this._facts
+    return text.duration(facts and (facts.default_limit or facts.max_limit) or nil)
+end
+
+function value_of.from(this)
+    local rule = this._rule
+    return rule.from_day or (rule.from and text.day(rule.from)) or "-"
+end
+
+function value_of.asked(this)
+    local rule = this._rule
+    if COUNTS[rule.check] then
+        return text.whole(this._broken)
+    end
+    if rule.check == "require_limit" or rule.check == "default_limit" then
+        return "-"
+    end
+    return text.duration(this._broken)
+end
+
+local function bound(this, least, most)
+    local value = this._rule.value
+    if type(value) == "table" then
+        return least and (value.min and text.whole(value.min) or "0")
+            or most and (value.max and text.whole(value.max) or "-")
+            or range_text(value)
+    end
+    return text.duration(type(value) == "number" and value or nil)
+end
+
+function value_of.value(this)
+    return bound(this)
+end
+
+function value_of.min(this)
+    return bound(this, true)
+end
+
+function value_of.max(this)
+    return bound(this, false, true)
+end
+
+local VALUES = {
+    __index = function(this, name)
+        local make = value_of[name]
+        return make and make(this)
+    end,
+}
+
+-- The values of a broken rule, for text.fill: those of the job after it was amended, and `broken`, the number that broke it.
+function rules.values(rule, job, queue, facts, broken)
+    return setmetatable({
+        _rule = rule,
+        _queue = queue,
+        _facts = facts,
+        _broken = broken,
+        _class = job.class,
+        _limit = effective(job, facts),
+        _time_min = job.time_min,
+    }, VALUES)
+end
+
+return rules

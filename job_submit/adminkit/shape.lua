@@ -1,0 +1,257 @@
+-- Whether a table that was loaded is whole: every part of the kind that decide.lua takes it for. A damaged table never decides.
+local need = ...
+local plan = need("plan")
+local rules = need("rules")
+
+local shape = {}
+
+local ACTIONS = { reject = true, amend = true, warn = true }
+local RECORDS = { admin_comment = true, extra = true, comment = true, none = true }
+
+-- Each of these returns nil when the value is good, else what is wrong with it.
+
+local function of_type(value, wanted, where)
+    if type(value) ~= wanted then
+        return where .. " is no " .. wanted
+    end
+    return nil
+end
+
+local function optional(value, wanted, where)
+    if value == nil then
+        return nil
+    end
+    return of_type(value, wanted, where)
+end
+
+local function amount(value, where)
+    if type(value) ~= "number" or value ~= value or value < 0 then
+        return where .. " is no number from 0 up"
+    end
+    return nil
+end
+
+local function optional_amount(value, where)
+    if value == nil then
+        return nil
+    end
+    return amount(value, where)
+end
+
+-- The first complaint of `check(key, value)` about a table's entries.
+local function every(value, where, check)
+    local wrong = of_type(value, "table", where)
+    if wrong then
+        return wrong
+    end
+    for key, entry in pairs(value) do
+        wrong = check(key, entry)
+        if wrong then
+            return where .. ": " .. wrong
+        end
+    end
+    return nil
+end
+
+local function set(value, where)
+    if value == nil then
+        return nil
+    end
+    return every(value, where, function(key, entry)
+        if entry ~= true or (type(key) ~= "string" and type(key) ~= "number") then
+            return "an entry is not true"
+        end
+        return nil
+    end)
+end
+
+local function list(value, wanted, where)
+    local count = 0
+    local wrong = every(value, where, function(key, entry)
+        count = count + 1
+        if type(key) ~= "number" then
+            return "it has names"
+        end
+        return of_type(entry, wanted, "an entry")
+    end)
+    if not wrong and count ~= #value then
+        return where .. " has gaps"
+    end
+    return wrong
+end
+
+local function words(value, where)
+    if value == nil then
+        return nil
+    end
+    return every(value, where, function(key, entry)
+        return of_type(key, "string", "a key") or of_type(entry, "string", "a text")
+    end)
+end
+
+local function head(value)
+    if type(value) ~= "table" then
+        return "it is no table"
+    end
+    if value.format ~= 1 then
+        return "its format is not 1"
+    end
+    return of_type(value.generation, "string", "generation") or optional_amount(value.made_at, "made_at")
+end
+
+local AMOUNTS = {
+    "default_limit", "max_limit", "min_nodes", "max_nodes", "total_nodes", "node_cpus", "node_mem", "node_gpus",
+}
+local SETS = {
+    "gpu_types", "features", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos", "allow_groups",
+}
+
+local function queue(name, facts)
+    local wrong = of_type(name, "string", "a name") or of_type(facts, "table", tostring(name))
+    for i = 1, #AMOUNTS do
+        wrong = wrong or optional_amount(facts[AMOUNTS[i]], AMOUNTS[i])
+    end
+    for i = 1, #SETS do
+        wrong = wrong or set(facts[SETS[i]], SETS[i])
+    end
+    return wrong or optional(facts.up, "boolean", "up") or optional(facts.is_default, "boolean", "is_default")
+end
+
+local function rule_value(rule)
+    local value = rule.value
+    if rules.COUNTS[rule.check] then
+        return of_type(value, "table", "value")
+            or optional_amount(value.min, "value.min")
+            or optional_amount(value.max, "value.max")
+    end
+    if rule.check == "require_limit" then
+        return value ~= true and "value is not true" or nil
+    end
+    return amount(value, "value")
+end
+
+local function rule_when(when)
+    if when == nil then
+        return nil
+    end
+    return every(when, "when", function(key, entry)
+        return of_type(key, "string", "a key") or set(entry, key)
+    end)
+end
+
+local function one_rule(number, rule)
+    if type(number) ~= "number" then
+        return "it has names"
+    end
+    local wrong = of_type(rule, "table", "a rule") or of_type(rule.name, "string", "a name")
+    if wrong then
+        return wrong
+    end
+    if not plan.ORDER[rule.check] then
+        return rule.name .. " has no check we know"
+    end
+    if not ACTIONS[rule.action] or (rule.action == "amend" and not rules.amend[rule.check]) then
+        return rule.name .. " has no action its check can take"
+    end
+    wrong = rule_value(rule)
+        or optional_amount(rule.from, "from")
+        or optional(rule.from_day, "string", "from_day")
+        or rule_when(rule.when)
+        or words(rule.text, "text")
+    return wrong and (rule.name .. ": " .. wrong)
+end
+
+local function routing(value)
+    if value == nil then
+        return nil
+    end
+    local wrong = of_type(value, "table", "routing")
+    if wrong then
+        return wrong
+    end
+    if value.action ~= "off" and value.action ~= "amend" and value.action ~= "warn" then
+        return "routing has no action we know"
+    end
+    return list(value.order, "string", "routing.order") or optional_amount(value.from, "routing.from")
+end
+
+local function ckpt(value)
+    if value == nil then
+        return nil
+    end
+    return words(value, "ckpt")
+        or of_type(value.variable, "string", "ckpt.variable")
+        or of_type(value.option, "string", "ckpt.option")
+        or of_type(value.off, "string", "ckpt.off")
+end
+
+-- What is wrong with a policy table, or nil.
+function shape.policy(value)
+    local wrong = head(value)
+    if wrong then
+        return wrong
+    end
+    if value.fail ~= "open" and value.fail ~= "closed" then
+        return "fail is neither open nor closed"
+    end
+    if not RECORDS[value.record] then
+        return "record names no field we know"
+    end
+    return list(value.languages, "string", "languages")
+        or set(value.exempt, "exempt")
+        or list(value.menu or {}, "number", "menu")
+        or routing(value.routing)
+        or every(value.queues, "queues", queue)
+        or every(value.rules, "rules", one_rule)
+        or list(value.rules, "table", "rules")
+        or every(value.texts or {}, "texts", function(language, texts)
+            return of_type(language, "string", "a language") or words(texts, language)
+        end)
+        or ckpt(value.ckpt)
+end
+
+-- What is wrong with a table of incentives, or nil.
+function shape.incentives(value)
+    local wrong = head(value) or optional_amount(value.cap, "cap")
+    if wrong then
+        return wrong
+    end
+    wrong = every(value.class_points or {}, "class_points", function(class, points)
+        return of_type(class, "string", "a class") or amount(points, "points")
+    end)
+    return wrong
+        or every(value.users, "users", function(uid, row)
+            if type(uid) ~= "number" or type(row) ~= "table" then
+                return "a row is damaged"
+            end
+            return amount(row.points, "points") or optional(row.class, "boolean", "class")
+        end)
+end
+
+local function hint_row(row)
+    for i = 1, 4 do
+        if type(row) ~= "table" or type(row[i]) ~= "number" then
+            return "a row is damaged"
+        end
+    end
+    return nil
+end
+
+-- What is wrong with a table of hints, or nil.
+function shape.hints(value)
+    local wrong = head(value) or amount(value.ratio, "ratio") or amount(value.floor, "floor")
+    if wrong then
+        return wrong
+    end
+    return every(value.users, "users", function(uid, names)
+        return of_type(uid, "number", "a uid")
+            or every(names, "names", function(name, queues)
+                return of_type(name, "string", "a name")
+                    or every(queues, "queues", function(at, row)
+                        return of_type(at, "string", "a queue") or hint_row(row)
+                    end)
+            end)
+    end)
+end
+
+return shape

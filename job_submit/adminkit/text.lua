@@ -1,0 +1,115 @@
+-- Words for people: durations and dates as Slurm takes them, and the policy's texts with their placeholders filled in.
+local text = {}
+
+local floor, huge = math.floor, math.huge
+local format, gsub, sub = string.format, string.gsub, string.sub
+
+-- What a user typed (a queue's name, say) may stand in a message up to this many bytes.
+local LONGEST_WORD = 64
+local MOST_KEPT = 1000
+
+-- The list that stands where there is nothing to list; nobody adds to it.
+text.NONE = {}
+
+-- A count or duration without the ".0" that Lua 5.4 would add to a float.
+function text.whole(number)
+    return format("%.0f", number)
+end
+
+-- The results of `make(key)`, kept; all are forgotten together when there are too many of them.
+function text.kept(make)
+    local kept, count = {}, 0
+    return function(key)
+        local found = kept[key]
+        if found == nil then
+            found = make(key)
+            if count >= MOST_KEPT then
+                kept, count = {}, 0
+            end
+            kept[key], count = found, count + 1
+        end
+        return found
+    end
+end
+
+local shown = text.kept(function(seconds)
+    local days = floor(seconds / 86400)
+    local rest = seconds - days * 86400
+    local hours = floor(rest / 3600)
+    local minutes = floor((rest - hours * 3600) / 60)
+    local clock = format("%02.0f:%02.0f:%02.0f", hours, minutes, floor(rest - hours * 3600 - minutes * 60))
+    if days > 0 then
+        return format("%.0f-%s", days, clock)
+    end
+    return clock
+end)
+
+-- Seconds as Slurm takes them: 03:00:00, 3-00:00:00, UNLIMITED. Absent: "-".
+function text.duration(seconds)
+    if seconds == nil then
+        return "-"
+    end
+    if seconds == huge then
+        return "UNLIMITED"
+    end
+    return shown(seconds)
+end
+
+-- The day of a midnight somewhere between UTC-11 and UTC+12, as YYYY-MM-DD. There is no time zone here: half a day more, and
+-- UTC names that day. Further east a rule has to bring its `from_day`.
+function text.day(epoch)
+    local days = floor((epoch + 43200) / 86400) + 719468
+    local era = floor(days / 146097)
+    local of_era = days - era * 146097
+    local year_of_era =
+        floor((of_era - floor(of_era / 1460) + floor(of_era / 36524) - floor(of_era / 146096)) / 365)
+    local of_year = of_era - (365 * year_of_era + floor(year_of_era / 4) - floor(year_of_era / 100))
+    local shifted = floor((5 * of_year + 2) / 153) -- months from March
+    local day = of_year - floor((153 * shifted + 2) / 5) + 1
+    local month = shifted < 10 and shifted + 3 or shifted - 9
+    local year = year_of_era + era * 400 + (month <= 2 and 1 or 0)
+    return format("%04.0f-%02.0f-%02.0f", year, month, day)
+end
+
+-- A word that came from outside, fit for one line.
+function text.word(value)
+    local clean = gsub(tostring(value), "%c", "?")
+    if #clean > LONGEST_WORD then
+        clean = sub(clean, 1, LONGEST_WORD) .. "..."
+    end
+    return clean
+end
+
+-- `template` with every {name} that `values` has replaced; others stay. Values are strings.
+function text.fill(template, values)
+    return (gsub(template, "{([%w_]+)}", values))
+end
+
+-- The policy's text for one outcome of one check, in one language: the rule's own, else texts["check.outcome"], else
+-- texts[check]. nil where the policy has none.
+function text.template(policy, language, check, outcome, own)
+    if own and own[language] then
+        return own[language]
+    end
+    local texts = policy.texts and policy.texts[language]
+    return texts and (texts[check .. "." .. outcome] or texts[check])
+end
+
+-- The message of a check in every language of the policy, appended to `messages`; `last` is the English line that serves
+-- where the policy has no text at all.
+function text.say(messages, policy, check, outcome, values, own, last)
+    local said = false
+    local languages = policy.languages or {}
+    for i = 1, #languages do
+        local template = text.template(policy, languages[i], check, outcome, own)
+        if template then
+            messages[#messages + 1] = text.fill(template, values)
+            said = true
+        end
+    end
+    if not said then
+        messages[#messages + 1] = text.fill(last, values)
+    end
+end
+
+return text

@@ -1,0 +1,257 @@
+-- A round of rules over a job, what fired in it, and the decision's parts that submission and update share.
+local need = ...
+local classes = need("classes")
+local route = need("route")
+local rules = need("rules")
+local text = need("text")
+
+local verdict = {}
+
+local UNTOLD = rules.UNTOLD
+local NONE = text.NONE
+local check, holds = rules.check, rules.holds
+
+local LAST = {
+    reject = "adminkit: refused by rule {rule} ({check}): asked {asked}, allowed {value}.",
+    amend = "adminkit: changed by rule {rule} ({check}): asked {asked}, now {limit}.",
+    warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
+    later = "adminkit: from {from} on against rule {rule} ({check}): asked {asked}, allowed {value}.",
+    later_frame = "From {from} on: {message}",
+    fit = "adminkit: queue {fit} takes this job: -p {fit}",
+}
+
+-- Fresh results. fired, refused, amended, warned and log are lists, absent until there is something in them; a rule
+-- that fired is a key.
+function verdict.begin()
+    return {}
+end
+
+-- Adds to a list that may not be there yet.
+local function add(found, list, value)
+    local there = found[list]
+    if not there then
+        there = {}
+        found[list] = there
+    end
+    there[#there + 1] = value
+end
+verdict.add = add
+
+-- A list to put lines into.
+local function lines(found, list)
+    local there = found[list]
+    if not there then
+        there = {}
+        found[list] = there
+    end
+    return there
+end
+verdict.lines = lines
+
+function verdict.fire(found, name, action)
+    add(found, "fired", { rule = name, action = action })
+end
+
+function verdict.kind_of(request)
+    return request.limit_kind or (request.limit and "finite" or "unset")
+end
+
+-- The part of a request that decisions change.
+function verdict.job_of(request)
+    return {
+        limit = request.limit,
+        kind = request.limit_kind or (request.limit and "finite" or "unset"),
+        time_min = request.time_min,
+        queues = request.queues or NONE,
+    }
+end
+
+local function most_gpus(job, queues, made)
+    local named = job.queues
+    local first = named[1] or made.default
+    local facts = first and queues[first]
+    local most = facts and facts.node_gpus
+    for i = 2, #named do
+        facts = queues[named[i]]
+        if facts and facts.node_gpus and facts.node_gpus > (most or 0) then
+            most = facts.node_gpus
+        end
+    end
+    return most
+end
+
+-- Nodes and class, which depend on how many GPUs a node of the job's queues has.
+function verdict.shape(job, request, policy, made)
+    job.nodes = classes.least_nodes(request, most_gpus(job, policy.queues or NONE, made))
+    job.class = classes.of(job.nodes, request.gpus)
+end
+
+-- The rule's words behind the day from which they count. False where the policy has no text.
+local function say_later(into, rule, values, policy)
+    local languages = policy.languages or NONE
+    local said = false
+    for i = 1, #languages do
+        local texts = policy.texts and policy.texts[languages[i]] or NONE
+        local own = texts[rule.check .. ".later"]
+        local plain = own or text.template(policy, languages[i], rule.check, "warn", rule.text)
+        if plain then
+            values.message = text.fill(plain, values)
+            into[#into + 1] = own and values.message or text.fill(texts.later or LAST.later_frame, values)
+            said = true
+        end
+    end
+    return said
+end
+
+local INTO = { reject = "refused", amend = "amended", warn = "warned" }
+
+-- One rule has been broken: amend, refuse or warn, and note it once. True where the job was changed.
+local function act(found, rule, job, queue, facts, broken, request, policy)
+    local outcome, later = rules.outcome(rule, request.now)
+    local changed = false
+    if outcome == "amend" then
+        local limit, time_min = job.limit, job.time_min
+        rules.amend[rule.check](job, rule.value, facts)
+        changed = job.limit ~= limit or job.time_min ~= time_min
+    elseif outcome == "reject" then
+        found.code = found.code or rules.CODES[rule.check] or "ERROR"
+    end
+    if not found[rule] then
+        found[rule] = true
+        verdict.fire(found, rule.name, outcome)
+        local values = rules.values(rule, job, queue, facts, broken)
+        local into = lines(found, INTO[outcome])
+        if not (later and say_later(into, rule, values, policy)) then
+            local word = later and "later" or outcome
+            text.say(into, policy, rule.check, word, values, rule.text, LAST[word])
+        end
+    end
+    return changed
+end
+
+-- A rule that may be broken, in one queue (nil: nobody knows which). Its conditions are looked at only now.
+local function judge(found, rule, job, queue, facts, request, policy, accept)
+    local broken = check[rule.check](job, rule.value, facts, request)
+    if broken == nil then
+        return false
+    end
+    local when = rule.when
+    local applies = rules.applies(when, job, request)
+    if applies == false then
+        return false
+    end
+    if broken == UNTOLD or applies == nil or (queue == nil and when and when.queues) then
+        found.blind = found.blind or {}
+        found.blind[rule.name] = rule
+        return false
+    end
+    if accept and accept(rule, facts) then
+        return false
+    end
+    return act(found, rule, job, queue, facts, broken, request, policy)
+end
+
+local function judge_queue(found, groups, job, queue, request, policy, accept)
+    local facts = queue and policy.queues and policy.queues[queue] or nil
+    local changed = false
+    for g = 1, #groups do
+        local group = groups[g]
+        if not holds[group.check](group, job, facts, request) then
+            for i = 1, #group do
+                changed = judge(found, group[i], job, queue, facts, request, policy, accept) or changed
+            end
+        end
+    end
+    return changed
+end
+
+-- All rules once, in order, in every queue of the job. True when something changed: then another round may see more.
+-- `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
+function verdict.round(found, job, request, policy, made, accept)
+    verdict.shape(job, request, policy, made)
+    found.blind = nil
+    local queues = job.queues
+    local first = queues[1] or made.default
+    local groups = first and (made.of_queue[first] or made.anywhere) or made.everything
+    local changed = judge_queue(found, groups, job, first, request, policy, accept)
+    for i = 2, #queues do
+        groups = made.of_queue[queues[i]] or made.anywhere
+        changed = judge_queue(found, groups, job, queues[i], request, policy, accept) or changed
+    end
+    return changed
+end
+
+-- The rules that the last round could not judge, in the order of their checks.
+function verdict.untold(found, made)
+    if not found.blind then
+        return NONE
+    end
+    local names = {}
+    for i = 1, #made.rules do
+        local rule = made.rules[i]
+        if found.blind[rule.name] == rule then
+            names[#names + 1] = rule.name
+        end
+    end
+    return names
+end
+
+-- The queue that would take the job as it was asked for, or nil.
+function verdict.fit(request, policy, made)
+    local routing = policy.routing
+    if not routing or request.reservation or request.node_list then
+        return nil
+    end
+    return (route.shortest(verdict.job_of(request), request, policy, made))
+end
+
+-- The decision to refuse. The queue that fits stands in the texts that ask for it, else behind them.
+function verdict.refuse(found, request, policy, made)
+    local refused = found.refused
+    local fit = verdict.fit(request, policy, made)
+    local values = { fit = fit and text.word(fit) or "-" }
+    local named = found.misfit
+    for i = 1, #refused do
+        local line = refused[i]
+        if string.find(line, "{fit}", 1, true) then
+            refused[i] = text.fill(line, values)
+            named = true
+        end
+    end
+    if fit and not named then
+        text.say(refused, policy, "fit", "reject", values, nil, LAST.fit)
+    end
+    return {
+        verdict = "reject",
+        code = found.code or "ERROR",
+        fired = found.fired,
+        untold = verdict.untold(found, made),
+        messages = refused,
+        log = found.log or NONE,
+    }
+end
+
+-- The decision on a job that is not refused: what changes, and the lines for the user.
+function verdict.answer(found, job, request, made)
+    local messages = found.amended
+    if found.warned then
+        messages = messages or {}
+        for i = 1, #found.warned do
+            messages[#messages + 1] = found.warned[i]
+        end
+    end
+    local limit = job.limit ~= request.limit and job.limit or nil
+    local time_min = job.time_min ~= request.time_min and job.time_min or nil
+    return {
+        verdict = (found.queue or limit or time_min) and "amend" or "accept",
+        queue = found.queue,
+        limit = limit,
+        time_min = time_min,
+        fired = found.fired or NONE,
+        untold = verdict.untold(found, made),
+        messages = messages or NONE,
+        log = found.log or NONE,
+    }
+end
+
+return verdict

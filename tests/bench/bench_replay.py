@@ -1,0 +1,44 @@
+"""`adminkit policy replay`, whole command, over the look-alike trace many times over: 100 000 jobs a second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from adminkit import demo
+from tests.bench import pairs
+from tests.bench.tools import adminkit
+
+TARGET = 100_000
+POLICY = Path(__file__).parent.parent.parent / "etc" / "policy.toml"
+
+
+def trace(rows: int, folder: Path) -> tuple[Path, int]:
+    """The look-alike as often as makes about so many rows, each time with ids of its own, and how many they are."""
+    once = list(demo.jobs())
+    times = max(1, round(rows / len(once)))
+    db, text = folder / f"look-alike-{times}.db", folder / f"look-alike-{times}.txt"
+    if not db.exists():
+        step = max(job.job_id_raw for job in once) + 1
+        with text.open("wb") as out:
+            for turn in range(times):
+                shifted = (replace(job, job_id_raw=job.job_id_raw + turn * step, db_index=None) for job in once)
+                lines = demo.sacct_text(shifted)
+                header = next(lines)
+                out.writelines([header] if turn == 0 else [])
+                out.writelines(lines)
+        pairs.timed(adminkit("import", text, "--db", db))
+        text.unlink()
+    return db, times * len(once)
+
+
+def run(rows: int, folder: Path) -> list[pairs.Ratio]:
+    db, jobs = trace(rows, folder)
+    return [
+        pairs.compare(
+            f"policy replay over {jobs} look-alike jobs, against {TARGET} jobs/s",
+            lambda: pairs.timed(adminkit("policy", "replay", "--policy", POLICY, "--db", db)),
+            lambda: jobs / TARGET,
+            1.0,
+        )
+    ]

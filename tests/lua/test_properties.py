@@ -1,0 +1,188 @@
+"""What holds for every request under every policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.lua.policies import (
+    ALICE,
+    BOB,
+    HOUR,
+    NOW,
+    OPERATOR,
+    QUEUES,
+    applied,
+    hints,
+    incentives,
+    policy,
+    queue,
+    request,
+)
+from tests.lua.policies import rule as make_rule
+from tests.lua.runtime import Lua
+
+QUEUE_NAMES = [*QUEUES, "unheard-of"]
+limits = st.sampled_from(
+    [1, 59, 60, 61, 900, HOUR, 3 * HOUR, 24 * HOUR, 72 * HOUR, 100 * HOUR, 400 * HOUR]
+) | st.integers(1, 500 * HOUR)
+counts = st.sampled_from([0, 1, 2, 8, 9, 50, 51, 401]) | st.none()
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> dict[str, Any]:
+    choices: dict[str, st.SearchStrategy[Any]] = {
+        "queues": st.sets(st.sampled_from(QUEUE_NAMES), min_size=1),
+        "classes": st.sets(st.sampled_from(["cpu", "single-gpu", "multi-gpu", "multi-node"]), min_size=1),
+        "users": st.sets(st.sampled_from([ALICE, BOB]), min_size=1),
+        "except_users": st.sets(st.sampled_from([ALICE, BOB]), min_size=1),
+        "accounts": st.sets(st.sampled_from(["physics", "chemistry"]), min_size=1),
+        "except_accounts": st.sets(st.sampled_from(["physics", "chemistry"]), min_size=1),
+        "qos": st.sets(st.sampled_from(["normal", "high"]), min_size=1),
+    }
+    picked = draw(st.sets(st.sampled_from(sorted(choices)), max_size=2))
+    return {key: draw(choices[key]) for key in picked}
+
+
+@st.composite
+def rules(draw: st.DrawFn, number: int = 0) -> dict[str, Any]:
+    check = draw(
+        st.sampled_from(
+            ["require_limit", "default_limit", "min_limit", "max_limit", "restartable_above", "gpus", "nodes", "cpus"]
+        )
+    )
+    actions = {"require_limit": ["reject", "warn"], "default_limit": ["amend"]}
+    ranged = check in ("gpus", "nodes", "cpus")
+    action = draw(st.sampled_from(actions.get(check, ["reject", "warn"] if ranged else ["reject", "amend", "warn"])))
+    value: Any = True if check == "require_limit" else draw(limits)
+    if ranged:
+        low = draw(st.integers(0, 4))
+        value = {"min": low, "max": low + draw(st.integers(0, 8))}
+    extra = draw(st.sampled_from([{}, {"from_": NOW}, {"from_": NOW + 60}]))
+    return make_rule(check, value, action, name=f"{check}-{draw(st.integers(0, 9))}", **extra, **draw(conditions()))
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> dict[str, Any]:
+    queues = dict(QUEUES)
+    queues["gq-short"] = queue(
+        default_limit=HOUR,
+        max_limit=draw(st.sampled_from([None, 3 * HOUR])),
+        min_nodes=draw(st.integers(0, 3)),
+        max_nodes=draw(st.sampled_from([None, 1, 50])),
+        up=draw(st.booleans()),
+        **draw(st.sampled_from([{}, {"allow_accounts": {"physics"}}, {"deny_qos": {"high"}}, {"allow_groups": {"g"}}])),
+    )
+    return policy(
+        *draw(st.lists(rules(), max_size=5)),
+        queues=queues,
+        routing={"action": draw(st.sampled_from(["amend", "warn", "off"])), "order": [*QUEUES]},
+        record=draw(st.sampled_from(["admin_comment", "comment", "none"])),
+        languages=draw(st.sampled_from([["en"], ["ja", "en"], []])),
+    )
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    kind = draw(st.sampled_from(["finite", "finite", "unset", "unlimited"]))
+    return request(
+        uid=draw(st.sampled_from([ALICE, BOB, OPERATOR])),
+        limit_kind=kind,
+        limit=draw(limits) if kind == "finite" else None,
+        time_min=draw(st.none() | limits),
+        queues=draw(st.lists(st.sampled_from(QUEUE_NAMES), max_size=3, unique=True)),
+        nodes=draw(counts),
+        gpus=draw(counts),
+        cpus=draw(counts),
+        gpus_per_node=draw(counts),
+        max_nodes=draw(st.none() | st.integers(1, 60)),
+        gpu_type=draw(st.sampled_from([None, "p100", "h100"])),
+        mem=draw(st.none() | st.integers(0, 10**9)),
+        features=draw(st.none() | st.text(alphabet="ab&|,[]*(2) ", max_size=8)),
+        reservation=draw(st.sampled_from([None, None, "r"])),
+        account=draw(st.sampled_from([None, "physics", "chemistry"])),
+        qos=draw(st.sampled_from([None, "normal", "high"])),
+        restartable=draw(st.sampled_from([None, True, False])),
+        usable=draw(st.sampled_from([None, {"gq": True, "gq-short": True}])),
+        het_offset=draw(st.sampled_from([None, 0, 1])),
+        comment=draw(st.sampled_from([None, "x", "ak1:lim=60,src=e", "ak1:lim=none,src=d,rules=default_limit-1"])),
+        job_name=draw(st.text(max_size=5)),
+    )
+
+
+HINTS = hints({"": {"": [60, 300, 1, 9]}})
+
+
+@settings(max_examples=150, deadline=None)
+@given(policies(), requests())
+def test_a_second_decision_changes_nothing_more(lua: Lua, table: dict[str, Any], asked: dict[str, Any]) -> None:
+    first = lua.decide(asked, table, incentives(), HINTS)
+    assert first["verdict"] in ("accept", "amend", "reject")
+    if first["verdict"] == "reject":
+        assert first["messages"]
+        assert lua.decide(asked, table, incentives(), HINTS) == first
+        return
+    changes = {"queue", "limit", "time_min"}
+    assert (first["verdict"] == "amend") == bool(changes & set(first))
+    after = applied(asked, first)
+    if "record" in first:
+        after[table["record"]] = first["record"]
+    second = lua.decide(after, table, incentives(), HINTS)
+    assert second["verdict"] == "accept", second
+    assert "record" not in second
+    assert second.get("points") == first.get("points")
+
+
+@settings(max_examples=100, deadline=None)
+@given(policies(), requests())
+def test_a_job_is_routed_only_where_it_fits(lua: Lua, table: dict[str, Any], asked: dict[str, Any]) -> None:
+    asked = {**asked, "queues": []}
+    decision = lua.decide(asked, table)
+    if {"rule": "routing", "action": "amend"} not in decision["fired"] or decision["verdict"] == "reject":
+        return
+    facts = table["queues"][decision["queue"]]
+    limit = decision.get("limit", asked["limit"])
+    assert facts["max_limit"] is None or limit <= facts["max_limit"]
+    assert "limit" not in decision
+    assert (asked["nodes"] or 1) <= (facts["max_nodes"] or 50)
+    assert (asked["gpus"] or 0) <= 50 * facts["node_gpus"]
+    assert (asked["gpus_per_node"] or 0) <= facts["node_gpus"]
+    assert facts["up"]
+    assert asked["reservation"] is None
+    assert asked["gpu_type"] in (None, "p100")
+    assert not asked["usable"] or asked["usable"].get(decision["queue"])
+    assert lua.decide({**asked, "queues": [decision["queue"]]}, table)["verdict"] == "accept"
+
+
+@settings(max_examples=60, deadline=None)
+@given(policies(), requests(), requests(), st.sampled_from(["PENDING", "RUNNING", None]), st.booleans())
+def test_an_update_is_judged_whatever_it_is(
+    lua: Lua, table: dict[str, Any], before: dict[str, Any], after: dict[str, Any], state: str | None, array: bool
+) -> None:
+    job = {**before, "state": state, "array": array, "points": 5}
+    decision = lua.modify({**after, "uid": job["uid"], "by": ALICE}, job, table, incentives())
+    assert "record" not in decision
+    assert "queue" not in decision
+    assert not (array and "points" in decision)
+    assert (decision["verdict"] == "reject") <= bool(decision["messages"])
+
+
+@pytest.mark.parametrize("release", ["lua54"])
+@settings(max_examples=60, deadline=None)
+@given(policies(), requests())
+def test_both_releases_of_lua_decide_alike(release: str, table: dict[str, Any], asked: dict[str, Any]) -> None:
+    old, new = _pair(release)
+    assert old.decide(asked, table, incentives(), HINTS) == new.decide(asked, table, incentives(), HINTS)
+
+
+_STATES: dict[str, Lua] = {}
+
+
+def _pair(release: str) -> tuple[Lua, Lua]:
+    for name in ("lua51", release):
+        if name not in _STATES:
+            _STATES[name] = Lua(name)
+    return _STATES["lua51"], _STATES[release]

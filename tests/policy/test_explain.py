@@ -1,0 +1,155 @@
+"""A policy in sentences, and two policies compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+
+import pytest
+
+from adminkit.policy.compile import policy_table
+from adminkit.policy.diff import Difference, differences
+from adminkit.policy.explain import explain
+from adminkit.policy.load import load_policy
+from adminkit.policy.request import Typed, typed_request
+from adminkit.policy.runtime import Lua
+from adminkit.report.policy import diff_lines, explain_lines, explain_report, try_lines, try_report
+from adminkit.report.text import as_csv, as_json
+from adminkit.slurm.site import Site, SiteQueue, made_up
+from tests.policy.policies import SHIPPED, STRICT, compiled, decider, policy, rules
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("max_limit = '3-00:00:00'", "Jobs ask for 3-00:00:00 at most; others are refused."),
+        (
+            "min_limit = '1h'; action = 'amend'",
+            "Jobs ask for 01:00:00 or more; the limit of others is raised to 01:00:00.",
+        ),
+        (
+            "require_limit = true; queues = ['a', 'b', 'c']",
+            "Jobs in a, b or c must give a time limit; others are refused.",
+        ),
+        ("default_limit = '1h'; accounts = ['x']", "Jobs under the account x without a time limit get 01:00:00."),
+        ("gpus = '2-'; qos = ['high']", "Jobs of the QOS high use 2 GPUs or more; others are refused."),
+        ("gpus = '-1'", "Jobs use 1 GPU at most; others are refused."),
+        ("nodes = 4; users = ['ada', 'bob']", "Jobs of ada or bob use exactly 4 nodes; others are refused."),
+        (
+            "cpus = '1-8'; classes = ['cpu', 'single-gpu']; except_users = ['ada']; except_accounts = ['x', 'y']",
+            "Cpu and single-gpu jobs, except those of ada or under x or y, use 1 to 8 CPUs; others are refused.",
+        ),
+        (
+            "max_limit = '1h'; from = 2027-04-01",
+            "Jobs ask for 01:00:00 at most; others are refused."
+            " From 2027-04-01T00:00:00 on; until then their owners are only told.",
+        ),
+        (
+            "gpus_per_node = 8; action = 'warn'",
+            "Jobs use exactly 8 GPUs per node; others are taken, and their owners are told.",
+        ),
+    ],
+)
+def test_a_rule_is_one_sentence(line: str, sentence: str) -> None:
+    assert explain(policy(rules(f"a: {line}")), UTC)[0] == ("a", sentence)
+
+
+@pytest.mark.parametrize(("name", "text"), [("shipped", SHIPPED.read_text()), ("strict", STRICT)])
+def test_the_sentences_are_as_reviewed(golden: Callable[[str, str], None], name: str, text: str) -> None:
+    rows = explain(policy(text), UTC)
+    golden(f"policy-explain-{name}.txt", explain_lines(rows))
+    golden(f"policy-explain-{name}.json", as_json(explain_report(rows, [f"policy {name}.toml"])))
+
+
+#: (name of the golden file, what is typed) against the shipped example.
+TRIED = [
+    ("rejected", Typed("alice", queues=("gq",), limit="100:00:00", gpus=1)),
+    ("routed", Typed("alice", limit="02:00:00", gpus=1, time_min="01:00:00")),
+    ("warned", Typed("alice", queues=("gq-long",), limit="5-00:00:00", gpus=4)),
+    ("accepted", Typed("alice", queues=("gq",), limit="10:00:00", gpus=8)),
+]
+
+
+@pytest.mark.parametrize(("name", "typed"), TRIED)
+def test_what_try_says_is_as_reviewed(golden: Callable[[str, str], None], name: str, typed: Typed) -> None:
+    shipped = SHIPPED.read_text()
+    decision = decider(shipped).decide(typed_request(typed, None, 1_800_000_000))
+    golden(f"policy-try-{name}.txt", try_lines(decision))
+    golden(f"policy-try-{name}.json", as_json(try_report(decision, ["policy policy.toml"])))
+    golden(f"policy-try-{name}.csv", as_csv(try_report(decision, ["policy policy.toml"])))
+
+
+def table(text: str, site: Site | None = None) -> dict[str, object]:
+    """What is read back from the file that the policy becomes."""
+    lua = Lua()
+    found = lua.out(lua.table(compiled(policy(text), site).encode(), "policy.lua"))
+    assert isinstance(found, dict)
+    return found
+
+
+def wanted(text: str, site: Site | None = None) -> dict[str, object]:
+    found = policy(text)
+    return policy_table(found, site or made_up(found.queues(), found.users()), 7)
+
+
+def test_a_policy_does_not_differ_from_itself() -> None:
+    for text in (STRICT, SHIPPED.read_text(), "version = 1"):
+        assert differences(table(text), wanted(text)) == []
+    assert diff_lines([]) == "no difference\n"
+
+
+DIFFERENT = [
+    ("another value", "max_limit = '1h'", "max_limit = '2h'", "max_limit 01:00:00", "max_limit 02:00:00"),
+    ("another check", "cpus = 1", "gpus = '1-8'", "cpus max 1, min 1", "gpus max 8, min 1"),
+    ("another action", "cpus = 1", "cpus = 1; action = 'warn'", "action reject", "action warn"),
+    ("a condition more", "cpus = 1", "cpus = 1; qos = ['x', 'y']", "", "qos x, y"),
+    ("a text less", "cpus = 1; text.en = 'x'", "cpus = 1", "text.en x", ""),
+]
+
+
+@pytest.mark.parametrize(("why", "old", "new", "before", "after"), DIFFERENT)
+def test_a_rule_differs_by_what_it_says(why: str, old: str, new: str, before: str, after: str) -> None:
+    found = differences(table(rules(f"a: {old}")), wanted(rules(f"a: {new}")))
+    assert found == [Difference("rules.a", "changed", before, after)], why
+
+
+def test_rules_come_and_go_and_change_places() -> None:
+    found = differences(
+        table(rules("a: cpus = 1", "b: nodes = 1", "c: gpus = 1")),
+        wanted(rules("c: gpus = 1", "b: nodes = 1", "d: cpus = 1")),
+    )
+    assert [(one.place, one.change) for one in found] == [
+        ("rules.d", "added"),
+        ("rules.a", "removed"),
+        ("rules", "changed"),
+    ]
+    assert diff_lines(found) == (
+        "+ rules.d: cpus max 1, min 1; action reject\n"
+        "- rules.a: cpus max 1, min 1; action reject\n"
+        "~ rules\n    is       order: b, c\n    becomes  order: c, b\n"
+    )
+
+
+def test_settings_and_the_cluster_differ_by_their_place() -> None:
+    before = Site("alpha", (SiteQueue("gq", max_limit=60),))
+    after = Site("alpha", (SiteQueue("gq", max_limit=120),), frozenset({0, 5}))
+    new = 'version = 1\nfail = "closed"\nlanguages = ["en", "ja"]\n[texts.en]\nhint = "x"\n'
+    found = {
+        one.place: (one.installed, one.file) for one in differences(table("version = 1", before), wanted(new, after))
+    }
+    assert found["fail"] == ("open", "closed")
+    assert found["languages"] == ("en", "en, ja")
+    assert found["queues.gq.max_limit"] == ("60", "120")
+    assert found["exempt"] == ("0", "0, 5")
+    assert found["texts.en.hint"][1] == "x"
+    assert found["texts.ja.hint"][0] is None
+
+
+def test_the_example_says_what_its_site_says() -> None:
+    """The limits of the four queues, from the table in the study."""
+    found = {rule.name: rule.value for rule in load_policy(SHIPPED).rules}
+    hours = {
+        queue: tuple(int(found[f"{queue}-{key}"]) // 3600 for key in ("default", "max"))  # type: ignore[arg-type]
+        for queue in ("gq", "gq-short", "gq-middle", "gq-long")
+    }
+    assert hours == {"gq": (1, 72), "gq-short": (1, 3), "gq-middle": (72, 168), "gq-long": (72, 336)}
