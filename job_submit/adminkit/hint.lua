@@ -6,14 +6,11 @@ local hint = {}
 
 local LAST = "adminkit: your {runs} similar jobs needed {expected}; --time={safe} would do (timeout risk {risk} %)."
 
-<<<<<<< HEAD
 -- Whether the site wants no hints for jobs of this account, the one given or the user's default.
 local function off(hints, account)
     return hints.accounts_off and account and hints.accounts_off[string.lower(account)]
 end
 
-=======
->>>>>>> lua
 -- The row that counts for a request in this queue: the exact job name and queue before the general ones. nil where there is
 -- none, and for all components of a heterogeneous job but the first.
 function hint.row_of(hints, request, queue)
