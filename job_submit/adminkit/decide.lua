@@ -22,17 +22,43 @@ local LAST_ROUTED = "adminkit: no queue was named, so the job went to {queue}."
 local LAST_ADVISED = "adminkit: no queue was named; {queue} would take this job (-p {queue})."
 local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
 
+local value_of = {
+    rule = function()
+        return "routing"
+    end,
+    check = function()
+        return "routing"
+    end,
+    queue = function(this)
+        return text.word(this._queue)
+    end,
+    fit = function(this)
+        return this._fit and text.word(this._fit) or "-"
+    end,
+    asked = function(this)
+        return text.duration(this._job.kind == "unlimited" and math.huge or this._job.limit)
+    end,
+    class = function(this)
+        return classes.of(this._request.nodes, this._request.gpus) or "-"
+    end,
+    gpus = function(this)
+        return this._request.gpus and text.whole(this._request.gpus) or "-"
+    end,
+    nodes = function(this)
+        return this._request.nodes and text.whole(this._request.nodes) or "-"
+    end,
+}
+
+local VALUES = {
+    __index = function(this, name)
+        local make = value_of[name]
+        return make and make(this)
+    end,
+}
+
+-- The placeholders of a text about queues, for text.fill.
 local function route_values(job, request, queue, fit)
-    return {
-        rule = "routing",
-        check = "routing",
-        queue = queue and text.word(queue) or "-",
-        fit = fit and text.word(fit) or "-",
-        asked = text.duration(job.kind == "unlimited" and math.huge or job.limit),
-        class = classes.of(request.nodes, request.gpus) or "-",
-        gpus = request.gpus and text.whole(request.gpus) or "-",
-        nodes = request.nodes and text.whole(request.nodes) or "-",
-    }
+    return setmetatable({ _job = job, _request = request, _queue = queue, _fit = fit }, VALUES)
 end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
@@ -124,7 +150,8 @@ local function judge(found, job, request, policy, made)
     end
     if open and routing == "amend" and not found.queue then
         pin_queue(found, job, made, request)
-    elseif routing and not found.refused then
+    end
+    if routing and not found.refused then
         check_named(found, job, request, policy, made, routing)
     end
 end
@@ -142,7 +169,7 @@ local function write_record(found, request, policy, made)
             return nil
         end
     end
-    return record.write(request.limit, kind, found.recorded or NONE, before)
+    return record.write(request.limit, kind, found.fired or NONE, before)
 end
 
 local function log_line(found, request, word)
@@ -150,12 +177,12 @@ local function log_line(found, request, word)
     if not fired then
         return
     end
-    local names = {}
-    for i = 1, #fired do
-        names[i] = fired[i].rule .. "=" .. fired[i].action
+    local names = fired[1].rule .. "=" .. fired[1].action
+    for i = 2, #fired do
+        names = names .. " " .. fired[i].rule .. "=" .. fired[i].action
     end
     local uid = request.uid and text.whole(request.uid) or "-"
-    verdict.add(found, "log", "adminkit: " .. word .. " job of uid " .. uid .. ": " .. table.concat(names, " "))
+    verdict.add(found, "log", "adminkit: " .. word .. " job of uid " .. uid .. ": " .. names)
 end
 
 local function exempt(request, policy)

@@ -8,6 +8,8 @@ local text = need("text")
 
 local glue = {}
 
+local ceil = math.ceil
+
 local PROBE = "adminkit:generation?"
 local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
 
@@ -36,60 +38,69 @@ local function log(slurm, lines)
     end
 end
 
--- All of it or none: a write that fails takes back those before it. Slurm takes "" for an unset text.
-local function write(job_desc, changes)
-    local done = {}
-    local ok, wrong = pcall(function()
-        for i = 1, #changes do
-            local field = changes[i][1]
-            local before = job_desc[field]
-            job_desc[field] = changes[i][2]
-            done[#done + 1] = { field, before == nil and "" or before }
-        end
-    end)
+local function put(job_desc, decision, field)
+    if decision.queue then
+        job_desc.partition = decision.queue
+    end
+    if decision.limit then
+        job_desc.time_limit = ceil(decision.limit / 60)
+    end
+    if decision.time_min then
+        job_desc.time_min = ceil(decision.time_min / 60)
+    end
+    if decision.record and field then
+        job_desc[field] = decision.record
+    end
+    if decision.points then
+        job_desc.site_factor = decision.points
+    end
+end
+
+-- Puts fields back. Slurm takes "" for an unset text.
+local function take_back(job_desc, before)
+    for name, value in pairs(before) do
+        pcall(function()
+            job_desc[name] = value
+        end)
+    end
+end
+
+-- All of the decision or none of it: a write that Slurm does not take raises, after those before it were taken back.
+local function write(job_desc, decision, field)
+    local queue = decision.queue and (job_desc.partition or "")
+    local limit = decision.limit and job_desc.time_limit
+    local time_min = decision.time_min and job_desc.time_min
+    local record = decision.record and field and (job_desc[field] or "")
+    local ok, wrong = pcall(put, job_desc, decision, field)
     if ok then
         return
     end
-    for i = #done, 1, -1 do
-        pcall(function()
-            job_desc[done[i][1]] = done[i][2]
-        end)
+    local before = { partition = queue or nil, time_limit = limit or nil, time_min = time_min or nil }
+    if record then
+        before[field] = record
     end
+    take_back(job_desc, before)
     error(wrong, 0)
 end
 
 local function apply(slurm, job_desc, decision, field)
+    local code = slurm.SUCCESS
     if decision.verdict == "reject" then
-        tell(slurm, decision.messages)
-        log(slurm, decision.log)
-        return code_of(slurm, decision.code)
+        code = code_of(slurm, decision.code)
+    else
+        write(job_desc, decision, field)
     end
-    local changes = {}
-    if decision.queue then
-        changes[#changes + 1] = { "partition", decision.queue }
-    end
-    if decision.limit then
-        changes[#changes + 1] = { "time_limit", math.ceil(decision.limit / 60) }
-    end
-    if decision.time_min then
-        changes[#changes + 1] = { "time_min", math.ceil(decision.time_min / 60) }
-    end
-    if decision.record and field then
-        changes[#changes + 1] = { field, decision.record }
-    end
-    if decision.points then
-        changes[#changes + 1] = { "site_factor", decision.points }
-    end
-    write(job_desc, changes)
     tell(slurm, decision.messages)
     log(slurm, decision.log)
-    return slurm.SUCCESS
+    return code
 end
 
 -- The two functions that Slurm calls, over the tables that were loaded. `clock()` is the time in seconds.
 function glue.callbacks(slurm, tables, clock)
     local policy, incentives, hints = tables.policy, tables.incentives, tables.hints
     local made = policy and plan.of(policy)
+    local field = policy and policy.record ~= "none" and policy.record or nil
+    local needs_now = made and made.needs_now
 
     local function submit(job_desc, part_list, submit_uid)
         if job_desc.name == PROBE then
@@ -100,16 +111,15 @@ function glue.callbacks(slurm, tables, clock)
         if not policy then
             return slurm.SUCCESS
         end
-        local asked = request.of_submission(job_desc, part_list, submit_uid, policy, made, clock())
-        local decision = decide.decide(asked, policy, incentives, hints)
-        return apply(slurm, job_desc, decision, policy.record ~= "none" and policy.record or nil)
+        local asked = request.of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
+        return apply(slurm, job_desc, decide.decide(asked, policy, incentives, hints), field)
     end
 
     local function modify(job_desc, job_rec, part_list, modify_uid)
         if not policy or policy.exempt[modify_uid] or not request.is_policed(job_desc) then
             return slurm.SUCCESS
         end
-        local wanted, job = request.of_update(job_desc, job_rec, part_list, modify_uid, made, clock())
+        local wanted, job = request.of_update(job_desc, job_rec, part_list, modify_uid, made, needs_now and clock() or nil)
         return apply(slurm, job_desc, decide.modify(wanted, job, policy, incentives))
     end
 

@@ -104,9 +104,6 @@ local function make(policy)
         end
         made.needs_now = made.needs_now or rule.from ~= nil
         made.needs_user = made.needs_user or only_names(when.users) or only_names(when.except_users)
-        if rule.check == "restartable_above" and rule.value < (made.restartable_from or math.huge) then
-            made.restartable_from = rule.value
-        end
     end
     made.needs_now = made.needs_now or (policy.routing and policy.routing.from ~= nil)
     made.anywhere = groups_of(made.rules, function(rule)

@@ -5,7 +5,6 @@ local text = need("text")
 local record = {}
 
 local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub, string.match, string.sub
-local concat = table.concat
 
 local LIMIT = "^%d+$"
 
@@ -53,8 +52,13 @@ local finite = text.kept(function(limit)
     return "ak1:lim=" .. text.whole(limit) .. ",src=e"
 end)
 
--- The new text of the field: the record, then `before` (what stood there) after one blank.
-function record.write(limit, limit_kind, rules, before)
+-- A rule's name with nothing in it that the grammar does not have.
+local safe = text.kept(function(name)
+    return (gsub(name, "[^%w_.-]", "_"))
+end)
+
+-- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's.
+function record.write(limit, limit_kind, fired, before)
     local line
     if limit_kind == "unset" then
         line = "ak1:lim=none,src=d"
@@ -63,12 +67,11 @@ function record.write(limit, limit_kind, rules, before)
     else
         line = finite(limit)
     end
-    if #rules > 0 then
-        local names = {}
-        for i = 1, #rules do
-            names[i] = gsub(rules[i], "[^%w_.-]", "_")
+    if #fired > 0 then
+        line = line .. ",rules=" .. safe(fired[1].rule)
+        for i = 2, #fired do
+            line = line .. "+" .. safe(fired[i].rule)
         end
-        line = line .. ",rules=" .. concat(names, "+")
     end
     if before and before ~= "" then
         return line .. " " .. before

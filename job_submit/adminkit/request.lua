@@ -99,109 +99,155 @@ local function read_gpus(made, source, tasks)
     local nodes = made.nodes
     local total, kind = gres.gpus(source.tres_per_job)
     local node, node_kind = gres.gpus(source.tres_per_node)
-    local task, task_kind = gres.gpus(source.tres_per_task)
-    local socket, socket_kind = gres.gpus(source.tres_per_socket)
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
         made.nodes = nodes
     end
-    if task then
-        total = total or task * (tasks or nodes)
-    end
-    if socket then
-        node = node or socket * (u16(source.sockets_per_node) or 1)
-    end
     if not total and not node then
+        total, kind = gres.gpus(source.tres_per_task)
+        total = total and total * (tasks or nodes)
+        node, node_kind = gres.gpus(source.tres_per_socket)
+        node = node and node * (u16(source.sockets_per_node) or 1)
+    end
+    if not total and not node and tasks then
         local per_gpu = u16(source.ntasks_per_tres)
-        total = per_gpu and tasks and ceil(tasks / per_gpu) or nil
+        total = per_gpu and ceil(tasks / per_gpu)
     end
     made.gpus = max(total or 0, node and node * nodes or 0)
     made.gpus_per_node = node or (nodes == 1 and made.gpus) or nil
-    made.gpu_type = kind or node_kind or task_kind or socket_kind
+    made.gpu_type = kind or node_kind
 end
 
-local function read_memory(made, source)
+-- Nodes and GPUs: the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
+local function read_size(made, source)
+    local tasks = u32(source.num_tasks)
+    local nodes = u32(source.min_nodes)
+    local per_node
+    if not nodes or not tasks then
+        per_node = u16(source.ntasks_per_node)
+        nodes = nodes or (tasks and per_node and ceil(tasks / per_node)) or 1
+    end
+    made.nodes = nodes
+    read_gpus(made, source, tasks or (per_node and per_node * nodes))
+end
+
+-- Fields that few decisions look at, read from `source` when one does.
+local later = {}
+
+function later.account(_, source)
+    return lowered(source.account) or lowered(source.default_account)
+end
+
+function later.qos(_, source)
+    return lowered(source.qos) or lowered(source.default_qos)
+end
+
+function later.qos_given(_, source)
+    return lowered(source.qos) ~= nil
+end
+
+function later.job_name(_, source)
+    return word(source.name)
+end
+
+function later.features(_, source)
+    return word(source.features)
+end
+
+function later.node_list(_, source)
+    return word(source.req_nodes)
+end
+
+function later.reservation(_, source)
+    return word(source.reservation)
+end
+
+function later.array(_, source)
+    return word(source.array_inx)
+end
+
+function later.het_offset(_, source)
+    local offset = source.het_job_offset
+    return offset and offset < NO_VAL and offset or nil
+end
+
+function later.max_nodes(_, source)
+    return u32(source.max_nodes)
+end
+
+function later.cpus(made, source)
+    local tasks = u32(source.num_tasks)
+    if not tasks then
+        local per_node = u16(source.ntasks_per_node)
+        tasks = per_node and per_node * made.nodes or 1
+    end
+    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes)
+end
+
+function later.mem(made, source)
     local of_node = source.min_mem_per_node
     if of_node and of_node > 0 then
-        made.mem = of_node * made.nodes
-        return
+        return of_node * made.nodes
     end
     local of_cpu = source.min_mem_per_cpu
     if of_cpu and of_cpu > 0 then
-        made.mem = of_cpu * made.cpus
-    elseif made.gpus > 0 then
-        local of_gpu = gres.per_gpu(source.mem_per_tres)
-        made.mem = of_gpu and of_gpu * made.gpus
+        return of_cpu * made.cpus
     end
+    local of_gpu = made.gpus > 0 and gres.per_gpu(source.mem_per_tres)
+    return of_gpu and of_gpu * made.gpus or nil
 end
 
--- Size: the least the job asks for. clients fill min_cpus; num_tasks and --ntasks-per-node not in every release.
-local function read_size(made, source)
-    local tasks = u32(source.num_tasks)
-    local per_node = u16(source.ntasks_per_node)
-    local per_task = u16(source.cpus_per_task) or 1
-    local nodes = u32(source.min_nodes)
-    if not nodes then
-        nodes = tasks and per_node and ceil(tasks / per_node) or 1
-    end
-    made.nodes = nodes
-    made.max_nodes = u32(source.max_nodes)
-    tasks = tasks or (per_node and per_node * nodes)
-    read_gpus(made, source, tasks)
-    made.cpus = max(u32(source.min_cpus) or 0, (tasks or 1) * per_task, made.nodes)
-    read_memory(made, source)
+function later.batch(_, source)
+    local script = source.script
+    return script ~= nil and script ~= ""
 end
 
 -- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
-local function read_restartable(made, source, policy)
-    local script = source.script
-    made.batch = script ~= nil and script ~= ""
-    local environment = made.batch and source.environment
-    if environment and policy.ckpt then
-        made.restartable = ckpt.restartable(environment, policy.ckpt)
+function later.restartable(made, source)
+    local environment = made._ckpt and made.batch and source.environment
+    if not environment then
+        return nil
     end
+    return ckpt.restartable(environment, made._ckpt)
 end
 
-local function read(source, plan, now)
-    local made = { now = now, uid = source.user_id, queues = queues_of(source.partition) }
+local LATER = {
+    __index = function(made, field)
+        local read = later[field]
+        if not read then
+            return nil
+        end
+        local value = read(made, made._source)
+        if value ~= nil then
+            made[field] = value
+        end
+        return value
+    end,
+}
+
+local function read(source, uid, plan, now)
+    local made = { _source = source, now = now, uid = uid, queues = queues_of(source.partition) }
     if plan.needs_user then
         made.user = word(source.user_name)
     end
     read_limit(made, source.time_limit)
     read_time_min(made, source.time_min)
-    made.account = lowered(source.account)
-    made.qos = lowered(source.qos)
-    made.job_name = word(source.name)
-    made.features = word(source.features)
-    made.node_list = word(source.req_nodes)
     read_size(made, source)
     return made
 end
 
--- The request of a submission by uid `by`.
+-- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.of_submission(job_desc, part_list, by, policy, plan, now)
-    local made = read(job_desc, plan, now)
+    local made = read(job_desc, job_desc.user_id, plan, now)
     parts = part_list
     made.usable = part_list and usable or nil
     made.by = by
-    made.account = made.account or lowered(job_desc.default_account)
-    made.qos_given = made.qos ~= nil
-    made.qos = made.qos or lowered(job_desc.default_qos)
-    made.reservation = word(job_desc.reservation)
-    made.array = word(job_desc.array_inx)
-    made.het_offset = job_desc.het_job_offset
-    if made.het_offset and made.het_offset >= NO_VAL then
-        made.het_offset = nil
-    end
-    local longest = plan.restartable_from
-    if longest and (made.limit_kind ~= "finite" or made.limit > longest or (made.time_min or 0) > longest) then
-        read_restartable(made, job_desc, policy)
-    end
+    made._ckpt = policy.ckpt
     local field = policy.record
     if field and field ~= "none" then
         made[field] = word(job_desc[field])
     end
-    return made
+    return setmetatable(made, LATER)
 end
 
 -- What an update is about: a hold, a release, a new name and the like are none of these.
@@ -263,10 +309,7 @@ end
 
 -- job_rec has no environment, so whether the job is restartable cannot be told.
 local function read_job(source, job_rec, plan, now)
-    local made = read(source, plan, now)
-    made.uid = job_rec.user_id
-    made.reservation = word(source.reservation)
-    return made
+    return setmetatable(read(source, job_rec.user_id, plan, now), LATER)
 end
 
 -- The job as it would be after the update, and as it is.
@@ -284,7 +327,6 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     parts = part_list
     wanted.usable = part_list and usable or nil
     wanted.by = by
-    wanted.qos_given = job_desc.qos ~= nil
     return wanted, job
 end
 

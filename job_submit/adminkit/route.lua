@@ -2,10 +2,12 @@
 local need = ...
 local classes = need("classes")
 local rules = need("rules")
+local text = need("text")
 
 local route = {}
 
-local ceil, huge, max, min = math.ceil, math.huge, math.max, math.min
+local NONE = text.NONE
+local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch, match = string.find, string.gmatch, string.match
 
 local DOUBT = nil
@@ -46,34 +48,55 @@ local function at_most(number, bound)
     return not number or not bound or number <= bound
 end
 
--- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
-local function has_room(facts, request)
-    local nodes = request.nodes or 1
-    local gpus, per_node = request.gpus, request.gpus_per_node
-    if gpus and gpus > 0 and not per_node and nodes == 1 and request.max_nodes == 1 then
+-- What the queues are asked for, read from the request once for all of them.
+local function wishes(request)
+    local nodes, gpus, per_node = request.nodes or 1, request.gpus, request.gpus_per_node
+    local max_nodes = request.max_nodes
+    if gpus == 0 then
+        gpus = nil
+    end
+    if not per_node and gpus and nodes == 1 and max_nodes == 1 then
         per_node = gpus
     end
-    if per_node and per_node > 0 and (not facts.node_gpus or per_node > facts.node_gpus) then
+    return {
+        nodes = nodes,
+        max_nodes = max_nodes or huge,
+        gpus = gpus,
+        per_node = gpus and per_node or 0,
+        gpu_type = request.gpu_type,
+        cpus = request.cpus or 0,
+        mem = request.mem or 0,
+        features = request.features,
+    }
+end
+
+-- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
+local function has_room(facts, wish)
+    local needed, gpus = wish.nodes, wish.gpus
+    local least, most = facts.min_nodes or 0, wish.max_nodes
+    if least > most then
         return false
     end
-    if gpus and gpus > 0 and (facts.node_gpus or 0) == 0 then
-        return false
+    if gpus then
+        local of_node = facts.node_gpus or 0
+        if of_node == 0 or wish.per_node > of_node then
+            return false
+        end
+        if gpus > of_node * needed then
+            needed = ceil(gpus / of_node)
+        end
     end
-    local needed = max(nodes, facts.min_nodes or 0)
-    if gpus and gpus > 0 then
-        needed = max(needed, ceil(gpus / facts.node_gpus))
+    if least > needed then
+        needed = least
     end
-    if request.cpus and facts.node_cpus and facts.node_cpus > 0 then
-        needed = max(needed, ceil(request.cpus / facts.node_cpus))
+    local cpus, mem = facts.node_cpus, facts.node_mem
+    if cpus and wish.cpus > cpus * needed and cpus > 0 then
+        needed = ceil(wish.cpus / cpus)
     end
-    if request.mem and facts.node_mem and facts.node_mem > 0 then
-        needed = max(needed, ceil(request.mem / facts.node_mem))
+    if mem and wish.mem > mem * needed and mem > 0 then
+        needed = ceil(wish.mem / mem)
     end
-    if not at_most(facts.min_nodes, request.max_nodes) then
-        return false
-    end
-    local most = min(facts.max_nodes or huge, facts.total_nodes or huge, request.max_nodes or huge)
-    return needed <= most
+    return needed <= most and needed <= (facts.max_nodes or huge) and needed <= (facts.total_nodes or huge)
 end
 
 local function has_time(facts, job)
@@ -101,8 +124,7 @@ local function is_open(facts, request, queue)
     return true
 end
 
-local function of_kind(facts, request)
-    local wanted = request.gpu_type
+local function of_kind(facts, wanted)
     return not wanted or (facts.gpu_types ~= nil and facts.gpu_types[wanted] == true)
 end
 
@@ -121,13 +143,13 @@ function route.takes(facts, job, request)
     return at_most(nodes, facts.max_nodes)
         and at_most(nodes, facts.total_nodes)
         and has_time(facts, job) ~= false
-        and of_kind(facts, request)
+        and of_kind(facts, request.gpu_type)
 end
 
--- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong counts before doubt.
-function route.possible(queue, facts, job, request)
+-- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
+local function possible(queue, facts, job, request, wish)
     local time = has_time(facts, job)
-    if time == false or not has_room(facts, request) or not of_kind(facts, request) then
+    if time == false or not has_room(facts, wish) or not of_kind(facts, wish.gpu_type) then
         return false
     end
     local open = is_open(facts, request, queue)
@@ -141,7 +163,7 @@ function route.possible(queue, facts, job, request)
     if facts.allow_qos or facts.deny_qos then
         qos = admitted(facts.allow_qos, facts.deny_qos, request.qos)
     end
-    local features = request.features
+    local features = wish.features
     if features then
         features = has_features(facts.features, features)
     else
@@ -157,37 +179,40 @@ function route.possible(queue, facts, job, request)
 end
 
 -- The same, and the policy's rules would let the job through as it is.
-function route.fits(queue, job, request, policy, plan)
+local function fits(queue, job, request, policy, plan, wish)
     local facts = policy.queues[queue]
     if not facts then
         return false
     end
-    local possible = route.possible(queue, facts, job, request)
-    if possible == false then
-        return false
+    local answer = possible(queue, facts, job, request, wish)
+    local groups = plan.of_queue[queue]
+    if answer == false or #groups == 0 then
+        return answer
     end
+    local nodes = classes.least_nodes(request, facts.node_gpus)
     local there = {
         limit = job.limit,
         kind = job.kind,
         time_min = job.time_min,
-        nodes = classes.least_nodes(request, facts.node_gpus),
+        nodes = nodes,
+        class = classes.of(nodes, request.gpus),
     }
-    there.class = classes.of(there.nodes, request.gpus)
-    if not rules.pass(plan.of_queue[queue], there, request, facts) then
+    if not rules.pass(groups, there, request, facts) then
         return false
     end
-    return possible
+    return answer
 end
 
 -- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it.
 function route.shortest(job, request, policy, plan)
-    local order = policy.routing and policy.routing.order or {}
+    local order = policy.routing and policy.routing.order or NONE
+    local wish = wishes(request)
     local doubtful
     for i = 1, #order do
-        local fits = route.fits(order[i], job, request, policy, plan)
-        if fits then
+        local answer = fits(order[i], job, request, policy, plan, wish)
+        if answer then
             return order[i], doubtful
-        elseif fits == nil and not doubtful then
+        elseif answer == nil and not doubtful then
             doubtful = order[i]
         end
     end

@@ -20,7 +20,8 @@ local LAST = {
     fit = "adminkit: queue {fit} takes this job: -p {fit}",
 }
 
--- Fresh results. fired, recorded, refused, amended, warned, log and untold are lists, absent until there is something in them.
+-- Fresh results. fired, refused, amended, warned and log are lists, absent until there is something in them; a rule
+-- that fired is a key.
 function verdict.begin()
     return {}
 end
@@ -49,9 +50,6 @@ verdict.lines = lines
 
 function verdict.fire(found, name, action)
     add(found, "fired", { rule = name, action = action })
-    if action ~= "reject" then
-        add(found, "recorded", name)
-    end
 end
 
 function verdict.kind_of(request)
@@ -118,13 +116,8 @@ local function act(found, rule, job, queue, facts, broken, request, policy)
     elseif outcome == "reject" then
         found.code = found.code or rules.CODES[rule.check] or "ERROR"
     end
-    local seen = found.seen
-    if not seen then
-        seen = {}
-        found.seen = seen
-    end
-    if not seen[rule] then
-        seen[rule] = true
+    if not found[rule] then
+        found[rule] = true
         verdict.fire(found, rule.name, outcome)
         local values = rules.values(rule, job, queue, facts, broken)
         local into = lines(found, INTO[outcome])

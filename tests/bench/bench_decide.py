@@ -1,7 +1,7 @@
 """One submission through job_submit.lua under Lua 5.1, and loading its tables: 50 rules, 10 000 users.
 
-The time is the process's own CPU time inside slurm_job_submit, from a mock of Slurm's job_desc to the fields written back.
-The machine's noise only ever adds, so the best of several rounds counts for each figure; all are printed.
+The time is the process's own CPU time inside slurm_job_submit, from a mock of Slurm's job_desc to the fields written
+back. The machine's noise only ever adds, so the best of several rounds counts for each figure; all are printed.
 """
 
 from __future__ import annotations

@@ -14,6 +14,11 @@ from tests.lua.site import DRIVER
 
 NO_VAL, INFINITE, NO_VAL16 = 4294967294, 4294967295, 65534
 
+FIELDS = (
+    "uid by queues limit limit_kind time_min nodes gpus gpus_per_node gpu_type cpus mem max_nodes account qos"
+    " qos_given job_name features node_list reservation array het_offset batch restartable admin_comment"
+).split()
+
 
 def read(lua: Lua, desc: dict[str, Any], **more: Any) -> dict[str, Any]:
     mock = lua.state.execute(f"return dofile({str(DRIVER.with_name('mock.lua'))!r})")
@@ -21,8 +26,9 @@ def read(lua: Lua, desc: dict[str, Any], **more: Any) -> dict[str, Any]:
     said = mock.slurm()[1]
     job_desc = mock.job_desc(lua.table({"user_id": 1001, **desc}), said)
     plan = lua.need("plan").of(table)
-    made = lua.value(lua.need("request").of_submission(job_desc, None, 1001.0, table, plan, 5))
-    return {**made, "queues": made["queues"] or []}
+    made = lua.need("request").of_submission(job_desc, None, 1001.0, table, plan, 5)
+    found = {name: lua.value(made[name]) for name in FIELDS}
+    return {**found, "queues": found["queues"] or []}
 
 
 #: a list of resources, GPUs, type
