@@ -1,4 +1,4 @@
-"""python -m tests.bench [parse] [import] [report] [sync] [decide] [--rows N]: every ratio named in the issue of its part."""
+"""python -m tests.bench [parse] [import] [report] [sync] [decide] [--rows N]: every ratio named in its part's issue."""
 
 from __future__ import annotations
 
