@@ -128,6 +128,9 @@ def test_sixty_kills_at_random_moments_lose_nothing(spare: Cluster, db: Path) ->
                 kill = pick.choice((os.killpg, os.kill))
                 kill(process.pid, signal.SIGKILL)
                 process.wait()
+            finally:
+                if process.poll() is None:  # the test itself was interrupted
+                    os.killpg(process.pid, signal.SIGKILL)
             if db.exists():
                 with closing(sqlite3.connect(db, timeout=30)) as trace:
                     assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",), f"kill {cut}"
