@@ -149,7 +149,7 @@ def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[s
         "job_name": first("JobName"),
         "state": first("State"),
         "cancelled_by": first("State.cancelled_by"),
-        "reason": first("nullif({Reason}, 'None')"),
+        "reason": first(_unless("Reason", "'None'")),
         "exit_code": first("ExitCode"),
         "exit_signal": first("ExitCode.signal"),
         "derived_exit_code": first("DerivedExitCode"),
@@ -173,8 +173,8 @@ def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[s
         "gpu_type": first("AllocTRES.gpu_type", "AllocGRES.gpu_type"),
         "mem": first("AllocTRES.mem"),
         "node_list": first("NodeList"),
-        "cpu_time": first("nullif({TotalCPU}, 0)"),
-        "energy": first("nullif({AllocTRES.energy}, 0)", "nullif({ConsumedEnergyRaw}, 0)"),
+        "cpu_time": first(_unless("TotalCPU")),
+        "energy": first(_unless("AllocTRES.energy"), _unless("ConsumedEnergyRaw")),
         "admin_comment": first("AdminComment"),
         "submit_line": first("SubmitLine"),
     }
@@ -199,7 +199,7 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
         "step": first("JobID.step"),
         "step_name": first("JobName"),
         "state": first("State"),
-        "nodes": first("AllocTRES.nodes", "nullif({NNodes}, 0)"),
+        "nodes": first("AllocTRES.nodes", _unless("NNodes")),
         "tasks": first("NTasks"),
         "gpus": first("AllocTRES.gpus"),
         "start_time": first("Start"),
@@ -209,15 +209,22 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
         "max_rss": first("MaxRSS"),
         "disk_read": first("TRESUsageInTot.disk"),
         "disk_write": first("TRESUsageOutTot.disk"),
-        "energy": first("nullif({ConsumedEnergyRaw}, 0)"),
+        "energy": first(_unless("ConsumedEnergyRaw")),
         "exit_code": first("ExitCode"),
         "exit_signal": first("ExitCode.signal"),
     }
     return {column: sql for column, sql in values.items() if sql is not None}
 
 
+def _unless(field: str, nothing: str = "0") -> str:
+    """nullif({field}, nothing), as operators of SQLite's: a million rows notice the call of a function."""
+    return f"CASE WHEN {{{field}}} <> {nothing} THEN {{{field}}} END"
+
+
 #: Trap: of a run that never started, AllocCPUS and NNodes tell what was asked for.
-_RAN: Final = "CASE WHEN {{Start}} IS NOT NULL AND {{End}} IS NOT {{Start}} THEN nullif({{{}}}, 0) END"
+_RAN: Final = (
+    "CASE WHEN {{Start}} IS NOT NULL AND {{End}} IS NOT {{Start}} THEN CASE WHEN {{{0}}} <> 0 THEN {{{0}}} END END"
+)
 
 
 def _filled(text: str, place: dict[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -13,13 +14,16 @@ from typing import IO, Final
 from adminkit.errors import TooManyRejected, UsageError, unknown_word
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
-from adminkit.ingest.run import Counts, Statement, ingest, is_plain, open_source
+from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.runs import fill_all_from_steps
 from adminkit.trace.upsert import REJECT
+
+#: Fewer rows than this are not worth making an index anew.
+MANY_ROWS: Final = 10_000
 
 #: name -> (default limit, maximum limit, nodes); seconds
 Queues = Mapping[str, tuple[int | None, int | None, int | None]]
@@ -70,19 +74,43 @@ def import_stream(
         stream.seek(start + layout.skip)
         rest = b""
     tick = (lambda seen: progress(seen, size)) if progress else None
+
+    def load(reading: Statement, target: Path) -> Counts:
+        return _load(wanted, reading, layout, target, now, (stream, rest), tick)
+
     if wanted.db.exists():
         connect.prepare(wanted.db)
-        return _load(wanted, reading, layout, wanted.db, now, (stream, rest), tick), layout
-    target = build.beside(wanted.db)
+        with connect.writer(wanted.db) as db:
+            reading = _indexed_late(reading, db, size and size * head.count(b"\n") // len(head))
+        return load(reading, wanted.db), layout
+    try:
+        return _first(replace(reading, once=is_plain(stream) and not layout.is_swf), wanted.db, load), layout
+    except RunTwice:
+        stream.seek(start + layout.skip)
+        return _first(reading, wanted.db, load), layout
+
+
+def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Counts]) -> Counts:
+    """A new trace at `db`, built beside it. RunTwice, with nothing built, where `reading.once` was wrong."""
+    target = build.beside(db)
     try:
         connect.create(target)
-        before, after = build.later_indexes(target)
-        reading = replace(reading, fresh=True, before=before, after=after)
-        counts = _load(wanted, reading, layout, target, now, (stream, rest), tick)
-        build.install(target, wanted.db)
+        with build.opened(target) as built:
+            before, after = build.later_indexes(built, reading.once)
+        counts = load(replace(reading, fresh=True, before=before, after=after), target)
+        build.install(target, db)
     finally:
         target.unlink(missing_ok=True)
-    return counts, layout
+    return counts
+
+
+def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) -> Statement:
+    """With the job table's indexes made anew at the end, where the rows to come are many more than those stored."""
+    stored = db.execute("SELECT coalesce(max(rowid), 0) FROM job").fetchone()[0]
+    if rows is None or rows < MANY_ROWS or rows < 2 * stored:
+        return reading
+    before, after = build.later_indexes(db, key_too=False)
+    return replace(reading, before=before, after=after)
 
 
 def _load(

@@ -17,9 +17,13 @@ from typing import IO, Final
 from adminkit.errors import AdminkitError
 from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
-from adminkit.trace.upsert import same_job, same_step, upsert_job, upsert_step
+from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
+
+
+class RunTwice(AdminkitError):
+    """A load that only inserts met a run that it had inserted already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Statement:
     delimiter: str
     job_sql: str = ""
     step_sql: str = ""
+    insert_sql: str = ""  # tried before job_sql in runs of new rows
+    insert_step_sql: str = ""
     same_sql: str = ""  # asked before job_sql in runs of unchanged rows: a row it finds is as the text says
     same_step_sql: str = ""
     reject_sql: str = ""
@@ -61,18 +67,29 @@ class Statement:
     timezone: str = ""
     first_line: int = 1
     fresh: bool = False
+    once: bool = False  # the key is made at the end: each run comes once, and RunTwice where that was wrong
     before: Sequence[str] = ()
     after: Sequence[str] = ()
 
     def storing_jobs(self, values: Mapping[str, str], only_where: str = "1", again: bool = True) -> Statement:
         """With job rows stored as `values` (column -> SQL). `again`: what the same text stored need not be compared."""
         values = {**values, "fingerprint": self._fingerprint}
-        return replace(self, job_sql=upsert_job(values, only_where), same_sql=same_job(values) if again else "")
+        return replace(
+            self,
+            job_sql=upsert_job(values, only_where),
+            insert_sql=insert_job(values, only_where),
+            same_sql=same_job(values) if again else "",
+        )
 
     def storing_steps(self, values: Mapping[str, str]) -> Statement:
         """With step rows stored as `values`."""
         values = {**values, "fingerprint": self._fingerprint}
-        return replace(self, step_sql=upsert_step(values), same_step_sql=same_step(values))
+        return replace(
+            self,
+            step_sql=upsert_step(values),
+            insert_step_sql=insert_step(values),
+            same_step_sql=same_step(values),
+        )
 
     @property
     def _fingerprint(self) -> str:
@@ -86,6 +103,8 @@ class Statement:
         for flag, value in (
             ("--sql", self.job_sql),
             ("--step-sql", self.step_sql),
+            ("--insert-sql", self.insert_sql),
+            ("--insert-step-sql", self.insert_step_sql),
             ("--same-sql", self.same_sql),
             ("--same-step-sql", self.same_step_sql),
             ("--reject-sql", self.reject_sql),
@@ -141,7 +160,8 @@ def ingest(
     if failed:
         raise failed[0]
     if process.returncode:
-        raise AdminkitError(*_failure(text, process.returncode))
+        twice = statement.once and "UNIQUE constraint failed" in text
+        raise (RunTwice if twice else AdminkitError)(*_failure(text, process.returncode))
     return last
 
 

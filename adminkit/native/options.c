@@ -19,6 +19,10 @@ static const char help[] =
     "  --same-sql SQL     a SELECT with the same parameters: a row means that the job is stored just so. "
     "Asked instead of\n"
     "                     --sql as long as it is right; --same-step-sql for steps\n"
+    "  --insert-sql SQL   an INSERT with the same parameters that does nothing where the job is stored. "
+    "Tried "
+    "before --sql\n"
+    "                     as long as it puts one in; --insert-step-sql for steps\n"
     "  --reject-sql SQL   run for what could not be read: ?1 line, ?2 reason, ?3 raw bytes, then the --bind "
     "values\n"
     "  --bind VALUE       one more parameter, as text\n"
@@ -77,10 +81,16 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         const char *name;
         const char **to;
     } texts[] = {
-        {"--db", &o->store.path},           {"--columns", &o->columns},
-        {"--sql", &o->store.job_sql},       {"--step-sql", &o->store.step_sql},
-        {"--same-sql", &o->store.same_sql}, {"--same-step-sql", &o->store.same_step_sql},
-        {"--timezone", &o->timezone},       {"--reject-sql", &o->store.reject_sql},
+        {"--db", &o->store.path},
+        {"--columns", &o->columns},
+        {"--sql", &o->store.job_sql},
+        {"--step-sql", &o->store.step_sql},
+        {"--same-sql", &o->store.same_sql},
+        {"--same-step-sql", &o->store.same_step_sql},
+        {"--timezone", &o->timezone},
+        {"--reject-sql", &o->store.reject_sql},
+        {"--insert-sql", &o->store.insert_sql},
+        {"--insert-step-sql", &o->store.insert_step_sql},
     };
     const struct {
         const char *name;

@@ -101,7 +101,7 @@ static void find_used(struct ak_statement *statement, const char *text, int plac
     for (int i = 0; i < places && i < statement->wanted; i++)
         if (bare || sqlite3_bind_parameter_name(statement->sql, i + 1)) {
             statement->used[statement->uses++] = i;
-            statement->null[i] = true;
+            statement->bound[i].type = AK_NULL;
         }
 }
 
@@ -202,15 +202,63 @@ static bool run_words(struct ak_store *store, const char *option, const struct a
     return true;
 }
 
+/* Trap: with the table's key taken away for a load, an upsert cannot even be prepared; nor is it needed then.
+ */
+static bool prepare_table(struct ak_store *store, struct ak_table *table) {
+    bool later = table == &store->job ? store->options->insert_sql : store->options->insert_step_sql;
+    return later || prepare(store, table->option, table->text, store->outputs, true, &table->sql);
+}
+
 bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
     const struct ak_store_options *o = store->options;
+    store->outputs = outputs;
+    store->job = (struct ak_table){.option = "--sql", .text = o->job_sql};
+    store->step = (struct ak_table){.option = "--step-sql", .text = o->step_sql};
     store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, how), o->job_sql), o->step_sql);
     return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &o->before, NULL, 0) &&
-           prepare(store, "--sql", o->job_sql, outputs, true, &store->job) &&
-           prepare(store, "--step-sql", o->step_sql, outputs, true, &store->step) &&
-           prepare(store, "--same-sql", o->same_sql, outputs, true, &store->same_job) &&
-           prepare(store, "--same-step-sql", o->same_step_sql, outputs, true, &store->same_step) &&
+           prepare_table(store, &store->job) &&
+           prepare(store, "--insert-sql", o->insert_sql, outputs, true, &store->job.insert) &&
+           prepare(store, "--same-sql", o->same_sql, outputs, true, &store->job.same) &&
+           prepare_table(store, &store->step) &&
+           prepare(store, "--insert-step-sql", o->insert_step_sql, outputs, true, &store->step.insert) &&
+           prepare(store, "--same-step-sql", o->same_step_sql, outputs, true, &store->step.same) &&
            prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
+}
+
+/* Does the parameter hold this cell already? */
+static bool holds(const struct ak_bound *bound, const struct ak_cell *cell) {
+    if (bound->type != cell->type)
+        return false;
+    switch (cell->type) {
+    case AK_NULL:
+        return true;
+    case AK_INT:
+        return bound->i == cell->v.i;
+    case AK_TEXT:
+        return bound->n == cell->n && cell->n <= AK_SHORT && memcmp(bound->s, cell->v.s, cell->n) == 0;
+    case AK_REAL:
+        break;
+    }
+    return false;
+}
+
+static int bind_cell(sqlite3_stmt *sql, int place, struct ak_bound *bound, const struct ak_cell *cell) {
+    const char *text = cell->v.s;
+    bound->type = cell->type;
+    switch (cell->type) {
+    case AK_NULL:
+        return sqlite3_bind_null(sql, place);
+    case AK_INT:
+        return sqlite3_bind_int64(sql, place, bound->i = cell->v.i);
+    case AK_REAL:
+        return sqlite3_bind_double(sql, place, cell->v.d);
+    case AK_TEXT:
+        bound->n = cell->n;
+        if (cell->n <= AK_SHORT)
+            text = memcpy(bound->s, cell->v.s, cell->n);
+        return sqlite3_bind_text(sql, place, text, (int)cell->n, SQLITE_STATIC);
+    }
+    return SQLITE_MISUSE;
 }
 
 /* Binds the cells that the statement uses, and the fingerprint. */
@@ -220,65 +268,69 @@ static bool bind_row(struct ak_statement *statement, const struct ak_cell *cells
         code = sqlite3_bind_int64(statement->sql, statement->fingerprint, (sqlite3_int64)print);
     for (int i = 0; i < statement->uses; i++) {
         int place = statement->used[i];
-        const struct ak_cell *cell = &cells[place];
-        if (cell->type == AK_NULL && statement->null[place])
-            continue;
-        statement->null[place] = cell->type == AK_NULL;
-        switch (cell->type) {
-        case AK_NULL:
-            code |= sqlite3_bind_null(statement->sql, place + 1);
-            break;
-        case AK_INT:
-            code |= sqlite3_bind_int64(statement->sql, place + 1, cell->v.i);
-            break;
-        case AK_REAL:
-            code |= sqlite3_bind_double(statement->sql, place + 1, cell->v.d);
-            break;
-        case AK_TEXT:
-            code |= sqlite3_bind_text(statement->sql, place + 1, cell->v.s, (int)cell->n, SQLITE_STATIC);
-            break;
-        }
+        if (!holds(&statement->bound[place], &cells[place]))
+            code |= bind_cell(statement->sql, place + 1, &statement->bound[place], &cells[place]);
     }
     return code == SQLITE_OK;
 }
 
-/* Is the row in the table as it is? 1 yes, 0 no, -1 failed. */
-static int is_same(struct ak_statement *statement, const struct ak_cell *cell, uint64_t print) {
+/* Runs a statement on a row, to its end. SQLITE_ROW where it gave any, else SQLITE_DONE, else what failed.
+ */
+static int run_row(struct ak_statement *statement, const struct ak_cell *cell, uint64_t print) {
     if (!bind_row(statement, cell, print))
-        return -1;
+        return SQLITE_NOMEM;
     int code = sqlite3_step(statement->sql);
+    bool any = code == SQLITE_ROW;
+    if (any)
+        code = run_to_end(statement->sql);
     sqlite3_reset(statement->sql);
-    return code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : -1;
+    return any && code == SQLITE_DONE ? SQLITE_ROW : code;
+}
+
+/* What a statement that writes could not do: refuse the row, or end the run? */
+static enum ak_stored not_stored(struct ak_store *store, int code) {
+    failed(store, "database");
+    code &= 0xFF;
+    bool row_only = code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
+    return row_only && !sqlite3_get_autocommit(store->db) ? AK_STORED_REFUSED : AK_STORED_FAILED;
+}
+
+static enum ak_stored store_row(struct ak_store *store, struct ak_table *table, const struct ak_cell *cell,
+                                uint64_t print) {
+    int code;
+    if (table->same.sql && store->last == AK_STORED_SAME) {
+        code = run_row(&table->same, cell, print);
+        if (code == SQLITE_ROW)
+            return AK_STORED_SAME;
+        if (code != SQLITE_DONE)
+            return failed(store, store->options->path), AK_STORED_FAILED;
+    }
+    if (table->insert.sql && store->last == AK_STORED_NEW) {
+        code = run_row(&table->insert, cell, print);
+        if (code != SQLITE_DONE && code != SQLITE_ROW)
+            return not_stored(store, code);
+        if (sqlite3_changes(store->db))
+            return AK_STORED_NEW;
+    }
+    if (!table->sql.sql && !prepare(store, table->option, table->text, store->outputs, true, &table->sql))
+        return AK_STORED_FAILED;
+    /* An INSERT sets the last rowid, the UPDATE of an upsert does not. */
+    sqlite3_set_last_insert_rowid(store->db, 0);
+    code = run_row(&table->sql, cell, print);
+    if (code != SQLITE_DONE && code != SQLITE_ROW)
+        return not_stored(store, code);
+    if (sqlite3_changes(store->db) == 0)
+        return AK_STORED_SAME;
+    return sqlite3_last_insert_rowid(store->db) ? AK_STORED_NEW : AK_STORED_CHANGED;
 }
 
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
                             struct ak_slice raw) {
-    struct ak_statement *statement = step ? &store->step : &store->job;
-    struct ak_statement *look = step ? &store->same_step : &store->same_job;
-    bool wanted = statement->fingerprint || look->fingerprint;
-    uint64_t print = wanted ? fingerprint(store->seed, raw.s, raw.n) : 0;
-    int same = look->sql && store->guess ? is_same(look, cell, print) : 0;
-    if (same > 0)
-        return AK_STORED_SAME;
-    if (same < 0 || !bind_row(statement, cell, print)) {
-        failed(store, store->options->path);
-        return AK_STORED_FAILED;
-    }
-    /* An INSERT sets the last rowid, the UPDATE of an upsert does not. */
-    sqlite3_set_last_insert_rowid(store->db, 0);
-    int code = run_to_end(statement->sql);
-    if (code != SQLITE_DONE) {
-        failed(store, "database");
-        sqlite3_reset(statement->sql);
-        code &= 0xFF;
-        bool row_only = code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
-        return row_only && !sqlite3_get_autocommit(store->db) ? AK_STORED_REFUSED : AK_STORED_FAILED;
-    }
-    sqlite3_reset(statement->sql);
-    store->guess = sqlite3_changes(store->db) == 0;
-    if (store->guess)
-        return AK_STORED_SAME;
-    return sqlite3_last_insert_rowid(store->db) ? AK_STORED_NEW : AK_STORED_CHANGED;
+    struct ak_table *table = step ? &store->step : &store->job;
+    enum ak_stored stored = store_row(store, table, cell, fingerprint(store->seed, raw.s, raw.n));
+    if (stored <= AK_STORED_SAME)
+        store->last = stored;
+    return stored;
 }
 
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw) {
@@ -303,11 +355,12 @@ bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], do
 }
 
 bool ak_store_close(struct ak_store *store, bool whole) {
-    sqlite3_finalize(store->job.sql);
-    sqlite3_finalize(store->step.sql);
+    for (struct ak_table *table = &store->job; table; table = table == &store->job ? &store->step : NULL) {
+        sqlite3_finalize(table->sql.sql);
+        sqlite3_finalize(table->insert.sql);
+        sqlite3_finalize(table->same.sql);
+    }
     sqlite3_finalize(store->reject.sql);
-    sqlite3_finalize(store->same_job.sql);
-    sqlite3_finalize(store->same_step.sql);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     bool closed = sqlite3_close(store->db) == SQLITE_OK;

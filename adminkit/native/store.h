@@ -9,6 +9,7 @@
 #define AK_MAX_WORDS 64 /* of --bind, --before and --after each */
 #define AK_MAX_RAW 65536
 #define AK_MESSAGE 512
+#define AK_SHORT 32
 
 enum ak_count {
     AK_ROWS,
@@ -38,9 +39,19 @@ struct ak_words {
 };
 
 struct ak_store_options {
-    const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql;
+    const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql, *insert_sql,
+        *insert_step_sql;
     struct ak_words bind, before, after;
     bool fresh;
+};
+
+/* What a parameter holds since the last row. A short text is bound from here, so that it outlives its row:
+ * half the cells of a row say what the row before said, and binding is a tenth of an import. */
+struct ak_bound {
+    enum ak_type type;
+    size_t n; /* of a text; above AK_SHORT: not kept */
+    int64_t i;
+    char s[AK_SHORT];
 };
 
 /* A prepared statement, and which outputs it wants: of a job's many it may use half. */
@@ -48,20 +59,28 @@ struct ak_statement {
     sqlite3_stmt *sql;
     int wanted; /* the largest parameter */
     int used[AK_MAX_OUTPUTS], uses;
-    bool null[AK_MAX_OUTPUTS]; /* what is bound to it now is NULL */
-    int fingerprint;           /* the parameter for it, or 0 */
+    struct ak_bound bound[AK_MAX_OUTPUTS];
+    int fingerprint; /* the parameter for it, or 0 */
+};
+
+enum ak_stored { AK_STORED_NEW, AK_STORED_CHANGED, AK_STORED_SAME, AK_STORED_REFUSED, AK_STORED_FAILED };
+
+/* What is done with rows of one sort. */
+struct ak_table {
+    const char *option, *text; /* of `sql`, which is prepared when it is first needed */
+    struct ak_statement sql, insert, same;
 };
 
 struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
-    struct ak_statement job, step, reject, same_job, same_step;
+    struct ak_table job, step;
+    struct ak_statement reject;
+    int outputs;
+    enum ak_stored last;    /* what became of the last row: likely the next one's fate too */
     uint64_t seed;          /* of fingerprints: another way to read is another fingerprint */
-    bool guess;             /* the last row was in the table already, so the next one may be too */
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
-
-enum ak_stored { AK_STORED_NEW, AK_STORED_CHANGED, AK_STORED_SAME, AK_STORED_REFUSED, AK_STORED_FAILED };
 
 /* Opens the database; it must exist. False: store->error. ak_store_close() is due in both cases. */
 bool ak_store_open(struct ak_store *store, const struct ak_store_options *options);
@@ -70,10 +89,10 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
  * apart ways to read the same text. */
 bool ak_store_begin(struct ak_store *store, int outputs, const char *how);
 
-/* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is.
- * `raw` is the text it was read from, whose fingerprint is the parameter after the --bind values. REFUSED:
- * the row breaks a rule of the table, store->error says which, and the transaction goes on. FAILED: it is
- * over. */
+/* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is,
+ * nor where --insert-sql has put it in. `raw` is the text it was read from, whose fingerprint is the
+ * parameter after the --bind values. REFUSED: the row breaks a rule of the table, store->error says which,
+ * and the transaction goes on. FAILED: it is over. */
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
                             struct ak_slice raw);
 

@@ -32,14 +32,16 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def later_indexes(path: Path) -> tuple[list[str], list[str]]:
-    """(DROP, CREATE) statements of the indexes that a bulk load makes once, at its end: sorting beats inserting.
+def later_indexes(db: sqlite3.Connection, key_too: bool) -> tuple[list[str], list[str]]:
+    """(DROP, CREATE) statements of the job table's indexes that a bulk load makes at its end: sorting beats inserting.
 
-    The unique key stays: it is what tells a new row from a changed one.
+    `key_too`: the unique key as well, for a load that only inserts. CREATE then fails where a run came twice.
     """
-    with opened(path) as db:
-        found = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX %'")
-        names, creates = zip(*found.fetchall(), strict=True)
+    found = db.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'job' AND (name <> 'job_key' OR ?)",
+        (key_too,),
+    )
+    names, creates = zip(*found.fetchall(), strict=True)
     return [f"DROP INDEX {name}" for name in names], list(creates)
 
 

@@ -32,8 +32,7 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER,
-    UNIQUE (cluster, job_id_raw, submit_time)
+    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
 ) STRICT
 """
 
@@ -112,6 +111,8 @@ def m001_trace(db: Database) -> None:
     """The trace as first released."""
     for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _TRACE):
         db.execute(table)
+    # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
+    db.execute("CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time)")
     # end_time: reports by period, sync's reconciliation of a window, who is due a letter.
     db.execute("CREATE INDEX job_end ON job (end_time)")
     # db_index: does another job already carry this DBIndex, that is, was the accounting database rebuilt?

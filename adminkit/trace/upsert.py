@@ -59,6 +59,16 @@ def upsert_job(values: Mapping[str, str], only_where: str = "1") -> str:
     return _upsert("job", KEY, values, only_where, "NOT (job.end_time IS NOT NULL AND excluded.end_time IS NULL)")
 
 
+def insert_job(values: Mapping[str, str], only_where: str = "1") -> str:
+    """INSERT one job, or nothing where it is stored. Needs no key in the table, so a bulk load may make it later."""
+    return _insert("job", values, only_where) + " ON CONFLICT DO NOTHING"
+
+
+def insert_step(values: Mapping[str, str]) -> str:
+    """As insert_job, of a step."""
+    return _insert("step", values, "1") + " ON CONFLICT DO NOTHING"
+
+
 def upsert_step(values: Mapping[str, str]) -> str:
     """INSERT or update one step; as upsert_job."""
     return _upsert("step", STEP_KEY, values, "1", "NOT (step.end_time IS NOT NULL AND excluded.end_time IS NULL)")
@@ -83,11 +93,7 @@ def _upsert(table: str, key: tuple[str, ...], values: Mapping[str, str], only_wh
     rest = [column for column in values if column not in key]
     new = {column: _new_value(table, column) for column in rest}
     compared = [column for column in rest if column != "fingerprint"]
-    # VALUES is the faster of the two.
-    source = f"VALUES ({', '.join(values.values())})"
-    if only_where != "1":
-        source = f"SELECT {', '.join(values.values())} WHERE {only_where}"
-    insert = f"INSERT INTO {table} ({', '.join(_quoted(c) for c in values)}) {source} ON CONFLICT ({', '.join(key)})"
+    insert = f"{_insert(table, values, only_where)} ON CONFLICT ({', '.join(key)})"
     if not compared:
         return f"{insert} DO NOTHING"
     if "end_time" not in values:
@@ -98,6 +104,14 @@ def _upsert(table: str, key: tuple[str, ...], values: Mapping[str, str], only_wh
         + f" WHERE {update_where} AND ({', '.join(f'{table}.{_quoted(c)}' for c in compared)})"
         + f" IS NOT ({', '.join(new[c] for c in compared)})"
     )
+
+
+def _insert(table: str, values: Mapping[str, str], only_where: str) -> str:
+    # VALUES is the faster of the two.
+    source = f"VALUES ({', '.join(values.values())})"
+    if only_where != "1":
+        source = f"SELECT {', '.join(values.values())} WHERE {only_where}"
+    return f"INSERT INTO {table} ({', '.join(_quoted(c) for c in values)}) {source}"
 
 
 def _new_value(table: str, column: str) -> str:

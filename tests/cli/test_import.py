@@ -223,6 +223,47 @@ def test_a_truncated_gzip_is_said_and_leaves_the_trace_as_it_was(db: Path, text:
     assert jobs(db) == before
 
 
+def indexes(db: Path) -> list[str]:
+    with closing(sqlite3.connect(db)) as trace:
+        found = trace.execute("SELECT name FROM sqlite_schema WHERE tbl_name = 'job' AND type = 'index' ORDER BY 1")
+        return [name for (name,) in found]
+
+
+@pytest.mark.parametrize("way", ["file", "pipe"])
+def test_a_run_that_comes_twice_in_a_first_import_is_one_row_with_its_last_word(
+    db: Path, tmp_path: Path, way: str
+) -> None:
+    path = tmp_path / "two-dumps.txt"
+    rows = [line(1), line(2, State="RUNNING", End="Unknown"), line(3), line(9, Submit="soon"), line(2), line(3)]
+    path.write_text("\n".join([HEADER, *rows]) + "\n")
+    said = run(db, path if way == "file" else "-", "--max-rejected", "1", stdin=path.read_bytes()).stdout
+    assert said == b"read 6, new 3, changed 1, unchanged 1, rejected 1\n"
+    assert jobs(db, "job_id_raw, state, end_time") == [(job, "COMPLETED", 1700003610) for job in (1, 2, 3)]
+    assert indexes(db) == ["job_db_index", "job_end", "job_key", "job_open"]
+
+
+def test_what_a_first_import_stored_is_known_again_by_its_text(db: Path, text: Path) -> None:
+    """The same text is compared by its fingerprint, which must not depend on how the row got in."""
+    run(db, text)
+    before = jobs(db, "fingerprint")
+    text.write_text(text.read_text() + line(6) + "\n")
+    run(db, text)
+    (tmp := text.with_name("other.db")).unlink(missing_ok=True)
+    run(tmp, text.with_name("sacct.txt"), stdin=b"")
+    assert jobs(tmp, "fingerprint")[:5] == before
+    assert jobs(db, "fingerprint") == jobs(tmp, "fingerprint")
+
+
+def test_many_rows_into_a_small_trace_leave_every_index_in_place(db: Path, text: Path, tmp_path: Path) -> None:
+    run(db, text)
+    path = tmp_path / "many.txt"
+    path.write_text("\n".join([HEADER, *(line(job, JobName=f"n{job}") for job in range(1, 15_001))]) + "\n")
+    assert run(db, path).stdout == b"read 15000, new 14995, changed 5, unchanged 0, rejected 0\n"
+    assert indexes(db) == ["job_db_index", "job_end", "job_key", "job_open"]
+    with closing(sqlite3.connect(db)) as trace:
+        assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
 def test_killed_in_the_middle_the_trace_is_whole_and_the_same_import_completes_it(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text("\n".join([HEADER, *(line(job) for job in range(1, 120_001))]) + "\n")

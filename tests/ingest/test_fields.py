@@ -20,7 +20,7 @@ from adminkit.ingest.fields import (
 from adminkit.ingest.spec import KINDS
 from adminkit.job import Job, Step
 
-_RAN = "CASE WHEN ?2 IS NOT NULL AND ?3 IS NOT ?2 THEN nullif(?1, 0) END"
+_RAN = "CASE WHEN ?2 IS NOT NULL AND ?3 IS NOT ?2 THEN CASE WHEN ?1 <> 0 THEN ?1 END END"
 _PER_CPU = "CASE ?2 WHEN 'c' THEN ?1 * ?3 WHEN 'n' THEN ?1 * NULL ELSE ?1 END"
 
 

@@ -6,11 +6,14 @@ import json
 import os
 import sqlite3
 import subprocess
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import adminkit
 from adminkit.ingest.spec import KINDS
@@ -49,6 +52,8 @@ def test_help_names_every_option_it_takes() -> None:
             "--step-sql",
             "--same-sql",
             "--same-step-sql",
+            "--insert-sql",
+            "--insert-step-sql",
             "--reject-sql",
             "--bind",
             "--before",
@@ -191,6 +196,36 @@ def test_steps_are_looked_for_too(tmp_path: Path) -> None:
         db.execute("CREATE TRIGGER no BEFORE INSERT ON t WHEN new.step <> '' BEGIN SELECT raise(ABORT, 'step'); END")
     again = helper.run(data, *args, "--same-sql", same, "--same-step-sql", same).counts
     assert (again["unchanged"], again["steps_rows"], again["steps_changed"], again["rejected"]) == (1, 3, 0, 0)
+
+
+def test_a_run_of_new_rows_is_only_inserted(tmp_path: Path) -> None:
+    """The upsert cannot even be prepared while the key is away, and is not needed; a second row 2 needs it."""
+    path = helper.table(tmp_path / "t.db", "id", "name")
+    upsert = "INSERT INTO t VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET name = excluded.name"
+    args = ("--db", path, "--columns", "int,text", "--sql", upsert)
+    insert = ("--insert-sql", "INSERT INTO t VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+    key = ("--after", "CREATE UNIQUE INDEX key ON t (id)")
+    assert helper.run(b"1|a\n", *args).code == 1, "there is no key"
+
+    assert helper.run(b"1|a\n2|b\n2|c\n", *args, *insert, *key).code == 1, "the key finds two of one"
+    assert helper.rows(path) == [], "and nothing is committed"
+    assert helper.run(b"1|a\n2|b\n", *args, *insert, *key).counts["new"] == 2
+
+    ran = helper.run(b"3|c\n2|B\n4|d\n5|e\n1|A\n", *args, *insert)
+    assert (ran.counts["new"], ran.counts["changed"], ran.counts["rejected"]) == (3, 2, 0), "with the key: either way"
+    assert helper.rows(path) == [(1, "A"), (2, "B"), (3, "c"), (4, "d"), (5, "e")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "a", "b", "x" * 32, "x" * 33]), st.booleans())))
+def test_what_a_row_before_has_bound_never_shows(rows: list[tuple[int, str, bool]]) -> None:
+    """Parameters keep their values between rows: any run of texts, numbers and NULLs comes out as it went in."""
+    data = "".join(f"{n}|{text}|{n if known else ''}\n" for n, text, known in rows).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = helper.table(Path(folder) / "t.db", "id", "name", "maybe")
+        ran = helper.run(data, "--db", path, "--columns", "int,text,int", "--sql", "INSERT INTO t VALUES (?1, ?2, ?3)")
+        expected = [(n, text or None, n if known else None) for n, text, known in rows]
+        assert (ran.code, helper.rows(path, "SELECT * FROM t ORDER BY rowid")) == (0, expected)
 
 
 def test_before_and_after_are_part_of_the_transaction_and_know_the_counts(db: Path) -> None:

@@ -28,8 +28,7 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER,
-    UNIQUE (cluster, job_id_raw, submit_time)
+    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
 ) STRICT
 ;
 INSERT INTO "job" VALUES('alpha',1,1500000000,1,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
@@ -80,6 +79,7 @@ CREATE VIEW trace AS SELECT
     coalesce(limit_original, time_limit) AS time_limit, node_list, exit_code,
     submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
 FROM job;
+CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);
 CREATE INDEX job_db_index ON job (db_index);
 CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL;
