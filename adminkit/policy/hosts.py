@@ -83,11 +83,14 @@ def parse_sums(text: str, folder: Path) -> dict[str, str]:
     return found
 
 
-def write_sums(folder: Path, names: Iterable[str], group: int | None = None) -> None:
-    """Write down what these files are now, for `sha256sum -c` and for doctor; the others stay as they were noted."""
+def write_sums(folder: Path, names: Iterable[str], group: int | None = None, drop: Iterable[str] = ()) -> None:
+    """Write down what these files are now, for `sha256sum -c` and for doctor; the others stay as they were noted.
+
+    `drop` are no longer ours to answer for.
+    """
     known, now = noted(folder) or {}, checksums(folder)
     known.update({name: now[name] for name in names if name in now})
-    text = "".join(f"{known[name]}  {name}\n" for name in sorted(known) if name in now)
+    text = "".join(f"{known[name]}  {name}\n" for name in sorted(known.keys() - set(drop)) if name in now)
     put_file(folder / SUMS, text, group)
 
 

@@ -199,7 +199,8 @@ def _logged(plan: Plan, puts: list[Put], changed: list[str], what: str) -> Done:
 def _use(plan: Plan, puts: list[Put], changed: list[str]) -> Done:
     """Note what was put, take it to the other hosts, have this one load it."""
     entry, state = plan.folder / lua.ENTRY, lua.entry_state(plan.folder, _our_entry())
-    others.write_sums(plan.folder, _written(plan, puts, state), plan.group)
+    foreign = () if state == "ours" else (lua.ENTRY,)
+    others.write_sums(plan.folder, _written(plan, puts, state), plan.group, foreign)
     doubt = _entry_doubt(plan.folder, state)
     if not doubt:
         touch(entry)

@@ -76,6 +76,8 @@ def ruled_session(outside: Listing) -> Iterator[Ruled]:
         "PartitionName=closed Nodes=ALL MaxTime=20:00:00 AllowAccounts=chemistry",
         "PartitionName=down Nodes=ALL MaxTime=00:30:00 State=DOWN",
         "PartitionName=small Nodes=n1 MaxTime=12:00:00 MaxNodes=1",
+        "PriorityMaxAge=00:20:00",
+        "PriorityCalcPeriod=1",
     )
     with private_slurm() as booted, ruling(booted, *more) as ruled:
         yield ruled

@@ -1,0 +1,241 @@
+"""Points and hints as they arrive: sprio's SITE column, who starts first, and what can be tried to get more."""
+
+from __future__ import annotations
+
+import pwd
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adminkit.policy.lua_text import module
+from tests.cluster.cluster import Word
+from tests.cluster.processes import until
+from tests.cluster.ruled import Ruled
+
+GAMES, NEWS, BACKUP = (pwd.getpwnam(name).pw_uid for name in ("games", "news", "backup"))
+POINTS = {
+    "format": 1, "generation": "points000001", "made_at": 1, "cap": 720,
+    "class_points": {"multi-node": 300, "multi-gpu": 100},
+    "users": {GAMES: {"points": 500, "class": True}, BACKUP: {"points": 40, "class": False}},
+}  # fmt: skip
+HINTS = {
+    "format": 1, "generation": "hints0000001", "made_at": 1, "ratio": 3, "floor": 7200,
+    "users": {GAMES: {"train": {"gq": [1500, 3000, 2, 40]}, "": {"": [600, 1200, 1, 9]}}},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(ruled_session: Ruled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The tables in force by the command itself, and taken away again for whoever comes next."""
+    ruled = ruled_session
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / "adminkit").mkdir()
+    (folder / "adminkit" / "incentives.lua").write_text(module(POINTS, "a test"))
+    (folder / "adminkit" / "hints.lua").write_text(module(HINTS, "a test"))
+    ruled.rules('[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "2-00:00:00"\n')
+    words = ("--policy", ruled.policy, "--from", folder, "--points-per-hour", "60", "--apply")
+    said = ruled.adminkit("incentives", "install", *words)
+    assert said.stdout.count("confirmed") == 2
+    yield
+    for name in ("incentives", "hints"):
+        for path in ruled.inner.glob(f"{name}.*lua"):
+            path.unlink()
+    ruled.text = ""
+
+
+@pytest.fixture
+def busy(ruled: Ruled) -> Iterator[int]:
+    """Every node is taken until the job of this id is cancelled, so that others wait and have a priority."""
+    job = ruled.cluster.submit("sleep 600", "-p", "free", "-N4", "--exclusive", "-t", "20")
+    ruled.cluster.wait(job, "RUNNING")
+    yield job
+    ruled.cluster.run("scancel", str(job))
+    ruled.clear()
+    until("the queues to be empty", lambda: ruled.cluster.ask("squeue", "-h") == "", 30)
+
+
+def submit(ruled: Ruled, *options: Word, user: str = "games", script: str = "true") -> int:
+    said = ruled.run("sbatch", "-p", "gq", "-t", "60", "-o", "/dev/null", *options, "--wrap", script, user=user)
+    assert said.job is not None, said
+    return said.job
+
+
+def factors(ruled: Ruled, job: int) -> dict[str, int]:
+    """A waiting job's line of sprio, by column. Trap: sprio lists no array whose tasks have not been looked at."""
+    head, *lines = ruled.cluster.ask("sprio", "-l").splitlines()
+    found = [line.split() for line in lines if re.match(rf"\s*{job}\b", line)]
+    assert found, f"sprio knows no job {job}: {lines}"
+    return {name: int(value) for name, value in zip(head.split(), found[0], strict=False) if value.isdigit()}
+
+
+EARNED = {
+    "one node, good estimates": ("", "games", 500),
+    "several GPUs": ("--gres=gpu:2", "games", 600),
+    "several nodes, up to the cap": ("-N2", "games", 720),
+    "no row: the class alone": ("-N2", "news", 300),
+    "no row, one node": ("", "news", 0),
+    "bundles earn nothing for their class": ("-N2", "backup", 40),
+}
+
+
+@pytest.mark.parametrize("case", EARNED)
+def test_the_site_column_shows_what_a_job_earned(ruled: Ruled, busy: int, case: str) -> None:
+    words, user, points = EARNED[case]
+    assert factors(ruled, submit(ruled, *words.split(), user=user))["SITE"] == points
+
+
+def test_the_bonus_job_starts_first_and_both_go_on_ageing(ruled: Ruled, busy: int) -> None:
+    whole = ("-N4", "--exclusive")
+    plain = submit(ruled, *whole, user="backup", script="sleep 1")
+    rewarded = submit(ruled, *whole, user="games", script="sleep 1")
+    before = {job: factors(ruled, job) for job in (plain, rewarded)}
+    assert (before[plain]["SITE"], before[rewarded]["SITE"]) == (40, 720)
+    assert before[plain]["AGE"] >= before[rewarded]["AGE"], "the plain one waits longer"
+
+    def aged() -> bool:
+        return all(factors(ruled, job)["AGE"] > before[job]["AGE"] for job in before)
+
+    until("both to grow older", aged, 90, pause=2)
+    for job in before:
+        now = factors(ruled, job)
+        parts = sum(value for name, value in now.items() if name not in ("JOBID", "PRIORITY", "NICE"))
+        assert now["PRIORITY"] == pytest.approx(parts, abs=3), "the priority is a sum, not a fixed number"
+    ruled.cluster.ask("scancel", str(busy))
+    ruled.cluster.wait(plain, "COMPLETED", 60)
+    ruled.cluster.wait(rewarded, "COMPLETED", 60)
+    started = {job: ruled.job(job)["StartTime"] for job in before}
+    assert started[rewarded] < started[plain]
+
+
+def test_points_survive_hold_release_and_requeue(ruled: Ruled, busy: int) -> None:
+    job = submit(ruled)
+    for word in ("hold", "release"):
+        ruled.cluster.ask("scontrol", word, str(job), user="games")
+    assert factors(ruled, job)["SITE"] == 500
+
+
+# what may be tried, one test each
+
+
+def test_shrinking_a_pending_job_takes_its_class_bonus(ruled: Ruled, busy: int) -> None:
+    job = submit(ruled, "-N2")
+    assert factors(ruled, job)["SITE"] == 720
+    assert ruled.update(job, "NumNodes=1-1").code == 0
+    assert factors(ruled, job)["SITE"] == 500
+
+
+def test_raising_a_limit_or_moving_earns_nothing_and_costs_nothing(ruled: Ruled, busy: int) -> None:
+    job = submit(ruled)
+    for change in ("TimeLimit=20:00:00", "Partition=gq-long", "Partition=gq"):
+        assert ruled.update(job, change).code == 0, change
+        assert factors(ruled, job)["SITE"] == 500
+
+
+def test_an_array_cannot_shrink_and_keep_its_bonus(ruled: Ruled, busy: int) -> None:
+    """Slurm would refuse the second task of such an update half-way (slurm-facts 1.8); so it is refused as a whole."""
+    job = submit(ruled, "-N2", "--array=1-3")
+    assert ruled.update(job, "NumNodes=1-1").code != 0
+    assert ruled.cluster.ask("squeue", "-h", "-r", "-j", str(job), "-o", "%D").split() == ["2"] * 3
+    plain = submit(ruled, user="news")
+    priorities = [int(ruled.cluster.ask("squeue", "-h", "-j", str(one), "-o", "%Q")) for one in (job, plain)]
+    assert priorities[0] - priorities[1] == pytest.approx(720, abs=5), "which sprio does not show of an array"
+    assert ruled.update(job, "TimeLimit=30").code == 0
+
+
+def test_growing_later_earns_what_growing_at_once_would(ruled: Ruled, busy: int) -> None:
+    job = submit(ruled, user="news")
+    assert ruled.update(job, "NumNodes=2-2", user="news").code == 0
+    assert factors(ruled, job)["SITE"] == 300
+
+
+@pytest.mark.parametrize("change", ["SiteFactor=9999", "Priority=999999", "Nice=-500", "AdminComment=ak1:lim=60,src=e"])
+def test_nobody_gives_themselves_points(ruled: Ruled, busy: int, change: str) -> None:
+    job = submit(ruled, user="news")
+    before = ruled.job(job)
+    ruled.update(job, change, user="news")
+    after = ruled.job(job)
+    assert factors(ruled, job)["SITE"] == 0
+    assert {key: after[key] for key in ("Nice", "AdminComment")} == {
+        key: before[key] for key in ("Nice", "AdminComment")
+    }
+    assert int(after["Priority"]) <= int(before["Priority"]) + 10
+
+
+def test_a_component_of_a_het_job_earns_by_its_own_size(ruled: Ruled, busy: int) -> None:
+    said = ruled.run(
+        "sbatch", "-o", "/dev/null", "-p", "gq", "-t", "60", "-N2", ":", "-p", "gq", "-t", "60", "--wrap", "true",
+        user="news",
+    )  # fmt: skip
+    assert said.job is not None
+    assert factors(ruled, said.job)["SITE"] == 300
+    assert factors(ruled, said.job + 1)["SITE"] == 0
+
+
+def test_a_test_earns_nothing_and_says_no_points(ruled: Ruled) -> None:
+    said = ruled.sbatch("--test-only", "-p", "gq", "-t", "60")
+    assert said.accepted
+    assert "500" not in said.text
+    job = ruled.job(ruled.sbatch("-p", "gq", "-t", "60").job)
+    assert "500" not in job["AdminComment"]
+
+
+# hints
+
+
+def test_one_line_says_what_similar_jobs_needed(ruled: Ruled) -> None:
+    said = ruled.sbatch("-p", "gq", "-t", "20:00:00", "-J", "train")
+    (line, _) = said.lines
+    assert "40 jobs" in line
+    assert "--time=01:00:00" in line
+    assert "risk of running out: 2 %" in line
+    assert len(ruled.sbatch("-p", "gq", "-t", "20:00:00", "-J", "other").lines) == 2, "the row for any name"
+
+
+@pytest.mark.parametrize(
+    ("words", "user", "why"),
+    [
+        ("-t 60 -J train", "games", "asks for little more than is safe"),
+        ("-t 20:00:00 -J train", "news", "somebody else"),
+    ],
+)
+def test_no_hint_where_none_is_due(ruled: Ruled, words: str, user: str, why: str) -> None:
+    assert len(ruled.sbatch("-p", "gq", *words.split(), user=user).lines) == 1, why
+
+
+def test_a_hint_does_not_join_a_refusal_or_a_component(ruled: Ruled) -> None:
+    refused = ruled.sbatch("-p", "gq", "-t", "60:00:00", "-J", "train")
+    assert not refused.accepted
+    assert "jobs like this one" not in refused.text
+    het = ruled.run(
+        "sbatch", "-H", "-o", "/dev/null", "-J", "train", "-p", "gq", "-t", "20:00:00", ":", "-p", "gq", "-t",
+        "20:00:00", "--wrap", "true",
+    )  # fmt: skip
+    assert het.text.count("jobs like this one") == 1
+
+
+def test_the_tables_are_slurmctlds_alone(ruled: Ruled) -> None:
+    for name in ("incentives.lua", "hints.lua"):
+        assert ruled.cluster.run("cat", str(ruled.inner / name), user="games").code != 0
+
+
+def test_a_damaged_table_of_points_leaves_the_rules_and_its_good_copy_in_force(ruled: Ruled, busy: int) -> None:
+    from adminkit.slurm.act import touch
+
+    path: Path = ruled.inner / "incentives.lua"
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(whole[:-10])
+        touch(ruled.folder / "job_submit.lua")
+        assert factors(ruled, submit(ruled))["SITE"] == 500
+        (ruled.inner / "incentives.good.lua").write_bytes(b"")
+        touch(ruled.folder / "job_submit.lua")
+        assert factors(ruled, submit(ruled))["SITE"] == 0
+        assert not ruled.sbatch("-p", "gq", "-t", "60:00:00").accepted
+        doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=None).stdout
+        assert re.search(r"warn +rules .*incentives.lua", doctor), doctor
+    finally:
+        path.write_bytes(whole)
+        (ruled.inner / "incentives.good.lua").write_bytes(whole)
+        touch(ruled.folder / "job_submit.lua")
