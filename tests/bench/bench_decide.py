@@ -1,8 +1,8 @@
 """One submission through job_submit.lua under Lua 5.1, and loading its tables: 50 rules, 10 000 users.
 
 The time is the process's own CPU time inside slurm_job_submit, from a mock of job_desc to the fields written back. The
-mixture is 88 % jobs that keep every rule, 8 % without a queue, 3 % amended and 1 % refused. Noise only ever adds, so the
-best of several rounds counts for each figure; all rounds are printed.
+mixture is 88 % jobs that keep every rule, 8 % without a queue, 3 % amended and 1 % refused. Noise only ever adds, so
+the best of several rounds counts for each figure; all rounds are printed.
 """
 
 from __future__ import annotations
