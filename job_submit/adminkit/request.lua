@@ -90,8 +90,8 @@ local function time_min_of(minutes)
     return minutes and minutes * 60
 end
 
--- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node and
--- --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
+-- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node
+-- and --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
 local function gpus_of(source, nodes, tasks)
     local total, kind = gres.gpus(source.tres_per_job)
     local node, node_kind = gres.gpus(source.tres_per_node)
@@ -310,7 +310,7 @@ local function updated_view(job_desc, job_rec)
     })
 end
 
--- The job as it would be after the update, and as it is. job_rec has no environment: whether the job is restartable cannot be told.
+-- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
     local job = read(record_view(job_rec), uid, nil, plan, now)
