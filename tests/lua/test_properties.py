@@ -26,9 +26,10 @@ from tests.lua.policies import rule as make_rule
 from tests.lua.runtime import Lua
 
 QUEUE_NAMES = [*QUEUES, "unheard-of"]
-limits = st.sampled_from(
-    [1, 59, 60, 61, 900, HOUR, 3 * HOUR, 24 * HOUR, 72 * HOUR, 100 * HOUR, 400 * HOUR]
-) | st.integers(1, 500 * HOUR)
+#: Whole minutes: Slurm has no others, and policy.toml is refused with others.
+limits = st.sampled_from([60, 120, 900, HOUR, 3 * HOUR, 24 * HOUR, 72 * HOUR, 100 * HOUR, 400 * HOUR]) | st.integers(
+    1, 500 * 60
+).map(lambda minutes: minutes * 60)
 counts = st.sampled_from([0, 1, 2, 8, 9, 50, 51, 401]) | st.none()
 
 
@@ -88,6 +89,9 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def requests(draw: st.DrawFn) -> dict[str, Any]:
     kind = draw(st.sampled_from(["finite", "finite", "unset", "unlimited"]))
+    gpus, per_node = draw(counts), draw(counts)
+    if per_node is not None:  # as request.lua makes it: no node has more than the job
+        gpus = max(gpus or 0, per_node)
     return request(
         uid=draw(st.sampled_from([ALICE, BOB, OPERATOR])),
         limit_kind=kind,
@@ -95,9 +99,9 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
         time_min=draw(st.none() | limits),
         queues=draw(st.lists(st.sampled_from(QUEUE_NAMES), max_size=3, unique=True)),
         nodes=draw(counts),
-        gpus=draw(counts),
+        gpus=gpus,
         cpus=draw(counts),
-        gpus_per_node=draw(counts),
+        gpus_per_node=per_node,
         max_nodes=draw(st.none() | st.integers(1, 60)),
         gpu_type=draw(st.sampled_from([None, "p100", "h100"])),
         mem=draw(st.none() | st.integers(0, 10**9)),
