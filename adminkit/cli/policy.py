@@ -189,7 +189,7 @@ def replay(
         found = replay_trace(trace, loaded, described, chosen, moment, LUAS[lua], lambda n, of: tick(n, of, n))
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in found.counts.rules else [])]
     notes = [f"policy {path}", as_of_note(moment), f"{found.counts.requests} different requests"]
-    emit(replay_report(found.counts, found.scope, chosen, str(file), rules, notes), way)
+    emit(replay_report(found, chosen, str(file), rules, notes), way)
 
 
 @app.command()

@@ -159,7 +159,7 @@ def explain(
 
 
 def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterable[Hint]:
-    """What similar jobs of each user needed."""
+    """What similar jobs of each user needed. Empty until there is adminkit.recommend."""
     return ()
 
 

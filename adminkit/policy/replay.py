@@ -15,8 +15,8 @@ from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request
 from adminkit.policy.runtime import USUAL, Decider, Decision, LuaVersion, Request
 from adminkit.slurm.site import Site, made_up
-from adminkit.stats.replay import Asked, Row, Scope, queue_limits, scope, submissions
-from adminkit.stats.select import Filter, snapshot
+from adminkit.stats.replay import Asked, Row, at_most, excluded, queue_limits, submissions
+from adminkit.stats.select import Filter, snapshot, span
 
 #: Requests kept before their counts are summed up: a trace without any repetition needs no more memory than this.
 MOST_KEPT: Final = 200_000
@@ -48,7 +48,8 @@ class Replay:
     rules: dict[str, Count] = field(default_factory=dict)
     queues: dict[str | None, Count] = field(default_factory=dict)
     users: dict[str | None, Count] = field(default_factory=dict)
-    requests: int = 0  # different ones, decided
+    requests: int = 0  # different ones
+    unsure: int = 0  # jobs of which nobody knows whether their limit was typed
 
 
 @dataclass(slots=True)
@@ -63,10 +64,11 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A replay, and which jobs it was about."""
+    """A replay, how many jobs each filter left out, and the first and the last end of any job."""
 
     counts: Replay
-    scope: Scope
+    excluded: Mapping[str, int]
+    span: tuple[int | None, int | None]
 
 
 def replay_trace(
@@ -89,10 +91,10 @@ def replay_trace(
         dates = [policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)]
         now = max(dates) if as_of is None else as_of
         decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
-        about = scope(db, chosen)
+        most = at_most(db)
         rows = submissions(db, chosen)
-        counts = replay(rows, judge(decider.decide, policy, site, now), lambda done: tick(done, about.jobs))
-    return Replayed(counts, about)
+        counts = replay(rows, judge(decider.decide, policy, site, now), lambda done: tick(done, most))
+        return Replayed(counts, excluded(db, chosen, counts.total.jobs), span(db))
 
 
 def judge(decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int) -> Callable[[Asked], Decision]:
@@ -158,6 +160,7 @@ def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
         ):
             _add(count, slot, freed)
         _add_rules(found.rules, slot, freed)
+        found.unsure += slot.jobs * asked.unsure
 
 
 def _add(count: Count, slot: _Slot, freed: int) -> None:

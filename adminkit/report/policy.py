@@ -8,11 +8,10 @@ from typing import Final
 
 from adminkit.policy.check import Problem
 from adminkit.policy.diff import Difference
-from adminkit.policy.replay import Count, Replay
+from adminkit.policy.replay import Count, Replayed
 from adminkit.policy.runtime import Decision
 from adminkit.report.model import Cell, Field, Meta, Report
 from adminkit.report.words import clean, plural
-from adminkit.stats.replay import Scope
 from adminkit.stats.select import Filter
 from adminkit.units import show_duration, show_time
 
@@ -137,9 +136,10 @@ def diff_lines(found: Sequence[Difference]) -> str:
 
 
 def replay_report(
-    found: Replay, measured: Scope, chosen: Filter, database: str, rules: Sequence[str], notes: Sequence[str]
+    replayed: Replayed, chosen: Filter, database: str, rules: Sequence[str], notes: Sequence[str]
 ) -> Report:
     """Rules in file order, queues by jobs, the users hit hardest; everything below."""
+    found = replayed.counts
     rows = [_row("rule", name, found.rules.get(name, Count()), rule=True) for name in rules]
     queues = sorted(found.queues.items(), key=lambda item: (-item[1].jobs, item[0] or ""))
     rows += [_row("queue", name, count) for name, count in queues]
@@ -147,9 +147,9 @@ def replay_report(
     rows += [_row("user", name, count) for name, count in users[:HARDEST] if _hit(count) or count.warned]
     filters = {name: text for name, text in chosen.described().items() if name not in ("states", "elapsed")}
     said = list(notes)
-    if measured.unsure:
-        said.append(f"whether {plural(measured.unsure, 'job')} asked for a limit or got the default is not known")
-    if not measured.jobs:
+    if found.unsure:
+        said.append(f"whether {plural(found.unsure, 'job')} asked for a limit or got the default is not known")
+    if not found.total.jobs:
         said.append("no job is left to count; the filters above say why")
     meta = Meta(
         "What the policy would have done",
@@ -157,10 +157,10 @@ def replay_report(
         (chosen.since, chosen.until),
         chosen.clusters,
         filters,
-        measured.jobs,
-        measured.excluded,
+        found.total.jobs,
+        replayed.excluded,
         said,
-        measured.span,
+        replayed.span,
     )
     return Report(meta, REPLAY_FIELDS, rows, [_row("all", "(all)", found.total)])
 

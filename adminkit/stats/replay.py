@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
-from adminkit.stats.select import ENDED_STATES, TOO_LONG, Filter, Selection, clusters, left_out, select, span
+from adminkit.stats.select import ENDED_STATES, TOO_LONG, Filter, Selection, clusters, left_out, select
 
 #: A requeue's earlier runs are no submissions.
 STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
@@ -24,13 +24,8 @@ KIND: Final = f"""CASE
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
-    elapsed
+    limit_source = 'unknown' AND limit_kind = 'finite', elapsed
 FROM job WHERE {{where}}
-"""
-
-#: How many there are, and of how many nobody knows whether the limit was typed.
-COUNTS: Final = """
-SELECT count(*), count(*) FILTER (WHERE limit_source = 'unknown' AND limit_kind = 'finite') FROM job WHERE {where}
 """
 
 #: The limits of each queue as they are now: its newest row.
@@ -56,16 +51,7 @@ class Asked(NamedTuple):
     cpus: int | None
     gpus: int | None
     mem: int | None  # bytes of the whole job
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """How many jobs are looked at, how many each filter left out, and of how many the limit may be a default."""
-
-    jobs: int
-    excluded: Mapping[str, int]
-    unsure: int
-    span: tuple[int | None, int | None]  # the first and the last end of any job
+    unsure: int  # 1 where nobody knows whether the limit was typed
 
 
 def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
@@ -74,11 +60,14 @@ def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
     yield from db.execute(ROWS.format(where=selection.where), selection.params)
 
 
-def scope(db: sqlite3.Connection, chosen: Filter) -> Scope:
-    """What submissions() will bring."""
-    selection = _selection(chosen)
-    jobs, unsure = db.execute(COUNTS.format(where=selection.where), selection.params).fetchone()
-    return Scope(jobs, left_out(db, selection, jobs), unsure, span(db))
+def at_most(db: sqlite3.Connection) -> int:
+    """How many rows submissions() could bring: counted in an index, for a progress bar."""
+    return int(db.execute("SELECT count(*) FROM job").fetchone()[0])
+
+
+def excluded(db: sqlite3.Connection, chosen: Filter, jobs: int) -> dict[str, int]:
+    """How many jobs each filter left out, when submissions() brought so many."""
+    return left_out(db, _selection(chosen), jobs)
 
 
 def queue_limits(db: sqlite3.Connection, cluster: str) -> dict[str, tuple[int | None, int | None]]:

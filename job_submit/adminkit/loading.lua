@@ -1,5 +1,6 @@
 -- Generated tables from files, when the script is loaded and never later. They are data: text only, no environment, and whole.
 local need = ...
+local points = need("points")
 local shape = need("shape")
 
 local loading = {}
@@ -77,9 +78,10 @@ end
 
 -- All tables of a folder: policy, incentives, hints; each nil where there is none that is whole.
 function loading.all(folder, say)
+    local incentives = first_whole(folder, "incentives", say)
     return {
         policy = first_whole(folder, "policy", say),
-        incentives = first_whole(folder, "incentives", say),
+        incentives = incentives and points.packed(incentives),
         hints = first_whole(folder, "hints", say),
     }
 end

@@ -3,11 +3,12 @@
 local need = ...
 local ckpt = need("ckpt")
 local gres = need("gres")
+local text = need("text")
 
 local request = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
-local find, gmatch, lower, match = string.find, string.gmatch, string.lower, string.match
+local gmatch, lower, match = string.gmatch, string.lower, string.match
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
@@ -43,13 +44,10 @@ local function lowered(value)
     return value and value ~= "" and lower(value) or nil
 end
 
-local function queues_of(partition)
-    if not partition or partition == "" then
-        return {}
-    end
-    if not find(partition, ",", 1, true) then
-        return { partition }
-    end
+local NONE = text.NONE
+
+-- The names in a partition field, as a list that nobody changes.
+local queues_in = text.kept(function(partition)
     local list, seen = {}, {}
     for name in gmatch(partition, "[^,]+") do
         name = match(name, "^%s*(.-)%s*$")
@@ -59,7 +57,7 @@ local function queues_of(partition)
         end
     end
     return list
-end
+end)
 
 -- One table for all calls: it looks things up in the list of the call that is going on.
 local parts
@@ -74,34 +72,31 @@ local usable = setmetatable({}, {
     end,
 })
 
-local function read_limit(made, minutes)
+-- Seconds and kind.
+local function limit_of(minutes)
     if minutes == nil or minutes == NO_VAL then
-        made.limit_kind = "unset"
+        return nil, "unset"
     elseif minutes >= INFINITE then
-        made.limit_kind = "unlimited"
-    else
-        made.limit, made.limit_kind = minutes * 60, "finite"
+        return nil, "unlimited"
     end
+    return minutes * 60, "finite"
 end
 
-local function read_time_min(made, minutes)
+local function time_min_of(minutes)
     if minutes == INFINITE then
-        made.time_min = huge
-    else
-        minutes = u32(minutes)
-        made.time_min = minutes and minutes * 60
+        return huge
     end
+    minutes = u32(minutes)
+    return minutes and minutes * 60
 end
 
--- The GPUs of the whole job and of each node, as far as the request tells: --gpus, --gpus-per-node and --gres, per task, per
--- socket, and --ntasks-per-gpu. A job that names none has none.
-local function read_gpus(made, source, tasks)
-    local nodes = made.nodes
+-- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node
+-- and --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
+local function gpus_of(source, nodes, tasks)
     local total, kind = gres.gpus(source.tres_per_job)
     local node, node_kind = gres.gpus(source.tres_per_node)
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
-        made.nodes = nodes
     end
     if not total and not node then
         total, kind = gres.gpus(source.tres_per_task)
@@ -113,13 +108,12 @@ local function read_gpus(made, source, tasks)
         local per_gpu = u16(source.ntasks_per_tres)
         total = per_gpu and ceil(tasks / per_gpu)
     end
-    made.gpus = max(total or 0, node and node * nodes or 0)
-    made.gpus_per_node = node or (nodes == 1 and made.gpus) or nil
-    made.gpu_type = kind or node_kind
+    local gpus = max(total or 0, node and node * nodes or 0)
+    return nodes, gpus, node or (nodes == 1 and gpus) or nil, kind or node_kind
 end
 
--- Nodes and GPUs: the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
-local function read_size(made, source)
+-- The same four, from the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
+local function size_of(source)
     local tasks = u32(source.num_tasks)
     local nodes = u32(source.min_nodes)
     local per_node
@@ -127,8 +121,7 @@ local function read_size(made, source)
         per_node = u16(source.ntasks_per_node)
         nodes = nodes or (tasks and per_node and ceil(tasks / per_node)) or 1
     end
-    made.nodes = nodes
-    read_gpus(made, source, tasks or (per_node and per_node * nodes))
+    return gpus_of(source, nodes, tasks or (per_node and per_node * nodes))
 end
 
 -- Fields that few decisions look at, read from `source` when one does.
@@ -225,29 +218,39 @@ local LATER = {
     end,
 }
 
-local function read(source, uid, plan, now)
-    local made = { _source = source, now = now, uid = uid, queues = queues_of(source.partition) }
-    if plan.needs_user then
-        made.user = word(source.user_name)
+-- The constructor names every field, so that the table has its size at once: growing it would cost more than reading.
+local function read(source, uid, by, plan, now, listed, policy)
+    local limit, kind = limit_of(source.time_limit)
+    local nodes, gpus, per_node, gpu_type = size_of(source)
+    local partition = source.partition
+    local field = policy and policy.record
+    if field == "none" then
+        field = nil
     end
-    read_limit(made, source.time_limit)
-    read_time_min(made, source.time_min)
-    read_size(made, source)
-    return made
+    return setmetatable({
+        _source = source,
+        _ckpt = policy and policy.ckpt,
+        now = now,
+        uid = uid,
+        by = by,
+        user = plan.needs_user and word(source.user_name) or nil,
+        queues = partition and queues_in(partition) or NONE,
+        usable = listed and usable or nil,
+        limit = limit,
+        limit_kind = kind,
+        time_min = time_min_of(source.time_min),
+        nodes = nodes,
+        gpus = gpus,
+        gpus_per_node = per_node,
+        gpu_type = gpu_type,
+        [field or "_"] = field and word(source[field]) or nil,
+    }, LATER)
 end
 
 -- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.of_submission(job_desc, part_list, by, policy, plan, now)
-    local made = read(job_desc, job_desc.user_id, plan, now)
     parts = part_list
-    made.usable = part_list and usable or nil
-    made.by = by
-    made._ckpt = policy.ckpt
-    local field = policy.record
-    if field and field ~= "none" then
-        made[field] = word(job_desc[field])
-    end
-    return setmetatable(made, LATER)
+    return read(job_desc, job_desc.user_id, by, plan, now, part_list, policy)
 end
 
 -- What an update is about: a hold, a release, a new name and the like are none of these.
@@ -307,14 +310,10 @@ local function updated_view(job_desc, job_rec)
     })
 end
 
--- job_rec has no environment, so whether the job is restartable cannot be told.
-local function read_job(source, job_rec, plan, now)
-    return setmetatable(read(source, job_rec.user_id, plan, now), LATER)
-end
-
--- The job as it would be after the update, and as it is.
+-- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
-    local job = read_job(record_view(job_rec), job_rec, plan, now)
+    local uid = job_rec.user_id
+    local job = read(record_view(job_rec), uid, nil, plan, now)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -323,11 +322,8 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     if points and points ~= NO_VAL then
         job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
     end
-    local wanted = read_job(updated_view(job_desc, job_rec), job_rec, plan, now)
     parts = part_list
-    wanted.usable = part_list and usable or nil
-    wanted.by = by
-    return wanted, job
+    return read(updated_view(job_desc, job_rec), uid, by, plan, now, part_list), job
 end
 
 return request

@@ -63,6 +63,8 @@ function verdict.job_of(request)
         kind = request.limit_kind or (request.limit and "finite" or "unset"),
         time_min = request.time_min,
         queues = request.queues or NONE,
+        nodes = nil, -- shape() sets these two; named here, the table has its size at once
+        class = nil,
     }
 end
 
@@ -251,6 +253,8 @@ function verdict.answer(found, job, request, made)
         untold = verdict.untold(found, made),
         messages = messages or NONE,
         log = found.log or NONE,
+        points = nil, -- decide and modify set these two
+        record = nil,
     }
 end
 

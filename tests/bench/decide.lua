@@ -1,5 +1,6 @@
--- One round: how long submissions take in slurm_job_submit (microseconds at the 50th, 99th and 99.9th percentile) and how long the
--- script with its tables takes to load (milliseconds). `lua decide.lua FOLDER SUBMISSIONS` prints "p50 p99 p999 load empty".
+-- One round: how long submissions take in slurm_job_submit, in microseconds at the 50th and 99th percentile, for jobs that keep
+-- every rule, that name no queue, that a rule amends, that a rule refuses, and for a mixture of them; and how long the script with
+-- its tables takes to load, in milliseconds. `lua decide.lua FOLDER SUBMISSIONS` prints NAME P50 P99 lines.
 local folder, count = arg[1], tonumber(arg[2])
 local mock = dofile(folder .. "/mock.lua")
 
@@ -15,7 +16,6 @@ assert(#said.errors == 0, said.errors[1])
 
 local submit = _G.slurm_job_submit
 local parts = mock.part_list({ gq = {}, ["gq-short"] = {}, ["gq-middle"] = {}, ["gq-long"] = {} })
-local queues = { "gq", "gq-short", "gq-middle", "gq-long" }
 
 -- What every job_desc holds that is not unset text.
 local UNSET = {
@@ -24,13 +24,23 @@ local UNSET = {
     ntasks_per_node = slurm.NO_VAL16, ntasks_per_tres = slurm.NO_VAL16, sockets_per_node = slurm.NO_VAL16,
 }
 
--- Each read is one call, as in Slurm, whose own part in C is not ours to count. Jobs: one in five names no queue, one in four is
--- above a rule's maximum; users with a row of points and without.
-local function job_desc_of(i)
+local KINDS = {
+    kept = { partition = "gq", limits = { 60, 600, 1440, 4320 } },
+    routed = { limits = { 60, 170, 600, 4320 } },
+    amended = { partition = "gq-long", limits = { 7000, 8000, 9000, 10000 } },
+    refused = { partition = "gq-middle", limits = { 600, 1440, 2880, 2880 }, gpus = "gres:gpu:8" },
+}
+local MIXTURE = {}
+for i = 1, 100 do
+    MIXTURE[i] = i <= 88 and "kept" or i <= 96 and "routed" or i <= 99 and "amended" or "refused"
+end
+
+-- Each read is one call, as in Slurm, whose own part in C is not ours to count. Users have a row of points or none.
+local function job_desc_of(i, name)
+    local kind = KINDS[name]
     local fields = {
-        user_id = 1000 + i % 12000, name = "train-" .. i % 50, time_limit = ({ 60, 600, 4320, 9000 })[i % 4 + 1],
-        min_nodes = i % 10 == 0 and 2 or 1, tres_per_node = i % 3 == 0 and "gres:gpu:8" or "gres:gpu:1",
-        partition = queues[i % 5 + 1],
+        user_id = 1000 + i % 12000, name = "train-" .. i % 50, time_limit = kind.limits[i % 4 + 1], partition = kind.partition,
+        min_nodes = i % 10 == 0 and 2 or 1, tres_per_node = kind.gpus or (i % 3 == 0 and "gres:gpu:8" or "gres:gpu:1"),
     }
     for name, value in pairs(UNSET) do
         fields[name] = value
@@ -45,29 +55,44 @@ local function job_desc_of(i)
     })
 end
 
-local function measure(call)
-    local times = {}
+-- Counts of calls by microseconds, not a list of 20 000 times: Lua's garbage collector would walk through such a list again and
+-- again inside the calls that are measured.
+local LONGEST = 1000
+
+local function measure(call, kind)
+    local counts = {}
+    for i = 0, LONGEST do
+        counts[i] = 0
+    end
     for i = 1, count do
-        local job_desc = job_desc_of(i)
+        local job_desc = job_desc_of(i, kind or MIXTURE[i * 37 % 100 + 1])
         local start = clock()
         call(job_desc, parts, 1000 + i % 12000)
-        times[i] = (clock() - start) * 1e6
+        local spent = math.min(LONGEST, math.floor((clock() - start) * 1e6 + 0.5))
+        counts[spent] = counts[spent] + 1
         said.messages, said.info = {}, {}
     end
-    table.sort(times)
-    return times
+    return counts
 end
 
-local function nothing()
-    return 0
+local function at(counts, share)
+    local seen = 0
+    for i = 0, LONGEST do
+        seen = seen + counts[i]
+        if seen >= share * count then
+            return i
+        end
+    end
 end
 
-for _ = 1, 2000 do
-    submit(job_desc_of(1), parts, 1001)
+local function report(name, counts)
+    print(string.format("%s %d %d", name, at(counts, 0.5), at(counts, 0.99)))
 end
-local empty = measure(nothing)
-local times = measure(submit)
-local function at(list, share)
-    return list[math.ceil(#list * share)]
+
+measure(submit)
+report("mixture", measure(submit))
+for _, name in ipairs({ "kept", "routed", "amended", "refused" }) do
+    report(name, measure(submit, name))
 end
-print(string.format("%.2f %.2f %.2f %.2f %.2f", at(times, 0.5), at(times, 0.99), at(times, 0.999), load_ms, at(empty, 0.5)))
+report("clock", measure(function() end))
+print(string.format("load %.2f %.2f", load_ms, load_ms))

@@ -15,8 +15,8 @@ from tests.lua.site import DRIVER
 NO_VAL, INFINITE, NO_VAL16 = 4294967294, 4294967295, 65534
 
 FIELDS = (
-    "uid by queues limit limit_kind time_min nodes gpus gpus_per_node gpu_type cpus mem max_nodes account qos qos_given "
-    "job_name features node_list reservation array het_offset batch restartable admin_comment"
+    "uid by queues limit limit_kind time_min nodes gpus gpus_per_node gpu_type cpus mem max_nodes account qos "
+    "qos_given job_name features node_list reservation array het_offset batch restartable admin_comment"
 ).split()
 
 

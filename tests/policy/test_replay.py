@@ -17,7 +17,7 @@ from adminkit.policy.runtime import Decision
 from adminkit.report import text
 from adminkit.report.policy import as_of_note, replay_report
 from adminkit.slurm.site import Site
-from adminkit.stats.replay import Asked, one_cluster, queue_limits, scope, submissions
+from adminkit.stats.replay import Asked, excluded, one_cluster, queue_limits, submissions
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
@@ -101,7 +101,7 @@ def test_people_are_told_apart_only_where_the_policy_does() -> None:
 
     site = Site("a", uids={"grace": 7}, privileged=frozenset({0, 9}))
     decided = replaying.judge(decide, policy(STRICT), site, 0)
-    plain = Asked("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None)
+    plain = Asked("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None, 0)
     for user, uid in [("carol", 1), ("dave", 2), ("carol", 1), ("ada", 3), ("grace", 4), ("erin", 9), (None, 5)]:
         decided(plain._replace(user=user, uid=uid))
     assert seen == ["carol", "ada", "grace", "erin", None]
@@ -122,18 +122,17 @@ def test_progress_is_told(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with reader(trace) as db:
         chosen = Filter(clusters=("aaic",))
         replay_trace(db, policy(STRICT), None, chosen, None, tick=lambda done, total: ticks.append((done, total)))
-    assert ticks == [(5, 14), (10, 14)]
+    assert ticks == [(5, 15), (10, 15)]
 
 
 def test_the_jobs_are_those_of_the_filter(trace: Path) -> None:
     chosen = Filter(clusters=("aaic",), users=("bob",), since=MONDAY)
     with reader(trace) as db:
-        about = scope(db, chosen)
         rows = [Asked(*row[:-1]) for row in submissions(db, chosen)]
-    assert about.jobs == len(rows) == 3
+        without = excluded(db, chosen, len(rows))
+    assert len(rows) == 3
     assert {row.user for row in rows} == {"bob"}
-    assert about.excluded["state"] == 0
-    assert about.excluded["user"] == 12
+    assert (without["window"], without["state"], without["user"]) == (0, 0, 12)
 
 
 def test_the_queues_have_the_limits_last_seen(trace: Path) -> None:
@@ -165,5 +164,5 @@ def test_the_report_is_as_reviewed(
     names = [rule.name for rule in policy(STRICT).rules]
     chosen = Filter(clusters=("aaic",))
     notes = ["policy strict.toml", as_of_note(None)]
-    report = replay_report(found.counts, found.scope, chosen, "/var/lib/adminkit/trace.db", names, notes)
+    report = replay_report(found, chosen, "/var/lib/adminkit/trace.db", names, notes)
     golden(f"policy-replay.{suffix}", shown(report))
