@@ -4,6 +4,7 @@ local classes = need("classes")
 local route = need("route")
 local rules = need("rules")
 local text = need("text")
+local placeholders = need("values")
 
 local verdict = {}
 
@@ -121,7 +122,7 @@ local function act(found, rule, job, queue, facts, broken, request, policy)
     if not found[rule] then
         found[rule] = true
         verdict.fire(found, rule.name, outcome)
-        local values = rules.values(rule, job, queue, facts, broken)
+        local values = placeholders.of(rule, job, queue, facts, broken)
         local into = lines(found, INTO[outcome])
         if not (later and say_later(into, rule, values, policy)) then
             local word = later and "later" or outcome

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 1
 aim=${1:?usage: install.sh demo|test}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
-TEST_PACKAGES="sqlite3 clang clang-format lua-check lua5.1"
+TEST_PACKAGES="sqlite3 clang clang-format lua-check lua5.1 lua5.4"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
     libslurm-dev"
 UNITS="munge mariadb slurmctld slurmd slurmdbd"
