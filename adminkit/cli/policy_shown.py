@@ -35,7 +35,9 @@ def emit_preview(
     if plan.others:
         how = "by --push" if plan.push else "by hand: --apply prints the steps"
         said.append(f"also for {', '.join(plan.others)}, {how}")
-    rows = [(change.file, change.kind, change.size) for change in changes]
+    rows = [(change.file, change.kind, change.size) for change in changes if change.kind != "same"]
+    if len(rows) < len(changes):
+        said.append(f"{len(changes) - len(rows)} files are there already")
     emit(listing("What would be installed", cluster, PREVIEW_FIELDS, rows, said), Way(format.value, output))
 
 
