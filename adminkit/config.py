@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from annotated_types import Ge, Gt
 
@@ -38,6 +38,7 @@ class Sync:
     steps: bool = True
     steps_pause: Annotated[float, Ge(0)] = 0.5
     submit_line: bool = True
+    record: Literal["admin_comment", "comment", "extra"] = "admin_comment"
     timeout: Annotated[float, Gt(0)] = 300.0
 
 

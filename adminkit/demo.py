@@ -31,7 +31,7 @@ COLUMNS: Final = (
     "JobID", "JobIDRaw", "Cluster", "DBIndex", "User", "UID", "Group", "Account", "Partition", "QOS", "State",
     "ExitCode", "DerivedExitCode", "Priority", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "Suspended",
     "TimelimitRaw", "ReqNodes", "ReqCPUS", "ReqMem", "ReqTRES", "AllocNodes", "AllocCPUS", "AllocTRES", "NodeList",
-    "Restarts", "JobName",
+    "Restarts", "AdminComment", "JobName",
 )  # fmt: skip
 
 _CPUS_PER_GPU: Final = 5
@@ -85,6 +85,7 @@ class Course(NamedTuple):
 def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: Course) -> Job:
     number, array = ids
     gpus = run.habit.nodes * run.habit.gpus
+    typed = run.habit.limit != QUEUES[run.habit.queue][0]
     return Job(
         cluster=CLUSTER,
         job_id_raw=number,
@@ -113,6 +114,8 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
         suspended=course.suspended,
         time_limit=run.habit.limit,
         limit_kind="finite",
+        limit_source="explicit" if typed else "default",
+        limit_original=run.habit.limit if typed else None,
         req_nodes=run.habit.nodes,
         req_cpus=gpus * _CPUS_PER_GPU,
         req_gpus=gpus,
@@ -123,6 +126,7 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
         gpu_type="p100",
         mem=gpus * _MEM_PER_GPU,
         node_list=_node_list(course.nodes),
+        admin_comment=f"ak1:lim={run.habit.limit},src=e" if typed else "ak1:lim=none,src=d",
     )
 
 
@@ -142,7 +146,7 @@ def _cells(job: Job) -> tuple[str, ...]:
         job.submit_time, job.eligible_time, job.start_time, job.end_time, job.elapsed, _clock(job.suspended or 0),
         (job.time_limit or 0) // 60, job.req_nodes, job.req_cpus, _mebibytes(job.req_mem), f"{cpus},{tres}",
         job.nodes, job.cpus, f"{cpus},gres/gpu:{job.gpu_type}={job.gpus},{tres}", job.node_list,
-        job.restarts, job.job_name,
+        job.restarts, job.admin_comment, job.job_name,
     )  # fmt: skip
     return tuple(map(str, cells))
 

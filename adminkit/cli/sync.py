@@ -58,6 +58,7 @@ def sync(
         steps_pause=usual.steps_pause,
         timeout=chosen(timeout, usual.timeout),
         submit_line=usual.submit_line,
+        record=usual.record,
     )
     with progress("asking sacct") as tick:
         done = run(options, cluster or usual.clusters, lambda text: print(f"note: {text}", file=sys.stderr), tick)

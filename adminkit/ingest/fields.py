@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from adminkit.ingest import record
 from adminkit.ingest.spec import Column, parameters
-from adminkit.trace.upsert import explicit
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -118,8 +118,13 @@ def columns_for(names: Iterable[str]) -> list[Column]:
     return columns
 
 
-def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[str, str]:
-    """Job's column -> SQL expression. `cluster` and `synced` are SQL too: a parameter bound by hand, a number."""
+def job_values(
+    columns: list[Column], cluster: str, synced: str = "0", recorded_in: str = "admin_comment"
+) -> dict[str, str]:
+    """Job's column -> SQL expression. `cluster` and `synced` are SQL too: a parameter bound by hand, a number.
+
+    `recorded_in`: the one field whose record of the policy's decision is believed, as policy.toml names it.
+    """
     place = parameters(columns)
 
     def first(*candidates: str) -> str | None:
@@ -178,10 +183,9 @@ def job_values(columns: list[Column], cluster: str, synced: str = "0") -> dict[s
         "admin_comment": first("AdminComment"),
         "submit_line": first("SubmitLine"),
     }
-    known = {column: sql for column, sql in values.items() if sql is not None}
-    if {"time_limit", "limit_kind", "queue"} <= known.keys():
-        known["limit_source"] = explicit(known)
-    return known
+    if noted := place.get(record.FIELDS[recorded_in]):
+        values |= {"limit_original": record.limit_original(noted), "limit_source": record.limit_source(noted)}
+    return {column: sql for column, sql in values.items() if sql is not None}
 
 
 def step_values(columns: list[Column], cluster: str) -> dict[str, str]:

@@ -128,8 +128,7 @@ def _load(
     with opened(target) as db:
         for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
             record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
-        limits_known = bool(db.execute("SELECT EXISTS (SELECT 1 FROM queue)").fetchone()[0])
-    counts = ingest(_storing(reading, layout, limits_known), target, source[0], source[1], tick)
+    counts = ingest(_storing(reading, layout), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
         if counts.steps_new or counts.steps_changed:
@@ -161,14 +160,12 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
     )
 
 
-def _storing(reading: Statement, layout: Layout, limits_known: bool) -> Statement:
-    """And what it does with the rows. Who chose a limit can be told only where some queue's limits are known."""
+def _storing(reading: Statement, layout: Layout) -> Statement:
+    """And what it does with the rows."""
     if layout.is_swf:
         return reading.storing_jobs(*swf_values(reading))
     cluster = f"?{outputs(layout.columns) + 3}"
     values = job_values(layout.columns, cluster)
-    if not limits_known:
-        values.pop("limit_source", None)
     return reading.storing_jobs(values).storing_steps(step_values(layout.columns, cluster))
 
 

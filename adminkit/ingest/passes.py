@@ -16,6 +16,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
+from adminkit.ingest import record
 from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
 from adminkit.ingest.run import Counts, Statement, ingest
 from adminkit.ingest.spec import outputs
@@ -63,6 +64,7 @@ class Options:
     steps_pause: float = 0.5
     timeout: float = 300.0
     submit_line: bool = True
+    record: str = "admin_comment"  # where the policy's decision is, as policy.toml names it
 
 
 @dataclass(slots=True)
@@ -245,7 +247,7 @@ def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
     if which == windows.STEPS:
         reading = reading.storing_steps(step_values(columns, cluster))
     else:
-        values = job_values(columns, cluster, synced="1")
+        values = job_values(columns, cluster, "1", run.options.record)
         if which == "open":
             seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
             values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
@@ -256,6 +258,9 @@ def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
 
 def _fields(run: Run, which: str) -> list[str]:
     wanted = STEP_FIELDS if which == windows.STEPS else JOB_FIELDS
+    field = record.FIELDS[run.options.record]
+    if which != windows.STEPS and field not in wanted:
+        wanted = (*wanted, field)
     return [f for f in wanted if f in run.site.fields and (run.options.submit_line or f != "SubmitLine")]
 
 

@@ -22,32 +22,11 @@ _RULES: Final[dict[str, str]] = {
     ),
 }
 
-#: Somebody chose a limit that differs from what the queue would have given; one that equals it says nothing. The
-#: queue's limits are those at submission, else the oldest known.
-_EXPLICIT: Final = """
-CASE WHEN {kind} = 'finite' AND {limit} <> (
-    SELECT default_limit FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue} AND since = coalesce(
-        (SELECT max(since) FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue} AND since <= {submit}),
-        (SELECT min(since) FROM queue WHERE queue.cluster = {cluster} AND queue.queue = {queue})))
-THEN 'explicit' ELSE 'unknown' END
-"""
-
 #: ?1 line, ?2 reason, ?3 the raw bytes, ?4 source, ?5 epoch seconds
 REJECT: Final = """
 INSERT INTO rejected (line, reason, raw, source, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (source, raw) DO UPDATE SET line = excluded.line, reason = excluded.reason, seen_at = excluded.seen_at
 """
-
-
-def explicit(values: Mapping[str, str]) -> str:
-    """The expression for limit_source, from those of the other columns."""
-    return _EXPLICIT.format(
-        kind=values["limit_kind"],
-        limit=values["time_limit"],
-        cluster=values["cluster"],
-        queue=values["queue"],
-        submit=values["submit_time"],
-    ).strip()
 
 
 def upsert_job(values: Mapping[str, str], only_where: str = "1") -> str:

@@ -46,7 +46,6 @@ def test_what_sync_asks_for_fills_all_of_a_job_that_one_row_can_say() -> None:
     from_elsewhere = {
         "seen_open",  # the snapshot
         "fingerprint",  # adminkit-ingest
-        "limit_original",  # the decision recorded at submission
         "cpu_time", "max_rss", "disk_read", "disk_write",  # its steps
     }  # fmt: skip
     assert {f.name for f in fields(Job)} - filled == from_elsewhere

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from adminkit.trace.schema import migrate
-from adminkit.trace.upsert import REJECT, explicit, upsert_job
+from adminkit.trace.upsert import REJECT, upsert_job
 
 COLUMNS = (
     "cluster",
@@ -90,35 +90,3 @@ def test_a_rejected_line_is_kept_once_per_source(db: sqlite3.Connection) -> None
     for source, line in (("a", 1), ("a", 9), ("b", 1)):
         db.execute(REJECT, (line, "why", b"raw", source, "5"))
     assert db.execute("SELECT source, line FROM rejected ORDER BY 1").fetchall() == [("a", 9), ("b", 1)]
-
-
-@pytest.mark.parametrize(
-    ("limits", "asked", "submit", "source", "why"),
-    [
-        ([], 3600, 100, "unknown", "nobody knows the queue's default"),
-        ([(0, 3600)], 3600, 100, "unknown", "what the queue gives says nothing"),
-        ([(0, 3600)], 7200, 100, "explicit", "another limit was chosen"),
-        ([(0, None)], 7200, 100, "unknown", "a queue without a default"),
-        ([(0, 3600), (50, 7200)], 3600, 100, "explicit", "the default at submission counts"),
-        ([(0, 3600), (150, 7200)], 3600, 100, "unknown", "not a later one"),
-        ([(150, 7200), (200, 60)], 3600, 100, "explicit", "before all that is known the oldest counts"),
-    ],
-)
-def test_who_chose_the_limit(
-    db: sqlite3.Connection,
-    limits: list[tuple[int, int | None]],
-    asked: int,
-    submit: int,
-    source: str,
-    why: str,
-) -> None:
-    for since, default in limits:
-        db.execute("INSERT INTO queue VALUES ('alpha', 'gq', ?, ?, NULL, 4)", (since, default))
-    columns = ("cluster", "job_id_raw", "submit_time", "queue", "time_limit", "limit_kind")
-    values = {c: f"?{n}" for n, c in enumerate(columns, 1)}
-    values["limit_source"] = explicit(values)
-    db.execute(upsert_job(values), ("alpha", 7, submit, "gq", asked, "finite"))
-    assert db.execute("SELECT limit_source FROM job").fetchone() == (source,), why
-    db.execute("DELETE FROM queue")
-    db.execute(upsert_job(values), ("alpha", 7, submit, "gq", asked, "finite"))
-    assert db.execute("SELECT limit_source FROM job").fetchone() == (source,), "what was known is kept"

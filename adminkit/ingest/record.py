@@ -1,0 +1,39 @@
+"""The record that adminkit's policy leaves in a job, as SQL: what was asked for before any rule touched it.
+
+docs/policy-spec.md has the grammar: `ak1:lim=259200,src=e,rules=gq-max`, up to the first blank. sacct itself knows only
+the final limit and cannot say whether anybody typed it, so without a whole record neither column is known.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: The field of sacct that holds the record -> policy.toml's word for it.
+FIELDS: Final = {"admin_comment": "AdminComment", "comment": "Comment", "extra": "Extra"}
+
+_WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
+_LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"
+#: Its alphabet, one of its shapes, and no contradiction. Trap: GLOB's * takes anything, so what it took is looked at.
+_WHOLE: Final = """{0} GLOB 'ak1:lim=?*,src=[de]*' AND {word} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
+AND ({word} GLOB 'ak1:lim=*,src=[de]' OR {word} GLOB 'ak1:lim=*,src=[de],rules=?*')
+AND {word} NOT GLOB '*,src=*,src=*' AND {word} NOT GLOB '*,rules=*[,=:]*'
+AND CASE {limit} WHEN 'none' THEN {word} GLOB '*,src=d*' WHEN 'inf' THEN {word} GLOB '*,src=e*'
+ELSE {limit} NOT GLOB '*[^0-9]*' AND {word} GLOB '*,src=e*' END"""
+
+
+def limit_original(field: str) -> str:
+    """Seconds asked for; NULL where no number was, and without a record."""
+    number = f"CASE WHEN {{limit}} NOT IN ('none', 'inf') THEN CAST({_LIMIT} AS INTEGER) END"
+    return _where_whole(field, number)
+
+
+def limit_source(field: str) -> str:
+    """explicit or default; unknown without a record."""
+    chosen = _where_whole(field, "CASE {limit} WHEN 'none' THEN 'default' ELSE 'explicit' END")
+    return f"coalesce({chosen}, 'unknown')"
+
+
+def _where_whole(field: str, value: str) -> str:
+    limit, word = _LIMIT.format(field), _WORD.format(field)
+    whole = " ".join(_WHOLE.split("\n")).format(field, word=word, limit=limit)
+    return f"CASE WHEN {whole} THEN {value.format(field, limit=limit)} END"

@@ -1,0 +1,76 @@
+"""The record of a policy's decision, read back: whole and ours, or not at all."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from adminkit.ingest import record
+
+#: The grammar of docs/policy-spec.md, said another way.
+GRAMMAR = re.compile(r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.ASCII)
+
+
+def read(text: str | None) -> tuple[int | None, str]:
+    """(limit_original, limit_source) as the statement of an import would find them."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        sql = f"SELECT {record.limit_original('?1')}, {record.limit_source('?1')}"
+        found: tuple[int | None, str] = db.execute(sql, (text,)).fetchone()
+        return found
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "source", "why"),
+    [
+        ("ak1:lim=259200,src=e", 259200, "explicit", "typed"),
+        ("ak1:lim=259200,src=e,rules=gq-max+long.jobs", 259200, "explicit", "and a rule lowered it"),
+        ("ak1:lim=none,src=d", None, "default", "not typed"),
+        ("ak1:lim=none,src=d,rules=default", None, "default", "and a rule gave one"),
+        ("ak1:lim=inf,src=e", None, "explicit", "typed, but no number"),
+        ("ak1:lim=60,src=e my own comment", 60, "explicit", "what was there before follows"),
+        ("ak1:lim=60,src=e ak1:lim=7200,src=e", 60, "explicit", "the first word counts"),
+        (None, None, "unknown", "no record"),
+        ("", None, "unknown", "an empty field"),
+        ("JS1:H4sIAOnN", None, "unknown", "another tool wrote over it"),
+        ("my ak1:lim=60,src=e", None, "unknown", "not the first word"),
+        ("ak2:lim=60,src=e", None, "unknown", "a grammar of the future"),
+        ("ak1:lim=60,src=ex", None, "unknown", "no such source"),
+        ("ak1:lim=60", None, "unknown", "cut short"),
+        ("ak1:lim=60,src=e,", None, "unknown", "cut short too"),
+        ("ak1:lim=60,src=e,rules=", None, "unknown", "and again"),
+        ("ak1:lim=,src=e", None, "unknown", "no limit"),
+        ("ak1:lim=6o,src=e", None, "unknown", "no number"),
+        ("ak1:lim=-60,src=e", None, "unknown", "nor one that can be"),
+        ("ak1:lim=none,src=e", None, "unknown", "typed nothing? It contradicts itself"),
+        ("ak1:lim=60,src=d", None, "unknown", "as does this"),
+        ("ak1:src=e,lim=60", None, "unknown", "the keys have an order"),
+        ("ak1:lim=60,src=e,rules=a;DROP", None, "unknown", "not of the alphabet"),
+        ("ak1:lim=60,src=e,rules=a,b", None, "unknown", "rules are joined by +"),
+        ("AK1:lim=60,src=e", None, "unknown", "spelt otherwise"),
+    ],
+)
+def test_a_field_says(text: str | None, limit: int | None, source: str, why: str) -> None:
+    assert read(text) == (limit, source), why
+
+
+PIECES = st.sampled_from(
+    ["ak1:", "lim=", "60", "inf", "none", ",", "src=", "e", "d", "rules=", "a", "+", " ", "x", "=", "\n", "[", "*", "ü"]
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+@example("ak1:lim=60,src=e,rules=a+b c")
+@example("ak1:lim=60,src=e\n")
+def test_it_is_read_where_the_grammar_has_it_and_nowhere_else(text: str) -> None:
+    found = GRAMMAR.match(text)
+    if found is None:
+        assert read(text) == (None, "unknown")
+    else:
+        number = found.group(1)
+        limit = int(number) if number and number.isdigit() else None
+        assert read(text) == (limit, "default" if found.group(3) else "explicit")
