@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
-from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, table_path
+from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, rights_hold, table_path
 from adminkit.slurm.act import touch
 
 ENTRY: Final = "job_submit.lua"
@@ -63,7 +63,7 @@ def put_program(folder: Path, files: Mapping[str, bytes], group: int | None = No
                 raise AdminkitError(f"{name} of this installation is in the way of a table", "install adminkit again")
             if name == ENTRY and entry_state(folder, text) in ("calls us", "foreign"):
                 continue
-            if not _holds(path, text):
+            if not _holds(path, text) or not rights_hold(path, group):
                 before = int(path.stat().st_mtime) if name == ENTRY and path.exists() else 0
                 put_file(path, text, group, FILE_MODE)
                 changed.append(name)

@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -125,8 +126,9 @@ class _Files:
         return read_text(table_path(self.folder, self.name, kind))
 
     def write(self, kind: str, text: str) -> None:
-        if self.read(kind) != text:
-            put_file(table_path(self.folder, self.name, kind), text, self.group)
+        path = table_path(self.folder, self.name, kind)
+        if self.read(kind) != text or not rights_hold(path, self.group):
+            put_file(path, text, self.group)
 
     def put(self, text: str) -> Put:
         old = self.counting()
@@ -179,6 +181,12 @@ def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int 
         if aside is not None:
             with suppress(OSError):
                 Path(aside).unlink()
+
+
+def rights_hold(path: Path, group: int | None) -> bool:
+    """Whether a file has the mode and the group it was put with."""
+    found = path.stat()
+    return stat.S_IMODE(found.st_mode) == FILE_MODE and group in (None, found.st_gid)
 
 
 @contextmanager

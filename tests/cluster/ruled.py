@@ -62,9 +62,9 @@ class Ruled:
     def rules(self, text: str, *words: Word) -> None:
         """Have these rules in force; `text` follows the head of the file. Nothing is done where they are already."""
         whole = text if text.startswith("version") else HEAD + text
+        self.policy.write_text(whole)
         if whole != self.text or words:
             self.text = ""
-            self.policy.write_text(whole)
             self.adminkit("policy", "install", "--apply", "--policy", self.policy, *words)
             self.text = whole
 

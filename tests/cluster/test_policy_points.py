@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.policy.lua_text import module
+from adminkit.slurm.act import touch
 from tests.cluster.cluster import Word
 from tests.cluster.processes import until
 from tests.cluster.ruled import Ruled
@@ -81,12 +82,13 @@ EARNED = {
 
 
 @pytest.mark.parametrize("case", EARNED)
-def test_the_site_column_shows_what_a_job_earned(ruled: Ruled, busy: int, case: str) -> None:
+def test_3_the_site_column_shows_what_a_job_earned_without_a_plugin(ruled: Ruled, busy: int, case: str) -> None:
     words, user, points = EARNED[case]
+    assert "PrioritySiteFactorPlugin = (null)" in ruled.cluster.ask("scontrol", "show", "config")
     assert factors(ruled, submit(ruled, *words.split(), user=user))["SITE"] == points
 
 
-def test_the_bonus_job_starts_first_and_both_go_on_ageing(ruled: Ruled, busy: int) -> None:
+def test_2_the_bonus_job_starts_first_and_both_go_on_ageing(ruled: Ruled, busy: int) -> None:
     whole = ("-N4", "--exclusive")
     plain = submit(ruled, *whole, user="backup", script="sleep 1")
     rewarded = submit(ruled, *whole, user="games", script="sleep 1")
@@ -221,8 +223,6 @@ def test_the_tables_are_slurmctlds_alone(ruled: Ruled) -> None:
 
 
 def test_a_damaged_table_of_points_leaves_the_rules_and_its_good_copy_in_force(ruled: Ruled, busy: int) -> None:
-    from adminkit.slurm.act import touch
-
     path: Path = ruled.inner / "incentives.lua"
     whole = path.read_bytes()
     try:

@@ -72,11 +72,7 @@ def failing(ruled: Ruled, fail: str) -> tuple[Said, str]:
         reload(ruled)
 
 
-def test_2_the_priority_itself_is_never_set_so_ageing_goes_on(ruled: Ruled) -> None:
-    job = ruled.sbatch("-p", "gq", "-t", "60").job
-    ruled.cluster.ask("scontrol", "release", str(job))
-    sources = "".join(path.read_text() for path in sorted(ruled.inner.glob("*.lua")))
-    assert not re.search(r"""["']priority["']\s*[,}\]]|\.priority\s*=[^=]""", sources)
+# 2 and 3, the priority and site_factor: test_policy_points.py
 
 
 def test_8_an_owner_cannot_raise_a_pending_jobs_limit_past_the_rule(ruled: Ruled) -> None:

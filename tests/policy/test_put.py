@@ -140,6 +140,8 @@ def test_modes_and_group_are_those_of_slurmctld(tmp_path: Path) -> None:
     put_table(tmp_path, "policy", table("two"), check_table, group)
     inner = tmp_path / "adminkit"
     assert (stat.S_IMODE(inner.stat().st_mode), inner.stat().st_gid) == (0o750, group)
+    (inner / "policy.lua").chmod(0o644)
+    put_table(tmp_path, "policy", table("two"), check_table, group)
     for path in inner.iterdir():
         found = path.stat()
         assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (0o640, os.geteuid(), group), path
