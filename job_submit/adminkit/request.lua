@@ -8,7 +8,7 @@ local text = need("text")
 local request = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
-local gmatch, lower, match = string.gmatch, string.lower, string.match
+local gmatch, lower = string.gmatch, string.lower
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
@@ -50,7 +50,7 @@ local NONE = text.NONE
 local queues_in = text.kept(function(partition)
     local list, seen = {}, {}
     for name in gmatch(partition, "[^,]+") do
-        name = match(name, "^%s*(.-)%s*$")
+        name = text.trimmed(name)
         if name ~= "" and not seen[name] then
             seen[name] = true
             list[#list + 1] = name
