@@ -109,7 +109,11 @@ local function gpus_of(source, nodes, tasks)
         total = per_gpu and ceil(tasks / per_gpu)
     end
     local gpus = max(total or 0, node and node * nodes or 0)
-    return nodes, gpus, node or (nodes == 1 and gpus) or nil, kind or node_kind
+    -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
+    if not node and (gpus == 0 or source.max_nodes == 1) then
+        node = gpus
+    end
+    return nodes, gpus, node, kind or node_kind
 end
 
 -- The same four, from the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.

@@ -103,7 +103,9 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"min_nodes": 2, "ntasks_per_node": 4, "cpus_per_task": 2}, {"cpus": 16}, "num_tasks not filled since 23.02"),
     ({"num_tasks": 8, "cpus_per_task": 3, "min_cpus": 8}, {"cpus": 24}, "CPUs per task"),
     ({"tres_per_node": "gres:gpu:2", "min_nodes": 3}, {"gpus": 6, "gpus_per_node": 2}, "--gres"),
-    ({"tres_per_job": "gres:gpu:16"}, {"gpus": 16, "gpus_per_node": 16, "nodes": 1}, "--gpus"),
+    ({"tres_per_job": "gres:gpu:16"}, {"gpus": 16, "gpus_per_node": None, "nodes": 1}, "--gpus"),
+    ({"tres_per_job": "gres:gpu:4", "min_nodes": 1, "max_nodes": 1}, {"gpus_per_node": 4}, "--gpus on one node"),
+    ({"min_nodes": 2}, {"gpus": 0, "gpus_per_node": 0}, "no GPUs are none on each node"),
     (
         {"tres_per_job": "gres/gpu:16", "tres_per_node": "gres/gpu:8"},
         {"gpus": 16, "gpus_per_node": 8, "nodes": 2},
