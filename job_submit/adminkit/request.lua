@@ -172,13 +172,24 @@ function later.max_nodes(_, source)
     return u32(source.max_nodes)
 end
 
+-- --nodes=1-4 with GPUs for each node; --gpus says how many there are of all.
+function later.most_gpus(made, source)
+    local most, per_node = made.max_nodes, made.gpus_per_node
+    if not most or not per_node or most <= made.nodes or gres.gpus(source.tres_per_job) then
+        return nil
+    end
+    return per_node * most
+end
+
 function later.cpus(made, source)
     local tasks = u32(source.num_tasks)
     if not tasks then
         local per_node = u16(source.ntasks_per_node)
         tasks = per_node and per_node * made.nodes or 1
     end
-    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes)
+    local of_gpu = made.gpus > 0 and gres.per_gpu(source.cpus_per_tres)
+    local for_gpus = of_gpu and of_gpu * made.gpus or 0
+    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes, for_gpus)
 end
 
 function later.mem(made, source)

@@ -16,7 +16,8 @@ NO_VAL, INFINITE, NO_VAL16 = 4294967294, 4294967295, 65534
 
 FIELDS = (
     "uid by queues limit limit_kind time_min nodes gpus gpus_per_node gpu_type cpus mem max_nodes account qos "
-    "qos_given job_name features node_list reservation array het_offset batch restartable admin_comment"
+    "qos_given job_name features node_list reservation array het_offset batch restartable admin_comment "
+    "most_gpus"
 ).split()
 
 
@@ -116,6 +117,13 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"ntasks_per_tres": 2, "num_tasks": 8}, {"gpus": 4}, "--ntasks-per-gpu"),
     ({"min_mem_per_node": 1000, "min_nodes": 2}, {"mem": 2000}, "--mem"),
     ({"min_mem_per_cpu": 1000, "num_tasks": 3}, {"mem": 3000}, "--mem-per-cpu"),
+    ({"cpus_per_tres": "gres:gpu:16", "tres_per_node": "gres:gpu:4"}, {"cpus": 64}, "--cpus-per-gpu"),
+    ({"tres_per_node": "gres:gpu:1", "min_nodes": 1, "max_nodes": 4}, {"gpus": 1, "most_gpus": 4}, "a range of nodes"),
+    (
+        {"tres_per_job": "gres:gpu:4", "tres_per_node": "gres:gpu:2", "max_nodes": 4},
+        {"gpus": 4, "most_gpus": None},
+        "a range of nodes, GPUs of the job",
+    ),
     ({"mem_per_tres": "gres:gpu:500", "tres_per_node": "gres:gpu:4"}, {"mem": 2000}, "--mem-per-gpu"),
     ({"time_limit": 7}, {"limit": 420, "limit_kind": "finite"}, "a limit in minutes"),
     ({"time_limit": INFINITE}, {"limit": None, "limit_kind": "unlimited"}, "unlimited"),
