@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from adminkit.policy import lua_text
@@ -20,8 +21,8 @@ CKPT: Final = {"variable": "ADMINKIT_CKPT", "option": "_SLURM_SPANK_OPTION_admin
 Table = dict[str, Any]
 
 
-def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
-    """The table. A user whom the site does not know is exempt from nothing."""
+def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = None) -> Table:
+    """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's."""
     table: Table = {
         "format": FORMAT,
         "cluster": site.cluster,
@@ -36,7 +37,7 @@ def policy_table(policy: Policy, site: Site, made_at: int) -> Table:
             "from": policy.routing.from_,
         },
         "queues": {queue.name: _queue(queue) for queue in site.queues},
-        "rules": [_rule(rule, site) for rule in policy.rules],
+        "rules": [_rule(rule, site, tz) for rule in policy.rules],
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
     }
@@ -74,14 +75,16 @@ def _queue(queue: SiteQueue) -> Table:
     return facts
 
 
-def _rule(rule: Rule, site: Site) -> Table:
+def _rule(rule: Rule, site: Site, tz: tzinfo | None) -> Table:
     value = rule.value
+    day = {} if rule.from_ is None else {"from_day": datetime.fromtimestamp(rule.from_, tz).date().isoformat()}
     return {
         "name": rule.name,
         "check": rule.check,
         "value": {"min": value.min, "max": value.max} if isinstance(value, Range) else value,
         "action": rule.does,
         "from": rule.from_,
+        **day,
         "when": {name: _when(name, words, site) for name in CONDITIONS if (words := getattr(rule, name)) is not None},
         "text": rule.text.model_dump(exclude_none=True) if rule.text else {},
     }

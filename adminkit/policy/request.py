@@ -54,7 +54,9 @@ def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
         "nodes": nodes,
         "cpus": typed.cpus,
         "gpus": typed.gpus or 0,
-        "gpus_per_node": per_node(typed.gpus or 0, nodes),
+        "max_nodes": typed.nodes,
+        # Without --nodes Slurm spreads --gpus as it can.
+        "gpus_per_node": per_node(typed.gpus or 0, nodes) if typed.nodes or not typed.gpus else None,
         "gpu_type": typed.gpu_type,
         "features": typed.features,
         "batch": typed.batch,

@@ -60,8 +60,8 @@ def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
                 max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
                 min_nodes=_number(words.get("MinNodes")),
                 max_nodes=_number(words.get("MaxNodes")),
-                # One for root alone is none that a user could be sent to.
-                up=words.get("State", "UP") == "UP" and words.get("RootOnly", "NO") == "NO",
+                # One for root alone, or for reservations alone, is none that a user could be sent to.
+                up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
                 is_default=words.get("Default") == "YES",
                 total_nodes=_number(words.get("TotalNodes")),
                 node_cpus=max((node.cpus for node in inside), default=None),

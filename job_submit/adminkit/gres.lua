@@ -4,7 +4,7 @@ local text = need("text")
 
 local gres = {}
 
-local find, gmatch, match = string.find, string.gmatch, string.match
+local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
 
 local UNITS = { [""] = 1, k = 1024, m = 1048576, g = 1073741824 }
 
@@ -20,7 +20,8 @@ end
 -- gres:gpu:a100:2, gres/gpu:2, gpu:2, gpu=2, gpu (one), gpu:a100 (one of them), gpu:2(S:0-1); nil for anything else.
 local function entry(item)
     local rest = match(item, "^%s*gres[:/](.*)$") or match(item, "^%s*(.*)$")
-    rest = match(rest, "^(.-)%s*%(.*$") or match(rest, "^(.-)%s*$")
+    local bracket = find(rest, "(", 1, true)
+    rest = text.trimmed(bracket and sub(rest, 1, bracket - 1) or rest)
     if rest == "gpu" then
         return 1, nil
     end

@@ -67,7 +67,7 @@ local function forgiving(changed, request, job, policy, made)
         if rule.check == "min_limit" then
             return not changed.limit and not changed.limit_kind and not changed.time_min
         end
-        return not changed[rule.check] and not changed.nodes and not changed.gpus
+        return not (changed[rule.check] or changed.nodes or changed.max_nodes or changed.gpus)
     end
 end
 

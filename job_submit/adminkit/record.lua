@@ -8,6 +8,9 @@ local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub, 
 
 local LIMIT = "^%d+$"
 
+-- Slurm refuses a job whose comment is longer, and looks after the script has run.
+local MOST_BYTES = 1024
+
 -- The first word of `field` as { lim, src, rules = {…} }, and what follows it. nil unless the whole word is a record.
 function record.read(field)
     if not field or sub(field, 1, 4) ~= "ak1:" then
@@ -58,6 +61,7 @@ local safe = text.kept(function(name)
 end)
 
 -- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's.
+-- nil where there is no room for both.
 function record.write(limit, limit_kind, fired, before)
     local line
     if limit_kind == "unset" then
@@ -68,13 +72,16 @@ function record.write(limit, limit_kind, fired, before)
         line = finite(limit)
     end
     if #fired > 0 then
-        line = line .. ",rules=" .. safe(fired[1].rule)
+        local names = ",rules=" .. safe(fired[1].rule)
         for i = 2, #fired do
-            line = line .. "+" .. safe(fired[i].rule)
+            names = names .. "+" .. safe(fired[i].rule)
+        end
+        if #line + #names <= MOST_BYTES then
+            line = line .. names
         end
     end
     if before and before ~= "" then
-        return line .. " " .. before
+        return #line + 1 + #before <= MOST_BYTES and line .. " " .. before or nil
     end
     return line
 end

@@ -8,7 +8,7 @@ local text = need("text")
 local request = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
-local gmatch, lower, match = string.gmatch, string.lower, string.match
+local gmatch, lower = string.gmatch, string.lower
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
@@ -50,7 +50,7 @@ local NONE = text.NONE
 local queues_in = text.kept(function(partition)
     local list, seen = {}, {}
     for name in gmatch(partition, "[^,]+") do
-        name = match(name, "^%s*(.-)%s*$")
+        name = text.trimmed(name)
         if name ~= "" and not seen[name] then
             seen[name] = true
             list[#list + 1] = name
@@ -109,7 +109,11 @@ local function gpus_of(source, nodes, tasks)
         total = per_gpu and ceil(tasks / per_gpu)
     end
     local gpus = max(total or 0, node and node * nodes or 0)
-    return nodes, gpus, node or (nodes == 1 and gpus) or nil, kind or node_kind
+    -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
+    if not node and (gpus == 0 or source.max_nodes == 1) then
+        node = gpus
+    end
+    return nodes, gpus, node, kind or node_kind
 end
 
 -- The same four, from the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
@@ -168,13 +172,24 @@ function later.max_nodes(_, source)
     return u32(source.max_nodes)
 end
 
+-- --nodes=1-4 with GPUs for each node; --gpus says how many there are of all.
+function later.most_gpus(made, source)
+    local most, per_node = made.max_nodes, made.gpus_per_node
+    if not most or not per_node or most <= made.nodes or gres.gpus(source.tres_per_job) then
+        return nil
+    end
+    return per_node * most
+end
+
 function later.cpus(made, source)
     local tasks = u32(source.num_tasks)
     if not tasks then
         local per_node = u16(source.ntasks_per_node)
         tasks = per_node and per_node * made.nodes or 1
     end
-    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes)
+    local of_gpu = made.gpus > 0 and gres.per_gpu(source.cpus_per_tres)
+    local for_gpus = of_gpu and of_gpu * made.gpus or 0
+    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes, for_gpus)
 end
 
 function later.mem(made, source)

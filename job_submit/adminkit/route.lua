@@ -8,7 +8,7 @@ local route = {}
 
 local NONE = text.NONE
 local ceil, huge, max = math.ceil, math.huge, math.max
-local find, gmatch, match = string.find, string.gmatch, string.match
+local find, gmatch = string.find, string.gmatch
 
 local DOUBT = nil
 
@@ -31,7 +31,7 @@ local function has_features(have, wanted)
     end
     local any, every = false, true
     for name in gmatch(wanted, "[^&,|]+") do
-        name = match(name, "^%s*(.-)%s*$")
+        name = text.trimmed(name)
         if have[name] then
             any = true
         else

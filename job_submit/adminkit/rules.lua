@@ -87,16 +87,25 @@ local function outside(number, range)
     return nil
 end
 
+-- The same of a number of which the job takes as many as it gets, up to `most`.
+local function up_to(number, most, range)
+    local broken = outside(number, range)
+    if not broken and most and range.max and most > range.max then
+        return most
+    end
+    return broken
+end
+
 function check.gpus(_, range, _, request)
-    return outside(request.gpus, range)
+    return up_to(request.gpus, request.most_gpus, range)
 end
 
 function check.gpus_per_node(job, range, _, request)
     return outside(request.gpus_per_node or (job.nodes == 1 and request.gpus or nil), range)
 end
 
-function check.nodes(job, range)
-    return outside(job.nodes, range)
+function check.nodes(job, range, _, request)
+    return up_to(job.nodes, request.max_nodes, range)
 end
 
 function check.cpus(_, range, _, request)
@@ -138,16 +147,20 @@ local function within(group, number)
     return number and number >= group.most and number <= group.least
 end
 
+local function within_up_to(group, number, most)
+    return within(group, number) and not (most and most > group.least)
+end
+
 function holds.gpus(group, _, _, request)
-    return within(group, request.gpus)
+    return within_up_to(group, request.gpus, request.most_gpus)
 end
 
 function holds.gpus_per_node(group, job, _, request)
     return within(group, request.gpus_per_node or (job.nodes == 1 and request.gpus or nil))
 end
 
-function holds.nodes(group, job)
-    return within(group, job.nodes)
+function holds.nodes(group, job, _, request)
+    return within_up_to(group, job.nodes, request.max_nodes)
 end
 
 function holds.cpus(group, _, _, request)

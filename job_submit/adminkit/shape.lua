@@ -198,6 +198,7 @@ function shape.policy(value)
         return "record names no field we know"
     end
     return list(value.languages, "string", "languages")
+        or of_type(value.exempt, "table", "exempt")
         or set(value.exempt, "exempt")
         or list(value.menu or {}, "number", "menu")
         or routing(value.routing)
@@ -239,7 +240,10 @@ end
 
 -- What is wrong with a table of hints, or nil.
 function shape.hints(value)
-    local wrong = head(value) or amount(value.ratio, "ratio") or amount(value.floor, "floor")
+    local wrong = head(value)
+        or amount(value.ratio, "ratio")
+        or amount(value.floor, "floor")
+        or set(value.accounts_off, "accounts_off")
     if wrong then
         return wrong
     end

@@ -2,11 +2,12 @@
 local text = {}
 
 local floor, huge = math.floor, math.huge
-local format, gsub, sub = string.format, string.gsub, string.sub
+local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 
 -- What a user typed (a queue's name, say) may stand in a message up to this many bytes.
 local LONGEST_WORD = 64
 local MOST_KEPT = 1000
+local LONGEST_KEPT = 256
 
 -- The list that stands where there is nothing to list; nobody adds to it.
 text.NONE = {}
@@ -16,13 +17,24 @@ function text.whole(number)
     return format("%.0f", number)
 end
 
--- The results of `make(key)`, kept; all are forgotten together when there are too many of them.
+-- Without the blanks at both ends. Trap: "^%s*(.-)%s*$" tries as often as the square of the blanks in between, and Slurm
+-- looks at the length of a field only after the script has run.
+function text.trimmed(value)
+    local first = find(value, "%S")
+    return first and match(value, "^.*%S", first) or ""
+end
+
+-- The results of `make(key)`, kept; all are forgotten together when there are too many of them. A long key is not kept:
+-- anybody can type a thousand of them.
 function text.kept(make)
     local kept, count = {}, 0
     return function(key)
         local found = kept[key]
         if found == nil then
             found = make(key)
+            if type(key) == "string" and #key > LONGEST_KEPT then
+                return found
+            end
             if count >= MOST_KEPT then
                 kept, count = {}, 0
             end

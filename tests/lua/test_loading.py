@@ -46,6 +46,7 @@ DAMAGED: list[tuple[str, str | bytes]] = [
     ("a gap in the rules", TEXT.replace('["rules"] = {', '["rules"] = { [3] = {},')),
     ("queues of another kind", module(policy(queues={"gq": 7}), "x")),
     ("a queue's limit of another kind", module(policy(queues={"gq": queue(max_limit="x")}), "x")),
+    ("nobody exempt, not even root", module(policy(exempt=None), "x")),
     ("an unknown fail", module(policy(fail="maybe"), "x")),
     ("an unknown record", module(policy(record="job_name"), "x")),
     ("an unknown routing", module(policy(routing={"action": "guess", "order": []}), "x")),
@@ -113,6 +114,7 @@ BAD_TABLES: list[tuple[str, str, Any]] = [
     ("hints", "a row that is too short", hints({"": {"": [1, 2, 3]}})),
     ("hints", "a row of texts", hints({"": {"": ["a", "b", "c", "d"]}})),
     ("hints", "no ratio", hints({}, ratio=None)),
+    ("hints", "accounts without hints that are no set", hints({}, accounts_off=["vision"])),
     ("hints", "a queue that is no text", hints({"": {5: [1, 2, 3, 4]}})),  # type: ignore[dict-item]
 ]
 

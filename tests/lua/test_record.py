@@ -132,3 +132,19 @@ def test_names_of_rules_cannot_break_the_grammar(lua: Lua) -> None:
     bad = rule("max_limit", 10 * H, "amend", name="a b,c=d+é")
     decision = lua.decide(request(queues=["gq"], limit=20 * H), policy(bad))
     assert GRAMMAR.match(decision["record"])
+
+
+@pytest.mark.parametrize(
+    ("length", "kept"),
+    [(1024 - len("ak1:lim=3600,src=e") - 1, True), (1024 - len("ak1:lim=3600,src=e"), False), (1024, False)],
+)
+def test_a_text_that_leaves_no_room_stays_as_it_is(lua: Lua, length: int, kept: bool) -> None:
+    """Slurm refuses a job whose comment is longer than 1024 bytes, and looks after the script has run."""
+    found = lua.decide(request(limit=H, queues=["gq"], comment="x" * length), policy(record="comment"))
+    assert ("record" in found) == kept
+    assert len(found.get("record", "")) <= 1024
+
+
+def test_many_long_names_are_left_out_of_a_record(lua: Lua) -> None:
+    rules = [rule("max_limit", 60, "warn", name=f"{'a' * 37}{n}") for n in range(100, 140)]
+    assert lua.decide(request(limit=H, queues=["gq"]), policy(*rules))["record"] == "ak1:lim=3600,src=e"

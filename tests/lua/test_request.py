@@ -16,7 +16,8 @@ NO_VAL, INFINITE, NO_VAL16 = 4294967294, 4294967295, 65534
 
 FIELDS = (
     "uid by queues limit limit_kind time_min nodes gpus gpus_per_node gpu_type cpus mem max_nodes account qos "
-    "qos_given job_name features node_list reservation array het_offset batch restartable admin_comment"
+    "qos_given job_name features node_list reservation array het_offset batch restartable admin_comment "
+    "most_gpus"
 ).split()
 
 
@@ -70,6 +71,24 @@ def test_gpus_in_every_spelling(lua: Lua, text: str, count: int | None, kind: st
     assert (found.n, found.kind) == (count, kind)
 
 
+BLANKS = " " * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown", "expected"),
+    [
+        ("partition", f"gq,a{BLANKS}x", "queues", ["gq", f"a{BLANKS}x"]),
+        ("partition", f"gq,{BLANKS}", "queues", ["gq"]),
+        ("tres_per_node", f"gres:gpu:1{BLANKS}x", "gpus", 1),
+        ("tres_per_node", f"gres:gpu:2{BLANKS}(S:0)", "gpus", 2),
+    ],
+    ids=["a queue", "no queue", "no GPUs", "GPUs"],
+)
+def test_a_million_blanks_are_read_to_their_end(lua: Lua, field: str, value: str, shown: str, expected: Any) -> None:
+    """Slurm looks at lengths after the script has run; a pattern that tries again from each blank would take hours."""
+    assert read(lua, {field: value})[shown] == expected
+
+
 @given(st.text(alphabet="gres:/=gpu0123456789kM,() \n%a.-", max_size=40))
 def test_any_list_is_read_or_left(lua: Lua, text: str) -> None:
     found = lua.state.eval("function(f, text) return (f(text)) end")(lua.need("gres").gpus, text)
@@ -85,7 +104,9 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"min_nodes": 2, "ntasks_per_node": 4, "cpus_per_task": 2}, {"cpus": 16}, "num_tasks not filled since 23.02"),
     ({"num_tasks": 8, "cpus_per_task": 3, "min_cpus": 8}, {"cpus": 24}, "CPUs per task"),
     ({"tres_per_node": "gres:gpu:2", "min_nodes": 3}, {"gpus": 6, "gpus_per_node": 2}, "--gres"),
-    ({"tres_per_job": "gres:gpu:16"}, {"gpus": 16, "gpus_per_node": 16, "nodes": 1}, "--gpus"),
+    ({"tres_per_job": "gres:gpu:16"}, {"gpus": 16, "gpus_per_node": None, "nodes": 1}, "--gpus"),
+    ({"tres_per_job": "gres:gpu:4", "min_nodes": 1, "max_nodes": 1}, {"gpus_per_node": 4}, "--gpus on one node"),
+    ({"min_nodes": 2}, {"gpus": 0, "gpus_per_node": 0}, "no GPUs are none on each node"),
     (
         {"tres_per_job": "gres/gpu:16", "tres_per_node": "gres/gpu:8"},
         {"gpus": 16, "gpus_per_node": 8, "nodes": 2},
@@ -96,6 +117,13 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"ntasks_per_tres": 2, "num_tasks": 8}, {"gpus": 4}, "--ntasks-per-gpu"),
     ({"min_mem_per_node": 1000, "min_nodes": 2}, {"mem": 2000}, "--mem"),
     ({"min_mem_per_cpu": 1000, "num_tasks": 3}, {"mem": 3000}, "--mem-per-cpu"),
+    ({"cpus_per_tres": "gres:gpu:16", "tres_per_node": "gres:gpu:4"}, {"cpus": 64}, "--cpus-per-gpu"),
+    ({"tres_per_node": "gres:gpu:1", "min_nodes": 1, "max_nodes": 4}, {"gpus": 1, "most_gpus": 4}, "a range of nodes"),
+    (
+        {"tres_per_job": "gres:gpu:4", "tres_per_node": "gres:gpu:2", "max_nodes": 4},
+        {"gpus": 4, "most_gpus": None},
+        "a range of nodes, GPUs of the job",
+    ),
     ({"mem_per_tres": "gres:gpu:500", "tres_per_node": "gres:gpu:4"}, {"mem": 2000}, "--mem-per-gpu"),
     ({"time_limit": 7}, {"limit": 420, "limit_kind": "finite"}, "a limit in minutes"),
     ({"time_limit": INFINITE}, {"limit": None, "limit_kind": "unlimited"}, "unlimited"),

@@ -127,6 +127,19 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = 
         {"gpus": 1, "limit": 100 * H, "limit_kind": "finite"},
         {"verdict": "reject"},
     ),
+    (
+        "a range of nodes whose upper end is too much",
+        [rule("nodes", {"max": 4})],
+        {"nodes": 1, "max_nodes": 8, "limit": H},
+        {"verdict": "reject"},
+    ),
+    ("a range of nodes", [rule("nodes", {"max": 4})], {"nodes": 1, "max_nodes": 4, "limit": H}, {"verdict": "accept"}),
+    (
+        "one GPU on each of up to four nodes",
+        [rule("gpus", {"min": 1, "max": 1})],
+        {"gpus": 1, "gpus_per_node": 1, "max_nodes": 4, "most_gpus": 4, "limit": H},
+        {"verdict": "reject"},
+    ),
     ("GPUs per node", [rule("gpus_per_node", {"max": 4})], {"gpus": 8, "limit": H}, {"verdict": "reject"}),
     (
         "GPUs per node of several nodes are not known unless said",

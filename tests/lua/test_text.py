@@ -45,6 +45,23 @@ def test_midnight_anywhere_is_that_day(lua: Lua, day: datetime.date, zone: int) 
     assert lua.need("text").day(midnight) == day.isoformat()
 
 
+@given(st.text(alphabet=" \t\nab", max_size=20))
+def test_blanks_at_both_ends_go(lua: Lua, text: str) -> None:
+    assert lua.need("text").trimmed(text) == text.strip()
+
+
+def test_only_short_keys_are_kept(lua: Lua) -> None:
+    counted = lua.state.eval(
+        """function(kept)
+            local made = 0
+            local get = kept(function(key) made = made + 1; return key end)
+            get("a"); get("a"); get(string.rep("b", 10000)); get(string.rep("b", 10000))
+            return made
+        end"""
+    )
+    assert counted(lua.need("text").kept) == 3
+
+
 @pytest.mark.parametrize(
     ("template", "values", "expected"),
     [

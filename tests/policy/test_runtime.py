@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.installed import data_file
+from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.load import load_policy
 from adminkit.policy.request import Typed, per_node, slurm_limit, trace_request, typed_request
 from adminkit.policy.runtime import Decider, Lua, LuaVersion, load_table
 from adminkit.slurm.site import made_up
@@ -167,3 +170,12 @@ def test_a_job_of_the_trace_asks_for_what_was_recorded() -> None:
     assert (request["gpus_per_node"], request["mem"]) == (8, 1024)
     assert "restartable" not in request
     assert trace_request(Asked(*[None] * 11, 0), {}, NOW)["limit_kind"] == "unknown"
+
+
+@pytest.mark.parametrize(("nodes", "verdict"), [(None, "accept"), (2, "accept"), (1, "reject")])
+def test_sixteen_gpus_are_two_nodes_unless_one_is_asked_for(nodes: int | None, verdict: str) -> None:
+    """The example allows 8 GPUs per node, and Slurm spreads --gpus=16 over two."""
+    shipped = load_policy(data_file("etc", "policy.toml"))
+    decider = Decider(policy_text(policy_table(shipped, made_up(shipped.queues()), 0)).encode())
+    typed = Typed("ada", queues=("gq",), limit="02:00:00", nodes=nodes, gpus=16)
+    assert decider.decide(typed_request(typed, 1001, 0)).verdict == verdict

@@ -43,6 +43,7 @@ MaxNodes=UNLIMITED MaxTime=3-00:00:00 MinNodes=0 RootOnly=NO State=UP TotalNodes
 PartitionName=short AllowGroups=staff DenyAccounts=physics AllowQos=normal Default=NO DefaultTime=NONE MaxNodes=2 \
 MaxTime=UNLIMITED MinNodes=1 RootOnly=NO State=DRAIN TotalNodes=1
 PartitionName=roots AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL RootOnly=YES State=UP MaxTime=30 TotalNodes=0
+PartitionName=booked AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL RootOnly=NO ReqResv=YES State=UP MaxTime=30
 """
 
 
@@ -109,7 +110,7 @@ def test_whether_slurmuser_may_read_a_file(tmp_path: Path, mode: int, group: str
 
 
 def test_queues_have_their_lists_their_state_and_their_largest_node() -> None:
-    gq, short, roots = gather.parse_queues(QUEUES, gather.parse_nodes(NODES))
+    gq, short, roots, booked = gather.parse_queues(QUEUES, gather.parse_nodes(NODES))
     assert gq == SiteQueue(
         "gq", 3600, 259_200, 0, None, True, True, 2, 80, 512_000, 6, frozenset({"a100", "v100"}),
         frozenset({"ib", "fast"}), frozenset({"physics", "chemistry"}), None, None, frozenset({"bad"}), None,
@@ -118,6 +119,7 @@ def test_queues_have_their_lists_their_state_and_their_largest_node() -> None:
     assert (short.allow_accounts, short.deny_accounts) == (None, frozenset({"physics"}))
     assert (short.allow_qos, short.allow_groups) == (frozenset({"normal"}), frozenset({"staff"}))
     assert (roots.up, roots.node_cpus, roots.gpu_types) == (False, None, None)
+    assert not booked.up, "Slurm takes no job there without a reservation"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_a_site_has_its_operators_and_the_uids_that_were_asked_for(slurm: Progra
     assert found.site.uids == {"news": uid["news"]}
     assert found.notes[0] == "operator nobodyatall is no user of this host"
     assert "stranger" in found.notes[1]
-    assert [queue.name for queue in found.site.queues] == ["gq", "short", "roots"]
+    assert [queue.name for queue in found.site.queues] == ["gq", "short", "roots", "booked"]
 
 
 def test_without_slurmdbd_operators_are_not_known_and_that_is_said(slurm: Programs) -> None:
