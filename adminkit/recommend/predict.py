@@ -1,0 +1,165 @@
+"""From runs that ended to two numbers for the next one like them: the expected run time and a safe limit.
+
+Pure: it is fed in the order of time, knows nothing that had not ended, and asks no clock.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from adminkit.recommend.groups import LEVELS, NEEDED, Features, keys
+
+MINUTE: Final = 60
+HOUR: Final = 3600
+DAY: Final = 86_400
+
+#: Limits that people type. Above the last: whole minutes.
+MENU: Final = (
+    *(minutes * MINUTE for minutes in (5, 10, 15, 20, 30, 45, 60, 90)),
+    *(hours * HOUR for hours in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 21, 24, 30, 36, 42, 48, 60)),
+    *(days * DAY for days in (3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 21, 28, 35, 42)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How careful a safe limit is. `weight` is what a run over its limit costs in units of accuracy."""
+
+    weight: float = 1.5
+    most_over: float = 0.2  # of a group's runs, by weight, that may lie above a limit it gives
+    margin: float = 1.1  # on the longest run that the limit is to hold
+    floor: int = 60  # seconds: no limit is shorter
+    half_life: float = 20.0  # runs, after which one weighs half
+    ring: int = 40  # runs that a group remembers
+
+
+class Run(NamedTuple):
+    """How a run ended."""
+
+    elapsed: int  # seconds, above zero
+    censored: bool = False  # it ran into its limit: it needed more
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to expect and what to ask for, in seconds. Where `safe` is None, `reason` says why there is none."""
+
+    group: str  # which runs were like it, one of LEVELS
+    runs: int  # that this rests on
+    expected: float
+    safe: float | None  # before it is rounded
+    limit: int | None  # the menu's first at or above `safe`; never above the request
+    tried: int  # earlier runs of the group that had a limit recommended just before them
+    over: int  # of these, went over it
+    reason: str | None = None
+
+    @property
+    def risk(self) -> float | None:
+        """The share of earlier runs that went over; None before there was one."""
+        return self.over / self.tried if self.tried else None
+
+
+class Group:
+    """Runs that are alike: the last few, and how the limits recommended for them did."""
+
+    __slots__ = ("last", "over", "recent", "tried")
+
+    def __init__(self, ring: int) -> None:
+        self.recent: deque[Run] = deque(maxlen=ring)
+        self.last: tuple[float | None, bool] | None = None  # what safe() said of these runs
+        self.tried = 0
+        self.over = 0
+
+
+class Predictor:
+    """Learns by ended(), answers by predict(). What it is fed must come in the order of time."""
+
+    def __init__(self, settings: Settings = Settings(), menu: Sequence[int] = MENU) -> None:
+        self._settings = settings
+        self._menu = sorted(menu)
+        self._weights = [0.5 ** (back / settings.half_life) for back in range(settings.ring)]
+        self._groups: dict[tuple[object, ...], Group] = {}
+
+    def predict(self, features: Features) -> Recommendation | None:
+        """For a job submitted now. None: no group has enough runs."""
+        for level, key in enumerate(keys(features)):
+            group = self._groups.get(key) if key is not None else None
+            if group is not None and len(group.recent) >= NEEDED[level]:
+                return self._answer(group, LEVELS[level], features.request)
+        return None
+
+    def ended(self, features: Features, run: Run, told: Recommendation | None = None) -> None:
+        """A run is over; `told` is what predict() had said at its submission."""
+        for level, key in enumerate(keys(features)):
+            if key is None:
+                continue
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = Group(self._settings.ring)
+            group.recent.append(run)
+            group.last = None
+            if told is not None and told.limit is not None and told.group == LEVELS[level]:
+                group.tried += 1
+                group.over += run.censored or run.elapsed > told.limit
+
+    def _answer(self, group: Group, name: str, request: int | None) -> Recommendation:
+        if group.last is None:
+            group.last = safe_limit(group.recent, self._weights, self._settings), True
+        safe, limit = group.last[0], None
+        if safe is not None:
+            safe = max(safe, float(self._settings.floor))
+            limit = round_up(safe, self._menu)
+            if request:
+                safe, limit = min(safe, float(request)), min(limit, request)
+        return Recommendation(
+            group=name,
+            runs=len(group.recent),
+            expected=expected(group.recent),
+            safe=safe,
+            limit=limit,
+            tried=group.tried,
+            over=group.over,
+            reason=None if safe is not None else "too many of these runs ran into their limit",
+        )
+
+
+def expected(recent: Sequence[Run]) -> float:
+    """The mean of the last two."""
+    last = [run.elapsed for run in (recent[-1], recent[-2] if len(recent) > 1 else recent[-1])]
+    return sum(last) / len(last)
+
+
+def safe_limit(recent: Iterable[Run], weights: Sequence[float], settings: Settings) -> float | None:
+    """The limit that would have served these runs best: accurate, and few of them over it; newer ones weigh more.
+
+    Each run's need is tried in turn with the margin on it. A run that hit its own limit is over any limit, as nobody
+    knows what it needed. None where more than `most_over` are over every limit.
+    """
+    runs = sorted(
+        (run.elapsed, run.censored, weight) for run, weight in zip(reversed(list(recent)), weights, strict=False)
+    )
+    above = sum(weight / elapsed for elapsed, _, weight in runs)  # the accuracy of longer runs, per second of limit
+    over = total = sum(weight for _, _, weight in runs)
+    below = 0.0  # the same of shorter runs, times the limit
+    best, found = float("-inf"), None
+    for elapsed, censored, weight in runs:
+        above -= weight / elapsed
+        below += weight * elapsed
+        over -= 0.0 if censored else weight
+        if over > settings.most_over * total:
+            continue
+        limit = elapsed * settings.margin
+        gain = below / limit + limit * above - settings.weight * over
+        if gain >= best:
+            best, found = gain, limit
+    return found
+
+
+def round_up(seconds: float, menu: Sequence[int]) -> int:
+    """The first step of a sorted menu at or above; whole minutes above the last."""
+    place = bisect_left(menu, seconds)
+    return menu[place] if place < len(menu) else -int(-seconds // MINUTE) * MINUTE
