@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import groupby
@@ -41,7 +41,7 @@ class Backtest:
 
 
 def features_of(one: Ended) -> Features:
-    """What was known of it at submission."""
+    """All that was known of it at submission."""
     size = size_of(one.req_nodes, one.req_gpus, one.req_cpus)
     return Features(one.user, one.job_name, one.queue, size, one.request)
 
@@ -53,29 +53,37 @@ def run_of(one: Ended) -> Run:
 
 
 class Replay:
-    """One user's runs, fed as they were submitted."""
+    """One user's runs, fed as they were submitted. `known` says by which features runs are compared."""
 
-    def __init__(self, settings: Settings, menu: Sequence[int]) -> None:
+    def __init__(
+        self, settings: Settings, menu: Sequence[int], known: Callable[[Ended], Features] = features_of
+    ) -> None:
+        self._known = known
         self.predictor = Predictor(settings, menu)
-        self._open: list[tuple[int, int, Features, Run, Recommendation | None]] = []
+        #: (when, whether it ends, number, …): what is to come of the runs submitted.
+        self._open: list[tuple[int, bool, int, Features, Run, Recommendation | None]] = []
         self._count = 0
         self.last: tuple[int, ...] = ()  # the run times of the last two that ended
 
     def submit(self, one: Ended) -> Recommendation | None:
         """What would have been recommended at its submission."""
         self.until(one.submit_time)
-        features, run = features_of(one), run_of(one)
-        told = self.predictor.predict(features)
+        features, run = self._known(one), run_of(one)
+        told = self.predictor.predict(features, one.submit_time)
         self._count += 1
-        heappush(self._open, (one.end_time, self._count, features, run, told))
+        heappush(self._open, (one.end_time, True, self._count, features, run, told))
+        heappush(self._open, (one.end_time - one.elapsed, False, self._count, features, run, told))
         return told
 
     def until(self, now: float) -> None:
-        """Every run that had ended by then becomes known, in the order of ends."""
+        """What had begun and ended by then becomes known, in the order in which it did."""
         while self._open and self._open[0][0] <= now:
-            _, _, features, run, told = heappop(self._open)
-            self.predictor.ended(features, run, told)
-            self.last = (*self.last[-1:], run.elapsed)
+            at, over, number, features, run, told = heappop(self._open)
+            if over:
+                self.predictor.ended(features, run, told, number)
+                self.last = (*self.last[-1:], run.elapsed)
+            else:
+                self.predictor.started(features, number, at)
 
 
 def told(

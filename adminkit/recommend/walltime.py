@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from adminkit.recommend.groups import Features
 from adminkit.recommend.predict import MENU, Recommendation, Settings
-from adminkit.recommend.replay import Replay
+from adminkit.recommend.replay import Replay, features_of
 from adminkit.stats.select import Filter, snapshot, span
-from adminkit.stats.similar import ended
+from adminkit.stats.similar import Ended, ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,22 @@ def walltime(
     settings: Settings = Settings(),  # noqa: B008
     menu: Sequence[int] = MENU,
 ) -> Answer:
-    """What the runs that `chosen` takes, of one user, say by `now`."""
-    replay, runs = Replay(settings, menu), 0
+    """What the runs that `chosen` takes, of one user, say by `now`.
+
+    They are compared by what the question names, so that the risk is that of such an answer.
+    """
+
+    def named(one: Ended) -> Features:
+        known = features_of(one)
+        return Features(
+            known.user,
+            known.job_name if asked.job_name is not None else None,
+            known.queue if asked.queue is not None else None,
+            known.size if asked.size is not None else None,
+            known.request if asked.request is not None else None,
+        )
+
+    replay, runs = Replay(settings, menu, named), 0
     with snapshot(db):
         for one in ended(db, chosen):
             if one.submit_time <= now:
@@ -40,4 +54,4 @@ def walltime(
                 runs += 1
         ends = span(db)
     replay.until(now)
-    return Answer(asked, replay.predictor.predict(asked), runs, ends)
+    return Answer(asked, replay.predictor.predict(asked, now), runs, ends)
