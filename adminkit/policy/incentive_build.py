@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ from adminkit.policy.incentives import Standing, Weighed, question, standing, st
 from adminkit.policy.put import put_table, read_text, table_path
 from adminkit.policy.runtime import Lua
 from adminkit.policy.tried import check_table
+from adminkit.recommend.hints import hints
 from adminkit.slurm import priority
 from adminkit.stats import incentives as runs
 from adminkit.stats.select import clusters, snapshot, span
@@ -158,18 +159,21 @@ def explain(
     return Explained(cluster, (asked.since, asked.until), ends, own, heaviest, found)
 
 
-def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterable[Hint]:
-    """What similar jobs of each user needed. Empty until there is adminkit.recommend."""
-    return ()
+def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterator[Hint]:
+    """What similar jobs of each user needed, from the runs of the same window."""
+    if not policy.hints.enabled:
+        return
+    for one in hints(db, found.cluster, found.window, policy.menu, policy.incentives.cpus_per_gpu):
+        yield Hint(*one)
 
 
 def tables(
-    found: Computed, hints: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
+    found: Computed, advised: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
 ) -> list[Table]:
     """The files, each tried in Lua."""
     texts = {
         "incentives": incentives_text(found.standings, found.worth.points, now),
-        "hints": hints_text(hints, policy.hints, opted_out, now),
+        "hints": hints_text(advised, policy.hints, opted_out, now),
     }
     return [read_table(name, text) for name, text in texts.items()]
 

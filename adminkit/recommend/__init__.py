@@ -1,0 +1,1 @@
+"""How long a job will run, learnt from runs like it."""
