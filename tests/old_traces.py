@@ -27,6 +27,7 @@ ROWS = (
     "INSERT INTO rejected VALUES ('sacct alpha', 3, 'no Submit', x'317c7c', 1500010000)",
     "INSERT INTO intake VALUES (1, 'sync', 'sacct', 'alpha', 1500010000, 0.5, 1, 1, 0, 0, 0)",
     "INSERT INTO queue VALUES ('alpha', 'gq', 1500010000, 3600, 259200, 4)",
+    "INSERT INTO act VALUES (1500010000, 'head', 'root', 'policy install', '3f2a9c01d2e4', '{}')",
     "INSERT INTO note VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
 )
 

@@ -58,6 +58,7 @@ def sync(
         steps_pause=usual.steps_pause,
         timeout=chosen(timeout, usual.timeout),
         submit_line=usual.submit_line,
+        acts=settings.acts,
         record=usual.record,
     )
     with progress("asking sacct") as tick:

@@ -64,6 +64,7 @@ class Options:
     steps_pause: float = 0.5
     timeout: float = 300.0
     submit_line: bool = True
+    acts: Path | None = None  # this host's log of acts, collected where there is one
     record: str = "admin_comment"  # where the policy's decision is, as policy.toml names it
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
 
+from adminkit import acts
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest import passes
 from adminkit.ingest.passes import Options, Run, Site, Summary, Tick
@@ -17,6 +18,7 @@ from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.trace import connect, runs, windows
 from adminkit.trace.intake import record_intake, record_queue
+from adminkit.trace.ledger import record_acts
 from adminkit.trace.lock import only_one
 
 
@@ -30,7 +32,16 @@ def sync(
     """
     connect.prepare(options.db)
     with only_one(options.db, "adminkit sync"), connect.writer(options.db) as db, _spool(options.db) as spool:
+        _collect_acts(db, options.acts, talk)
         return [_sync_one(db, options, name, spool, talk, tick) for name in _clusters(wanted)]
+
+
+def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
+    """What was done to Slurm from this host. A log that cannot be read is said, and hinders nothing."""
+    try:
+        record_acts(db, acts.read(log) if log else ())
+    except AdminkitError as error:
+        talk(f"{error.message}: its acts are not collected")
 
 
 def _sync_one(

@@ -1,4 +1,4 @@
-"""What came in: one row per import or sync, the queues' limits, and ."""
+"""What came in: one row per import or sync, and the queues' limits."""
 
 from __future__ import annotations
 

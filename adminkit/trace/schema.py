@@ -94,6 +94,13 @@ CREATE TABLE note (
 ) STRICT
 """
 
+# Acts on Slurm, from the log that each acting host keeps; `line` is the whole of one, as JSON with sorted keys.
+_ACT = """
+CREATE TABLE act (
+    at INTEGER NOT NULL, host TEXT, who TEXT, what TEXT, generation TEXT, line TEXT NOT NULL UNIQUE
+) STRICT
+"""
+
 # The study's table: 19 columns under its names. wait_time counts from submission, as the study does;
 # adminkit's own reports count from the moment the job was eligible.
 _TRACE = """
@@ -109,7 +116,7 @@ FROM job
 
 def m001_trace(db: Database) -> None:
     """The trace as first released."""
-    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _TRACE):
+    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _ACT, _TRACE):
         db.execute(table)
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
     db.execute("CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time)")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adminkit import acts
 from adminkit.errors import AdminkitError
 from adminkit.ingest.passes import Options, Summary
 from adminkit.ingest.sync import sync
@@ -254,3 +255,18 @@ def test_the_steps_of_a_row_that_came_late_are_asked_for(slurm: FakeSlurm, db: P
 def test_a_beginning_in_the_future_is_refused(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
     with pytest.raises(AdminkitError, match="--since is not in the past"):
         run(slurm, db, said, since=NOW + DAY)
+
+
+def test_acts_on_this_host_are_collected_once(slurm: FakeSlurm, db: Path, said: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "acts.jsonl"
+    acts.append(log, acts.act("policy install", "3f2a9c01d2e4", None, {"head": "confirmed"}, table="policy"))
+    log.write_bytes(log.read_bytes() + b'{"at": 1, "what": "\xff\\ud800"}\nno act\n{"at": "soon"}\n')
+    run(slurm, db, said, since=NOW - DAY, acts=log)
+    acts.append(log, acts.act("policy rollback", None, "3f2a9c01d2e4", {}))
+    run(slurm, db, said, acts=log)
+    with closing(sqlite3.connect(db)) as trace:
+        found = trace.execute("SELECT what, generation FROM act ORDER BY at, what").fetchall()
+    assert found[1:] == [("policy install", "3f2a9c01d2e4"), ("policy rollback", None)]
+    assert len(found) == 3
+    run(slurm, db, said, acts=tmp_path)  # a folder is no log
+    assert any("its acts are not collected" in line for line in said)

@@ -6,6 +6,11 @@ CREATE TABLE "_sqlite_migrations" (
    "applied_at" TEXT
 );
 INSERT INTO "_sqlite_migrations" VALUES(1,'adminkit','m001_trace','2026-01-01 00:00:00+00:00');
+CREATE TABLE act (
+    at INTEGER NOT NULL, host TEXT, who TEXT, what TEXT, generation TEXT, line TEXT NOT NULL UNIQUE
+) STRICT
+;
+INSERT INTO "act" VALUES(1500010000,'head','root','policy install','3f2a9c01d2e4','{}');
 CREATE TABLE intake (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
     started_at INTEGER NOT NULL, seconds REAL NOT NULL,

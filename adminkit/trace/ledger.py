@@ -1,0 +1,26 @@
+"""What was done to Slurm, by whom and when: the lines of the hosts' logs of acts, kept with the trace."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_ACT: Final = """
+INSERT INTO act (at, host, who, what, generation, line) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (line) DO NOTHING
+"""
+
+
+def record_acts(db: sqlite3.Connection, found: Iterable[Mapping[str, Any]]) -> int:
+    """Keep these acts, each once however often it is found. Returns how many were new."""
+    before = db.total_changes
+    for act in found:
+        words = [_word(act.get(key)) for key in ("host", "who", "what", "generation")]
+        line = json.dumps(act, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace").decode()
+        db.execute(_ACT, (act["at"], *words, line))
+    return db.total_changes - before
+
+
+def _word(value: object) -> str | None:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
