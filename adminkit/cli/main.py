@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, doctor, import_, incentives, policy, policy_install, recommend, report, sync, trace
+from adminkit.cli import demo, doctor, import_, incentives, policy, policy_install, report, sync, trace
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
@@ -34,7 +34,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(report.app, name="report")
-app.add_typer(recommend.app, name="recommend")
 app.add_typer(trace.app, name="trace")
 app.add_typer(incentives.app, name="incentives")
 app.add_typer(policy.app, name="policy")

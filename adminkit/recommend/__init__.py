@@ -1,1 +1,0 @@
-"""How long a job will run, learnt from runs like it."""
