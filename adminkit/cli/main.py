@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, doctor, import_, report, sync, trace
+from adminkit.cli import demo, doctor, import_, recommend, report, sync, trace
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
@@ -35,6 +35,7 @@ app = typer.Typer(
 )
 app.add_typer(report.app, name="report")
 app.add_typer(trace.app, name="trace")
+app.add_typer(recommend.app, name="recommend")
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("demo")(demo.demo)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import CPUS, GPUS, LIMIT, NODES, TOO_LONG
 
 #: SQLite sorts in temporary files, so that no trace has to fit in memory.
@@ -53,3 +54,9 @@ def runs(db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[s
             more += f" AND {column} IN ({', '.join('?' * len(values))})"
     for row in db.execute(RUNS.format(more=more), (*users, *clusters)):
         yield Run(Kind(*row[:8]), *row[8:])
+
+
+def queue_maximum(db: sqlite3.Connection, queue: str, cluster: str | None, now: int) -> int | None:
+    """The queue's maximum limit as it is at `now`, the least of several clusters'; None where there is none."""
+    known = db.execute(QUEUE_LIMITS, {"now": now})
+    return min((most for c, q, _, most, _ in known if q == queue and cluster in (None, c) and most), default=None)
