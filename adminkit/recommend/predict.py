@@ -46,8 +46,14 @@ class Rule:
 
     @property
     def least_weight(self) -> float:
-        """A group with less cannot tell a risk so small. 4.5 recent runs for one in ten."""
+        """A group with less cannot tell a risk so small: 4.5 for one in ten."""
         return self.unseen * (1 - self.risk) / self.risk
+
+    @property
+    def least_runs(self) -> int:
+        """How many runs that were not submitted together weigh so much: 6 for one in ten."""
+        fade = 2.0 ** (-1 / self.half_life)
+        return math.ceil(math.log(1 - self.least_weight * (1 - fade), fade))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +188,7 @@ def _answer(batches: Sequence[_Batch], rule: Rule, level: tuple[str, ...]) -> Re
             if expected is None and longer <= 0.5:
                 expected = need
             if longer <= rule.risk + 1e-9:
-                return Recommendation(level, runs, cut_off, expected, math.ceil(need * rule.margin), True)
+                return Recommendation(level, runs, cut_off, expected, round(need * rule.margin), True)
         left -= weight
     return Recommendation(level, runs, cut_off, expected, None, True)
 

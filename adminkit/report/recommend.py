@@ -80,10 +80,9 @@ def _why_not(given: Recommendation, rule: Rule) -> str:
     if not given.runs:
         return "no such run has ended yet"
     if not given.enough:
-        needs = -(-rule.least_weight // 1)
         return (
             f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} takes"
-            f" {needs:.0f} recent ones that were not submitted together"
+            f" {rule.least_runs} that were not submitted together"
         )
     if given.safe is None:
         return f"{given.cut} of {plural(given.runs, 'such run')} needed more than they got; how much more is not known"
