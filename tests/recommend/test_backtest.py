@@ -78,13 +78,14 @@ def test_online_is_a_clock(found: list[Run]) -> None:
     events = list(online(found))
     assert [one for has_ended, one in events if not has_ended] == found
     assert sorted(map(id, found)) == sorted(id(one) for has_ended, one in events if has_ended)
-    now = None
+    submitted: list[Run] = []
+    known: set[int] = set()
     for has_ended, one in events:
-        if not has_ended:
-            now = one.submit
-        elif now is not None:
-            latest = max((o.submit for o in found if o.end < one.end), default=0)
-            assert one.end >= latest or one.end < now
+        if has_ended:
+            known.add(id(one))
+        else:
+            assert known == {id(before) for before in submitted if before.end < one.submit}
+            submitted.append(one)
 
 
 def test_a_run_that_ends_in_the_second_of_a_submission_is_not_known_to_it() -> None:
