@@ -113,17 +113,21 @@ def walltime(
             predictor.ended(run)
             continue
         mine = [number for number, level in enumerate(levels) if values(level, run.kind) == wanted[number]]
-        before = predictor.predict(run.kind).safe if mine else None
+        before = on_menu(predictor.predict(run.kind).safe, menu, most) if mine else None
         if before is not None:
-            limit = round_up(before, menu)
             for number in mine:
-                tried[number].add(run, limit if most is None else min(limit, most), rule)
+                tried[number].add(run, before, rule)
     given = predictor.predict(kind)
     past = tried[levels.index(given.level)]
-    limit_now = None if given.safe is None else round_up(given.safe, menu)
-    if most is not None and limit_now is not None and given.safe is not None:
-        limit_now = min(limit_now, most) if given.safe <= most else None
-    return Advice(given, limit_now, past.risk(rule), *past.counts())
+    return Advice(given, on_menu(given.safe, menu, most), past.risk(rule), *past.counts())
+
+
+def on_menu(safe: int | None, menu: Sequence[int], most: int | None = None) -> int | None:
+    """The limit to type; None where there is none, or none up to `most`."""
+    if safe is None or (most is not None and safe > most):
+        return None
+    limit = round_up(safe, menu)
+    return limit if most is None else min(limit, most)
 
 
 def values(level: tuple[str, ...], kind: Kind) -> tuple[object, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.recommend.advice import Tried, values
+from adminkit.recommend.advice import Tried, on_menu, values
 from adminkit.recommend.backtest import online
-from adminkit.recommend.menu import MENU, round_up
+from adminkit.recommend.menu import MENU
 from adminkit.recommend.predict import Predictor, Rule, needed
 from adminkit.stats.runs import Run
 
@@ -77,11 +77,11 @@ class _Level:
         self.seen: dict[tuple[object, ...], _Seen] = {}
 
     def submitted(self, run: Run, menu: Sequence[int]) -> None:
-        safe = self.predictor.predict(run.kind).safe
+        limit = on_menu(self.predictor.predict(run.kind).safe, menu)
         key = values(self.names, run.kind)
         group = self.seen.pop(key, None) or _Seen(run)
         self.seen[key] = group
-        group.add(run, None if safe is None else round_up(safe, menu), self.rule, self.limits.half_life)
+        group.add(run, limit, self.rule, self.limits.half_life)
         if len(self.seen) > self.rule.groups:
             del self.seen[next(iter(self.seen))]
 
@@ -91,14 +91,14 @@ class _Level:
         if last.uid is None or last.submit < now - limits.recent or not (by_queue or group.several):
             return None
         given, risk = self.predictor.predict(last.kind), group.tried.risk(self.rule)
-        if given.safe is None or given.expected is None or risk is None:
+        limit = on_menu(given.safe, menu)
+        if limit is None or given.expected is None or risk is None:
             return None
         tried, _, batches = group.tried.counts()
-        waste = group.waste * 2.0 ** ((last.submit - now) / limits.half_life)
+        waste = group.waste * 2.0 ** (min(last.submit - now, 0) / limits.half_life)
         if batches < limits.batches or risk > limits.risk or waste <= 0:
             return None
         cluster, user, job_name, queue = (word or "" for word in last.kind[:4])
-        limit = round_up(given.safe, menu)
         shown = queue if by_queue else ""
         return Hint(cluster, last.uid, user, job_name, shown, given.expected, limit, risk, tried, waste)
 
@@ -126,4 +126,7 @@ def hints(
                 level.submitted(run, menu)
     found = [hint for level in levels for group in level.seen.values() if (hint := level.hint(group, now, menu))]
     found.sort(key=lambda hint: (-hint.waste, hint.uid, hint.job_name, hint.queue))
-    return found[: limits.most]
+    unique: dict[tuple[str, int, str, str], Hint] = {}  # no name and an empty one are one
+    for hint in found:
+        unique.setdefault((hint.cluster, hint.uid, hint.job_name, hint.queue), hint)
+    return list(unique.values())[: limits.most]

@@ -42,7 +42,7 @@ class Rule:
     half_life: float = 10.0  # batches after which a batch counts half
     batch_runs: int = 16  # kept per batch
     batch_gap: int = 10  # seconds between submissions that are still one batch
-    groups: int = 200_000  # kept in all; the one without a new run for longest goes first
+    groups: int = 50_000  # kept in all; the one without a new run for longest goes first
 
     @property
     def least_weight(self) -> float:

@@ -66,6 +66,16 @@ def test_a_limit_that_failed_often_is_not_told() -> None:
     assert only(hints(growing, NOW, limits=Limits(risk=1.0))).risk > 0.2
 
 
+def test_no_name_and_an_empty_one_are_one_entry() -> None:
+    runs = [run(n, HOUR, kind=ADA._replace(job_name=None if n % 2 else "")) for n in range(60)]
+    assert only(hints(runs, NOW)).job_name == ""
+
+
+def test_a_submission_in_the_future_is_worth_no_more_than_one_now() -> None:
+    now = hints(history([HOUR] * 30), MONDAY + 29 * HOUR)
+    assert hints(history([HOUR] * 30), MONDAY - 10**10) == now
+
+
 def test_runs_without_a_name_are_those_of_the_empty_name() -> None:
     nameless = [replace(one, kind=one.kind._replace(job_name=None)) for one in history([HOUR] * 30)]
     assert only(hints(nameless, NOW)).job_name == ""
