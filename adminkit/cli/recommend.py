@@ -69,7 +69,7 @@ def walltime(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """A time limit for a user's next job, from runs like it, with the risk that it is too short."""
+    """Find a time limit for a user's next job, from runs like it, and the risk that it is too short."""
     settings, way = config.load(), Way(format.value, output)
     path = find_trace(db, settings.db)
     rule = Rule(risk=config.chosen(risk, settings.recommend.risk))
