@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le, Len
 
 from adminkit.errors import AdminkitError, unknown_word
 
@@ -60,6 +60,16 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class Recommend:
+    """How safe a recommended limit is, and which limits are recommended."""
+
+    risk: Annotated[float, Ge(0.05), Le(0.5)] = 0.1
+    menu: Annotated[tuple[Annotated[int, Gt(0)], ...], Len(1)] = (
+        900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 28_800, 43_200, 86_400, 129_600, 172_800, 259_200,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Every setting. `file` is where the settings came from, None where there was none."""
 
@@ -68,6 +78,7 @@ class Config:
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
     policy: Policy = field(default_factory=Policy)
+    recommend: Recommend = field(default_factory=Recommend)
     file: Path | None = field(default=None, compare=False)
 
 

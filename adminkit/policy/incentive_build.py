@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ from adminkit.policy.tried import check_table
 from adminkit.recommend.hints import hints
 from adminkit.slurm import priority
 from adminkit.stats import incentives as runs
+from adminkit.stats.runs import runs as ended_runs
 from adminkit.stats.select import clusters, snapshot, span
 
 if TYPE_CHECKING:
@@ -160,11 +162,12 @@ def explain(
 
 
 def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterator[Hint]:
-    """What similar jobs of each user needed, from the runs of the same window."""
+    """What similar jobs of each user needed, largest waste first; limits are of policy.toml's menu."""
     if not policy.hints.enabled:
         return
-    for one in hints(db, found.cluster, found.window, policy.menu, policy.incentives.cpus_per_gpu):
-        yield Hint(*one)
+    for one in hints(ended_runs(db, clusters=[found.cluster]), now, menu=policy.menu):
+        percent = math.ceil(100 * one.risk)
+        yield Hint(one.uid, one.job_name, one.queue, one.expected, one.limit, percent, one.runs, one.waste)
 
 
 def tables(

@@ -1,0 +1,100 @@
+"""adminkit recommend …"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.errors import UsageError
+from adminkit.recommend.advice import walltime as advise
+from adminkit.recommend.backtest import backtest as try_all
+from adminkit.recommend.predict import Rule
+from adminkit.report.model import Report
+from adminkit.report.recommend import advice_report, backtest_report
+from adminkit.report.sink import Way, emit
+from adminkit.stats.runs import Kind, queue_maximum, runs
+from adminkit.stats.select import Filter, check_words, clusters
+from adminkit.trace.connect import reader
+from adminkit.trace.place import find_trace
+from adminkit.units import parse_duration
+
+app = typer.Typer(help="What to ask for.", no_args_is_help=True, rich_markup_mode=None)
+
+User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose job it is.")]
+Name = Annotated[str | None, typer.Option("--name", "-J", metavar="NAME", help="The job's name.")]
+Queue = Annotated[
+    str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME", help="The queue it goes to.")
+]
+Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster.")]
+Nodes = Annotated[int | None, typer.Option("--nodes", "-N", min=1, help="Nodes it asks for.")]
+Cpus = Annotated[int | None, typer.Option("--cpus", min=1, help="CPUs it asks for, on all nodes.")]
+Gpus = Annotated[int | None, typer.Option("--gpus", "-G", min=0, help="GPUs it asks for, on all nodes.")]
+Limit = Annotated[
+    str | None,
+    typer.Option("--time", "-t", metavar="TIME", help="The limit its user would type: seconds, 15m, 1h30m, 02:00:00."),
+]
+Risk = Annotated[
+    float | None,
+    typer.Option(help="Share of runs that may need more than the safe limit.", min=0.05, max=0.5, show_default=False),
+]
+Backtest = Annotated[
+    bool, typer.Option("--backtest", help="Try it on every run of the trace, or of --user, and show how good it is.")
+]
+
+
+@app.callback()
+def root() -> None:
+    """What to ask for."""
+
+
+@app.command()
+def walltime(
+    user: User = None,
+    name: Name = None,
+    queue: Queue = None,
+    nodes: Nodes = None,
+    cpus: Cpus = None,
+    gpus: Gpus = None,
+    limit: Limit = None,
+    cluster: Cluster = None,
+    backtest: Backtest = False,
+    risk: Risk = None,
+    db: options.Database = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Find a time limit for a user's next job, from runs like it, and the risk that it is too short."""
+    settings, way = config.load(), Way(format.value, output)
+    path = find_trace(db, settings.db)
+    rule = Rule(risk=config.chosen(risk, settings.recommend.risk))
+    kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
+    if backtest and any(value is not None for value in kind[2:]):
+        raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
+    if not backtest and user is None:
+        raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
+    make = _tested if backtest else _advised
+    with reader(path) as trace:
+        check_words(trace, Filter(_listed(cluster), users=_listed(user), queues=_listed(queue)))
+        report = make(trace, kind, rule, settings.recommend.menu, str(path))
+    emit(report, way)
+
+
+def _advised(trace: sqlite3.Connection, kind: Kind, rule: Rule, menu: Sequence[int], database: str) -> Report:
+    found = runs(trace, _listed(kind.user), _listed(kind.cluster))
+    most = queue_maximum(trace, kind.queue, kind.cluster, int(time.time())) if kind.queue else None
+    return advice_report(advise(found, kind, rule, menu, most), kind, rule, database, clusters(trace))
+
+
+def _tested(trace: sqlite3.Connection, kind: Kind, rule: Rule, menu: Sequence[int], database: str) -> Report:
+    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), rule, menu)
+    return backtest_report(tested, kind, rule, database, clusters(trace))
+
+
+def _listed(word: str | None) -> list[str]:
+    return [] if word is None else [word]

@@ -1,0 +1,135 @@
+"""One recommendation with the risk it has carried so far, measured on the runs it is about.
+
+Each earlier run of the group is tried: the limit that would have been recommended just before it, against its need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.recommend.backtest import online
+from adminkit.recommend.menu import MENU, round_up
+from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, at_limit, needed
+from adminkit.stats.runs import Kind, Run
+
+#: Batches of past tries that a risk is measured on.
+TRIED_BATCHES: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`limit` is on the menu; None where nothing is recommended. `risk` is None where nothing could be tried."""
+
+    given: Recommendation
+    limit: int | None
+    risk: float | None
+    tried: int  # runs before which a limit would have been recommended
+    over: int  # of these, runs for which it would have been too short
+    batches: int  # in which the tried runs were submitted
+
+
+@dataclass(slots=True)
+class _Try:
+    """The runs of one batch that were tried."""
+
+    array: int | None
+    submit: int
+    runs: int = 0
+    over: int = 0
+
+
+class Tried:
+    """The last tries of one group, by batch: a thousand tasks of an array fail or succeed together."""
+
+    __slots__ = ("batches",)
+
+    def __init__(self) -> None:
+        self.batches: list[_Try] = []
+
+    def add(self, run: Run, limit: int, rule: Rule) -> None:
+        """Count a try; runs come by submission."""
+        batch = self.batches[-1] if self.batches else None
+        if batch is None or not (
+            run.submit - batch.submit <= rule.batch_gap or (run.array is not None and run.array == batch.array)
+        ):
+            batch = _Try(run.array, run.submit)
+            self.batches.append(batch)
+            del self.batches[:-TRIED_BATCHES]
+        batch.runs += 1
+        batch.over += too_short(run, limit)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Runs tried, runs over, batches."""
+        return sum(one.runs for one in self.batches), sum(one.over for one in self.batches), len(self.batches)
+
+    def risk(self, rule: Rule) -> float | None:
+        """The share over. A batch of n counts as sqrt(n) runs.
+
+        The run not yet seen counts as over, so that it is never 0; None where nothing was tried.
+        """
+        if not self.batches:
+            return None
+        total = over = rule.unseen
+        for batch in self.batches:
+            weight = math.sqrt(batch.runs)
+            total += weight
+            over += weight * batch.over / batch.runs
+        return over / total
+
+
+def too_short(run: Run, limit: int) -> bool:
+    """Whether `limit` would have been too short, or may have been: its own limit cut the run off before."""
+    return needed(run) > limit or at_limit(run)
+
+
+def levels_for(given: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """LEVELS with only what is `given`, each once."""
+    known = set(given)
+    kept = (tuple(name for name in level if name in known) for level in LEVELS)
+    return tuple(dict.fromkeys(level for level in kept if level))
+
+
+def walltime(
+    runs: Iterable[Run],
+    kind: Kind,
+    rule: Rule | None = None,
+    menu: Sequence[int] = MENU,
+    most: int | None = None,
+) -> Advice:
+    """A limit for the next job of `kind`; what is None there is not looked at. `runs` come by submission.
+
+    No limit above `most`, the queue's maximum, is recommended.
+    """
+    rule = rule or Rule()
+    levels = levels_for(name for name, value in zip(Kind._fields, kind, strict=True) if value is not None)
+    predictor = Predictor(rule, levels)
+    wanted = [values(level, kind) for level in levels]
+    tried = [Tried() for _ in levels]
+    for has_ended, run in online(runs):
+        if has_ended:
+            predictor.ended(run)
+            continue
+        mine = [number for number, level in enumerate(levels) if values(level, run.kind) == wanted[number]]
+        before = on_menu(predictor.predict(run.kind).safe, menu, most) if mine else None
+        if before is not None:
+            for number in mine:
+                tried[number].add(run, before, rule)
+    given = predictor.predict(kind)
+    past = tried[levels.index(given.level)]
+    return Advice(given, on_menu(given.safe, menu, most), past.risk(rule), *past.counts())
+
+
+def on_menu(safe: int | None, menu: Sequence[int], most: int | None = None) -> int | None:
+    """The limit to type; None where there is none, or none up to `most`."""
+    if safe is None or (most is not None and safe > most):
+        return None
+    limit = round_up(safe, menu)
+    return limit if most is None else min(limit, most)
+
+
+def values(level: tuple[str, ...], kind: Kind) -> tuple[object, ...]:
+    """What the level looks at."""
+    return tuple(getattr(kind, name) for name in level)

@@ -1,0 +1,132 @@
+"""What the table of submission hints holds: for each user's job names, what their runs needed. One pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.recommend.advice import Tried, on_menu, values
+from adminkit.recommend.backtest import online
+from adminkit.recommend.menu import MENU
+from adminkit.recommend.predict import Predictor, Rule, needed
+from adminkit.stats.runs import Run
+
+#: Exact first: the queue it is submitted to, then any.
+LEVELS: Final = (("cluster", "user", "job_name", "queue"), ("cluster", "user", "job_name"))
+DAY: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Which groups are worth a hint."""
+
+    most: int = 50_000  # entries; Lua 5.1 refuses a table of about 262 000 constants
+    recent: int = 90 * DAY  # a group without a submission since then is left out
+    half_life: int = 30 * DAY  # after which waste counts half
+    batches: int = 5  # a risk measured on fewer tries is not told
+    risk: float = 0.20  # a limit that failed more often is not safe to tell
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """`job_name` "" stands for runs without a name, `queue` "" for every queue. `waste` is GPU-seconds, recent ones."""
+
+    cluster: str
+    uid: int
+    user: str
+    job_name: str
+    queue: str
+    expected: int
+    limit: int  # on the menu
+    risk: float
+    runs: int  # the risk is measured on
+    waste: float
+
+
+class _Seen:
+    """What is kept of one group besides its runs."""
+
+    __slots__ = ("last", "queue", "several", "tried", "waste")
+
+    def __init__(self, run: Run) -> None:
+        self.tried = Tried()
+        self.waste = 0.0
+        self.last = run
+        self.queue = run.kind.queue
+        self.several = False
+
+    def add(self, run: Run, limit: int | None, rule: Rule, half_life: int) -> None:
+        self.waste *= 2.0 ** ((self.last.submit - run.submit) / half_life)
+        self.last = run
+        self.several = self.several or run.kind.queue != self.queue
+        if limit is not None:
+            self.tried.add(run, limit, rule)
+            if run.kind.limit is not None:
+                self.waste += max(run.kind.limit - max(limit, needed(run)), 0) * units(run)
+
+
+class _Level:
+    """The groups of one level, the one with the newest submission last."""
+
+    def __init__(self, names: tuple[str, ...], rule: Rule, limits: Limits) -> None:
+        self.names = names
+        self.rule = rule
+        self.limits = limits
+        self.predictor = Predictor(rule, (names,))
+        self.seen: dict[tuple[object, ...], _Seen] = {}
+
+    def submitted(self, run: Run, menu: Sequence[int]) -> None:
+        limit = on_menu(self.predictor.predict(run.kind).safe, menu)
+        key = values(self.names, run.kind)
+        group = self.seen.pop(key, None) or _Seen(run)
+        self.seen[key] = group
+        group.add(run, limit, self.rule, self.limits.half_life)
+        if len(self.seen) > self.rule.groups:
+            del self.seen[next(iter(self.seen))]
+
+    def hint(self, group: _Seen, now: int, menu: Sequence[int]) -> Hint | None:
+        """None where there is nothing to tell, or nothing safe."""
+        limits, last, by_queue = self.limits, group.last, "queue" in self.names
+        if last.uid is None or last.submit < now - limits.recent or not (by_queue or group.several):
+            return None
+        given, risk = self.predictor.predict(last.kind), group.tried.risk(self.rule)
+        limit = on_menu(given.safe, menu)
+        if limit is None or given.expected is None or risk is None:
+            return None
+        tried, _, batches = group.tried.counts()
+        waste = group.waste * 2.0 ** (min(last.submit - now, 0) / limits.half_life)
+        if batches < limits.batches or risk > limits.risk or waste <= 0:
+            return None
+        cluster, user, job_name, queue = (word or "" for word in last.kind[:4])
+        shown = queue if by_queue else ""
+        return Hint(cluster, last.uid, user, job_name, shown, given.expected, limit, risk, tried, waste)
+
+
+def units(run: Run) -> int:
+    """What an idle second of it costs: its GPUs, else its nodes."""
+    return run.kind.gpus or run.kind.nodes or 1
+
+
+def hints(
+    runs: Iterable[Run],
+    now: int,
+    rule: Rule | None = None,
+    menu: Sequence[int] = MENU,
+    limits: Limits | None = None,
+) -> list[Hint]:
+    """The entries by waste, the largest first. `runs` come by submission; those without a uid give no entry."""
+    rule, limits = rule or Rule(), limits or Limits()
+    levels = [_Level(level, rule, limits) for level in LEVELS]
+    for has_ended, run in online(runs):
+        for level in levels:
+            if has_ended:
+                level.predictor.ended(run)
+            else:
+                level.submitted(run, menu)
+    found = [hint for level in levels for group in level.seen.values() if (hint := level.hint(group, now, menu))]
+    found.sort(key=lambda hint: (-hint.waste, hint.uid, hint.job_name, hint.queue))
+    unique: dict[tuple[str, int, str, str], Hint] = {}  # no name and an empty one are one
+    for hint in found:
+        unique.setdefault((hint.cluster, hint.uid, hint.job_name, hint.queue), hint)
+    return list(unique.values())[: limits.most]

@@ -1,0 +1,197 @@
+"""The predictor: fed with runs in the order in which they ended, it says how long the next one will take.
+
+Runs are kept in groups, one per level of likeness. In a group, runs submitted together are one batch: a thousand tasks
+of an array are one decision of a person, and the first of them to end are its shortest. Only the last batches of a
+group are kept, and the last runs of each, so a group has a bounded size however many jobs there are.
+
+A run that was cut off (at its limit, cancelled, preempted) needed more than it got: it counts as longer than it ran,
+and by how much is not known (a censored observation, in the words of survival analysis). A run that failed ended by
+itself, so its limit was long enough; but a crash within the first minute says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Final
+
+from adminkit.stats.runs import Kind, Run
+from adminkit.stats.select import DEFAULT_MIN_ELAPSED
+
+#: Ends that a limit has nothing to do with. Every other one came from outside.
+BY_ITSELF: Final = ("COMPLETED", "FAILED", "OUT_OF_MEMORY")
+#: What makes runs alike, the most alike first. A level that has too few runs gives way to the next.
+LEVELS: Final = (
+    ("cluster", "user", "job_name", "queue", "nodes", "cpus", "gpus", "limit"),
+    ("cluster", "user", "job_name", "limit"),
+    ("cluster", "user", "limit"),
+    ("cluster", "user"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The parameters, all of them. docs/recommend.md has the reason and the effect of each."""
+
+    risk: float = 0.10  # share of runs that may need more than the safe limit
+    margin: float = 1.1  # the safe limit over the longest run it is meant for
+    unseen: float = 0.5  # weight of the run that no history shows: longer than all of them
+    batches: int = 20  # kept per group
+    half_life: float = 10.0  # batches after which a batch counts half
+    batch_runs: int = 16  # kept per batch
+    batch_gap: int = 10  # seconds between submissions that are still one batch
+    groups: int = 50_000  # kept in all; the one without a new run for longest goes first
+
+    @property
+    def least_weight(self) -> float:
+        """A group with less cannot tell a risk so small: 4.5 for one in ten."""
+        return self.unseen * (1 - self.risk) / self.risk
+
+    @property
+    def least_runs(self) -> int:
+        """How many runs that were not submitted together weigh so much: 6 for one in ten."""
+        fade = 2.0 ** (-1 / self.half_life)
+        return math.ceil(math.log(1 - self.least_weight * (1 - fade), fade))
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """`safe` is None where nothing is recommended; `runs` and `cut` then say why.
+
+    `level` names what the runs had in common; of these `runs`, `cut` were cut off.
+    """
+
+    level: tuple[str, ...]
+    runs: int = 0
+    cut: int = 0
+    expected: int | None = None  # half of such runs take at most so long
+    safe: int | None = None  # not rounded
+    enough: bool = False  # whether there were runs enough to tell
+
+
+class _Batch:
+    """Runs submitted together, as (need, cut off) pairs."""
+
+    __slots__ = ("array", "count", "submit", "values")
+
+    def __init__(self, array: int | None, submit: int) -> None:
+        self.array = array
+        self.submit = submit
+        self.count = 0
+        self.values: list[tuple[int, bool]] = []
+
+
+class _Group:
+    """Batches, the oldest first. `answer` is forgotten when a run is added."""
+
+    __slots__ = ("answer", "batches")
+
+    def __init__(self) -> None:
+        self.batches: list[_Batch] = []
+        self.answer: Recommendation | None = None
+
+
+class Predictor:
+    """Call `ended` in the order of ends, and only for runs that had ended when `predict` is asked about a job."""
+
+    def __init__(self, rule: Rule | None = None, levels: Sequence[tuple[str, ...]] = LEVELS) -> None:
+        self.rule = rule or Rule()
+        self.levels = tuple(levels)
+        self._keys = [_getter(level) for level in self.levels]
+        self._groups: dict[tuple[Any, ...], _Group] = {}
+
+    def ended(self, run: Run) -> None:
+        """Learn from a run."""
+        seen = (needed(run), was_cut(run))
+        groups = self._groups
+        for number, key_of in enumerate(self._keys):
+            key = (number, key_of(run.kind))
+            group = groups.pop(key, None) or _Group()
+            groups[key] = group  # now the newest
+            group.answer = None
+            self._batch(group, run, seen)
+        while len(groups) > self.rule.groups:
+            del groups[next(iter(groups))]
+
+    def predict(self, kind: Kind) -> Recommendation:
+        """What the runs most like this one say, from the first level that has enough of them."""
+        poorest = Recommendation(self.levels[-1])
+        for number, key_of in enumerate(self._keys):
+            group = self._groups.get((number, key_of(kind)))
+            if group is None:
+                continue
+            if group.answer is None:
+                group.answer = _answer(group.batches, self.rule, self.levels[number])
+            if group.answer.enough:
+                return group.answer
+            poorest = group.answer
+        return poorest
+
+    def _batch(self, group: _Group, run: Run, seen: tuple[int, bool]) -> None:
+        rule, batches = self.rule, group.batches
+        for batch in reversed(batches):
+            if abs(batch.submit - run.submit) <= rule.batch_gap or (run.array is not None and batch.array == run.array):
+                break
+        else:
+            batch = _Batch(run.array, run.submit)
+            batches.append(batch)
+            if len(batches) > rule.batches:
+                del batches[0]
+        if len(batch.values) < rule.batch_runs:
+            batch.values.append(seen)
+        else:
+            batch.values[batch.count % rule.batch_runs] = seen
+        batch.count += 1
+
+
+def needed(run: Run) -> int:
+    """The seconds a run took of what it asked for: Slurm and others kill some seconds late."""
+    limit = run.kind.limit
+    return run.elapsed if limit is None or run.elapsed < limit else limit
+
+
+def at_limit(run: Run) -> bool:
+    """Whether its own limit ended it. Trap: not every source says TIMEOUT."""
+    limit = run.kind.limit
+    return run.state == "TIMEOUT" or (limit is not None and run.elapsed >= limit)
+
+
+def was_cut(run: Run) -> bool:
+    """Whether it may have needed more than it got."""
+    crashed = run.state != "COMPLETED" and run.elapsed <= DEFAULT_MIN_ELAPSED
+    return crashed or run.state not in BY_ITSELF or at_limit(run)
+
+
+def _answer(batches: Sequence[_Batch], rule: Rule, level: tuple[str, ...]) -> Recommendation:
+    """The product-limit estimate over weighted runs: a run that was cut off leaves, without having been short.
+
+    A batch of n runs weighs as much as sqrt(n): more than one run, for they are n, less than n, for they are alike.
+    """
+    pool: list[tuple[int, bool, float]] = []
+    recency, fade = 1.0, 2.0 ** (-1 / rule.half_life)
+    for batch in reversed(batches):
+        weight = recency / math.sqrt(len(batch.values))
+        pool += [(need, cut, weight) for need, cut in batch.values]
+        recency *= fade
+    runs, cut_off = len(pool), sum(cut for _, cut, _ in pool)
+    total = sum(weight for _, _, weight in pool)
+    if total < rule.least_weight:
+        return Recommendation(level, runs, cut_off)
+    pool.sort()
+    expected = None
+    left, longer = total + rule.unseen, 1.0  # `longer`: share of runs that need more than `need`
+    for need, cut, weight in pool:
+        if not cut:
+            longer *= 1 - weight / left
+            if expected is None and longer <= 0.5:
+                expected = need
+            if longer <= rule.risk + 1e-9:
+                return Recommendation(level, runs, cut_off, expected, round(need * rule.margin), True)
+        left -= weight
+    return Recommendation(level, runs, cut_off, expected, None, True)
+
+
+def _getter(level: tuple[str, ...]) -> Callable[[Kind], Any]:
+    return itemgetter(*(Kind._fields.index(name) for name in level))

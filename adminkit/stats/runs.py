@@ -1,0 +1,62 @@
+"""Every run that ended, in the order in which they were submitted: what a recommendation is learnt from."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from adminkit.stats.accuracy import QUEUE_LIMITS
+from adminkit.stats.select import CPUS, GPUS, LIMIT, NODES, TOO_LONG
+
+#: SQLite sorts in temporary files, so that no trace has to fit in memory.
+RUNS: Final = f"""
+SELECT cluster, user, job_name, queue, coalesce(req_nodes, {NODES}), coalesce(req_cpus, {CPUS}),
+    coalesce(req_gpus, {GPUS}), CASE WHEN {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} THEN {LIMIT} END,
+    uid, array_job, submit_time, end_time, elapsed, state
+FROM job WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND user IS NOT NULL{{more}}
+ORDER BY submit_time, cluster, job_id_raw
+"""
+
+
+class Kind(NamedTuple):
+    """What is known of a job when it is submitted."""
+
+    cluster: str | None = None
+    user: str | None = None
+    job_name: str | None = None
+    queue: str | None = None
+    nodes: int | None = None  # this and the next two: as requested, else as allocated
+    cpus: int | None = None
+    gpus: int | None = None
+    limit: int | None = None  # what was asked for; None for none or unlimited
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run that ended."""
+
+    kind: Kind
+    uid: int | None
+    array: int | None  # the array it is a task of
+    submit: int
+    end: int
+    elapsed: int
+    state: str | None
+
+
+def runs(db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = ()) -> Iterator[Run]:
+    """The runs of these users (all for none) on these clusters by submission, one after the other."""
+    more = ""
+    for column, values in (("user", users), ("cluster", clusters)):
+        if values:
+            more += f" AND {column} IN ({', '.join('?' * len(values))})"
+    for row in db.execute(RUNS.format(more=more), (*users, *clusters)):
+        yield Run(Kind(*row[:8]), *row[8:])
+
+
+def queue_maximum(db: sqlite3.Connection, queue: str, cluster: str | None, now: int) -> int | None:
+    """The queue's maximum limit as it is at `now`, the least of several clusters'; None where there is none."""
+    known = db.execute(QUEUE_LIMITS, {"now": now})
+    return min((most for c, q, _, most, _ in known if q == queue and cluster in (None, c) and most), default=None)

@@ -1,0 +1,110 @@
+"""adminkit recommend …, as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adminkit import config
+from adminkit.cli.main import main
+from tests.builders import HOUR, MONDAY, job, make_trace
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """ada trains for an hour on one GPU and for three on eight; cyd is always cut off."""
+    jobs = []
+    for n in range(1, 31):
+        for number, user, elapsed, gpus, state in (
+            (n, "ada", HOUR, 1, "COMPLETED"),
+            (100 + n, "ada", 3 * HOUR, 8, "COMPLETED"),
+            (200 + n, "cyd", 4 * HOUR, 1, "TIMEOUT"),
+        ):
+            submit = MONDAY + n * 4 * HOUR + number
+            times = {"submit_time": submit, "start_time": submit, "end_time": submit + elapsed}
+            jobs.append(job(number, user=user, job_name="train", elapsed=elapsed, gpus=gpus, state=state, **times))
+    jobs.append(job(400, user="dan", job_name="first"))
+    return make_trace(tmp_path / "t.db", jobs, [("aaic", "gq", 0, HOUR, 3 * HOUR + 1800)])
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "similar", "why"),
+    [
+        (["-u", "ada", "--gpus", "1"], 2 * HOUR, "user, gpus", "one GPU"),
+        (["-u", "ada", "--gpus", "8"], 4 * HOUR, "user, gpus", "eight"),
+        (["-u", "ada", "--gpus", "8", "-p", "gq"], 3 * HOUR + 1800, "user, queue, gpus", "at most the queue's maximum"),
+        (["-u", "ada", "-J", "train"], 4 * HOUR, "user, job name", "both sizes"),
+        (["-u", "ada", "-J", "never seen"], 4 * HOUR, "user", "another name: all runs"),
+        (["-u", "cyd"], None, "user", "always cut off"),
+        (["-u", "dan"], None, "user", "one run is too little"),
+    ],
+)
+def test_a_limit_for_the_next_job(
+    trace: Path, capsys: pytest.CaptureFixture[str], options: list[str], limit: int | None, similar: str, why: str
+) -> None:
+    assert main(["recommend", "walltime", "--db", str(trace), "-f", "json", *options]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]
+    assert (row["limit"], row["similar"]) == (limit, similar), why
+    assert (row["line"] is None) == (limit is None)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-u", "ada", "--gpus", "1"], "paste: #SBATCH --time=02:00:00"),
+        (["-u", "ada", "--gpus", "1"], "of 27 earlier runs"),
+        (["-u", "dan"], "nothing is recommended: too little history, 1 such run"),
+        (["-u", "cyd"], "nothing is recommended: 20 of 20 such runs needed more than they got"),
+    ],
+)
+def test_the_sentence_is_for_people(
+    trace: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert main(["recommend", "walltime", "--db", str(trace), *options]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_the_backtest_is_of_all_or_of_one_user(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counted = []
+    for options in ([], ["--user", "ada"], ["--user", "ada", "--risk", "0.3"]):
+        assert main(["recommend", "walltime", "--backtest", "--db", str(trace), "-f", "json", *options]) == 0
+        shown = json.loads(capsys.readouterr().out)
+        counted.append((shown["meta"]["jobs"], [row["limit"] for row in shown["rows"]]))
+    methods = ["own request", "last two", "expected", "safe", "safe, rounded"]
+    assert counted == [(91, methods), (60, methods), (60, methods)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "whose job is it?"),
+        (["--backtest", "--name", "x"], "--backtest tries every run"),
+        (["--user", "adda"], "did you mean ada?"),
+        (["--user", "ada", "--queue", "gp"], "did you mean gq?"),
+        (["--user", "ada", "--time", "soon"], "no such duration"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    trace: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert main(["recommend", "walltime", "--db", str(trace), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_settings_say_how_safe_and_which_limits(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings = tmp_path / "adminkit.toml"
+    settings.write_text("[recommend]\nrisk = 0.2\nmenu = [5000, 50000]\n")
+    monkeypatch.setenv("ADMINKIT_CONFIG", str(settings))
+    assert main(["recommend", "walltime", "--db", str(trace), "-u", "ada", "--gpus", "1", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["limit"] == 5000

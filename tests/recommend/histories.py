@@ -1,0 +1,32 @@
+"""Runs by hand: one user's, an hour apart unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from adminkit.recommend.predict import Predictor, Recommendation, Rule
+from adminkit.stats.runs import Kind, Run
+from tests.builders import HOUR, MONDAY
+
+ADA = Kind("aaic", "ada", "train", "gq", 1, 8, 1, 24 * HOUR)
+
+
+def run(number: int, elapsed: int, state: str = "COMPLETED", kind: Kind = ADA, **changes: Any) -> Run:
+    """The `number`th run: submitted `number` hours after MONDAY, started at once."""
+    submit = changes.pop("submit", MONDAY + number * HOUR)
+    given = {"uid": 1001, "array": None, "submit": submit, "end": submit + elapsed, "elapsed": elapsed, "state": state}
+    return Run(kind, **{**given, **changes})
+
+
+def history(needs: Iterable[int], **changes: Any) -> list[Run]:
+    """Runs that needed so long, one after the other."""
+    return [run(number, need, **changes) for number, need in enumerate(needs)]
+
+
+def after(runs: Iterable[Run], kind: Kind = ADA, rule: Rule | None = None) -> Recommendation:
+    """What is recommended once all of `runs` have ended."""
+    predictor = Predictor(rule)
+    for one in sorted(runs, key=lambda one: one.end):
+        predictor.ended(one)
+    return predictor.predict(kind)
