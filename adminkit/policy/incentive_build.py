@@ -166,6 +166,8 @@ def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) ->
     if not policy.hints.enabled:
         return
     for one in hints(ended_runs(db, clusters=[found.cluster]), now, menu=policy.menu):
+        if one.user in policy.hints.users_off:
+            continue
         percent = math.ceil(100 * one.risk)
         yield Hint(one.uid, one.job_name, one.queue, one.expected, one.limit, percent, one.runs, one.waste)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from adminkit.slurm.act import touch
+from tests.cluster.operator import adminkit
 from tests.cluster.ruled import Ruled, Said
 
 LIMITS = """
@@ -268,6 +271,27 @@ def test_1_8_another_tools_words_in_admin_comment_are_not_ours(ruled: Ruled) -> 
     ruled.cluster.ask("sacctmgr", "-i", "modify", "job", f"jobid={job}", "set", f"AdminComment={stats}")
     row = ruled.cluster.ask("sacct", "-n", "-P", "-X", "-j", str(job), "-o", "admincomment")
     assert row.lower() == stats.lower(), "sacctmgr of this release writes small letters"
+
+
+def test_1_8_what_a_snapshot_saw_outlives_another_tools_words(ruled: Ruled, tmp_path: Path) -> None:
+    """One job is seen by sync while it runs; of the other nobody knows any more what was asked for."""
+    db, cluster = tmp_path / "trace.db", ruled.cluster
+    seen = cluster.submit("sleep 60", "-p", "gq-short", "-t", "90", user="games")
+    cluster.wait(seen, "RUNNING")
+    time.sleep(1.5)  # a snapshot leaves out what started in its last second
+    adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
+    unseen = cluster.submit("sleep 1", "-p", "gq-short", "-t", "90", user="games")
+    cluster.wait(unseen, "COMPLETED")
+    cluster.ask("scancel", str(seen))
+    cluster.wait(seen, "CANCELLED")
+    cluster.settle()
+    for job in (seen, unseen):
+        cluster.ask("sacctmgr", "-i", "modify", "job", f"jobid={job}", "set", "AdminComment=JS1:H4sI")
+    adminkit(cluster, db, "sync", "--no-steps")
+    with closing(sqlite3.connect(db)) as trace:
+        query = "SELECT time_limit, limit_original, limit_source FROM job WHERE job_id_raw = ?"
+        assert trace.execute(query, (seen,)).fetchone() == (3600, 5400, "explicit")
+        assert trace.execute(query, (unseen,)).fetchone() == (3600, None, "unknown")
 
 
 # hostile text

@@ -22,8 +22,9 @@ def history(count: int = 20, first: int = 1, elapsed: int = 3000, **changes: Any
     return [run(first + nth, count - nth, **given) for nth in range(count)]
 
 
-def hints(jobs: list[Job]) -> list[Hint]:
+def hints(jobs: list[Job], **settings: Any) -> list[Hint]:
     rules = policy()
+    rules = rules.model_copy(update={"hints": rules.hints.model_copy(update=settings)})
     with trace(jobs) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives))
         return sorted(learnt(db, rules, found, NOW))
@@ -48,6 +49,12 @@ def test_a_name_in_a_queue_has_a_row() -> None:
 )
 def test_nothing_is_told_where_nothing_is_known(jobs: list[Job], why: str) -> None:
     assert hints(jobs) == [], why
+
+
+@pytest.mark.parametrize("settings", [{"users_off": ("ada",)}, {"enabled": False}])
+def test_who_wants_none_gets_none(settings: dict[str, Any]) -> None:
+    assert {job.user for job in history()} == {"ada"}
+    assert hints(history(), users_off=("grace",)) and not hints(history(), **settings)
 
 
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
