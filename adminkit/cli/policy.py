@@ -15,7 +15,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.progress import progress
 from adminkit.cli.report import job_filter
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, unknown_word
 from adminkit.report.sink import Way, emit
 from adminkit.stats.replay import one_cluster
 from adminkit.stats.select import check_words
@@ -148,6 +148,10 @@ def try_(
     path, loaded = _load(policy)
     cluster = _site(loaded, site)
     now = int(time.time())
+    for name in typed.queues:
+        if cluster.queue(name) is None:
+            wrong = unknown_word("queue", name, [one.name for one in cluster.queues])
+            print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
     table = policy_text(policy_table(loaded, cluster, now))
     decision = Decider(table.encode(), version=LUAS[lua]).decide(request)

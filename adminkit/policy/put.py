@@ -103,6 +103,10 @@ def put_back(folder: Path, name: str, check: Check, group: int | None = None) ->
     with changing(folder, group):
         files = _Files(folder, name, check, group)
         text = files.read("previous")
+        if text is None or not same_content(text, files.read("")):
+            # An install that did not come to its end comes to it first; a rollback that did not is gone on with.
+            files.counting()
+            text = files.read("previous")
         if text is None:
             raise AdminkitError(f"there is no {path.name} to go back to in {path.parent}", "only one install is kept")
         check(name, text)

@@ -97,11 +97,11 @@ def per_node(gpus: int | None, nodes: int | None) -> int | None:
 
 
 def slurm_limit(text: str) -> int | None:
-    """What stands behind sbatch's --time, in seconds: 60 is minutes; None for unlimited."""
+    """What stands behind sbatch's --time, in seconds: 60 is minutes; None for unlimited, which 0 is too."""
     word = text.strip().lower()
     if word in _UNLIMITED:
         return None
     seconds = int(word) * 60 if word.isascii() and word.isdigit() and len(word) < 10 else parse_duration(word)
-    if seconds <= 0:
-        raise UsageError(f"no such limit: {text}", "a limit is more than nothing: 90 (minutes), 02:00:00, 3-00:00:00")
-    return -(-seconds // 60) * 60
+    if seconds < 0:
+        raise UsageError(f"no such limit: {text}", "write it as sbatch takes it: 90 (minutes), 02:00:00, 3-00:00:00")
+    return -(-seconds // 60) * 60 or None

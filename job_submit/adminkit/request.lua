@@ -8,7 +8,7 @@ local text = need("text")
 local request = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
-local gmatch, lower = string.gmatch, string.lower
+local gmatch, gsub, lower, match = string.gmatch, string.gsub, string.lower, string.match
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
@@ -116,6 +116,28 @@ local function gpus_of(source, nodes, tasks)
     return nodes, gpus, node, kind or node_kind
 end
 
+local function numbers_in(ranges)
+    local count = 0
+    for part in gmatch(ranges, "[^,]+") do
+        local first, last = match(part, "^(%d+)%-(%d+)$")
+        count = count + (first and max(0, tonumber(last) - tonumber(first) + 1) or 1)
+    end
+    return "*" .. count .. "*"
+end
+
+-- How many nodes a list such as n[1-3],m names. Slurm takes all of them, whatever --nodes says, but only after the script.
+local function nodes_named(list)
+    local count = 0
+    for name in gmatch(gsub(list, "%[([^%[%]]*)%]", numbers_in), "[^,]+") do
+        local of_name = 1
+        for factor in gmatch(name, "%*([^*]+)%*") do
+            of_name = of_name * (tonumber(factor) or 1)
+        end
+        count = count + of_name
+    end
+    return count
+end
+
 -- The same four, from the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
 local function size_of(source)
     local tasks = u32(source.num_tasks)
@@ -124,6 +146,10 @@ local function size_of(source)
     if not nodes or not tasks then
         per_node = u16(source.ntasks_per_node)
         nodes = nodes or (tasks and per_node and ceil(tasks / per_node)) or 1
+    end
+    local named = word(source.req_nodes)
+    if named then
+        nodes = max(nodes, nodes_named(named))
     end
     return gpus_of(source, nodes, tasks or (per_node and per_node * nodes))
 end

@@ -30,21 +30,30 @@ local function refused(code)
     return type(code) == "number" and code ~= slurm.SUCCESS
 end
 
--- The site's own two functions (nil: none) followed by ours, where the site's let the job pass.
+-- The site's function (nil: none), then ours, where the site's let the job pass. An error of the site's is raised behind ours:
+-- Slurm up to 25.11 takes a job on an error, and no rule of ours may be left out by it.
+local function both(site, ours, ...)
+    local ok, code = true, nil
+    if site then
+        ok, code = pcall(site, ...)
+    end
+    if ok and refused(code) then
+        return code
+    end
+    local answer = ours(...)
+    if not ok and not refused(answer) then
+        error(code, 0)
+    end
+    return answer
+end
+
+-- The site's own two functions (nil: none) followed by ours.
 function adminkit.around(site_submit, site_modify)
     local function submit(job_desc, part_list, submit_uid)
-        local code = site_submit and site_submit(job_desc, part_list, submit_uid)
-        if refused(code) then
-            return code
-        end
-        return adminkit.submit(job_desc, part_list, submit_uid)
+        return both(site_submit, adminkit.submit, job_desc, part_list, submit_uid)
     end
     local function modify(job_desc, job_rec, part_list, modify_uid)
-        local code = site_modify and site_modify(job_desc, job_rec, part_list, modify_uid)
-        if refused(code) then
-            return code
-        end
-        return adminkit.modify(job_desc, job_rec, part_list, modify_uid)
+        return both(site_modify, adminkit.modify, job_desc, job_rec, part_list, modify_uid)
     end
     return submit, modify
 end

@@ -95,6 +95,11 @@ def test_try_needs_no_slurm(strict: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "made up from the policy: scontrol is not on PATH" in caught.err
 
 
+def test_try_says_which_queue_there_is_none_of(strict: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "try", "--policy", strict, "-p", "gq-shrot", "-t", "60"]) == 0
+    assert "note: no such queue: gq-shrot; did you mean gq-short?" in capsys.readouterr().err
+
+
 def test_try_takes_the_cluster_from_a_file(strict: str, site: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["try", "--policy", strict, "--site", site, "-t", "60", "-G", "2", "--format", "json"]
     assert main(["policy", *words]) == 0

@@ -40,17 +40,23 @@ function driver.run(case)
         said.errors[#said.errors + 1] = string.format(format, ...)
     end
     local desc = mock.job_desc(fields, said)
-    local code
-    for _ = 1, case.calls or 1 do
+    local function call()
         if case.rec then
-            code = loaded.modify(desc, mock.job_rec(case.rec), parts_of(case), mock.pushed(case.uid))
+            return loaded.modify(desc, mock.job_rec(case.rec), parts_of(case), mock.pushed(case.uid))
+        end
+        return loaded.submit(desc, parts_of(case), mock.pushed(case.uid))
+    end
+    local code, raised
+    for _ = 1, case.calls or 1 do
+        if case.catch then
+            _, raised = pcall(call)
         else
-            code = loaded.submit(desc, parts_of(case), mock.pushed(case.uid))
+            code = call()
         end
     end
     return {
         code = code, desc = fields, messages = said.messages, info = said.info, errors = said.errors,
-        lookups = said.lookups, loading = loading, load_code = loaded.code,
+        lookups = said.lookups, loading = loading, load_code = loaded.code, raised = raised and tostring(raised),
     }
 end
 

@@ -249,6 +249,9 @@ function slurm_job_submit(job_desc, part_list, submit_uid)
     if job_desc.name == "site says no" then
         return slurm.ERROR
     end
+    if job_desc.name == "site breaks" then
+        error("broken")
+    end
     job_desc.comment = "site"
     return slurm.SUCCESS
 end
@@ -285,6 +288,13 @@ def test_two_lines_put_it_behind_a_script_of_the_site_s_own(lua: Lua, own_script
     assert refused["desc"]["time_limit"] == 1200
     update = site.run(lua, site.case(own_script, rec={}, desc={"time_limit": 1500}))
     assert update["desc"]["time_limit"] == 600
+
+
+def test_an_error_of_the_site_s_script_stays_one_and_our_rules_hold(lua: Lua, own_script: Path) -> None:
+    """Slurm up to 25.11 accepts a job on an error: whoever can make the site's script fail would pass our rules too."""
+    answer = site.run(lua, {**site.case(own_script, desc={"name": "site breaks"}), "catch": True})
+    assert answer["raised"].endswith("broken")
+    assert answer["desc"]["time_limit"] == 600
 
 
 def test_the_site_s_script_goes_on_without_ours(lua: Lua, own_script: Path) -> None:

@@ -141,6 +141,13 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"het_job_offset": 0}, {"het_offset": 0}, "the first component"),
     ({"array_inx": "1-4%2"}, {"array": "1-4%2"}, "an array"),
     ({"req_nodes": "n[1-2]", "reservation": "r"}, {"node_list": "n[1-2]", "reservation": "r"}, "named nodes"),
+    (
+        {"req_nodes": "n[1-3,07],m,r[1-2]n[1-2]", "min_nodes": 1, "tres_per_node": "gres:gpu:1"},
+        {"nodes": 9, "gpus": 9},
+        "more named nodes than --nodes: Slurm takes them all",
+    ),
+    ({"req_nodes": "n[1-2]", "min_nodes": 4}, {"nodes": 4}, "fewer named nodes than --nodes"),
+    ({"req_nodes": "n[2-1],[[,]"}, {"nodes": 1}, "named nodes that are none"),
     ({"admin_comment": "x"}, {"admin_comment": "x"}, "the record's field"),
 ]
 
