@@ -16,15 +16,16 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
-from adminkit.ingest import record
+from adminkit.errors import AdminkitError
 from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
 from adminkit.ingest.run import Counts, Statement, ingest
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.windows import DAY, HOUR, Width, Window, covered, cut, to_ask
+from adminkit.slurm.open_jobs import admin_comments
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.run import end_all
 from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
-from adminkit.trace import runs, windows
+from adminkit.trace import record, runs, windows
 from adminkit.trace.upsert import REJECT
 
 #: How often a window is tried before the run gives up.
@@ -210,6 +211,8 @@ def ask_open(run: Run, now: int) -> None:
     spool, _ = run.fetch(Window(moment, moment + 1), "open", states=OPEN, fields=_fields(run, windows.JOBS))
     run.summary.open += _import(run, "open", spool, now)
     spool.unlink()
+    if run.options.record == "admin_comment":  # the other fields are nobody's to overwrite, and sacct has them
+        _keep_records(run)
     gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)
     for at in range(0, len(gone), IDS_PER_QUERY):
         _look_up(run, gone[at : at + IDS_PER_QUERY], now)
@@ -217,6 +220,16 @@ def ask_open(run: Run, now: int) -> None:
     if run.options.steps and gone:
         hours = [end // HOUR * HOUR for end in runs.ends(run.db, run.site.cluster, gone)]
         ask_stretches(run, windows.STEPS, covered((hour, hour + HOUR) for hour in hours), now)
+
+
+def _keep_records(run: Run) -> None:
+    """slurmctld may be away: what was recorded is then seen at the end, or by the next run."""
+    try:
+        found = admin_comments(run.site.cluster)
+    except AdminkitError as error:
+        run.talk(f"{error.message}: what the policy recorded in open jobs is read by the next run")
+        return
+    runs.keep_records(run.db, run.site.cluster, found)
 
 
 def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
+
+from adminkit.trace.record import limit_original, limit_source
 
 # Runs that ended in a window, as slurmdbd counts them: both ends in.
 _DIGEST: Final = """
@@ -37,6 +40,13 @@ FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time)
       WHERE job.cluster = ?1 AND job.end_time BETWEEN ?2 AND ?3
       GROUP BY step.cluster, step.job_id_raw, step.submit_time) AS s
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
+"""
+
+# A record stays what it was first seen to be.
+_RECORD: Final = f"""
+UPDATE job SET admin_comment = ?4, limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
+WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = 'unknown'
+    AND {limit_source("?4")} <> 'unknown'
 """
 
 #: States whose number is part of a digest.
@@ -78,6 +88,17 @@ def fill_all_from_steps(db: sqlite3.Connection) -> None:
     """As fill_from_steps, for every run of every cluster that has steps."""
     for (cluster,) in db.execute("SELECT DISTINCT cluster FROM step").fetchall():
         fill_from_steps(db, cluster, 0, 1 << 62)
+
+
+def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int, int, str]]) -> None:
+    """The policy's decisions, as (JobIDRaw, Submit, AdminComment) of open jobs: other tools may overwrite them yet."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.executemany(_RECORD, ((cluster, *one) for one in found))
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
 
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:

@@ -1,4 +1,4 @@
-"""A Slurm of four programs that answer from a JSON file: for failures and moments that a real one cannot be brought to.
+"""A Slurm of five programs that answer from a JSON file: for failures and moments that a real one cannot be brought to.
 
 slurm = FakeSlurm(folder, monkeypatch)
 slurm.jobs = [job(1, end=1700000000)]      # what slurmdbd knows
@@ -41,7 +41,11 @@ for rule in state["rules"]:
         print(rule["says"], file=sys.stderr)
     if "exit" in rule:
         sys.exit(rule["exit"])
-if name == "sdiag":
+if name == "squeue":
+    print("CLUSTER: alpha")
+    for job, submit, said in state["comments"]:
+        print(f"{job:<20}\x1f{submit:<20}\x1f{said:<1100}\x1f")
+elif name == "sdiag":
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:
     print("ClusterName             = alpha")
@@ -80,18 +84,19 @@ def job(number: int, end: int | None = None, state: str = "COMPLETED", **cells: 
 
 
 class FakeSlurm:
-    """sacct, sacctmgr, scontrol and sdiag, alone on PATH."""
+    """sacct, sacctmgr, scontrol, sdiag and squeue, alone on PATH."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         (folder / "bin").mkdir(parents=True)
-        for name in ("sacct", "sacctmgr", "scontrol", "sdiag"):
+        for name in ("sacct", "sacctmgr", "scontrol", "sdiag", "squeue"):
             program = folder / "bin" / name
             program.write_text(_PROGRAM % {"python": sys.executable, "folder": str(folder)})
             program.chmod(0o755)
         monkeypatch.setenv("PATH", str(folder / "bin"))
         self.jobs: list[dict[str, str]] = []
         self.rules: list[dict[str, Any]] = []
+        self.comments: list[tuple[int, int, str]] = []  # of open jobs: (JobIDRaw, Submit, AdminComment)
         self.backlog = 0
         self.booted = 1_600_000_000
         self.fields = [*job(1)]
@@ -100,6 +105,7 @@ class FakeSlurm:
         """What it answers from now on."""
         state = {
             "jobs": self.jobs,
+            "comments": self.comments,
             "rules": self.rules,
             "backlog": self.backlog,
             "booted": self.booted,

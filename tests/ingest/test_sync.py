@@ -270,3 +270,36 @@ def test_acts_on_this_host_are_collected_once(slurm: FakeSlurm, db: Path, said: 
     assert len(found) == 3
     run(slurm, db, said, acts=tmp_path)  # a folder is no log
     assert any("its acts are not collected" in line for line in said)
+
+
+def test_what_the_policy_recorded_in_an_open_job_outlives_its_end(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    """slurmctld alone has it while the job is open; at the end slurmdbd gets what another tool wrote over it."""
+    submit = NOW - HOUR
+    going = [job(n, Submit=str(submit), Start=str(submit + 5)) for n in (1, 2, 3)]
+    slurm.jobs = going
+    slurm.comments = [
+        (1, submit, "ak1:lim=7200,src=e,rules=gq-max"),
+        (2, submit, "a note"),
+        (9, submit, "ak1:lim=1,src=e"),
+    ]
+    run(slurm, db, said, since=NOW - DAY)
+    slurm.comments = []
+    slurm.fields = [*slurm.fields, "AdminComment"]
+    slurm.jobs = [{**one, "State": "COMPLETED", "End": str(NOW - 60), "AdminComment": "JS1:H4sI"} for one in going]
+    run(slurm, db, said)
+    with closing(sqlite3.connect(db)) as trace:
+        found = trace.execute("SELECT job_id_raw, state, limit_original, limit_source FROM job ORDER BY 1").fetchall()
+    assert found == [
+        (1, "COMPLETED", 7200, "explicit"),
+        (2, "COMPLETED", None, "unknown"),
+        (3, "COMPLETED", None, "unknown"),
+    ]
+
+
+def test_slurmctld_that_does_not_tell_of_open_jobs_hinders_nothing(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
+    slurm.jobs = [job(1, NOW - HOUR)]
+    slurm.rules = [
+        {"program": "squeue", "exit": 1, "says": "slurm_load_jobs error: Unable to contact slurm controller"}
+    ]
+    assert run(slurm, db, said, since=NOW - DAY).closed.new == 1
+    assert any("read by the next run" in line for line in said)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adminkit.ingest import record
+from adminkit.trace import record
 
 #: The grammar of docs/policy-spec.md, said another way.
 GRAMMAR = re.compile(r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.ASCII)
