@@ -13,6 +13,7 @@ import pytest
 
 from adminkit.slurm.act import touch
 from tests.cluster.operator import adminkit
+from tests.cluster.processes import until
 from tests.cluster.ruled import Ruled, Said
 
 LIMITS = """
@@ -278,8 +279,9 @@ def test_1_8_what_a_snapshot_saw_outlives_another_tools_words(ruled: Ruled, tmp_
     db, cluster = tmp_path / "trace.db", ruled.cluster
     seen = cluster.submit("sleep 60", "-p", "gq-short", "-t", "90", user="games")
     cluster.wait(seen, "RUNNING")
-    time.sleep(1.5)  # a snapshot leaves out what started in its last second
-    adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
+    # A snapshot leaves out what started in its last second, and what slurmdbd has not been told yet.
+    sync = ("sync", "--since", "1h", "--no-steps")
+    until("the job to be in a snapshot", lambda: "open now 1" in adminkit(cluster, db, *sync).stdout, 30.0)
     unseen = cluster.submit("sleep 1", "-p", "gq-short", "-t", "90", user="games")
     cluster.wait(unseen, "COMPLETED")
     cluster.ask("scancel", str(seen))
