@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.ingest.spec import Column, parameters
-from adminkit.trace import record
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -55,12 +54,15 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
     "TRESUsageOutTot": "usage",
     "ConsumedEnergyRaw": "int",
     "JobName": "free",
-    "AdminComment": "free",
+    "AdminComment": "noted",
     "SubmitLine": "free",
 }
 
 #: Free text that feeds nothing, but may hold delimiters and newlines all the same.
 FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", "StdErr", "StdIn")
+
+#: policy.toml's word for where a decision is recorded -> sacct's field.
+RECORD_FIELDS: Final = {"admin_comment": "AdminComment", "comment": "Comment", "extra": "Extra"}
 
 #: Every other field of any release from 22.05 to 26.05: known, read over.
 OTHER_FIELDS: Final = tuple(
@@ -110,6 +112,8 @@ def columns_for(names: Iterable[str]) -> list[Column]:
     for word in names:
         name = field_name(word) or word
         kind = KINDS_OF_FIELDS.get(name, "free" if name in FREE_FIELDS else "skip")
+        if name in RECORD_FIELDS.values():
+            kind = "noted"
         if name in seen:
             kind = "skip"
         seen.add(name)
@@ -183,8 +187,10 @@ def job_values(
         "admin_comment": first("AdminComment"),
         "submit_line": first("SubmitLine"),
     }
-    if noted := place.get(record.FIELDS[recorded_in]):
-        values |= {"limit_original": record.limit_original(noted), "limit_source": record.limit_source(noted)}
+    field = RECORD_FIELDS[recorded_in]
+    if field in place:
+        source = f"coalesce({place[f'{field}.source']}, 'unknown')"
+        values |= {"limit_original": place[f"{field}.limit"], "limit_source": source}
     return {column: sql for column, sql in values.items() if sql is not None}
 
 

@@ -17,7 +17,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
+from adminkit.ingest.fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
 from adminkit.ingest.run import Counts, Statement, ingest
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.windows import DAY, HOUR, Width, Window, covered, cut, to_ask
@@ -25,7 +25,7 @@ from adminkit.slurm.open_jobs import admin_comments
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.run import end_all
 from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
-from adminkit.trace import record, runs, windows
+from adminkit.trace import runs, windows
 from adminkit.trace.upsert import REJECT
 
 #: How often a window is tried before the run gives up.
@@ -272,7 +272,7 @@ def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
 
 def _fields(run: Run, which: str) -> list[str]:
     wanted = STEP_FIELDS if which == windows.STEPS else JOB_FIELDS
-    field = record.FIELDS[run.options.record]
+    field = RECORD_FIELDS[run.options.record]
     if which != windows.STEPS and field not in wanted:
         wanted = (*wanted, field)
     return [f for f in wanted if f in run.site.fields and (run.options.submit_line or f != "SubmitLine")]

@@ -30,9 +30,9 @@ bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struc
     r->columns = (size_t)spec->columns;
     r->want = r->columns - !format->ends;
     r->free_one = spec->free_one;
-    r->first_free = spec->column[0].kind == AK_FREE;
+    r->first_free = ak_is_free(spec->column[0].kind);
     r->hold_last =
-        !format->ends && !format->space && r->want > 0 && spec->column[r->columns - 1].kind == AK_FREE;
+        !format->ends && !format->space && r->want > 0 && ak_is_free(spec->column[r->columns - 1].kind);
     r->line = 1;
     return true;
 }

@@ -10,6 +10,7 @@ const struct ak_kind_info ak_kinds[AK_KINDS] = {
     [AK_SKIP] = {"skip", 0, {0}},
     [AK_KIND_TEXT] = {"text", 1, {"text"}},
     [AK_FREE] = {"free", 1, {"text"}},
+    [AK_NOTED] = {"noted", 3, {"text", "limit", "source"}},
     [AK_KIND_INT] = {"int", 1, {"value"}},
     [AK_KIND_REAL] = {"real", 1, {"value"}},
     [AK_SWF] = {"swf", 1, {"value"}},
@@ -76,7 +77,7 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
             spec->inherited[spec->inherits++] = spec->columns;
         if (column->kind == AK_JOBID)
             spec->jobid = spec->columns;
-        if (column->kind == AK_FREE) {
+        if (ak_is_free(column->kind)) {
             spec->free_one = spec->columns;
             frees++;
         }
@@ -191,6 +192,9 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const stru
     case AK_FREE:
         if (s.n)
             ak_set_text(out, s.s, s.n);
+        break;
+    case AK_NOTED:
+        ak_noted(s, out);
         break;
     case AK_NODELIST:
         if (!ak_unknown(s))

@@ -20,6 +20,10 @@
  *   skip                                      anything, not looked at
  *   text      text                            gpu-a100; empty and (null) are unknown
  *   free      text                            as text, "(null)" kept; surplus delimiters are put back in here (below)
+ *   noted     text limit source               free text whose first word may be a record of adminkit's policy:
+ *                                             "ak1:lim=7200,src=e,rules=gq-max mine" -> all of it, 7200, "explicit";
+ *                                             lim=none,src=d -> , "default"; lim=inf,src=e -> , "explicit". Anything
+ *                                             else is text only. Counts as free below.
  *   int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are unknown
  *   real      value                           0.25, 1e6
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
@@ -48,7 +52,7 @@
  *             gpu_util gpu_mem                mem without a unit is bytes
  *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
  *
- * In every kind but text, free and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
+ * In every kind but text, free, noted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
  * Anything else that does not fit refuses the whole row, with a reason that names column and kind. Bytes of a text that
  * are no UTF-8 become U+FFFD each, and are counted.
  *
@@ -110,6 +114,7 @@ enum ak_kind {
     AK_SKIP,
     AK_KIND_TEXT,
     AK_FREE,
+    AK_NOTED,
     AK_KIND_INT,
     AK_KIND_REAL,
     AK_SWF,
@@ -129,6 +134,11 @@ enum ak_kind {
     AK_NODELIST,
     AK_KINDS
 };
+
+/* May it hold delimiters and newlines? */
+static inline bool ak_is_free(enum ak_kind kind) {
+    return kind == AK_FREE || kind == AK_NOTED;
+}
 
 /* A kind's name and the names of its outputs, as adminkit/ingest/spec.py has them. */
 struct ak_kind_info {

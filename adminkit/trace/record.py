@@ -1,4 +1,6 @@
-"""The record that adminkit's policy leaves in a job, as SQL: what was asked for before any rule touched it.
+"""The record that adminkit's policy leaves in a job, as SQL: for what slurmctld says of the few jobs that are open.
+
+adminkit-ingest reads the very same grammar from sacct's text (kind `noted`); tests hold the two together.
 
 docs/policy-spec.md has the grammar: `ak1:lim=259200,src=e,rules=gq-max`, up to the first blank. sacct itself knows only
 the final limit and cannot say whether anybody typed it, so without a whole record neither column is known.
@@ -7,9 +9,6 @@ the final limit and cannot say whether anybody typed it, so without a whole reco
 from __future__ import annotations
 
 from typing import Final
-
-#: The field of sacct that holds the record -> policy.toml's word for it.
-FIELDS: Final = {"admin_comment": "AdminComment", "comment": "Comment", "extra": "Extra"}
 
 _WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
 _LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"

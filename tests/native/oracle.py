@@ -133,10 +133,10 @@ def _lines(data: bytes, delimiter: bytes) -> Iterator[Line]:
 def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]:
     wanted = len(columns)
     want = wanted if form.ends else wanted - 1  # delimiters
-    free = [i for i, column in enumerate(columns) if column.kind == "free"]
+    free = [i for i, column in enumerate(columns) if column.kind in FREE]
     mends = len(free) == 1
-    holds = not form.ends and want > 0 and form.delimiter != b"space" and columns[-1].kind == "free"
-    starts_free = columns[0].kind == "free"
+    holds = not form.ends and want > 0 and form.delimiter != b"space" and columns[-1].kind in FREE
+    starts_free = columns[0].kind in FREE
     pending: list[Line] = []
     held = False  # pending is a record that may go on
 
@@ -640,10 +640,28 @@ def usage(text: bytes) -> list[Value]:
     return [found.get(key) for key in readers]
 
 
+#: Kinds that may hold delimiters and newlines.
+FREE = ("free", "noted")
+
+#: The grammar of docs/policy-spec.md.
+NOTE = re.compile(rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.DOTALL)
+
+
+def noted(text: bytes) -> list[Value]:
+    found = NOTE.match(text)
+    if found is None:
+        return [text or None, None, None]
+    number = found.group(1)
+    if number is None:
+        return [text, None, b"default"]
+    return [text, None if number == b"inf" else min(int(number), 2**63 - 10), b"explicit"]
+
+
 CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "skip": lambda text: [],
     "text": lambda text: [None if text in (b"", b"(null)") else text],
     "free": lambda text: [text or None],
+    "noted": noted,
     "int": sentinel(integer),
     "real": sentinel(real),
     "swf": sentinel(swf),

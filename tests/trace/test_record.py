@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import tempfile
 from contextlib import closing
+from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adminkit.trace import record
+from tests.native import helper
 
 #: The grammar of docs/policy-spec.md, said another way.
 GRAMMAR = re.compile(r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.ASCII)
 
 
 def read(text: str | None) -> tuple[int | None, str]:
-    """(limit_original, limit_source) as the statement of an import would find them."""
+    """(limit_original, limit_source) as slurmctld's word for an open job is read."""
     with closing(sqlite3.connect(":memory:")) as db:
         sql = f"SELECT {record.limit_original('?1')}, {record.limit_source('?1')}"
         found: tuple[int | None, str] = db.execute(sql, (text,)).fetchone()
@@ -58,6 +61,15 @@ def test_a_field_says(text: str | None, limit: int | None, source: str, why: str
     assert read(text) == (limit, source), why
 
 
+def imported(texts: list[str], folder: Path) -> list[tuple[int | None, str | None]]:
+    """The same of sacct's text, as adminkit-ingest reads it."""
+    path = helper.table(folder / "t.db", "nth", "lim", "src")
+    data = "".join(f"{nth}\x1f{text}\x1f\n" for nth, text in enumerate(texts)).encode()
+    shape = ("--ends", "--delimiter", "\x1f", "--columns", "int,noted", "--sql", "INSERT INTO t VALUES (?1, ?3, ?4)")
+    assert helper.run(data, "--db", path, *shape).code == 0
+    return helper.rows(path, "SELECT lim, coalesce(src, 'unknown') FROM t ORDER BY nth")
+
+
 PIECES = st.sampled_from(
     ["ak1:", "lim=", "60", "inf", "none", ",", "src=", "e", "d", "rules=", "a", "+", " ", "x", "=", "\n", "[", "*", "ü"]
 )
@@ -74,3 +86,11 @@ def test_it_is_read_where_the_grammar_has_it_and_nowhere_else(text: str) -> None
         number = found.group(1)
         limit = int(number) if number and number.isdigit() else None
         assert read(text) == (limit, "default" if found.group(3) else "explicit")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(PIECES, max_size=12).map("".join), min_size=30, max_size=60))
+def test_slurmctlds_word_and_saccts_text_are_read_alike(texts: list[str]) -> None:
+    texts = [*texts, "ak1:lim=60,src=e", "ak1:lim=none,src=d,rules=a mine", "ak1:lim=inf,src=e", "ak1:lim=60,src=e\nx"]
+    with tempfile.TemporaryDirectory() as folder:
+        assert imported(texts, Path(folder)) == [read(text) for text in texts]
