@@ -90,15 +90,27 @@ local function time_min_of(minutes)
     return minutes and minutes * 60
 end
 
+-- Clients do not fill num_tasks for --ntasks-per-node in every release.
+local function tasks_of(source, nodes)
+    local tasks = u32(source.num_tasks)
+    if tasks then
+        return tasks
+    end
+    local per_node = u16(source.ntasks_per_node)
+    return per_node and per_node * nodes
+end
+
 -- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node
 -- and --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
-local function gpus_of(source, nodes, tasks)
+local function gpus_of(source, nodes)
     local total, kind = gres.gpus(source.tres_per_job)
     local node, node_kind = gres.gpus(source.tres_per_node)
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
     end
+    local tasks
     if not total and not node then
+        tasks = tasks_of(source, nodes)
         total, kind = gres.gpus(source.tres_per_task)
         total = total and total * (tasks or nodes)
         node, node_kind = gres.gpus(source.tres_per_socket)
@@ -108,20 +120,21 @@ local function gpus_of(source, nodes, tasks)
         local per_gpu = u16(source.ntasks_per_tres)
         total = per_gpu and ceil(tasks / per_gpu)
     end
-    local gpus = max(total or 0, node and node * nodes or 0)
+    local gpus = node and node * nodes or 0
+    if total and total > gpus then
+        gpus = total
+    end
     return nodes, gpus, node or (nodes == 1 and gpus) or nil, kind or node_kind
 end
 
--- The same four, from the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
+-- The same four, from the least the job asks for.
 local function size_of(source)
-    local tasks = u32(source.num_tasks)
     local nodes = u32(source.min_nodes)
-    local per_node
-    if not nodes or not tasks then
-        per_node = u16(source.ntasks_per_node)
-        nodes = nodes or (tasks and per_node and ceil(tasks / per_node)) or 1
+    if not nodes then
+        local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
+        nodes = tasks and per_node and ceil(tasks / per_node) or 1
     end
-    return gpus_of(source, nodes, tasks or (per_node and per_node * nodes))
+    return gpus_of(source, nodes)
 end
 
 -- Fields that few decisions look at, read from `source` when one does.
@@ -169,11 +182,7 @@ function later.max_nodes(_, source)
 end
 
 function later.cpus(made, source)
-    local tasks = u32(source.num_tasks)
-    if not tasks then
-        local per_node = u16(source.ntasks_per_node)
-        tasks = per_node and per_node * made.nodes or 1
-    end
+    local tasks = tasks_of(source, made.nodes) or 1
     return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes)
 end
 
@@ -204,6 +213,17 @@ function later.restartable(made, source)
     return ckpt.restartable(environment, made._ckpt)
 end
 
+for _, field in ipairs({ "admin_comment", "comment", "extra" }) do
+    later[field] = function(made, source)
+        return made._record == field and word(source[field]) or nil
+    end
+end
+
+-- All submissions share one table: a fresh one for each would be most of the garbage of a decision. `fetched` lists the fields
+-- that were read later, which the next submission must not see.
+local submitted
+local fetched, count = {}, 0
+
 local LATER = {
     __index = function(made, field)
         local read = later[field]
@@ -213,44 +233,39 @@ local LATER = {
         local value = read(made, made._source)
         if value ~= nil then
             made[field] = value
+            if made == submitted then
+                count = count + 1
+                fetched[count] = field
+            end
         end
         return value
     end,
 }
 
--- The constructor names every field, so that the table has its size at once: growing it would cost more than reading.
-local function read(source, uid, by, plan, now, listed, policy)
-    local limit, kind = limit_of(source.time_limit)
-    local nodes, gpus, per_node, gpu_type = size_of(source)
+submitted = setmetatable({}, LATER)
+
+local function read(made, source, uid, by, plan, now)
+    made._source = source
+    made.now, made.uid, made.by = now, uid, by
+    made.user = plan.needs_user and word(source.user_name) or nil
     local partition = source.partition
-    local field = policy and policy.record
-    if field == "none" then
-        field = nil
-    end
-    return setmetatable({
-        _source = source,
-        _ckpt = policy and policy.ckpt,
-        now = now,
-        uid = uid,
-        by = by,
-        user = plan.needs_user and word(source.user_name) or nil,
-        queues = partition and queues_in(partition) or NONE,
-        usable = listed and usable or nil,
-        limit = limit,
-        limit_kind = kind,
-        time_min = time_min_of(source.time_min),
-        nodes = nodes,
-        gpus = gpus,
-        gpus_per_node = per_node,
-        gpu_type = gpu_type,
-        [field or "_"] = field and word(source[field]) or nil,
-    }, LATER)
+    made.queues = partition and queues_in(partition) or NONE
+    made.limit, made.limit_kind = limit_of(source.time_limit)
+    made.time_min = time_min_of(source.time_min)
+    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = size_of(source)
+    return made
 end
 
 -- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.of_submission(job_desc, part_list, by, policy, plan, now)
     parts = part_list
-    return read(job_desc, job_desc.user_id, by, plan, now, part_list, policy)
+    for i = 1, count do
+        submitted[fetched[i]] = nil
+    end
+    count = 0
+    submitted.usable = part_list and usable or nil
+    submitted._ckpt, submitted._record = policy.ckpt, policy.record
+    return read(submitted, job_desc, job_desc.user_id, by, plan, now)
 end
 
 -- What an update is about: a hold, a release, a new name and the like are none of these.
@@ -313,7 +328,7 @@ end
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
-    local job = read(record_view(job_rec), uid, nil, plan, now)
+    local job = read(setmetatable({}, LATER), record_view(job_rec), uid, nil, plan, now)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -323,7 +338,8 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
         job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
     end
     parts = part_list
-    return read(updated_view(job_desc, job_rec), uid, by, plan, now, part_list), job
+    local wanted = setmetatable({ usable = part_list and usable or nil }, LATER)
+    return read(wanted, updated_view(job_desc, job_rec), uid, by, plan, now), job
 end
 
 return request

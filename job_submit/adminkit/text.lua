@@ -2,11 +2,13 @@
 local text = {}
 
 local floor, huge = math.floor, math.huge
-local format, gsub, sub = string.format, string.gsub, string.sub
+local concat = table.concat
+local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 
 -- What a user typed (a queue's name, say) may stand in a message up to this many bytes.
 local LONGEST_WORD = 64
 local MOST_KEPT = 1000
+local LONGEST_KEPT = 1000 -- bytes of a key: what a user sends may be as long as he likes
 
 -- The list that stands where there is nothing to list; nobody adds to it.
 text.NONE = {}
@@ -16,13 +18,16 @@ function text.whole(number)
     return format("%.0f", number)
 end
 
--- The results of `make(key)`, kept; all are forgotten together when there are too many of them.
+-- The results of `make(key)`, kept but for long keys; all are forgotten together when there are too many of them.
 function text.kept(make)
     local kept, count = {}, 0
     return function(key)
         local found = kept[key]
         if found == nil then
             found = make(key)
+            if type(key) == "string" and #key > LONGEST_KEPT then
+                return found
+            end
             if count >= MOST_KEPT then
                 kept, count = {}, 0
             end
@@ -72,17 +77,43 @@ function text.day(epoch)
 end
 
 -- A word that came from outside, fit for one line.
-function text.word(value)
+text.word = text.kept(function(value)
     local clean = gsub(tostring(value), "%c", "?")
     if #clean > LONGEST_WORD then
         clean = sub(clean, 1, LONGEST_WORD) .. "..."
     end
     return clean
-end
+end)
+
+-- A template taken apart: text, name, text, name, ..., text.
+local parts_of = text.kept(function(template)
+    local parts, from = {}, 1
+    while true do
+        local first, last, name = find(template, "{([%w_]+)}", from)
+        if not first then
+            parts[#parts + 1] = sub(template, from)
+            return parts
+        end
+        parts[#parts + 1] = sub(template, from, first - 1)
+        parts[#parts + 1] = name
+        from = last + 1
+    end
+end)
+
+local filled = {} -- between calls, what the last one left: only what this one wrote is read
 
 -- `template` with every {name} that `values` has replaced; others stay. Values are strings.
 function text.fill(template, values)
-    return (gsub(template, "{([%w_]+)}", values))
+    local parts = parts_of(template)
+    local count = #parts
+    for i = 1, count, 2 do
+        filled[i] = parts[i]
+    end
+    for i = 2, count, 2 do
+        local value = values[parts[i]]
+        filled[i] = type(value) == "string" and value or "{" .. parts[i] .. "}"
+    end
+    return concat(filled, "", 1, count)
 end
 
 -- The policy's text for one outcome of one check, in one language: the rule's own, else texts["check.outcome"], else
