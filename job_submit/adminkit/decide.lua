@@ -123,19 +123,6 @@ local function check_named(found, job, request, policy, made, action)
     end
 end
 
--- What routing does today: amend, warn, or nil. Before its day it only warns.
-local function routing_of(request, policy)
-    local routing = policy.routing
-    local action = routing and routing.action
-    if action ~= "amend" and action ~= "warn" then
-        return nil
-    end
-    if routing.from and request.now and request.now < routing.from then
-        return "warn"
-    end
-    return action
-end
-
 -- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
 local function pin_queue(found, job, made)
     local changed = job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
@@ -147,7 +134,10 @@ end
 
 -- Routing and rules over a job, both until nothing changes.
 local function judge(found, job, request, policy, made)
-    local routing = routing_of(request, policy)
+    local routing, from = made.routing, made.routing_from
+    if from and request.now and request.now < from then
+        routing = "warn"
+    end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
     if open then
         find_queue(found, job, request, policy, made, routing)
@@ -183,20 +173,12 @@ end
 
 local function log_line(found, request, word)
     local fired = found.fired
-    if not fired then
-        return
-    end
     local uid = request.uid and text.whole(request.uid) or "-"
     local line = "adminkit: " .. word .. " job of uid " .. uid .. ": " .. fired[1].rule .. "=" .. fired[1].action
     for i = 2, #fired do
         line = line .. " " .. fired[i].rule .. "=" .. fired[i].action
     end
     verdict.add(found, "log", line)
-end
-
-local function exempt(request, policy)
-    local by = request.by or request.uid
-    return by ~= nil and policy.exempt ~= nil and policy.exempt[by] == true
 end
 
 -- The decision on a submission, which lasts until the next one is made. Nothing it is given is changed, and nobody changes the
@@ -206,16 +188,19 @@ function decide.decide(request, policy, incentives, hints)
     local job = verdict.submitted_job(request)
     local asked_kind = job.kind
     local found = verdict.begin()
-    local passes = exempt(request, policy)
+    local by, exempt = request.by or request.uid, policy.exempt
+    local passes = by ~= nil and exempt ~= nil and exempt[by] == true
     if not passes then
         judge(found, job, request, policy, made)
     end
     if found.refused then
-        log_line(found, request, "refused")
+        log_line(found, request, "refused") -- what refuses has fired
         return verdict.refuse(found, request, policy, made)
     end
-    local amended = found.queue or job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
-    log_line(found, request, amended and "amended" or "warned")
+    if found.fired then
+        local amended = found.queue or job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
+        log_line(found, request, amended and "amended" or "warned")
+    end
     local row = not passes and hints and hint.row_of(hints, request, job.queues[1] or made.default)
     if row then
         local queue = job.queues[1] or made.default

@@ -90,8 +90,12 @@ local function apply(slurm, job_desc, decision, field, asked)
     else
         write(job_desc, decision, field, asked)
     end
-    tell(slurm, decision.messages)
-    log(slurm, decision.log)
+    if decision.messages[1] then
+        tell(slurm, decision.messages)
+    end
+    if decision.log[1] then
+        log(slurm, decision.log)
+    end
     return code
 end
 

@@ -162,6 +162,10 @@ local function make(policy)
     end)
     made.default = default_queue(queues)
     made.candidates = candidates_of(policy, made)
+    local routing = policy.routing
+    if routing and (routing.action == "amend" or routing.action == "warn") then
+        made.routing, made.routing_from = routing.action, routing.from
+    end
     return made
 end
 

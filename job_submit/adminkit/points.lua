@@ -31,7 +31,10 @@ function points.of(class, uid, incentives)
     if cap and earned > cap then
         earned = cap
     end
-    return earned > 0 and floor(earned) or 0
+    if earned % 1 ~= 0 then
+        earned = floor(earned)
+    end
+    return earned > 0 and earned or 0
 end
 
 return points

@@ -7,7 +7,7 @@ local text = need("text")
 
 local request = {}
 
-local ceil, huge, max = math.ceil, math.huge, math.max
+local ceil, huge = math.ceil, math.huge
 local gmatch, lower, match = string.gmatch, string.lower, string.match
 
 local NO_VAL16 = 65534
@@ -72,24 +72,6 @@ local usable = setmetatable({}, {
     end,
 })
 
--- Seconds and kind.
-local function limit_of(minutes)
-    if minutes == nil or minutes == NO_VAL then
-        return nil, "unset"
-    elseif minutes >= INFINITE then
-        return nil, "unlimited"
-    end
-    return minutes * 60, "finite"
-end
-
-local function time_min_of(minutes)
-    if minutes == INFINITE then
-        return huge
-    end
-    minutes = u32(minutes)
-    return minutes and minutes * 60
-end
-
 -- Clients do not fill num_tasks for --ntasks-per-node in every release.
 local function tasks_of(source, nodes)
     local tasks = u32(source.num_tasks)
@@ -103,8 +85,14 @@ end
 -- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node
 -- and --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
 local function gpus_of(source, nodes)
-    local total, kind = gres.gpus(source.tres_per_job)
-    local node, node_kind = gres.gpus(source.tres_per_node)
+    local of_job, of_node = source.tres_per_job, source.tres_per_node
+    local total, kind, node, node_kind
+    if of_job then
+        total, kind = gres.gpus(of_job)
+    end
+    if of_node then
+        node, node_kind = gres.gpus(of_node)
+    end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
     end
@@ -127,14 +115,9 @@ local function gpus_of(source, nodes)
     return nodes, gpus, node or (nodes == 1 and gpus) or nil, kind or node_kind
 end
 
--- The same four, from the least the job asks for.
-local function size_of(source)
-    local nodes = u32(source.min_nodes)
-    if not nodes then
-        local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
-        nodes = tasks and per_node and ceil(tasks / per_node) or 1
-    end
-    return gpus_of(source, nodes)
+local function nodes_by_tasks(source)
+    local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
+    return tasks and per_node and ceil(tasks / per_node) or 1
 end
 
 -- Fields that few decisions look at, read from `source` when one does.
@@ -157,15 +140,18 @@ function later.job_name(_, source)
 end
 
 function later.features(_, source)
-    return word(source.features)
+    local wanted = source.features
+    return wanted ~= "" and wanted or nil
 end
 
 function later.node_list(_, source)
-    return word(source.req_nodes)
+    local list = source.req_nodes
+    return list ~= "" and list or nil
 end
 
 function later.reservation(_, source)
-    return word(source.reservation)
+    local name = source.reservation
+    return name ~= "" and name or nil
 end
 
 function later.array(_, source)
@@ -183,7 +169,12 @@ end
 
 function later.cpus(made, source)
     local tasks = tasks_of(source, made.nodes) or 1
-    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes)
+    local cpus = tasks * (u16(source.cpus_per_task) or 1)
+    local least, nodes = u32(source.min_cpus), made.nodes
+    if least and least > cpus then
+        cpus = least
+    end
+    return cpus > nodes and cpus or nodes
 end
 
 function later.mem(made, source)
@@ -220,20 +211,25 @@ for _, field in ipairs({ "admin_comment", "comment", "extra" }) do
 end
 
 -- All submissions share one table: a fresh one for each would be most of the garbage of a decision. `fetched` lists the fields
--- that were read later, which the next submission must not see.
+-- that were read later, which the next submission must not see; `absent` those found unset, by the number of the submission.
 local submitted
 local fetched, count = {}, 0
+local absent, number = {}, 0
 
 local LATER = {
     __index = function(made, field)
         local read = later[field]
-        if not read then
+        if not read or (absent[field] == number and made == submitted) then
             return nil
         end
         local value = read(made, made._source)
         if value ~= nil then
             made[field] = value
-            if made == submitted then
+        end
+        if made == submitted then
+            if value == nil then
+                absent[field] = number
+            else
                 count = count + 1
                 fetched[count] = field
             end
@@ -250,9 +246,25 @@ local function read(made, source, uid, by, plan, now)
     made.user = plan.needs_user and word(source.user_name) or nil
     local partition = source.partition
     made.queues = partition and queues_in(partition) or NONE
-    made.limit, made.limit_kind = limit_of(source.time_limit)
-    made.time_min = time_min_of(source.time_min)
-    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = size_of(source)
+    local minutes = source.time_limit
+    if minutes == nil or minutes == NO_VAL then
+        made.limit, made.limit_kind = nil, "unset"
+    elseif minutes >= INFINITE then
+        made.limit, made.limit_kind = nil, "unlimited"
+    else
+        made.limit, made.limit_kind = minutes * 60, "finite"
+    end
+    minutes = source.time_min
+    if not minutes or minutes == NO_VAL or minutes <= 0 then
+        made.time_min = nil
+    else
+        made.time_min = minutes < NO_VAL and minutes * 60 or huge
+    end
+    local nodes = source.min_nodes
+    if not nodes or nodes >= NO_VAL or nodes <= 0 then
+        nodes = nodes_by_tasks(source)
+    end
+    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = gpus_of(source, nodes)
     return made
 end
 
@@ -262,7 +274,7 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     for i = 1, count do
         submitted[fetched[i]] = nil
     end
-    count = 0
+    count, number = 0, number + 1
     submitted.usable = part_list and usable or nil
     submitted._ckpt, submitted._record = policy.ckpt, policy.record
     return read(submitted, job_desc, job_desc.user_id, by, plan, now)
@@ -270,30 +282,20 @@ end
 
 -- What an update is about: a hold, a release, a new name and the like are none of these.
 local POLICED = {
-    numbers = { "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
-    small = { "cpus_per_task", "ntasks_per_node" },
-    words = {
-        "partition", "account", "qos", "features", "reservation", "req_nodes",
-        "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task",
-    },
+    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
+    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node" },
+    { "partition", "account", "qos", "features", "reservation", "req_nodes" },
+    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" },
 }
 
 function request.is_policed(job_desc)
-    for i = 1, #POLICED.numbers do
-        local value = job_desc[POLICED.numbers[i]]
-        if value and value ~= NO_VAL then
-            return true
-        end
-    end
-    for i = 1, #POLICED.words do
-        if job_desc[POLICED.words[i]] then
-            return true
-        end
-    end
-    for i = 1, #POLICED.small do
-        local value = job_desc[POLICED.small[i]]
-        if value and value ~= NO_VAL16 then
-            return true
+    for i = 1, #POLICED do
+        local fields = POLICED[i]
+        for j = 1, #fields do
+            local value = job_desc[fields[j]]
+            if value and value ~= fields.unset then
+                return true
+            end
         end
     end
     return false

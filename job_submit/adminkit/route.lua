@@ -123,7 +123,7 @@ local function is_open(facts, request, queue)
 end
 
 local function of_kind(facts, wanted)
-    return not wanted or (facts.gpu_types ~= nil and facts.gpu_types[wanted] == true)
+    return facts.gpu_types ~= nil and facts.gpu_types[wanted] == true
 end
 
 -- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
@@ -148,7 +148,7 @@ function route.takes(facts, job, request)
     end
     return nodes <= (facts.max_nodes or huge)
         and nodes <= (facts.total_nodes or huge)
-        and of_kind(facts, request.gpu_type)
+        and (not request.gpu_type or of_kind(facts, request.gpu_type))
 end
 
 -- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
@@ -159,7 +159,7 @@ local function possible(candidate, facts, job, request)
     elseif job.limit > candidate.most_limit then
         return false
     end
-    if time == false or not has_room(candidate, facts) or not of_kind(facts, wish.gpu_type) then
+    if time == false or not has_room(candidate, facts) or (wish.gpu_type and not of_kind(facts, wish.gpu_type)) then
         return false
     end
     local open = is_open(facts, request, candidate.name)
@@ -197,7 +197,7 @@ local function fits(candidate, job, request)
     if answer == false or #groups == 0 then
         return answer
     end
-    local nodes = classes.least_nodes(request, facts.node_gpus)
+    local nodes = wish.gpus and classes.least_nodes(request, facts.node_gpus) or request.nodes
     there.limit = job.limit
     there.kind = job.kind
     there.time_min = job.time_min

@@ -67,11 +67,12 @@ end
 
 -- Longer only for jobs that can be stopped and carried on.
 function check.restartable_above(job, value, facts, request)
-    if request.restartable then
+    local restartable = request.restartable
+    if restartable then
         return nil
     end
     local broken = check.max_limit(job, value, facts)
-    if broken and request.restartable == nil then
+    if broken and restartable == nil then
         return UNTOLD
     end
     return broken

@@ -185,9 +185,6 @@ local function judge(found, rule, job, queue, facts, request, policy, accept)
 end
 
 local function judge_queue(found, groups, job, queue, request, policy, accept)
-    if keeps(groups, job, request) then
-        return false
-    end
     local facts = queue and policy.queues and policy.queues[queue] or nil
     local changed = false
     for g = 1, #groups do
@@ -209,14 +206,18 @@ end
 -- `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
 function verdict.round(found, job, request, policy, made, accept)
     verdict.shape(job, request, policy, made)
-    found.blind, found.more_blind = nil, nil
+    if found.blind then
+        found.blind, found.more_blind = nil, nil
+    end
     local queues = job.queues
     local first = queues[1] or made.default
     local groups = first and (made.of_queue[first] or made.anywhere) or made.everything
-    local changed = judge_queue(found, groups, job, first, request, policy, accept)
+    local changed = not keeps(groups, job, request) and judge_queue(found, groups, job, first, request, policy, accept)
     for i = 2, #queues do
         groups = made.of_queue[queues[i]] or made.anywhere
-        changed = judge_queue(found, groups, job, queues[i], request, policy, accept) or changed
+        if not keeps(groups, job, request) then
+            changed = judge_queue(found, groups, job, queues[i], request, policy, accept) or changed
+        end
     end
     return changed
 end
@@ -280,9 +281,8 @@ end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user.
 function verdict.answer(found, job, made)
-    local messages = found.amended
-    if found.warned then
-        messages = messages or {}
+    local messages = found.amended or found.warned
+    if found.amended and found.warned then
         for i = 1, #found.warned do
             messages[#messages + 1] = found.warned[i]
         end
@@ -294,7 +294,7 @@ function verdict.answer(found, job, made)
     answer.queue, answer.limit, answer.time_min = found.queue, limit, time_min
     answer.points, answer.record, answer.code = nil, nil, nil
     answer.fired = found.fired or NONE
-    answer.untold = verdict.untold(found, made)
+    answer.untold = found.blind and verdict.untold(found, made) or NONE
     answer.messages = messages or NONE
     answer.log = found.log or NONE
     return answer
