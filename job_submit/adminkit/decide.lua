@@ -70,6 +70,23 @@ local only = text.kept(function(queue)
     return { queue }
 end)
 
+local SAME = { rule = true, check = true, queue = true, fit = true }
+
+-- The words to a job that was sent to `queue`. Where they speak of nothing but the queue they are made once.
+local function say_routed(into, job, request, queue, policy, made)
+    local kept = made.routed[queue]
+    if not kept then
+        kept = {}
+        text.say(kept, policy, "routed", "amend", route_values(job, request, queue), nil, LAST_ROUTED)
+        if text.depends_on(SAME, policy, "routed", "amend", LAST_ROUTED) then
+            made.routed[queue] = kept
+        end
+    end
+    for i = 1, #kept do
+        into[i] = kept[i]
+    end
+end
+
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
 local function find_queue(found, job, request, policy, made, action)
     if job.kind == "unset" then
@@ -84,13 +101,13 @@ local function find_queue(found, job, request, policy, made, action)
         verdict.add(found, "log", "adminkit: not routed, no queue fits")
         return
     end
-    local values = route_values(job, request, queue)
     verdict.fire(found, "routing", action)
     if action == "amend" then
         job.queues = only(queue)
         found.queue = queue
-        text.say(verdict.lines(found, "amended"), policy, "routed", "amend", values, nil, LAST_ROUTED)
+        say_routed(verdict.lines(found, "amended"), job, request, queue, policy, made)
     else
+        local values = route_values(job, request, queue)
         text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
     end
 end

@@ -70,7 +70,7 @@ local function write(job_desc, decision, field, asked)
     local queue = decision.queue and (job_desc.partition or "")
     local limit = decision.limit and job_desc.time_limit
     local time_min = decision.time_min and job_desc.time_min
-    local record = decision.record and field and (asked[field] or "")
+    local record = decision.record and field and (asked._before or job_desc[field] or "")
     local ok, wrong = pcall(put, job_desc, decision, field)
     if ok then
         return

@@ -138,7 +138,8 @@ local function candidates_of(policy, made)
 end
 
 local function make(policy)
-    local made = { rules = sorted(policy.rules or {}), of_queue = {}, checks = { routing = "routing" }, alone = {} }
+    local made = { rules = sorted(policy.rules or {}), of_queue = {}, checks = { routing = "routing" } }
+    made.alone, made.routed = {}, {} -- lists that verdict and decide make once
     local queues = policy.queues or {}
     for name in pairs(queues) do
         made.of_queue[name] = of_queue(made.rules, name)

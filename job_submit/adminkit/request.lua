@@ -4,8 +4,9 @@ local need = ...
 local ckpt = need("ckpt")
 local gres = need("gres")
 local text = need("text")
+local update = need("update")
 
-local request = {}
+local request = { is_policed = update.is_policed }
 
 local ceil, huge = math.ceil, math.huge
 local gmatch, lower, match = string.gmatch, string.lower, string.match
@@ -206,7 +207,11 @@ end
 
 for _, field in ipairs({ "admin_comment", "comment", "extra" }) do
     later[field] = function(made, source)
-        return made._record == field and word(source[field]) or nil
+        if made._record ~= field then
+            return nil
+        end
+        made._before = source[field] or ""
+        return word(made._before)
     end
 end
 
@@ -280,57 +285,10 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     return read(submitted, job_desc, job_desc.user_id, by, plan, now)
 end
 
--- What an update is about: a hold, a release, a new name and the like are none of these.
-local POLICED = {
-    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
-    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node" },
-    { "partition", "account", "qos", "features", "reservation", "req_nodes" },
-    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" },
-}
-
-function request.is_policed(job_desc)
-    for i = 1, #POLICED do
-        local fields = POLICED[i]
-        for j = 1, #fields do
-            local value = job_desc[fields[j]]
-            if value and value ~= fields.unset then
-                return true
-            end
-        end
-    end
-    return false
-end
-
-local RENAMED = { reservation = "resv_name" } -- in job_rec
-
--- A job_rec under the names of job_desc.
-local function record_view(job_rec)
-    return setmetatable({}, {
-        __index = function(_, field)
-            return job_rec[RENAMED[field] or field]
-        end,
-    })
-end
-
-local SMALL = { cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true }
-
--- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
-local function updated_view(job_desc, job_rec)
-    return setmetatable({}, {
-        __index = function(_, field)
-            local value = job_desc[field]
-            if value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
-                return job_rec[RENAMED[field] or field]
-            end
-            return value
-        end,
-    })
-end
-
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
-    local job = read(setmetatable({}, LATER), record_view(job_rec), uid, nil, plan, now)
+    local job = read(setmetatable({}, LATER), update.record_view(job_rec), uid, nil, plan, now)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -341,7 +299,7 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     end
     parts = part_list
     local wanted = setmetatable({ usable = part_list and usable or nil }, LATER)
-    return read(wanted, updated_view(job_desc, job_rec), uid, by, plan, now), job
+    return read(wanted, update.view(job_desc, job_rec), uid, by, plan, now), job
 end
 
 return request

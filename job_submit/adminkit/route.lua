@@ -153,12 +153,7 @@ end
 
 -- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
 local function possible(candidate, facts, job, request)
-    local time = true
-    if job.kind ~= "finite" or job.time_min then
-        time = has_time(facts, job)
-    elseif job.limit > candidate.most_limit then
-        return false
-    end
+    local time = (job.kind == "finite" and not job.time_min) or has_time(facts, job) -- its limit has been looked at
     if time == false or not has_room(candidate, facts) or (wish.gpu_type and not of_kind(facts, wish.gpu_type)) then
         return false
     end
@@ -214,13 +209,16 @@ function route.shortest(job, request, plan)
     local candidates = plan.candidates
     read_wish(request)
     local doubtful
+    local limit = job.kind == "finite" and job.limit or 0
     for i = 1, #candidates do
         local candidate = candidates[i]
-        local answer = fits(candidate, job, request)
-        if answer then
-            return candidate.name, doubtful
-        elseif answer == nil and not doubtful then
-            doubtful = candidate.name
+        if limit <= candidate.most_limit then
+            local answer = fits(candidate, job, request)
+            if answer then
+                return candidate.name, doubtful
+            elseif answer == nil and not doubtful then
+                doubtful = candidate.name
+            end
         end
     end
     return nil, doubtful

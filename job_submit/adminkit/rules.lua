@@ -131,9 +131,8 @@ function holds.max_limit(group, job, facts)
     return limit and limit <= group.least and not (time_min and time_min > group.least)
 end
 
-function holds.restartable_above(group, job, facts, request)
-    return holds.max_limit(group, job, facts) or request.restartable
-end
+-- Whether the job is restartable is asked once, when it breaks a rule.
+holds.restartable_above = holds.max_limit
 
 local function within(group, number)
     return number and number >= group.most and number <= group.least

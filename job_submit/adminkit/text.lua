@@ -126,6 +126,29 @@ function text.template(policy, language, check, outcome, own)
     return texts and (texts[check .. "." .. outcome] or texts[check])
 end
 
+-- Whether the placeholders of these texts are all names of the set `known`.
+local function asks_only(template, known)
+    local parts = parts_of(template)
+    for i = 2, #parts, 2 do
+        if not known[parts[i]] then
+            return false
+        end
+    end
+    return true
+end
+
+-- Whether a text of this name reads the same for all jobs for which the placeholders `known` are the same.
+function text.depends_on(known, policy, check, outcome, last)
+    local languages = policy.languages or text.NONE
+    for i = 1, #languages do
+        local template = text.template(policy, languages[i], check, outcome)
+        if template and not asks_only(template, known) then
+            return false
+        end
+    end
+    return asks_only(last, known)
+end
+
 -- The message of a check in every language of the policy, appended to `messages`; `last` is the English line that serves
 -- where the policy has no text at all.
 function text.say(messages, policy, check, outcome, values, own, last)

@@ -126,7 +126,7 @@ local INTO = { reject = "refused", amend = "amended", warn = "warned" }
 
 -- One rule has been broken: amend, refuse or warn, and note it once. True where the job was changed.
 local function act(found, rule, job, queue, facts, broken, request, policy)
-    local outcome, later = rules.outcome(rule, request.now)
+    local outcome, later = rules.outcome(rule, rule.from and request.now)
     local changed = false
     if outcome == "amend" then
         local limit, time_min = job.limit, job.time_min
