@@ -56,9 +56,35 @@ local VALUES = {
     end,
 }
 
--- The placeholders of a text about queues, for text.fill.
+local values_now = setmetatable({}, VALUES)
+
+-- The placeholders of a text about queues, for text.fill; they last until the next call.
 local function route_values(job, request, queue, fit)
-    return setmetatable({ _job = job, _request = request, _queue = queue, _fit = fit }, VALUES)
+    local this = values_now
+    this._job, this._request, this._queue, this._fit = job, request, queue, fit
+    return this
+end
+
+-- A list of one queue, which nobody changes.
+local only = text.kept(function(queue)
+    return { queue }
+end)
+
+local SAME = { rule = true, check = true, queue = true, fit = true }
+
+-- The words to a job that was sent to `queue`. Where they speak of nothing but the queue they are made once.
+local function say_routed(into, job, request, queue, policy, made)
+    local kept = made.routed[queue]
+    if not kept then
+        kept = {}
+        text.say(kept, policy, "routed", "amend", route_values(job, request, queue), nil, LAST_ROUTED)
+        if text.depends_on(SAME, policy, "routed", "amend", LAST_ROUTED) then
+            made.routed[queue] = kept
+        end
+    end
+    for i = 1, #kept do
+        into[i] = kept[i]
+    end
 end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
@@ -66,7 +92,7 @@ local function find_queue(found, job, request, policy, made, action)
     if job.kind == "unset" then
         return
     end
-    local queue, doubtful = route.shortest(job, request, policy, made)
+    local queue, doubtful = route.shortest(job, request, made)
     if doubtful then
         verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
         return
@@ -75,13 +101,13 @@ local function find_queue(found, job, request, policy, made, action)
         verdict.add(found, "log", "adminkit: not routed, no queue fits")
         return
     end
-    local values = route_values(job, request, queue)
     verdict.fire(found, "routing", action)
     if action == "amend" then
-        job.queues = { queue }
+        job.queues = only(queue)
         found.queue = queue
-        text.say(verdict.lines(found, "amended"), policy, "routed", "amend", values, nil, LAST_ROUTED)
+        say_routed(verdict.lines(found, "amended"), job, request, queue, policy, made)
     else
+        local values = route_values(job, request, queue)
         text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
     end
 end
@@ -99,7 +125,7 @@ local function check_named(found, job, request, policy, made, action)
     if #queues == 0 or request.qos_given or request.reservation or request.node_list then
         return
     end
-    local fit = route.shortest(job, request, policy, made)
+    local fit = route.shortest(job, request, made)
     if not fit then
         return
     end
@@ -114,31 +140,21 @@ local function check_named(found, job, request, policy, made, action)
     end
 end
 
--- What routing does today: amend, warn, or nil. Before its day it only warns.
-local function routing_of(request, policy)
-    local routing = policy.routing
-    local action = routing and routing.action
-    if action ~= "amend" and action ~= "warn" then
-        return nil
-    end
-    if routing.from and request.now and request.now < routing.from then
-        return "warn"
-    end
-    return action
-end
-
 -- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
-local function pin_queue(found, job, made, request)
-    local changed = job.limit ~= request.limit or job.time_min ~= request.time_min
+local function pin_queue(found, job, made)
+    local changed = job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
     if changed and made.default then
-        job.queues = { made.default }
+        job.queues = only(made.default)
         found.queue = made.default
     end
 end
 
 -- Routing and rules over a job, both until nothing changes.
 local function judge(found, job, request, policy, made)
-    local routing = routing_of(request, policy)
+    local routing, from = made.routing, made.routing_from
+    if from and request.now and request.now < from then
+        routing = "warn"
+    end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
     if open then
         find_queue(found, job, request, policy, made, routing)
@@ -148,71 +164,67 @@ local function judge(found, job, request, policy, made)
             break
         end
     end
-    if open and routing == "amend" and not found.queue then
-        pin_queue(found, job, made, request)
+    local routed = found.queue
+    if open and routing == "amend" and not routed then
+        pin_queue(found, job, made)
     end
-    if routing and not found.refused then
+    if routing and not routed and not found.refused then -- the queue of a routed job takes it
         check_named(found, job, request, policy, made, routing)
     end
 end
 
-local function write_record(found, request, policy, made)
+local function write_record(found, job, kind, request, policy, made)
     local field = policy.record
-    local kind = verdict.kind_of(request)
     if not field or field == "none" or kind == "unknown" then
         return nil
     end
     local before = request[field]
     if before then
         local there = record.read(before)
-        if there and record.plausible(there, request.limit, kind, made.checks) then
+        if there and record.plausible(there, job.asked_limit, kind, made.checks) then
             return nil
         end
     end
-    return record.write(request.limit, kind, found.fired or NONE, before)
+    return record.write(job.asked_limit, kind, found.fired or NONE, before)
 end
 
 local function log_line(found, request, word)
     local fired = found.fired
-    if not fired then
-        return
-    end
-    local names = fired[1].rule .. "=" .. fired[1].action
-    for i = 2, #fired do
-        names = names .. " " .. fired[i].rule .. "=" .. fired[i].action
-    end
     local uid = request.uid and text.whole(request.uid) or "-"
-    verdict.add(found, "log", "adminkit: " .. word .. " job of uid " .. uid .. ": " .. names)
+    local line = "adminkit: " .. word .. " job of uid " .. uid .. ": " .. fired[1].rule .. "=" .. fired[1].action
+    for i = 2, #fired do
+        line = line .. " " .. fired[i].rule .. "=" .. fired[i].action
+    end
+    verdict.add(found, "log", line)
 end
 
-local function exempt(request, policy)
-    local by = request.by or request.uid
-    return by ~= nil and policy.exempt ~= nil and policy.exempt[by] == true
-end
-
--- The decision on a submission. Nothing it is given is changed, and nobody changes the lists in it. `incentives` and `hints`
--- may be nil.
+-- The decision on a submission, which lasts until the next one is made. Nothing it is given is changed, and nobody changes the
+-- lists in it. `incentives` and `hints` may be nil.
 function decide.decide(request, policy, incentives, hints)
     local made = plan.of(policy)
-    local job = verdict.job_of(request)
+    local job = verdict.submitted_job(request)
+    local asked_kind = job.kind
     local found = verdict.begin()
-    local passes = exempt(request, policy)
+    local by, exempt = request.by or request.uid, policy.exempt
+    local passes = by ~= nil and exempt ~= nil and exempt[by] == true
     if not passes then
         judge(found, job, request, policy, made)
     end
     if found.refused then
-        log_line(found, request, "refused")
+        log_line(found, request, "refused") -- what refuses has fired
         return verdict.refuse(found, request, policy, made)
     end
-    local amended = found.queue or job.limit ~= request.limit or job.time_min ~= request.time_min
-    log_line(found, request, amended and "amended" or "warned")
+    if found.fired then
+        local amended = found.queue or job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
+        log_line(found, request, amended and "amended" or "warned")
+    end
     local row = not passes and hints and hint.row_of(hints, request, job.queues[1] or made.default)
     if row then
         local queue = job.queues[1] or made.default
         local facts = queue and policy.queues and policy.queues[queue]
         hint.say(verdict.lines(found, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
     end
-    local answer = verdict.answer(found, job, request, made)
+    local answer = verdict.answer(found, job, made)
     if incentives then
         if passes or found.queue then
             verdict.shape(job, request, policy, made)
@@ -220,7 +232,7 @@ function decide.decide(request, policy, incentives, hints)
         local earned = points.of(job.class, request.uid, incentives)
         answer.points = earned > 0 and earned or nil
     end
-    answer.record = write_record(found, request, policy, made)
+    answer.record = write_record(found, job, asked_kind, request, policy, made)
     return answer
 end
 

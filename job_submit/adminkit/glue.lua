@@ -66,11 +66,11 @@ local function take_back(job_desc, before)
 end
 
 -- All of the decision or none of it: a write that Slurm does not take raises, after those before it were taken back.
-local function write(job_desc, decision, field)
+local function write(job_desc, decision, field, asked)
     local queue = decision.queue and (job_desc.partition or "")
     local limit = decision.limit and job_desc.time_limit
     local time_min = decision.time_min and job_desc.time_min
-    local record = decision.record and field and (job_desc[field] or "")
+    local record = decision.record and field and (asked._before or job_desc[field] or "")
     local ok, wrong = pcall(put, job_desc, decision, field)
     if ok then
         return
@@ -83,15 +83,19 @@ local function write(job_desc, decision, field)
     error(wrong, 0)
 end
 
-local function apply(slurm, job_desc, decision, field)
+local function apply(slurm, job_desc, decision, field, asked)
     local code = slurm.SUCCESS
     if decision.verdict == "reject" then
         code = code_of(slurm, decision.code)
     else
-        write(job_desc, decision, field)
+        write(job_desc, decision, field, asked)
     end
-    tell(slurm, decision.messages)
-    log(slurm, decision.log)
+    if decision.messages[1] then
+        tell(slurm, decision.messages)
+    end
+    if decision.log[1] then
+        log(slurm, decision.log)
+    end
     return code
 end
 
@@ -112,7 +116,7 @@ function glue.callbacks(slurm, tables, clock)
             return slurm.SUCCESS
         end
         local asked = request.of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
-        return apply(slurm, job_desc, decide.decide(asked, policy, incentives, hints), field)
+        return apply(slurm, job_desc, decide.decide(asked, policy, incentives, hints), field, asked)
     end
 
     local function modify(job_desc, job_rec, part_list, modify_uid)

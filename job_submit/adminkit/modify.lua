@@ -106,7 +106,7 @@ function modify.decide(request, job, policy, incentives)
     local changed, any = changed_fields(request, job)
     local by = request.by or request.uid
     if not any or (by ~= nil and policy.exempt and policy.exempt[by]) then
-        return verdict.answer(found, now, request, made)
+        return verdict.answer(found, now, made)
     end
     local accept = forgiving(changed, request, job, policy, made)
     for _ = 1, ROUNDS do
@@ -124,7 +124,7 @@ function modify.decide(request, job, policy, incentives)
         text.say(verdict.lines(found, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
         return verdict.refuse(found, request, policy, made)
     end
-    local answer = verdict.answer(found, now, request, made)
+    local answer = verdict.answer(found, now, made)
     answer.points = bonus
     return answer
 end

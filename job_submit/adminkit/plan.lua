@@ -43,6 +43,30 @@ local function tighten(group, rule)
     end
 end
 
+local COUNTS = { gpus = true, gpus_per_node = true, nodes = true, cpus = true }
+
+-- The bounds of all groups together, for rules.keeps. `limits`: some rule looks at the limit, which lies between `least` and
+-- `most`; `counts`: some rule looks at a number, whose group stands under the name of the check.
+local function bounds_of(groups)
+    local bounds = { limits = false, counts = false, least = -math.huge, most = math.huge }
+    for i = 1, #groups do
+        local group = groups[i]
+        local check = group.check
+        if COUNTS[check] then
+            bounds.counts = true
+            bounds[check] = group
+        else
+            bounds.limits = true
+            if check == "min_limit" then
+                bounds.least = math.max(bounds.least, group.most)
+            elseif check == "max_limit" or check == "restartable_above" then
+                bounds.most = math.min(bounds.most, group.least)
+            end
+        end
+    end
+    return bounds
+end
+
 -- The rules that can matter in a queue, a group for each check. A group knows its tightest bounds, `least` and `most`: a number
 -- within them keeps all of its rules, which is what most jobs do with most rules.
 local function groups_of(rules, takes)
@@ -58,6 +82,7 @@ local function groups_of(rules, takes)
             tighten(group, rule)
         end
     end
+    groups.bounds = bounds_of(groups)
     return groups
 end
 
@@ -89,8 +114,32 @@ local function only_names(set)
     return names
 end
 
+-- The queues of the routing order with what is compared first, a number wherever Slurm has none: no bound is infinite.
+local function candidates_of(policy, made)
+    local order = policy.routing and policy.routing.order or {}
+    local list = {}
+    for i = 1, #order do
+        local facts = policy.queues and policy.queues[order[i]]
+        if facts then
+            list[#list + 1] = {
+                name = order[i],
+                facts = facts,
+                groups = made.of_queue[order[i]],
+                most_limit = facts.max_limit or math.huge,
+                least_nodes = facts.min_nodes or 0,
+                most_nodes = math.min(facts.max_nodes or math.huge, facts.total_nodes or math.huge),
+                of_node = facts.node_gpus or 0,
+                by_account = facts.allow_accounts ~= nil or facts.deny_accounts ~= nil,
+                by_qos = facts.allow_qos ~= nil or facts.deny_qos ~= nil,
+            }
+        end
+    end
+    return list
+end
+
 local function make(policy)
     local made = { rules = sorted(policy.rules or {}), of_queue = {}, checks = { routing = "routing" } }
+    made.alone, made.routed = {}, {} -- lists that verdict and decide make once
     local queues = policy.queues or {}
     for name in pairs(queues) do
         made.of_queue[name] = of_queue(made.rules, name)
@@ -113,6 +162,11 @@ local function make(policy)
         return true
     end)
     made.default = default_queue(queues)
+    made.candidates = candidates_of(policy, made)
+    local routing = policy.routing
+    if routing and (routing.action == "amend" or routing.action == "warn") then
+        made.routing, made.routing_from = routing.action, routing.from
+    end
     return made
 end
 

@@ -1,7 +1,7 @@
 -- What a job earns: the user's points, and those of its class. Never negative, never above the cap, whole.
 local points = {}
 
-local floor, max, min = math.floor, math.max, math.min
+local floor = math.floor
 
 -- The same table with a plain number for each user whose row says nothing else: thousands of small tables are what makes
 -- Lua's garbage collector slow. `points.of` reads both.
@@ -27,7 +27,14 @@ function points.of(class, uid, incentives)
     if class and in_class then
         earned = earned + (incentives.class_points and incentives.class_points[class] or 0)
     end
-    return floor(max(0, min(earned, incentives.cap or earned)))
+    local cap = incentives.cap
+    if cap and earned > cap then
+        earned = cap
+    end
+    if earned % 1 ~= 0 then
+        earned = floor(earned)
+    end
+    return earned > 0 and earned or 0
 end
 
 return points

@@ -4,8 +4,9 @@ local need = ...
 local ckpt = need("ckpt")
 local gres = need("gres")
 local text = need("text")
+local update = need("update")
 
-local request = {}
+local request = { is_policed = update.is_policed }
 
 local ceil, huge, max = math.ceil, math.huge, math.max
 local gmatch, gsub, lower, match = string.gmatch, string.gsub, string.lower, string.match
@@ -72,33 +73,33 @@ local usable = setmetatable({}, {
     end,
 })
 
--- Seconds and kind.
-local function limit_of(minutes)
-    if minutes == nil or minutes == NO_VAL then
-        return nil, "unset"
-    elseif minutes >= INFINITE then
-        return nil, "unlimited"
+-- Clients do not fill num_tasks for --ntasks-per-node in every release.
+local function tasks_of(source, nodes)
+    local tasks = u32(source.num_tasks)
+    if tasks then
+        return tasks
     end
-    return minutes * 60, "finite"
-end
-
-local function time_min_of(minutes)
-    if minutes == INFINITE then
-        return huge
-    end
-    minutes = u32(minutes)
-    return minutes and minutes * 60
+    local per_node = u16(source.ntasks_per_node)
+    return per_node and per_node * nodes
 end
 
 -- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node
 -- and --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
-local function gpus_of(source, nodes, tasks)
-    local total, kind = gres.gpus(source.tres_per_job)
-    local node, node_kind = gres.gpus(source.tres_per_node)
+local function gpus_of(source, nodes)
+    local of_job, of_node = source.tres_per_job, source.tres_per_node
+    local total, kind, node, node_kind
+    if of_job then
+        total, kind = gres.gpus(of_job)
+    end
+    if of_node then
+        node, node_kind = gres.gpus(of_node)
+    end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
     end
+    local tasks
     if not total and not node then
+        tasks = tasks_of(source, nodes)
         total, kind = gres.gpus(source.tres_per_task)
         total = total and total * (tasks or nodes)
         node, node_kind = gres.gpus(source.tres_per_socket)
@@ -108,7 +109,10 @@ local function gpus_of(source, nodes, tasks)
         local per_gpu = u16(source.ntasks_per_tres)
         total = per_gpu and ceil(tasks / per_gpu)
     end
-    local gpus = max(total or 0, node and node * nodes or 0)
+    local gpus = node and node * nodes or 0
+    if total and total > gpus then
+        gpus = total
+    end
     -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
     if not node and (gpus == 0 or source.max_nodes == 1) then
         node = gpus
@@ -138,20 +142,9 @@ local function nodes_named(list)
     return count
 end
 
--- The same four, from the least the job asks for. Clients do not fill num_tasks for --ntasks-per-node in every release.
-local function size_of(source)
-    local tasks = u32(source.num_tasks)
-    local nodes = u32(source.min_nodes)
-    local per_node
-    if not nodes or not tasks then
-        per_node = u16(source.ntasks_per_node)
-        nodes = nodes or (tasks and per_node and ceil(tasks / per_node)) or 1
-    end
-    local named = word(source.req_nodes)
-    if named then
-        nodes = max(nodes, nodes_named(named))
-    end
-    return gpus_of(source, nodes, tasks or (per_node and per_node * nodes))
+local function nodes_by_tasks(source)
+    local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
+    return tasks and per_node and ceil(tasks / per_node) or 1
 end
 
 -- Fields that few decisions look at, read from `source` when one does.
@@ -174,15 +167,13 @@ function later.job_name(_, source)
 end
 
 function later.features(_, source)
-    return word(source.features)
-end
-
-function later.node_list(_, source)
-    return word(source.req_nodes)
+    local wanted = source.features
+    return wanted ~= "" and wanted or nil
 end
 
 function later.reservation(_, source)
-    return word(source.reservation)
+    local name = source.reservation
+    return name ~= "" and name or nil
 end
 
 function later.array(_, source)
@@ -208,14 +199,17 @@ function later.most_gpus(made, source)
 end
 
 function later.cpus(made, source)
-    local tasks = u32(source.num_tasks)
-    if not tasks then
-        local per_node = u16(source.ntasks_per_node)
-        tasks = per_node and per_node * made.nodes or 1
+    local tasks = tasks_of(source, made.nodes) or 1
+    local cpus = tasks * (u16(source.cpus_per_task) or 1)
+    local least, nodes = u32(source.min_cpus), made.nodes
+    if least and least > cpus then
+        cpus = least
     end
     local of_gpu = made.gpus > 0 and gres.per_gpu(source.cpus_per_tres)
-    local for_gpus = of_gpu and of_gpu * made.gpus or 0
-    return max(u32(source.min_cpus) or 0, tasks * (u16(source.cpus_per_task) or 1), made.nodes, for_gpus)
+    if of_gpu and of_gpu * made.gpus > cpus then
+        cpus = of_gpu * made.gpus
+    end
+    return cpus > nodes and cpus or nodes
 end
 
 function later.mem(made, source)
@@ -245,116 +239,95 @@ function later.restartable(made, source)
     return ckpt.restartable(environment, made._ckpt)
 end
 
+for _, field in ipairs({ "admin_comment", "comment", "extra" }) do
+    later[field] = function(made, source)
+        if made._record ~= field then
+            return nil
+        end
+        made._before = source[field] or ""
+        return word(made._before)
+    end
+end
+
+-- All submissions share one table: a fresh one for each would be most of the garbage of a decision. `fetched` lists the fields
+-- that were read later, which the next submission must not see; `absent` those found unset, by the number of the submission.
+local submitted
+local fetched, count = {}, 0
+local absent, number = {}, 0
+
 local LATER = {
     __index = function(made, field)
         local read = later[field]
-        if not read then
+        if not read or (absent[field] == number and made == submitted) then
             return nil
         end
         local value = read(made, made._source)
         if value ~= nil then
             made[field] = value
         end
+        if made == submitted then
+            if value == nil then
+                absent[field] = number
+            else
+                count = count + 1
+                fetched[count] = field
+            end
+        end
         return value
     end,
 }
 
--- The constructor names every field, so that the table has its size at once: growing it would cost more than reading.
-local function read(source, uid, by, plan, now, listed, policy)
-    local limit, kind = limit_of(source.time_limit)
-    local nodes, gpus, per_node, gpu_type = size_of(source)
+submitted = setmetatable({}, LATER)
+
+local function read(made, source, uid, by, plan, now)
+    made._source = source
+    made.now, made.uid, made.by = now, uid, by
+    made.user = plan.needs_user and word(source.user_name) or nil
     local partition = source.partition
-    local field = policy and policy.record
-    if field == "none" then
-        field = nil
+    made.queues = partition and queues_in(partition) or NONE
+    local minutes = source.time_limit
+    if minutes == nil or minutes == NO_VAL then
+        made.limit, made.limit_kind = nil, "unset"
+    elseif minutes >= INFINITE then
+        made.limit, made.limit_kind = nil, "unlimited"
+    else
+        made.limit, made.limit_kind = minutes * 60, "finite"
     end
-    return setmetatable({
-        _source = source,
-        _ckpt = policy and policy.ckpt,
-        now = now,
-        uid = uid,
-        by = by,
-        user = plan.needs_user and word(source.user_name) or nil,
-        queues = partition and queues_in(partition) or NONE,
-        usable = listed and usable or nil,
-        limit = limit,
-        limit_kind = kind,
-        time_min = time_min_of(source.time_min),
-        nodes = nodes,
-        gpus = gpus,
-        gpus_per_node = per_node,
-        gpu_type = gpu_type,
-        [field or "_"] = field and word(source[field]) or nil,
-    }, LATER)
+    minutes = source.time_min
+    if not minutes or minutes == NO_VAL or minutes <= 0 then
+        made.time_min = nil
+    else
+        made.time_min = minutes < NO_VAL and minutes * 60 or huge
+    end
+    local nodes = source.min_nodes
+    if not nodes or nodes >= NO_VAL or nodes <= 0 then
+        nodes = nodes_by_tasks(source)
+    end
+    local named = word(source.req_nodes)
+    if named then
+        nodes = max(nodes, nodes_named(named))
+    end
+    made.node_list = named
+    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = gpus_of(source, nodes)
+    return made
 end
 
 -- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.of_submission(job_desc, part_list, by, policy, plan, now)
     parts = part_list
-    return read(job_desc, job_desc.user_id, by, plan, now, part_list, policy)
-end
-
--- What an update is about: a hold, a release, a new name and the like are none of these.
-local POLICED = {
-    numbers = { "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
-    small = { "cpus_per_task", "ntasks_per_node" },
-    words = {
-        "partition", "account", "qos", "features", "reservation", "req_nodes",
-        "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task",
-    },
-}
-
-function request.is_policed(job_desc)
-    for i = 1, #POLICED.numbers do
-        local value = job_desc[POLICED.numbers[i]]
-        if value and value ~= NO_VAL then
-            return true
-        end
+    for i = 1, count do
+        submitted[fetched[i]] = nil
     end
-    for i = 1, #POLICED.words do
-        if job_desc[POLICED.words[i]] then
-            return true
-        end
-    end
-    for i = 1, #POLICED.small do
-        local value = job_desc[POLICED.small[i]]
-        if value and value ~= NO_VAL16 then
-            return true
-        end
-    end
-    return false
-end
-
-local RENAMED = { reservation = "resv_name" } -- in job_rec
-
--- A job_rec under the names of job_desc.
-local function record_view(job_rec)
-    return setmetatable({}, {
-        __index = function(_, field)
-            return job_rec[RENAMED[field] or field]
-        end,
-    })
-end
-
-local SMALL = { cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true }
-
--- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
-local function updated_view(job_desc, job_rec)
-    return setmetatable({}, {
-        __index = function(_, field)
-            local value = job_desc[field]
-            if value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
-                return job_rec[RENAMED[field] or field]
-            end
-            return value
-        end,
-    })
+    count, number = 0, number + 1
+    submitted.usable = part_list and usable or nil
+    submitted._ckpt, submitted._record, submitted._before = policy.ckpt, policy.record, nil
+    return read(submitted, job_desc, job_desc.user_id, by, plan, now)
 end
 
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
-    local job = read(record_view(job_rec), uid, nil, plan, now)
+    local job = read(setmetatable({}, LATER), update.record_view(job_rec), uid, nil, plan, now)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -364,7 +337,8 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
         job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
     end
     parts = part_list
-    return read(updated_view(job_desc, job_rec), uid, by, plan, now, part_list), job
+    local wanted = setmetatable({ usable = part_list and usable or nil }, LATER)
+    return read(wanted, update.view(job_desc, job_rec), uid, by, plan, now), job
 end
 
 return request

@@ -6,7 +6,6 @@ local text = need("text")
 
 local route = {}
 
-local NONE = text.NONE
 local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
 
@@ -48,8 +47,10 @@ local function at_most(number, bound)
     return not number or not bound or number <= bound
 end
 
--- What the queues are asked for, read from the request once for all of them.
-local function wishes(request)
+local wish = {}
+
+-- What the queues are asked for, read from the request once for all of them, into the one table there is for it.
+local function read_wish(request)
     local nodes, gpus, per_node = request.nodes or 1, request.gpus, request.gpus_per_node
     local max_nodes = request.max_nodes
     if gpus == 0 then
@@ -58,27 +59,25 @@ local function wishes(request)
     if not per_node and gpus and nodes == 1 and max_nodes == 1 then
         per_node = gpus
     end
-    return {
-        nodes = nodes,
-        max_nodes = max_nodes or huge,
-        gpus = gpus,
-        per_node = gpus and per_node or 0,
-        gpu_type = request.gpu_type,
-        cpus = request.cpus or 0,
-        mem = request.mem or 0,
-        features = request.features,
-    }
+    wish.nodes = nodes
+    wish.max_nodes = max_nodes or huge
+    wish.gpus = gpus
+    wish.per_node = gpus and per_node or 0
+    wish.gpu_type = request.gpu_type
+    wish.cpus = request.cpus or 0
+    wish.mem = request.mem or 0
+    wish.features = request.features
 end
 
 -- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
-local function has_room(facts, wish)
+local function has_room(candidate, facts)
     local needed, gpus = wish.nodes, wish.gpus
-    local least, most = facts.min_nodes or 0, wish.max_nodes
+    local least, most = candidate.least_nodes, wish.max_nodes
     if least > most then
         return false
     end
     if gpus then
-        local of_node = facts.node_gpus or 0
+        local of_node = candidate.of_node
         if of_node == 0 or wish.per_node > of_node then
             return false
         end
@@ -96,7 +95,7 @@ local function has_room(facts, wish)
     if mem and wish.mem > mem * needed and mem > 0 then
         needed = ceil(wish.mem / mem)
     end
-    return needed <= most and needed <= (facts.max_nodes or huge) and needed <= (facts.total_nodes or huge)
+    return needed <= most and needed <= candidate.most_nodes
 end
 
 local function has_time(facts, job)
@@ -125,11 +124,19 @@ local function is_open(facts, request, queue)
 end
 
 local function of_kind(facts, wanted)
-    return not wanted or (facts.gpu_types ~= nil and facts.gpu_types[wanted] == true)
+    return facts.gpu_types ~= nil and facts.gpu_types[wanted] == true
 end
 
 -- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
 function route.takes(facts, job, request)
+    if job.kind == "finite" and not job.time_min then
+        local most = facts.max_limit
+        if most and job.limit > most then
+            return false
+        end
+    elseif has_time(facts, job) == false then
+        return false
+    end
     local nodes, gpus = request.nodes or 1, request.gpus
     if gpus and gpus > 0 then
         local of_node = facts.node_gpus or 0
@@ -140,27 +147,26 @@ function route.takes(facts, job, request)
             nodes = max(nodes, ceil(gpus / of_node))
         end
     end
-    return at_most(nodes, facts.max_nodes)
-        and at_most(nodes, facts.total_nodes)
-        and has_time(facts, job) ~= false
-        and of_kind(facts, request.gpu_type)
+    return nodes <= (facts.max_nodes or huge)
+        and nodes <= (facts.total_nodes or huge)
+        and (not request.gpu_type or of_kind(facts, request.gpu_type))
 end
 
 -- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
-local function possible(queue, facts, job, request, wish)
-    local time = has_time(facts, job)
-    if time == false or not has_room(facts, wish) or not of_kind(facts, wish.gpu_type) then
+local function possible(candidate, facts, job, request)
+    local time = (job.kind == "finite" and not job.time_min) or has_time(facts, job) -- its limit has been looked at
+    if time == false or not has_room(candidate, facts) or (wish.gpu_type and not of_kind(facts, wish.gpu_type)) then
         return false
     end
-    local open = is_open(facts, request, queue)
+    local open = is_open(facts, request, candidate.name)
     if open == false then
         return false
     end
     local account, qos = true, true
-    if facts.allow_accounts or facts.deny_accounts then
+    if candidate.by_account then
         account = admitted(facts.allow_accounts, facts.deny_accounts, request.account)
     end
-    if facts.allow_qos or facts.deny_qos then
+    if candidate.by_qos then
         qos = admitted(facts.allow_qos, facts.deny_qos, request.qos)
     end
     local features = wish.features
@@ -178,25 +184,21 @@ local function possible(queue, facts, job, request, wish)
     return DOUBT
 end
 
+local there = {} -- the job as it would be in the queue that is looked at
+
 -- The same, and the policy's rules would let the job through as it is.
-local function fits(queue, job, request, policy, plan, wish)
-    local facts = policy.queues[queue]
-    if not facts then
-        return false
-    end
-    local answer = possible(queue, facts, job, request, wish)
-    local groups = plan.of_queue[queue]
+local function fits(candidate, job, request)
+    local facts, groups = candidate.facts, candidate.groups
+    local answer = possible(candidate, facts, job, request)
     if answer == false or #groups == 0 then
         return answer
     end
-    local nodes = classes.least_nodes(request, facts.node_gpus)
-    local there = {
-        limit = job.limit,
-        kind = job.kind,
-        time_min = job.time_min,
-        nodes = nodes,
-        class = classes.of(nodes, request.gpus),
-    }
+    local nodes = wish.gpus and classes.least_nodes(request, facts.node_gpus) or request.nodes
+    there.limit = job.limit
+    there.kind = job.kind
+    there.time_min = job.time_min
+    there.nodes = nodes
+    there.class = classes.of(nodes, request.gpus)
     if not rules.pass(groups, there, request, facts) then
         return false
     end
@@ -204,16 +206,20 @@ local function fits(queue, job, request, policy, plan, wish)
 end
 
 -- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it.
-function route.shortest(job, request, policy, plan)
-    local order = policy.routing and policy.routing.order or NONE
-    local wish = wishes(request)
+function route.shortest(job, request, plan)
+    local candidates = plan.candidates
+    read_wish(request)
     local doubtful
-    for i = 1, #order do
-        local answer = fits(order[i], job, request, policy, plan, wish)
-        if answer then
-            return order[i], doubtful
-        elseif answer == nil and not doubtful then
-            doubtful = order[i]
+    local limit = job.kind == "finite" and job.limit or 0
+    for i = 1, #candidates do
+        local candidate = candidates[i]
+        if limit <= candidate.most_limit then
+            local answer = fits(candidate, job, request)
+            if answer then
+                return candidate.name, doubtful
+            elseif answer == nil and not doubtful then
+                doubtful = candidate.name
+            end
         end
     end
     return nil, doubtful

@@ -67,11 +67,12 @@ end
 
 -- Longer only for jobs that can be stopped and carried on.
 function check.restartable_above(job, value, facts, request)
-    if request.restartable then
+    local restartable = request.restartable
+    if restartable then
         return nil
     end
     local broken = check.max_limit(job, value, facts)
-    if broken and request.restartable == nil then
+    if broken and restartable == nil then
         return UNTOLD
     end
     return broken
@@ -139,9 +140,8 @@ function holds.max_limit(group, job, facts)
     return limit and limit <= group.least and not (time_min and time_min > group.least)
 end
 
-function holds.restartable_above(group, job, facts, request)
-    return holds.max_limit(group, job, facts) or request.restartable
-end
+-- Whether the job is restartable is asked once, when it breaks a rule.
+holds.restartable_above = holds.max_limit
 
 local function within(group, number)
     return number and number >= group.most and number <= group.least
@@ -168,6 +168,42 @@ function holds.cpus(group, _, _, request)
 end
 
 rules.holds = holds
+
+-- Whether a job surely keeps every rule of these groups, by numbers alone; false says nothing. Most jobs go no further.
+function rules.keeps(groups, job, request)
+    local bounds = groups.bounds
+    if bounds.limits then
+        local limit, time_min = job.limit, job.time_min
+        if job.kind ~= "finite" or not limit or limit < bounds.least or limit > bounds.most then
+            return false
+        end
+        if time_min and (time_min < bounds.least or time_min > bounds.most) then
+            return false
+        end
+    end
+    if not bounds.counts then
+        return true
+    end
+    local nodes, gpus, per_node, cpus = bounds.nodes, bounds.gpus, bounds.gpus_per_node, bounds.cpus
+    return not (
+        (nodes and not holds.nodes(nodes, job, nil, request))
+        or (gpus and not holds.gpus(gpus, job, nil, request))
+        or (per_node and not holds.gpus_per_node(per_node, job, nil, request))
+        or (cpus and not within(cpus, request.cpus))
+    )
+end
+
+-- A number that every rule of this group with a value as high is kept at; nil where each has to be looked at.
+function rules.highest(group, job, facts)
+    if group.check ~= "max_limit" and group.check ~= "restartable_above" then
+        return nil
+    end
+    local limit, time_min = effective(job, facts), job.time_min
+    if limit and time_min and time_min > limit then
+        return time_min
+    end
+    return limit
+end
 
 -- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.
 local function lowered(seconds)
@@ -282,6 +318,9 @@ end
 
 -- Whether a job would come through `groups` (the rules of one queue) unrefused and unchanged.
 function rules.pass(groups, job, request, facts)
+    if rules.keeps(groups, job, request) then
+        return true
+    end
     for g = 1, #groups do
         local group = groups[g]
         if group.check ~= "default_limit" and not holds[group.check](group, job, facts, request) then

@@ -2,6 +2,7 @@
 local text = {}
 
 local floor, huge = math.floor, math.huge
+local concat = table.concat
 local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 
 -- What a user typed (a queue's name, say) may stand in a message up to this many bytes.
@@ -84,17 +85,43 @@ function text.day(epoch)
 end
 
 -- A word that came from outside, fit for one line.
-function text.word(value)
+text.word = text.kept(function(value)
     local clean = gsub(tostring(value), "%c", "?")
     if #clean > LONGEST_WORD then
         clean = sub(clean, 1, LONGEST_WORD) .. "..."
     end
     return clean
-end
+end)
+
+-- A template taken apart: text, name, text, name, ..., text.
+local parts_of = text.kept(function(template)
+    local parts, from = {}, 1
+    while true do
+        local first, last, name = find(template, "{([%w_]+)}", from)
+        if not first then
+            parts[#parts + 1] = sub(template, from)
+            return parts
+        end
+        parts[#parts + 1] = sub(template, from, first - 1)
+        parts[#parts + 1] = name
+        from = last + 1
+    end
+end)
+
+local filled = {} -- between calls, what the last one left: only what this one wrote is read
 
 -- `template` with every {name} that `values` has replaced; others stay. Values are strings.
 function text.fill(template, values)
-    return (gsub(template, "{([%w_]+)}", values))
+    local parts = parts_of(template)
+    local count = #parts
+    for i = 1, count, 2 do
+        filled[i] = parts[i]
+    end
+    for i = 2, count, 2 do
+        local value = values[parts[i]]
+        filled[i] = type(value) == "string" and value or "{" .. parts[i] .. "}"
+    end
+    return concat(filled, "", 1, count)
 end
 
 -- The policy's text for one outcome of one check, in one language: the rule's own, else texts["check.outcome"], else
@@ -105,6 +132,29 @@ function text.template(policy, language, check, outcome, own)
     end
     local texts = policy.texts and policy.texts[language]
     return texts and (texts[check .. "." .. outcome] or texts[check])
+end
+
+-- Whether the placeholders of these texts are all names of the set `known`.
+local function asks_only(template, known)
+    local parts = parts_of(template)
+    for i = 2, #parts, 2 do
+        if not known[parts[i]] then
+            return false
+        end
+    end
+    return true
+end
+
+-- Whether a text of this name reads the same for all jobs for which the placeholders `known` are the same.
+function text.depends_on(known, policy, check, outcome, last)
+    local languages = policy.languages or text.NONE
+    for i = 1, #languages do
+        local template = text.template(policy, languages[i], check, outcome)
+        if template and not asks_only(template, known) then
+            return false
+        end
+    end
+    return asks_only(last, known)
 end
 
 -- The message of a check in every language of the policy, appended to `messages`; `last` is the English line that serves

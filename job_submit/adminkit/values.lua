@@ -95,17 +95,21 @@ local VALUES = {
     end,
 }
 
+local current = setmetatable({}, VALUES)
+
 -- The values of a broken rule, for text.fill: those of the job after it was amended, and `broken`, the number that broke it.
+-- There is one table for all rules, as each is said at once; it lasts until the next call.
 function values.of(rule, job, queue, facts, broken)
-    return setmetatable({
-        _rule = rule,
-        _queue = queue,
-        _facts = facts,
-        _broken = broken,
-        _class = job.class,
-        _limit = rules.effective(job, facts),
-        _time_min = job.time_min,
-    }, VALUES)
+    local this = current
+    this._rule = rule
+    this._queue = queue
+    this._facts = facts
+    this._broken = broken
+    this._class = job.class
+    this._limit = rules.effective(job, facts)
+    this._time_min = job.time_min
+    this.message = nil
+    return this
 end
 
 return values

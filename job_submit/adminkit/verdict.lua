@@ -10,7 +10,7 @@ local verdict = {}
 
 local UNTOLD = rules.UNTOLD
 local NONE = text.NONE
-local check, holds = rules.check, rules.holds
+local check, holds, keeps = rules.check, rules.holds, rules.keeps
 
 local LAST = {
     reject = "adminkit: refused by rule {rule} ({check}): asked {asked}, allowed {value}.",
@@ -21,20 +21,28 @@ local LAST = {
     fit = "adminkit: queue {fit} takes this job: -p {fit}",
 }
 
--- Fresh results. fired, refused, amended, warned and log are lists, absent until there is something in them; a rule
--- that fired is a key.
+-- Garbage is what makes the slowest calls slow: these tables serve every decision, one after the other.
+local results, submitted, asked_for, answered = {}, {}, {}, {}
+
+-- Results with nothing in them. fired, refused, amended, warned and log are lists, absent until there is something in them;
+-- a rule that fired is a key.
 function verdict.begin()
-    return {}
+    if next(results) ~= nil then
+        for key in pairs(results) do
+            results[key] = nil
+        end
+    end
+    return results
 end
 
 -- Adds to a list that may not be there yet.
 local function add(found, list, value)
     local there = found[list]
-    if not there then
-        there = {}
-        found[list] = there
+    if there then
+        there[#there + 1] = value
+    else
+        found[list] = { value }
     end
-    there[#there + 1] = value
 end
 verdict.add = add
 
@@ -42,7 +50,7 @@ verdict.add = add
 local function lines(found, list)
     local there = found[list]
     if not there then
-        there = {}
+        there = { nil } -- room for one line from the start
         found[list] = there
     end
     return there
@@ -53,20 +61,24 @@ function verdict.fire(found, name, action)
     add(found, "fired", { rule = name, action = action })
 end
 
-function verdict.kind_of(request)
-    return request.limit_kind or (request.limit and "finite" or "unset")
+-- The part of a request that decisions change. `asked_limit` and `asked_time_min` stay.
+local function read_job(job, request)
+    local limit, time_min = request.limit, request.time_min
+    job.limit, job.asked_limit = limit, limit
+    job.kind = request.limit_kind or (limit and "finite" or "unset")
+    job.time_min, job.asked_time_min = time_min, time_min
+    job.queues = request.queues or NONE
+    job.nodes, job.class = nil, nil -- until shape()
+    return job
 end
 
--- The part of a request that decisions change.
+-- A job of its own; submitted_job() is the same in the one table for what is being submitted.
 function verdict.job_of(request)
-    return {
-        limit = request.limit,
-        kind = request.limit_kind or (request.limit and "finite" or "unset"),
-        time_min = request.time_min,
-        queues = request.queues or NONE,
-        nodes = nil, -- shape() sets these two; named here, the table has its size at once
-        class = nil,
-    }
+    return read_job({}, request)
+end
+
+function verdict.submitted_job(request)
+    return read_job(submitted, request)
 end
 
 local function most_gpus(job, queues, made)
@@ -85,8 +97,12 @@ end
 
 -- Nodes and class, which depend on how many GPUs a node of the job's queues has.
 function verdict.shape(job, request, policy, made)
-    job.nodes = classes.least_nodes(request, most_gpus(job, policy.queues or NONE, made))
-    job.class = classes.of(job.nodes, request.gpus)
+    local nodes, gpus = request.nodes, request.gpus
+    if gpus and gpus > 1 then
+        nodes = classes.least_nodes(request, most_gpus(job, policy.queues or NONE, made))
+    end
+    job.nodes = nodes
+    job.class = classes.of(nodes, gpus)
 end
 
 -- The rule's words behind the day from which they count. False where the policy has no text.
@@ -110,7 +126,7 @@ local INTO = { reject = "refused", amend = "amended", warn = "warned" }
 
 -- One rule has been broken: amend, refuse or warn, and note it once. True where the job was changed.
 local function act(found, rule, job, queue, facts, broken, request, policy)
-    local outcome, later = rules.outcome(rule, request.now)
+    local outcome, later = rules.outcome(rule, rule.from and request.now)
     local changed = false
     if outcome == "amend" then
         local limit, time_min = job.limit, job.time_min
@@ -132,6 +148,21 @@ local function act(found, rule, job, queue, facts, broken, request, policy)
     return changed
 end
 
+-- A rule that cannot be judged. Nearly always there is one at most, and no list needed.
+local function note_blind(found, rule)
+    local one = found.blind
+    if one == nil or (one.name == rule.name and not found.more_blind) then
+        found.blind = rule
+        return
+    end
+    local more = found.more_blind
+    if not more then
+        more = { [one.name] = one }
+        found.more_blind = more
+    end
+    more[rule.name] = rule
+end
+
 -- A rule that may be broken, in one queue (nil: nobody knows which). Its conditions are looked at only now.
 local function judge(found, rule, job, queue, facts, request, policy, accept)
     local broken = check[rule.check](job, rule.value, facts, request)
@@ -144,8 +175,7 @@ local function judge(found, rule, job, queue, facts, request, policy, accept)
         return false
     end
     if broken == UNTOLD or applies == nil or (queue == nil and when and when.queues) then
-        found.blind = found.blind or {}
-        found.blind[rule.name] = rule
+        note_blind(found, rule)
         return false
     end
     if accept and accept(rule, facts) then
@@ -160,8 +190,12 @@ local function judge_queue(found, groups, job, queue, request, policy, accept)
     for g = 1, #groups do
         local group = groups[g]
         if not holds[group.check](group, job, facts, request) then
+            local highest = rules.highest(group, job, facts)
             for i = 1, #group do
-                changed = judge(found, group[i], job, queue, facts, request, policy, accept) or changed
+                local rule = group[i]
+                if not highest or rule.value < highest then
+                    changed = judge(found, rule, job, queue, facts, request, policy, accept) or changed
+                end
             end
         end
     end
@@ -172,27 +206,37 @@ end
 -- `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
 function verdict.round(found, job, request, policy, made, accept)
     verdict.shape(job, request, policy, made)
-    found.blind = nil
+    if found.blind then
+        found.blind, found.more_blind = nil, nil
+    end
     local queues = job.queues
     local first = queues[1] or made.default
     local groups = first and (made.of_queue[first] or made.anywhere) or made.everything
-    local changed = judge_queue(found, groups, job, first, request, policy, accept)
+    local changed = not keeps(groups, job, request) and judge_queue(found, groups, job, first, request, policy, accept)
     for i = 2, #queues do
         groups = made.of_queue[queues[i]] or made.anywhere
-        changed = judge_queue(found, groups, job, queues[i], request, policy, accept) or changed
+        if not keeps(groups, job, request) then
+            changed = judge_queue(found, groups, job, queues[i], request, policy, accept) or changed
+        end
     end
     return changed
 end
 
 -- The rules that the last round could not judge, in the order of their checks.
 function verdict.untold(found, made)
-    if not found.blind then
+    local one, more = found.blind, found.more_blind
+    if not one then
         return NONE
+    end
+    if not more then
+        local alone = made.alone[one] or { one.name }
+        made.alone[one] = alone
+        return alone
     end
     local names = {}
     for i = 1, #made.rules do
         local rule = made.rules[i]
-        if found.blind[rule.name] == rule then
+        if more[rule.name] == rule then
             names[#names + 1] = rule.name
         end
     end
@@ -205,7 +249,7 @@ function verdict.fit(request, policy, made)
     if not routing or request.reservation or request.node_list then
         return nil
     end
-    return (route.shortest(verdict.job_of(request), request, policy, made))
+    return (route.shortest(read_job(asked_for, request), request, made))
 end
 
 -- The decision to refuse. The queue that fits stands in the texts that ask for it, else behind them.
@@ -224,39 +268,36 @@ function verdict.refuse(found, request, policy, made)
     if fit and not named then
         text.say(refused, policy, "fit", "reject", values, nil, LAST.fit)
     end
-    return {
-        verdict = "reject",
-        code = found.code or "ERROR",
-        fired = found.fired,
-        untold = verdict.untold(found, made),
-        messages = refused,
-        log = found.log or NONE,
-    }
+    local answer = answered
+    answer.verdict = "reject"
+    answer.queue, answer.limit, answer.time_min, answer.points, answer.record = nil, nil, nil, nil, nil
+    answer.code = found.code or "ERROR"
+    answer.fired = found.fired
+    answer.untold = verdict.untold(found, made)
+    answer.messages = refused
+    answer.log = found.log or NONE
+    return answer
 end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user.
-function verdict.answer(found, job, request, made)
-    local messages = found.amended
-    if found.warned then
-        messages = messages or {}
+function verdict.answer(found, job, made)
+    local messages = found.amended or found.warned
+    if found.amended and found.warned then
         for i = 1, #found.warned do
             messages[#messages + 1] = found.warned[i]
         end
     end
-    local limit = job.limit ~= request.limit and job.limit or nil
-    local time_min = job.time_min ~= request.time_min and job.time_min or nil
-    return {
-        verdict = (found.queue or limit or time_min) and "amend" or "accept",
-        queue = found.queue,
-        limit = limit,
-        time_min = time_min,
-        fired = found.fired or NONE,
-        untold = verdict.untold(found, made),
-        messages = messages or NONE,
-        log = found.log or NONE,
-        points = nil, -- decide and modify set these two
-        record = nil,
-    }
+    local limit = job.limit ~= job.asked_limit and job.limit or nil
+    local time_min = job.time_min ~= job.asked_time_min and job.time_min or nil
+    local answer = answered
+    answer.verdict = (found.queue or limit or time_min) and "amend" or "accept"
+    answer.queue, answer.limit, answer.time_min = found.queue, limit, time_min
+    answer.points, answer.record, answer.code = nil, nil, nil
+    answer.fired = found.fired or NONE
+    answer.untold = found.blind and verdict.untold(found, made) or NONE
+    answer.messages = messages or NONE
+    answer.log = found.log or NONE
+    return answer
 end
 
 return verdict

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.lua import site
 from tests.lua.policies import (
     ALICE,
     BOB,
@@ -190,3 +192,76 @@ def _pair(release: str) -> tuple[Lua, Lua]:
         if name not in _STATES:
             _STATES[name] = Lua(name)
     return _STATES["lua51"], _STATES[release]
+
+
+@settings(max_examples=80, deadline=None)
+@given(policies(), st.lists(requests(), min_size=2, max_size=4))
+def test_nothing_of_a_decision_is_left_in_the_next(
+    lua: Lua, table: dict[str, Any], asked: list[dict[str, Any]]
+) -> None:
+    """The tables of a decision are used again: a, b, c, c, b, a under one policy is as each under a copy of it."""
+    compiled = lua.table(table)
+    decide = lua.need("decide").decide
+    tables = [lua.table(one) for one in (incentives(), HINTS)]
+    alone = [lua.decide(one, table, incentives(), HINTS) for one in asked]
+    for number in [*range(len(asked)), *reversed(range(len(asked)))]:
+        again = lua.value(decide(lua.table(asked[number]), compiled, *tables))
+        assert {**again, **{key: again.get(key) or [] for key in ("fired", "untold", "messages", "log")}} == alone[
+            number
+        ]
+
+
+SUBMISSIONS: dict[str, st.SearchStrategy[Any]] = {
+    "partition": st.sampled_from([None, "gq", "gq-short", "gq,gq-long", "unheard-of"]),
+    "time_limit": st.sampled_from([None, 60, 1200, 100_000]),
+    "time_min": st.sampled_from([None, 30, 5000]),
+    "min_nodes": st.sampled_from([None, 1, 3]),
+    "max_nodes": st.sampled_from([None, 1, 6]),
+    "num_tasks": st.sampled_from([None, 1, 16]),
+    "tres_per_node": st.sampled_from([None, "gres:gpu:1", "gres:gpu:p100:8"]),
+    "tres_per_job": st.sampled_from([None, "gres:gpu:12"]),
+    "min_mem_per_node": st.sampled_from([None, 1000, 10**6]),
+    "account": st.sampled_from([None, "physics", "chemistry"]),
+    "qos": st.sampled_from([None, "high"]),
+    "features": st.sampled_from([None, "ib"]),
+    "reservation": st.sampled_from([None, "r"]),
+    "req_nodes": st.sampled_from([None, "n1", "n[1-3]"]),
+    "cpus_per_tres": st.sampled_from([None, "gres:gpu:4"]),
+    "script": st.sampled_from([None, "#!/bin/sh\n"]),
+    "environment": st.sampled_from([None, {"ADMINKIT_CKPT": "1"}]),
+    "admin_comment": st.sampled_from([None, "x", "ak1:lim=60,src=e"]),
+    "comment": st.sampled_from([None, "mine"]),
+    "name": st.sampled_from([None, "train"]),
+}
+
+
+@settings(max_examples=100, deadline=None)
+@given(policies(), st.lists(st.fixed_dictionaries(SUBMISSIONS), min_size=2, max_size=4))
+def test_nothing_of_a_submission_is_left_in_the_next(
+    lua: Lua, table: dict[str, Any], jobs: list[dict[str, Any]]
+) -> None:
+    """a, b, c, c, b, a through what Slurm calls: what comes of each is what comes of it in callbacks of its own."""
+    mock = lua.state.execute(f"return dofile({json.dumps(str(site.DRIVER.with_name('mock.lua')))})")
+    glue = lua.need("glue")
+
+    def outcome(callbacks: Any, slurm: tuple[Any, Any], job: dict[str, Any]) -> Any:
+        fields = lua.table({**job, "user_id": ALICE})
+        said = slurm[1]
+        said["messages"], said["info"] = lua.table([]), lua.table([])
+        parts = mock.part_list(lua.table(site.PARTS))
+        code = callbacks.submit(mock.job_desc(fields, said), parts, ALICE)
+        return code, lua.value(fields), lua.value(said["errors"]), lua.value(said["messages"])
+
+    def fresh() -> tuple[Any, tuple[Any, Any]]:
+        slurm = mock.slurm()
+        tables = lua.table({"policy": table, "incentives": incentives(), "hints": HINTS})
+        return glue.callbacks(slurm[0], tables, lua.state.eval(f"function() return {NOW} end")), slurm
+
+    first = []
+    for job in jobs:
+        first.append(outcome(*fresh(), job))
+        assert first[-1][0] in (0, -1) or first[-1][0] > 1000
+        assert not first[-1][2], "an error of ours would hide the decision"
+    shared = fresh()
+    for number in [*range(len(jobs)), *reversed(range(len(jobs)))]:
+        assert outcome(*shared, jobs[number]) == first[number]

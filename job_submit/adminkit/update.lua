@@ -1,0 +1,54 @@
+-- job_desc and job_rec of an update, as fields that request.lua reads like those of a submission.
+local update = {}
+
+local NO_VAL16 = 65534
+local NO_VAL = 4294967294
+
+-- What an update is about: a hold, a release, a new name and the like are none of these.
+local POLICED = {
+    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
+    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node" },
+    { "partition", "account", "qos", "features", "reservation", "req_nodes" },
+    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" },
+}
+
+function update.is_policed(job_desc)
+    for i = 1, #POLICED do
+        local fields = POLICED[i]
+        for j = 1, #fields do
+            local value = job_desc[fields[j]]
+            if value and value ~= fields.unset then
+                return true
+            end
+        end
+    end
+    return false
+end
+
+local RENAMED = { reservation = "resv_name" } -- in job_rec
+
+-- A job_rec under the names of job_desc.
+function update.record_view(job_rec)
+    return setmetatable({}, {
+        __index = function(_, field)
+            return job_rec[RENAMED[field] or field]
+        end,
+    })
+end
+
+local SMALL = { cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true }
+
+-- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
+function update.view(job_desc, job_rec)
+    return setmetatable({}, {
+        __index = function(_, field)
+            local value = job_desc[field]
+            if value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
+                return job_rec[RENAMED[field] or field]
+            end
+            return value
+        end,
+    })
+end
+
+return update
