@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const END[AK_NOTE_ENDS] = {NULL, "more", "limit", "done", "failed", "max", "short", "refused"};
+static const char *const END[AK_NOTE_ENDS] = {NULL,     "more", "limit", "done",
+                                              "failed", "max",  "short", "refused"};
 
 /* Moves *p behind `word` where it stands there. */
 static bool skip(const char **p, const char *word) {
