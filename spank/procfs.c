@@ -129,6 +129,8 @@ bool ck_parse_status(const char *text, size_t size, struct ck_status *status) {
 static size_t step_length(const char *path, size_t size) {
     size_t found = 0;
 
+    if (size == 0 || path[0] != '/' || memchr(path, '\0', size))
+        return 0;
     for (size_t i = 0; i + 5 < size; i++) {
         if (memcmp(path + i, "/job_", 5) != 0)
             continue;
