@@ -25,7 +25,9 @@
  * left, the note is taken back with `refused` and the old rq: the one third RPC there is.
  *
  * Trap: S_SLURM_RESTART_COUNT was 0 in slurm_spank_exit of a batch step's thirteenth run. The job's own
- * AdminComment, read with slurm_load_job(), is what counts our requeues.
+ * AdminComment, read with slurm_load_job(), is what counts our requeues. Ask with SHOW_LOCAL, or each
+ * question is two (REQUEST_FED_INFO). slurm_requeue() returns its error (2037, ESLURM_DISABLED for
+ * --no-requeue), errno stays 0.
  */
 #ifndef ADMINKIT_NOTE_H
 #define ADMINKIT_NOTE_H
@@ -56,7 +58,8 @@ struct ak_note {
 };
 
 /* Finds the note in an AdminComment (NULL is an empty one): its first word that is wholly one. False, and
- * `note` all zeros, without one. */
+ * `note` all zeros, without one. An `end` of another release reads as AK_NOTE_GOES_ON; the count is what
+ * matters. */
 bool ak_note_find(const char *comment, struct ak_note *note);
 
 /* Writes into out[size] the comment with `note` in place of the note it had, else behind the policy's record
