@@ -1,18 +1,19 @@
 /* targets.h - which of a step's processes hear a signal. Pure: a snapshot and a scope in, targets out.
  *
- * On every branch of the tree of processes it is the topmost one that hears the signal, and nothing below it: the
- * workers of a data loader inherit the handler, and die or hang the training where they are signalled as well.
- * A process hears what it has a handler for, or what it waits for with sigwait or a signalfd. One that only holds it
- * back (its mask may be inherited, as with `unshare --fork`) is taken where nothing below it hears. Never taken, always
- * walked through to what is below:
+ * On every branch of the tree of processes it is the topmost one that hears the signal, and nothing below it:
+ * the workers of a data loader inherit the handler, and die or hang the training where they are signalled as
+ * well. A process hears what it has a handler for, or what it waits for with sigwait or a signalfd. One that
+ * only holds it back (its mask may be inherited, as with `unshare --fork`) is taken where nothing below it
+ * hears. Never taken, always walked through to what is below:
  *   - whoever would die of the signal, ignores it, is a zombie, has another uid, or is slurmstepd;
- *   - shells: `trap … EXIT` catches every signal and dies at once, `trap … TERM` waits for the child. With .shells one
- *     that is not interactive is a target as others are;
- *   - launchers (srun kills its step when it is told TERM; torchrun kills its workers), wrappers that pass a signal to
- *     their whole group or end what they watch (timeout, make, strace), starters of containers, file systems and
- *     services that a job lives on (squashfuse, MPS), programs of a terminal (tmux, vim);
+ *   - shells: `trap … EXIT` catches every signal and dies at once, `trap … TERM` waits for the child. With
+ * .shells one that is not interactive is a target as others are;
+ *   - launchers (srun kills its step when it is told TERM; torchrun kills its workers), wrappers that pass a
+ * signal to their whole group or end what they watch (timeout, make, strace), starters of containers, file
+ * systems and services that a job lives on (squashfuse, MPS), programs of a terminal (tmux, vim);
  *   - Go programs: their runtime catches every signal, and ends the program;
- *   - the JVM and other runtimes that always catch TERM and end. With .jvms they are targets as others are. */
+ *   - the JVM and other runtimes that always catch TERM and end. With .jvms they are targets as others are.
+ */
 #ifndef ADMINKIT_CK_TARGETS_H
 #define ADMINKIT_CK_TARGETS_H
 
@@ -24,7 +25,8 @@ struct ck_scope {
     const char *cgroup; /* the step's folder, see ck_step_cgroup(); NULL: the tree under roots and stepd */
     const pid_t *roots; /* the tasks; those that have ended do no harm */
     size_t root_count;
-    pid_t stepd; /* never signalled; what hangs on it is of the step (daemons whose parent has ended). 0: none */
+    pid_t stepd; /* never signalled; what hangs on it is of the step (daemons whose parent has ended). 0: none
+                  */
     bool shells; /* --ckpt-target=shell */
     bool jvms;   /* --ckpt-target=jvm */
 };
@@ -36,6 +38,7 @@ enum ck_why {
     CK_WAITS,
     CK_BLOCKS,
     /* walked through */
+    CK_HELD, /* as CK_BLOCKS, but something below hears */
     CK_DIES,
     CK_IGNORES,
     CK_ZOMBIE,
@@ -47,7 +50,7 @@ enum ck_why {
     CK_WRAPPER,
     CK_CONTAINER,
     CK_SERVICE,
-    CK_TERMINAL,
+    CK_TOOL,
     CK_GO,
     CK_JVM,
     CK_WHYS

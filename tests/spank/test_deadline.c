@@ -7,7 +7,7 @@
 
 static const struct {
     const char *why;
-    int lead, quiet, poll, nodes, node; /* terms */
+    int lead, quiet, poll, nodes, node;              /* terms */
     int end, asked, failures, suspended, doubt, now; /* known, after the step's begin; 0: not */
     enum ck_act act;
     double from, to; /* when, after the step's begin */
@@ -24,8 +24,10 @@ static const struct {
     {"long jobs are asked for in rounds", 300, 60, 0, 1, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 597, 672},
     {"a round is longer for many nodes", 300, 60, 0, 1000, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 797, 922},
     {"poll=10 asks more often", 300, 60, 10, 1, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 307, 309.5},
-    {"but not more often than two a second", 300, 60, 10, 1000, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 797, 922},
-    {"without an answer the next round is longer", 300, 60, 0, 1, 0, 86400, 297, 1, 0, 0, 297, CK_ASK, 897, 1047},
+    {"but not more often than two a second", 300, 60, 10, 1000, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 797,
+     922},
+    {"without an answer the next round is longer", 300, 60, 0, 1, 0, 86400, 297, 1, 0, 0, 297, CK_ASK, 897,
+     1047},
     {"up to sixteen times", 300, 60, 0, 1, 0, 86400, 297, 40, 0, 0, 297, CK_ASK, 5097, 6297},
     {"where nothing is known it asks again soon", 60, 60, 0, 1, 0, NEVER, 57, 1, 0, 0, 57, CK_ASK, 87, 95},
     {"then later", 60, 60, 0, 1, 0, NEVER, 57, 3, 0, 0, 57, CK_ASK, 177, 209},
@@ -36,7 +38,8 @@ static const struct {
     {"a resumed one is asked for at once", 60, 60, 0, 1, 0, 120, 59, 0, 0, 500, 500, CK_ASK, 500, 500},
     {"on every node in its place", 60, 60, 0, 8, 7, 120, 59, 0, 0, 500, 500, CK_ASK, 503.5, 503.5},
     {"and signalled when nobody answers", 60, 60, 0, 1, 0, 120, 501, 1, 0, 500, 502, CK_FIRE, 60, 60},
-    {"an end known from the start needs one question", 60, 60, 0, 1, 0, 200, 0, 0, 0, 0, 5, CK_ASK, 57, 138.5},
+    {"an end known from the start needs one question", 60, 60, 0, 1, 0, 200, 0, 0, 0, 0, 5, CK_ASK, 57,
+     138.5},
     {"a step too young to ask is signalled without", 30, 60, 0, 1, 0, 80, 0, 0, 0, 0, 5, CK_FIRE, 50, 50},
 };
 
@@ -62,8 +65,8 @@ static void each_case(void) {
     }
 }
 
-/* A whole step, all its nodes, second by second as the watch would: never more than `most` questions in any second, every
- * node signals once, within a second of `fire`. Nodes start up to two seconds apart. */
+/* A whole step, all its nodes, second by second as the watch would: never more than `most` questions in any
+ * second, every node signals once, within a second of `fire`. Nodes start up to two seconds apart. */
 static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll, unsigned dead_from) {
     enum { MOST = 1000 };
     static struct ck_terms terms[MOST];
@@ -106,8 +109,8 @@ static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll,
         worst = asked[s] > worst ? asked[s] : worst;
     CASE(left == 0, "%u of %u nodes were not signalled", left, nodes);
     CASE(worst <= 2, "%u nodes, poll %ld: %u questions in one second", nodes, (long)poll, worst);
-    printf("  %4u nodes, %5ld s, poll %ld: %u questions, at most %u in a second\n", nodes, (long)limit, (long)poll, total,
-           worst);
+    printf("  %4u nodes, %5ld s, poll %ld: %u questions, at most %u in a second\n", nodes, (long)limit,
+           (long)poll, total, worst);
 }
 
 int main(void) {

@@ -1,4 +1,5 @@
-/* What a job asks for: the cases of tests/data/ckpt_options.tsv, what they come to, and the words of plugstack.conf. */
+/* What a job asks for: the cases of tests/data/ckpt_options.tsv, what they come to, and the words of
+ * plugstack.conf. */
 #include "options.h"
 
 #include <signal.h>
@@ -76,14 +77,16 @@ static const struct {
     {"a requeue without a bound", "requeue", NULL, NULL, NULL, true, SIGTERM, 300, true, 100, false, false},
     {"by options", NULL, "SIGUSR2@90", "7", "shell", true, SIGUSR2, 90, true, 7, true, false},
     {"an empty option", NULL, NULL, "", NULL, true, SIGTERM, 300, true, 100, false, false},
-    {"options come first", "USR1@60,requeue", "TERM@90", NULL, NULL, true, SIGTERM, 90, false, 100, false, false},
+    {"options come first", "USR1@60,requeue", "TERM@90", NULL, NULL, true, SIGTERM, 90, false, 100, false,
+     false},
     {"the option aims too", "USR1@60", NULL, NULL, "jvm", true, SIGUSR1, 60, false, 100, false, true},
 };
 
 static void wishes(void) {
     struct ck_site ours = site();
     for (size_t i = 0; i < sizeof WISHES / sizeof *WISHES; i++) {
-        struct ck_said said = {false, WISHES[i].signal, WISHES[i].requeue, WISHES[i].target, WISHES[i].variable};
+        struct ck_said said = {false, WISHES[i].signal, WISHES[i].requeue, WISHES[i].target,
+                               WISHES[i].variable};
         struct ck_wish wish;
         char why[256];
         ck_wish_read(&wish, &said, &ours, why, sizeof why);
@@ -115,8 +118,10 @@ static void bounds(void) {
         struct ck_said said = {.variable = BOUNDS[i].variable};
         struct ck_wish wish;
         ck_wish_read(&wish, &said, &ours, why, sizeof why);
-        CASE(wish.on && wish.lead == BOUNDS[i].lead && wish.requeues == BOUNDS[i].most, "%s", BOUNDS[i].variable);
-        CASE(BOUNDS[i].said ? strstr(why, BOUNDS[i].said) != NULL : *why == '\0', "%s: %s", BOUNDS[i].variable, why);
+        CASE(wish.on && wish.lead == BOUNDS[i].lead && wish.requeues == BOUNDS[i].most, "%s",
+             BOUNDS[i].variable);
+        CASE(BOUNDS[i].said ? strstr(why, BOUNDS[i].said) != NULL : *why == '\0', "%s: %s",
+             BOUNDS[i].variable, why);
     }
 }
 
@@ -125,14 +130,38 @@ static void plugstack(void) {
         char *word;
         bool good;
     } WORDS[] = {
-        {"default=on", true},      {"default=off", true},  {"default=yes", false}, {"signal=USR1@120", true},
-        {"signal=USR1", true},     {"signal=KILL", false}, {"min_lead=60", true},  {"min_lead=0", false},
-        {"min_lead=301", false},   {"max_lead=299", false}, {"max_lead=900", true}, {"requeue=no", true},
-        {"requeue=5", true},       {"requeue=yes", false}, {"max_requeue=0", false}, {"max_requeue=9", true},
-        {"code=99", true},         {"code=0", false},      {"code=128", false},    {"poll=10", true},
-        {"poll=4", false},         {"poll=1x", false},     {"quiet=0", true},      {"quiet=9999999", false},
-        {"state=/run/x", true},    {"state=x", false},     {"colour=blue", false}, {"code", false},
-        {"", false},               {"=85", false},         {"code=", false},       {"Code=85", false},
+        {"default=on", true},
+        {"default=off", true},
+        {"default=yes", false},
+        {"signal=USR1@120", true},
+        {"signal=USR1", true},
+        {"signal=KILL", false},
+        {"min_lead=60", true},
+        {"min_lead=0", false},
+        {"min_lead=301", false},
+        {"max_lead=299", false},
+        {"max_lead=900", true},
+        {"requeue=no", true},
+        {"requeue=5", true},
+        {"requeue=yes", false},
+        {"max_requeue=0", false},
+        {"max_requeue=9", true},
+        {"code=99", true},
+        {"code=0", false},
+        {"code=128", false},
+        {"poll=10", true},
+        {"poll=4", false},
+        {"poll=1x", false},
+        {"quiet=0", true},
+        {"quiet=9999999", false},
+        {"state=/run/x", true},
+        {"state=x", false},
+        {"colour=blue", false},
+        {"code", false},
+        {"", false},
+        {"=85", false},
+        {"code=", false},
+        {"Code=85", false},
     };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         struct ck_site ours;
