@@ -30,6 +30,14 @@ static inline int ck_slurm_load_job(job_info_msg_t **answer, uint32_t job) {
 #endif
 }
 
+static inline void ck_slurm_name_job(job_desc_msg_t *message, uint32_t job) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    message->step_id.job_id = job;
+#else
+    message->job_id = job;
+#endif
+}
+
 static inline int ck_slurm_requeue(uint32_t job) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
     slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;

@@ -1,7 +1,6 @@
 #include "watch.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,7 +11,8 @@
 #define LONG (60 * CK_SECOND) /* the longest sleep: the machine's clock may be set meanwhile */
 #define LISTEN 50             /* while an answer is awaited */
 #define RETRY (5 * CK_SECOND)
-#define STOP (3 * CK_SECOND / 2)
+#define PATIENCE (2 * CK_SECOND) /* for an answer that the signal waits for */
+#define STOP CK_SECOND
 
 struct ck_watch {
     struct ck_plan plan;
@@ -24,8 +24,8 @@ struct ck_watch {
     struct ck_known known;
     struct ck_call *question;
     bool paused, over; /* over: the job is ending, nothing is left to do */
-    bool comment_known;
-    char comment[AK_COMMENT_MAX + 1];
+    bool answered;
+    struct ck_answer answer; /* the last one that was none of an error */
     int attempts;
     int64_t attempted;
 };
@@ -49,8 +49,9 @@ static void take_answer(struct ck_watch *watch, const struct ck_answer *answer) 
     watch->over = answer->state != CK_RUNNING && answer->state != CK_SUSPENDED;
     if (answer->state == CK_RUNNING && answer->end > 0)
         watch->known.end = answer->end * CK_SECOND;
-    watch->comment_known = answer->comment_whole;
-    memcpy(watch->comment, answer->comment, sizeof watch->comment);
+    watch->known.doubt = 0;
+    watch->answered = true;
+    watch->answer = *answer;
 }
 
 static void put_question(struct ck_watch *watch, int64_t now) {
@@ -97,18 +98,18 @@ static bool fire(struct ck_watch *watch, int64_t now) {
                              .jvms = plan->jvms};
     struct ck_heard heard;
     ck_deliver(&scope, &heard);
-    bool reached = heard.sent > 0;
+    bool reached = heard.sent > 0, again = true;
     struct ck_moment moment = {.at = now,
                                .end = watch->known.end,
                                .first = watch->attempts == 0,
                                .heard = &heard,
-                               .comment = watch->comment_known ? watch->comment : NULL};
+                               .answer = watch->answered ? &watch->answer : NULL};
     if (moment.first || reached)
-        plan->fired(&moment, plan->subject);
+        again = plan->fired(&moment, plan->subject);
     ck_heard_free(&heard);
     watch->attempts++;
     watch->attempted = now;
-    return reached;
+    return reached || !again;
 }
 
 /* One look at everything; how long to sleep then, or -1 when there is nothing left to do. */
@@ -132,6 +133,8 @@ static int64_t turn(struct ck_watch *watch) {
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
+        if (watch->known.doubt && watch->question && now < watch->known.asked + PATIENCE)
+            return LISTEN;
         if (fire(watch, now) || now + RETRY > watch->known.end)
             return -1;
         return RETRY;

@@ -1,7 +1,7 @@
 /* watch.h - the thread that waits for the moment of the signal, on one node, for one step.
  *
  *   struct ck_watch *watch = ck_watch_start(&plan);
- *   ck_watch_stop(watch);           within a second and a half; frees it
+ *   ck_watch_stop(watch);           within a second; frees it
  *
  * Start it when all tasks are forked. It asks slurmctld through call.h, so that nothing slurmctld does or fails to do holds up
  * the signal or the end of the step; it holds no lock of Slurm's and touches nothing of the user's but by the signal. Where
@@ -19,7 +19,7 @@ struct ck_moment {
     int64_t at, end; /* ms since the epoch */
     bool first;      /* false: an earlier attempt reached nobody */
     const struct ck_heard *heard;
-    const char *comment; /* AdminComment as slurmctld said last; NULL: unknown, or too long */
+    const struct ck_answer *answer; /* slurmctld's last one; NULL: there was none */
 };
 
 struct ck_plan {
@@ -31,8 +31,8 @@ struct ck_plan {
     int signal;
     bool shells, jvms;
     char cgroup[PATH_MAX]; /* "": none */
-    /* In the watch's thread, after each attempt but those after the first that reached nobody either. */
-    void (*fired)(const struct ck_moment *moment, void *subject);
+    /* In the watch's thread, after the first attempt and after the one that reaches somebody. False: let it be. */
+    bool (*fired)(const struct ck_moment *moment, void *subject);
     void *subject;
 };
 
