@@ -74,6 +74,7 @@ class Job:
     id: int
     log: Path
     output: Path
+    hint: str  # what sbatch said
 
     def times(self, word: str) -> list[float]:
         """When its processes wrote `word`, start or heard, in the order of time."""
@@ -117,7 +118,7 @@ class Watched:
         command = ("sbatch", "--parsable", "--mem=100", "-o", output, *options)
         done = self.cluster.run(*command, user=user, env=whole, input=text.encode())
         assert done.code == 0, done.err
-        return Job(int(done.text.partition(";")[0]), log, output)
+        return Job(int(done.text.partition(";")[0]), log, output, done.err.decode())
 
     def shown(self, job: Job | int) -> dict[str, str]:
         """scontrol's fields of a job; of an array's, the first task."""

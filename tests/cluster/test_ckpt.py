@@ -45,10 +45,10 @@ def submit(cases: Cases) -> None:
     cases.add("by option", "{train} signal=USR1 code=0\n", f"--ckpt-signal=USR1@{LEAD}", wish=None)
     cases.add("bad words", "{train} code=0\n", wish="TERM@soon")
     cases.add("more", "{train} runs=2 code=85\n", append, wish=f"TERM@{RUN},requeue=3")
-    cases.add("hidden", "srun --mem=30 {train} runs=2 code=85 &\nsrun --mem=30 --overlap sh -c 'sleep 42; exit 137' &\nwait\necho over\n",
+    cases.add("hidden", "srun -n1 --mem=30 {train} runs=2 code=85 &\nsrun -n1 --mem=30 --overlap sh -c 'sleep 42; exit 137' &\nwait\necho over\n",
               append, "--ckpt-requeue=3", f"--ckpt-signal=TERM@{RUN}", "-n2", wish=None)  # fmt: skip
     cases.add("no progress", "{train} code=85\n", append, wish="TERM@40,requeue=3")
-    cases.add("truncated", "{train} runs=2 code=85\n", "--ckpt-requeue", f"--ckpt-signal=TERM@{RUN}", wish=None)
+    cases.add("truncated", "{train} runs=9 code=85\n", "--ckpt-requeue=1", f"--ckpt-signal=TERM@{RUN}", wish=None)
     cases.add("raised", "{train} code=0\n")
     cases.add("lowered", "{train} code=0\n", limit="30")
     cases.add("suspended", "{train} code=0\n")
@@ -123,7 +123,7 @@ def test_words_that_are_not_understood_are_named_and_do_no_harm(watched: Watched
     assert job.said == ["ADMINKIT_CKPT=TERM@soon is not understood, so no signal will be sent"]
 
 
-@pytest.mark.parametrize("name", ["more", "hidden", "truncated"])
+@pytest.mark.parametrize("name", ["more", "hidden"])
 def test_a_run_that_left_with_work_to_do_goes_on_in_a_second_one(watched: Watched, cases: Cases, name: str) -> None:
     job = cases.jobs[name]
     assert len(job.times("start")) == 2, job.output.read_text()
@@ -133,9 +133,18 @@ def test_a_run_that_left_with_work_to_do_goes_on_in_a_second_one(watched: Watche
     assert ",rq=1,end=more" in shown["AdminComment"]
 
 
-def test_output_that_was_overwritten_is_told_so(cases: Cases) -> None:
-    assert any("--open-mode=append" in line for line in cases.jobs["truncated"].said)
-    assert not any("--open-mode=append" in line for line in cases.jobs["more"].said)
+def test_a_job_whose_output_is_overwritten_is_told_so(cases: Cases) -> None:
+    job, kept = cases.jobs["truncated"], cases.jobs["more"]
+    assert "--open-mode=append" in job.hint, "by sbatch"
+    assert any("--open-mode=append" in line for line in job.said), "and in the second run's output"
+    assert "--open-mode=append" not in kept.hint + "".join(kept.said)
+
+
+def test_a_job_is_put_back_as_often_as_it_may_be(watched: Watched, cases: Cases) -> None:
+    job = cases.jobs["truncated"]
+    assert len(job.times("start")) == 2
+    assert "the most it may be" in job.said[-1]
+    assert ",rq=1,end=max" in watched.shown(job)["AdminComment"]
 
 
 def test_a_run_without_progress_ends_the_chain(watched: Watched, cases: Cases) -> None:
