@@ -1,4 +1,4 @@
-"""doctor's lines on the checkpoint plugin: in plugstack.conf, built for this release, on which nodes, relying on what."""
+"""doctor's lines on the checkpoint plugin: its line in plugstack.conf, its release, the nodes, what it relies on."""
 
 from __future__ import annotations
 
