@@ -121,7 +121,24 @@ def test_it_never_writes_past_the_room_given(plugin: Plugin) -> None:
 
 
 PIECES = st.sampled_from(
-    ["ck1:", "at=", "heard=", "rq=", "end=", "more", "limit", "9", "0", ",", " ", "x", "ak1:", "lim=60,src=e", "\n", "ü"]
+    [
+        "ck1:",
+        "at=",
+        "heard=",
+        "rq=",
+        "end=",
+        "more",
+        "limit",
+        "9",
+        "0",
+        ",",
+        " ",
+        "x",
+        "ak1:",
+        "lim=60,src=e",
+        "\n",
+        "ü",
+    ]
 )
 WHOLE = st.sampled_from([WORD, RECORD, "ck1:at=9,heard=0,rq=0", " "])
 COMMENTS = st.lists(PIECES | WHOLE, max_size=12).map("".join)
