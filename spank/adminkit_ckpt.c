@@ -1,6 +1,8 @@
-/* The signal before the kill: glue between Slurm and the parts. docs/checkpoint.md says what users and operators see of it.
+/* The signal before the kill: glue between Slurm and the parts. docs/checkpoint.md says what users and
+ * operators see of it.
  *
- * Every callback returns 0 in every release: whatever goes wrong here costs the signal, never the job or the node. */
+ * Every callback returns 0 in every release: whatever goes wrong here costs the signal, never the job or the
+ * node. */
 #include <inttypes.h>
 #include <slurm/spank.h>
 #include <stdio.h>
@@ -50,20 +52,25 @@ static int on_option(int which, const char *text, int remote) {
     if (which < SIGNAL || which > TARGET)
         return 0;
     snprintf(ck.text[which], CK_WORD, "%s", text ? text : "");
-    const char **place[] = {[SIGNAL] = &ck.said.signal, [REQUEUE] = &ck.said.requeue, [TARGET] = &ck.said.target};
+    const char **place[] = {
+        [SIGNAL] = &ck.said.signal, [REQUEUE] = &ck.said.requeue, [TARGET] = &ck.said.target};
     *place[which] = ck.text[which];
     return 0;
 }
 
 static struct spank_option OPTIONS[] = {
     {"ckpt-signal", "SIG@SECONDS",
-     "adminkit: send SIG (HUP INT QUIT USR1 USR2 TERM XCPU) to the processes that catch it, SECONDS before the job's end", 1,
-     SIGNAL, on_option},
+     "adminkit: send SIG (HUP INT QUIT USR1 USR2 TERM XCPU) to the processes that catch it, SECONDS before "
+     "the job's end",
+     1, SIGNAL, on_option},
     {"ckpt-requeue", "[MAX]",
-     "adminkit: put the batch job back into the queue when it was signalled and left with work to do, MAX times at most", 2,
-     REQUEUE, on_option},
-    {"ckpt-target", "shell|jvm", "adminkit: let a shell's trap, or Java, be what is signalled", 1, TARGET, on_option},
-    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever this site's default is", 0, OFF, on_option},
+     "adminkit: put the batch job back into the queue when it was signalled and left with work to do, MAX "
+     "times at most",
+     2, REQUEUE, on_option},
+    {"ckpt-target", "shell|jvm", "adminkit: let a shell's trap, or Java, be what is signalled", 1, TARGET,
+     on_option},
+    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever this site's default is", 0, OFF,
+     on_option},
 };
 
 int slurm_spank_init(spank_t spank, int words, char **word) {
@@ -111,7 +118,8 @@ static void say_moment(const struct ck_moment *moment) {
     localtime_r(&at, &local);
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &local);
     ck_heard_line(moment->heard, line, sizeof line);
-    ck_say("%s, at %s, %" PRId64 " s before the end", line, clock, (moment->end - moment->at + CK_SECOND / 2) / CK_SECOND);
+    ck_say("%s, at %s, %" PRId64 " s before the end", line, clock,
+           (moment->end - moment->at + CK_SECOND / 2) / CK_SECOND);
 }
 
 /* A batch script that waits for its srun: the step has a watch of its own. */
@@ -172,8 +180,8 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
         ck_say("no signal will be sent: there is no thread to wait for its moment");
 }
 
-/* Whether the output begins empty: a run before this one left at least the line that announced this one. Its number is not
- * to be had here without a question (S_SLURM_RESTART_COUNT is 0 in a batch step). */
+/* Whether the output begins empty: a run before this one left at least the line that announced this one. Its
+ * number is not to be had here without a question (S_SLURM_RESTART_COUNT is 0 in a batch step). */
 static bool output_is_empty(void) {
     struct stat output;
     return fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) && output.st_size == 0;
