@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
@@ -71,7 +71,7 @@ def test_forty_jobs_hear_the_signal_and_on_stock_slurm_few_do(watched: Watched) 
         for _ in range(COPIES):
             ours.setdefault(shape, []).append(watched.submit(script, "-t2", *options, wish=f"TERM@{LEAD}"))
             stock.setdefault(shape, []).append(watched.submit(script, "-t2", *options, f"--signal=TERM@{LEAD}"))
-    watched.ended(*sum(ours.values(), []), *sum(stock.values(), []), seconds=330.0)
+    watched.ended(*chain(*ours.values(), *stock.values()), seconds=330.0)
     total = COPIES * len(SHAPES)
     for name, jobs in (("adminkit", ours), ("stock --signal", stock)):
         once, on_time, spans = heard(watched, jobs)
@@ -126,7 +126,7 @@ def test_requeues(watched: Watched) -> None:
         append,
         wish="TERM@15,requeue=2",
     )
-    limit = watched.submit("{train} runs=2", "-t1", append, wish="TERM@15,requeue=2")
+    limit = watched.submit("{train} runs=2", "-t1", append, "--ckpt-requeue", "--ckpt-signal=TERM@15")
     for preemption in range(1, 4):
         watched.until("the job to run", lambda n=preemption: len(preempted.times("start")) == n)  # type: ignore[misc]
         cluster.ask("srun", "-p", "high", "-t1", "-c8", "--mem=100", "sleep", "1")
@@ -189,8 +189,8 @@ def descriptors_and_threads() -> Counter[str]:
     found: Counter[str] = Counter()
     for pid in pids():
         if program(pid) == "slurmd":
-            found["descriptors"] += len(os.listdir(f"/proc/{pid}/fd"))
-            found["threads"] += len(os.listdir(f"/proc/{pid}/task"))
+            found["descriptors"] += sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+            found["threads"] += sum(1 for _ in Path(f"/proc/{pid}/task").iterdir())
     return found
 
 
