@@ -17,14 +17,13 @@ static bool skip(const char **p, const char *word) {
     return true;
 }
 
-/* Digits, at least one, `most` at most. */
+/* Digits, at least one. More than `most` is `most`. */
 static bool take(const char **p, uint64_t most, uint64_t *value) {
     const char *start = *p;
     *value = 0;
     for (; **p >= '0' && **p <= '9'; ++*p) {
-        if (*value > (most - (uint64_t)(**p - '0')) / 10)
-            return false;
-        *value = *value * 10 + (uint64_t)(**p - '0');
+        uint64_t digit = (uint64_t)(**p - '0');
+        *value = *value > (most - digit) / 10 ? most : *value * 10 + digit;
     }
     return *p > start;
 }
@@ -37,12 +36,12 @@ static const char *read_word(const char *p, struct ak_note *note) {
         return NULL;
     *note = (struct ak_note){.at = (int64_t)at, .heard = (uint32_t)heard, .requeues = (uint32_t)requeues};
     if (skip(&p, ",end=")) {
-        size_t n = strcspn(p, " ");
+        size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz");
+        if (n == 0)
+            return NULL;
         for (int end = AK_NOTE_MORE; end < AK_NOTE_ENDS; end++)
             if (strlen(END[end]) == n && strncmp(p, END[end], n) == 0)
                 note->end = (enum ak_note_end)end;
-        if (note->end == AK_NOTE_GOES_ON)
-            return NULL;
         p += n;
     }
     return *p == ' ' || *p == '\0' ? p : NULL;

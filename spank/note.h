@@ -1,32 +1,34 @@
+/* clang-format off */
 /* note.h - what the plugin leaves in a job, for the trace and for the job's own next run.
  *
- * It is one word of the job's AdminComment, which only operators can write and slurmctld keeps over a
- * requeue:
+ * It is one word of the job's AdminComment, which only operators can write and slurmctld keeps over a requeue:
  *
  *     ck1:at=1790000000,heard=3,rq=1,end=more
  *
  *     at     epoch seconds: when the signal was sent, or when nothing was found that catches it
  *     heard  how many processes of the watched steps got it; 0: nothing caught it
- *     rq     how often adminkit itself has put this job back into the queue, counting the one that `end`
- * announces end    what became of the run; absent while it goes on, and for a job that did not ask for a
- * requeue
+ *     rq     how often adminkit itself has put this job back into the queue, counting the one that `end` announces
+ *     end    what became of the run; absent while it goes on, and for a job that did not ask for a requeue
  *
- * Keys come in this order. A note belongs to the run during which `at` lies: a run that leaves none shows
- * that of an earlier one, whose `rq` still holds. docs/adr/0009-the-note.md has the reasons.
+ * Keys come in this order. A note belongs to the run during which `at` lies: a run that leaves none shows that of an
+ * earlier one, whose `rq` still holds. docs/adr/0009-the-note.md has the reasons.
  *
- * WHEN TO LEAVE IT (tried with 22.05.8). Two RPCs per run at most, of jobs that asked for checkpoints only:
- *   1. after the signal, while the run goes on; with `end=max` or `end=short` where it is clear by then that
- * it will not be put back. Past the limit the job counts as finished, its row is written, and an update is
- *      answered with ESLURM_JOB_FINISHED;
- *   2. at the batch step's exit: a job that is still RUNNING gets its `end` (`more` with rq one higher)
- * before slurm_requeue(), so that it stands in the row of the run that ends. A job past its limit gets
- * `limit` after slurm_requeue(), when it is pending again; its own row then says so by what it is, REQUEUED
- * at its limit. A run that ended before the signal leaves none. Where slurmctld refuses after `more` was
- * left, the note is taken back with `refused` and the old rq: the one third RPC there is.
+ * WHEN TO LEAVE IT (tried with 22.05.8)
+ * Two RPCs per run at most, of jobs that asked for checkpoints only:
+ *   1. after the signal, while the run goes on; with `end=max` or `end=short` where it is clear by then that it will
+ *      not be put back. Past the limit a job counts as finished, its row is written, and an update is answered with
+ *      ESLURM_JOB_FINISHED;
+ *   2. at the batch step's exit. A job that is still RUNNING gets its `end` (`more` with rq one higher) before
+ *      slurm_requeue(), so that it stands in the row of the run that ends. A job past its limit gets `limit` after
+ *      slurm_requeue(), when it is pending again; its own row then says so by what it is, REQUEUED at its limit.
+ * A run that ended before the signal leaves none. Where slurmctld refuses after `more` was left, the note is taken back
+ * with `refused` and the old rq: the one third RPC there is.
  *
- * Trap: S_SLURM_RESTART_COUNT was 0 in slurm_spank_exit of a batch step's thirteenth run. The job's own
- * AdminComment, read with slurm_load_job(), is what counts our requeues.
+ * Traps: S_SLURM_RESTART_COUNT was 0 in slurm_spank_exit of a batch step's thirteenth run; what counts our requeues is
+ * the job's own AdminComment, read with slurm_load_job(…, SHOW_LOCAL) - without that flag each question is two.
+ * slurm_requeue() returns its error (2037, ESLURM_DISABLED, for --no-requeue); errno stays 0.
  */
+/* clang-format on */
 #ifndef ADMINKIT_NOTE_H
 #define ADMINKIT_NOTE_H
 
@@ -56,7 +58,8 @@ struct ak_note {
 };
 
 /* Finds the note in an AdminComment (NULL is an empty one): its first word that is wholly one. False, and
- * `note` all zeros, without one. */
+ * `note` all zeros, without one. An `end` of another release reads as AK_NOTE_GOES_ON; the count is what
+ * matters. */
 bool ak_note_find(const char *comment, struct ak_note *note);
 
 /* Writes into out[size] the comment with `note` in place of the note it had, else behind the policy's record
