@@ -34,7 +34,7 @@ static struct {
     struct ck_wish wish;
     struct ck_watch *watch;
     struct ck_batch batch; /* job and wish in every step; the rest in the batch step only */
-    bool is_batch;
+    bool is_batch, empty;
     uint32_t node;
     struct ck_call *note;
     bool codes[256]; /* left already */
@@ -132,6 +132,8 @@ static bool on_fired(const struct ck_moment *moment, void *subject) {
     if (ck.is_batch) {
         if (moment->first)
             ck.batch.at = at;
+        if (moment->first && ck.empty && moment->answer && moment->answer->restarts > 0)
+            ck_say("the output of the run before was overwritten; keep it with sbatch --open-mode=append");
         ck_call_end(ck.note);
         ck.note = ck_note_signal(&ck.batch, moment->answer);
     } else {
@@ -170,12 +172,11 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
         ck_say("no signal will be sent: there is no thread to wait for its moment");
 }
 
-/* The run before left its output here, if only the line that announced this one; so an empty file was emptied. */
-static void look_at_output(spank_t spank) {
+/* Whether the output begins empty: a run before this one left at least the line that announced this one. Its number is not
+ * to be had here without a question (S_SLURM_RESTART_COUNT is 0 in a batch step). */
+static bool output_is_empty(void) {
     struct stat output;
-    if (job_number(spank, "SLURM_RESTART_COUNT") > 0 && fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) &&
-        output.st_size == 0)
-        ck_say("the output of the run before was overwritten; keep it with sbatch --open-mode=append");
+    return fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) && output.st_size == 0;
 }
 
 static void begin(spank_t spank) {
@@ -203,8 +204,7 @@ static void begin(spank_t spank) {
         int error = ck_records_begin(ck.site.state, ck.batch.job);
         if (error)
             slurm_error("adminkit_ckpt: no records of steps in %s: %s", ck.site.state, strerror(error));
-        if (ck.wish.requeue)
-            look_at_output(spank);
+        ck.empty = ck.wish.requeue && output_is_empty();
     }
     start_watch(spank, task, step);
 }

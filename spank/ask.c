@@ -29,6 +29,7 @@ static void take(const job_info_t *job, struct ck_answer *answer) {
     answer->end = job->end_time;
     answer->allowed = job->requeue != 0;
     answer->derived = job->derived_ec == NO_VAL ? 0 : job->derived_ec;
+    answer->restarts = job->restart_cnt;
     const char *comment = job->admin_comment ? job->admin_comment : "";
     answer->comment_whole =
         snprintf(answer->comment, sizeof answer->comment, "%s", comment) < (int)sizeof answer->comment;

@@ -10,7 +10,8 @@ struct ck_answer {
     enum ck_state state;
     int64_t start, end; /* epoch seconds */
     bool allowed;       /* to be requeued */
-    uint32_t derived;
+    uint32_t derived;   /* highest exit code of the steps, a status of wait() */
+    uint32_t restarts;
     bool comment_whole; /* AdminComment fits */
     char comment[AK_COMMENT_MAX + 1];
 };

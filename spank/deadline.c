@@ -1,8 +1,12 @@
 /* deadline.c - the arithmetic; deadline.h says what it means. */
 #include "deadline.h"
 
-static int64_t longer(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t longer(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 /* A number that looks random, below `bound`. */
 static int64_t jitter(uint32_t seed, uint32_t turn, int64_t bound) {
@@ -13,8 +17,8 @@ static int64_t jitter(uint32_t seed, uint32_t turn, int64_t bound) {
     return bound > 0 ? (int64_t)(x % (uint64_t)bound) : 0;
 }
 
-/* The first round begins at `first`, each next one `base` to 5/4 `base` after the one before, at the same moment for all nodes
- * of a step whatever each of them has seen so far. */
+/* The first round begins at `first`, each next one `base` to 5/4 `base` after the one before, at the same
+ * moment for all nodes of a step whatever each of them has seen so far. */
 static int64_t next_round(const struct ck_terms *terms, const struct ck_known *known) {
     int64_t place = terms->node * CK_PLACE;
     int64_t age = longer(longer(terms->quiet, terms->lead) - CK_FIRST_EARLY, 0);

@@ -50,15 +50,19 @@ static const struct {
               "tensorboard "},
 };
 
-static bool listed(const char *names, const char *word, size_t size) {
-    if (size == 0 || memchr(word, ' ', size))
+static bool listed(const char *names, const char *word) {
+    if (*word == '\0' || strchr(word, ' '))
         return false;
-    for (const char *name = names + 1, *end; *name; name = end + 1) {
-        end = strchr(name, ' ');
-        size_t length = (size_t)(end - name);
-        if (end[-1] == '*' ? size >= length - 1 && memcmp(name, word, length - 1) == 0
-                           : size == length && memcmp(name, word, length) == 0)
+    for (const char *name = names + 1; *name; name++) {
+        const char *c = word;
+        while (*name == *c && *c) {
+            name++;
+            c++;
+        }
+        if (*name == '*' || (*name == ' ' && *c == '\0'))
             return true;
+        while (*name != ' ')
+            name++;
     }
     return false;
 }
@@ -73,12 +77,12 @@ static bool is_python(const char *exe) {
 
 /* One program that is many, by its first word. */
 static bool is_box(const char *exe) {
-    return listed(" busybox coreutils toybox busybox.* ", exe, strlen(exe)) || *exe == '\0';
+    return listed(" busybox coreutils toybox busybox.* ", exe) || *exe == '\0';
 }
 
 static enum ck_why look_up(const char *word) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (listed(programs[i].names, word, strlen(word)))
+        if (listed(programs[i].names, word))
             return programs[i].why;
     return CK_OUTSIDE;
 }
@@ -179,7 +183,7 @@ enum ck_why ck_kind(const struct ck_process *process) {
     else if (begins(exe, "perl"))
         runs = first_operand(&words);
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-        if (listed(scripts[i].names, runs, strlen(runs)))
+        if (listed(scripts[i].names, runs))
             return scripts[i].why;
     return CK_OUTSIDE;
 }

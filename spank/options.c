@@ -102,7 +102,8 @@ static void keep_in_bounds(struct ck_wish *wish, const struct ck_site *site, cha
     if (lead > site->max_lead)
         lead = site->max_lead;
     if (lead != wish->lead)
-        snprintf(why, size, "%ld s before the end is out of this site's bounds, it will be %ld s", wish->lead, lead);
+        snprintf(why, size, "%ld s before the end is out of this site's bounds, it will be %ld s", wish->lead,
+                 lead);
     wish->lead = lead;
     if (wish->requeues > site->max_requeues) {
         size_t used = strlen(why);

@@ -1,7 +1,7 @@
 /* options.h - what the operator set in plugstack.conf and what the job asks for. Pure: text in, values out.
  *
- * The grammar of what a job says is in tests/data/ckpt_options.tsv, with its cases. Words of plugstack.conf, each NAME=VALUE,
- * in any order, each once (etc/plugstack.conf.d/adminkit.conf explains them):
+ * The grammar of what a job says is in tests/data/ckpt_options.tsv, with its cases. Words of plugstack.conf,
+ * each NAME=VALUE, in any order, each once (etc/plugstack.conf.d/adminkit.conf explains them):
  *
  *   default=on|off       whether a job that says nothing is watched    off
  *   signal=SIG[@SECONDS] what a job gets that does not name one        TERM@300
@@ -48,11 +48,13 @@ struct ck_wish {
     bool shells, jvms;
 };
 
-/* The defaults, then the words. False, and in why[size] the word that is wrong: the plugin is to stay out of the way. */
+/* The defaults, then the words. False, and in why[size] the word that is wrong: the plugin is to stay out of
+ * the way. */
 bool ck_site_read(struct ck_site *site, int words, char **word, char *why, size_t size);
 
-/* What the job wishes, within the site's bounds. why[size] is "" or says which word was wrong (then the wish is not on) or
- * what was moved to a bound. */
-void ck_wish_read(struct ck_wish *wish, const struct ck_said *said, const struct ck_site *site, char *why, size_t size);
+/* What the job wishes, within the site's bounds. why[size] is "" or says which word was wrong (then the wish
+ * is not on) or what was moved to a bound. */
+void ck_wish_read(struct ck_wish *wish, const struct ck_said *said, const struct ck_site *site, char *why,
+                  size_t size);
 
 #endif

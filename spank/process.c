@@ -55,29 +55,23 @@ static const char *keep_text(struct ck_snapshot *snapshot, const char *text, siz
     return copy;
 }
 
-/* The file's text, as much as fits. -1: it is not there. */
+/* The file's text, as much as fits: what the kernel makes up for one of these files it gives in one read. -1:
+ * gone. */
 static ssize_t read_at(int folder, const char *name, char *text, size_t room) {
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC);
-    size_t filled = 0;
-    ssize_t got = -1;
 
     if (file < 0)
         return -1;
-    while (filled < room && (got = read(file, text + filled, room - filled)) > 0)
-        filled += (size_t)got;
+    ssize_t got = read(file, text, room);
     close(file);
-    return got < 0 ? -1 : (ssize_t)filled;
+    return got;
 }
 
 static bool parse_stat(struct ck_arena *arena, pid_t pid, struct ck_stat *stat) {
     char name[32], text[1024];
 
     snprintf(name, sizeof name, "%d/stat", (int)pid);
-    /* One read: the whole text is less than this, and there is no second one that would be empty. */
-    int file = openat(arena->proc, name, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text);
-    if (file >= 0)
-        close(file);
+    ssize_t got = read_at(arena->proc, name, text, sizeof text);
     return got > 0 && ck_parse_stat(text, (size_t)got, stat);
 }
 

@@ -95,7 +95,8 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool ck_parse_hex(const char *text, size_t size, const char *name, uint64_t *value) {
+/* The number of that name; *rest is what follows its line. */
+static bool take_hex(const char *text, size_t size, const char *name, uint64_t *value, const char **rest) {
     const char *end, *c = find_line(text, size, name, &end);
 
     if (!c || c == end || end - c > 16)
@@ -107,11 +108,18 @@ bool ck_parse_hex(const char *text, size_t size, const char *name, uint64_t *val
             return false;
         *value = *value << 4 | (unsigned)digit;
     }
+    *rest = end + 1;
     return true;
 }
 
+bool ck_parse_hex(const char *text, size_t size, const char *name, uint64_t *value) {
+    const char *rest;
+    return take_hex(text, size, name, value, &rest);
+}
+
+/* The lines have stood in this order since 2.6. */
 bool ck_parse_status(const char *text, size_t size, struct ck_status *status) {
-    const char *end, *at = find_line(text, size, "Uid", &end);
+    const char *stop = text + size, *end, *at = find_line(text, size, "Uid", &end);
     uint64_t uid[3];
 
     if (!at)
@@ -120,9 +128,9 @@ bool ck_parse_status(const char *text, size_t size, struct ck_status *status) {
         if (!take_number(&at, end, &uid[i]) || uid[i] > UINT32_MAX)
             return false;
     status->uid = uid[0] == uid[1] && uid[1] == uid[2] ? (uid_t)uid[0] : (uid_t)-1;
-    return ck_parse_hex(text, size, "SigBlk", &status->blocked) &&
-           ck_parse_hex(text, size, "SigIgn", &status->ignored) &&
-           ck_parse_hex(text, size, "SigCgt", &status->caught);
+    return take_hex(end, (size_t)(stop - end), "SigBlk", &status->blocked, &at) &&
+           take_hex(at, (size_t)(stop - at), "SigIgn", &status->ignored, &at) &&
+           take_hex(at, (size_t)(stop - at), "SigCgt", &status->caught, &at);
 }
 
 /* Length of the path up to and with its last /job_N/step_X; 0 where there is none. */

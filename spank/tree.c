@@ -83,11 +83,28 @@ static bool keep_tree(struct ck_snapshot *snapshot, const pid_t *roots, size_t r
     return true;
 }
 
+/* All of these pids; in a tree the rest is read of those that are of it. */
+static int read_pids(struct ck_snapshot *snapshot, pid_t *pids, size_t count, bool tree, int signal) {
+    snapshot->process = malloc((count + 1) * sizeof *snapshot->process);
+    if (!snapshot->process)
+        return ENOMEM;
+    qsort(pids, count, sizeof *pids, by_pid);
+    for (size_t i = 0; i < count; i++) {
+        struct ck_process *process = &snapshot->process[snapshot->count];
+        if ((i > 0 && pids[i] == pids[i - 1]) || !ck_read_little(snapshot, pids[i], signal, process))
+            continue;
+        if (!tree)
+            ck_read_rest(snapshot, signal, process);
+        snapshot->count++;
+    }
+    ck_snapshot_link(snapshot);
+    return 0;
+}
+
 int ck_snapshot_take(struct ck_snapshot *snapshot, const char *cgroup, const pid_t *roots, size_t root_count,
                      int signal) {
     pid_t *pids = NULL;
     ssize_t count = -1;
-    int error = 0;
 
     *snapshot = (struct ck_snapshot){0};
     if (!ck_arena_open(snapshot))
@@ -99,27 +116,16 @@ int ck_snapshot_take(struct ck_snapshot *snapshot, const char *cgroup, const pid
         free(pids);
         count = all_pids(ck_arena_proc(snapshot), &pids, &snapshot->partial);
     }
-    if (count < 0)
-        error = errno ? errno : ENOMEM;
-    else if (!(snapshot->process = malloc(((size_t)count + 1) * sizeof *snapshot->process)))
-        error = ENOMEM;
-    if (!error) {
-        qsort(pids, (size_t)count, sizeof *pids, by_pid);
-        for (ssize_t i = 0; i < count; i++)
-            if (i == 0 || pids[i] != pids[i - 1])
-                snapshot->count +=
-                    ck_read_little(snapshot, pids[i], signal, &snapshot->process[snapshot->count]);
-        ck_snapshot_link(snapshot);
-        if (tree && !keep_tree(snapshot, roots, root_count))
-            error = ENOMEM;
-    }
-    if (!error) {
-        for (size_t i = 0; i < snapshot->count; i++)
-            ck_read_rest(snapshot, signal, &snapshot->process[i]);
-        ck_snapshot_link(snapshot);
-    }
+    int error = count < 0 ? errno : read_pids(snapshot, pids, (size_t)count, tree, signal);
     free(pids);
-    return error;
+    if (error || !tree)
+        return error;
+    if (!keep_tree(snapshot, roots, root_count))
+        return ENOMEM;
+    for (size_t i = 0; i < snapshot->count; i++)
+        ck_read_rest(snapshot, signal, &snapshot->process[i]);
+    ck_snapshot_link(snapshot);
+    return 0;
 }
 
 void ck_snapshot_free(struct ck_snapshot *snapshot) {
