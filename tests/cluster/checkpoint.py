@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: What a job runs: installs its handler, then waits. Appends "start T PID" and "heard T PID" (T in epoch seconds) to the
 #: file it is given, and leaves with a code of its choice. Every word but the first is an option.
-TRAINER = r'''#!/usr/bin/python3 -S
+TRAINER = r"""#!/usr/bin/python3 -S
 import os, signal, sys, time
 
 place, options = sys.argv[1], dict(word.split("=") for word in sys.argv[2:])
@@ -57,7 +57,7 @@ end = time.time() + float(options.get("lasts", 600))
 while time.time() < end:
     time.sleep(0.2)
 sys.exit(int(options.get("ends", 0)))
-'''
+"""
 
 
 def build(into: Path) -> Path:
@@ -103,7 +103,12 @@ class Watched:
         (self.cluster.home / "plugstack.conf").write_text(line)
 
     def submit(
-        self, script: str, *options: Word, wish: str | None = None, user: str = "games", env: Mapping[str, str] | None = None
+        self,
+        script: str,
+        *options: Word,
+        wish: str | None = None,
+        user: str = "games",
+        env: Mapping[str, str] | None = None,
     ) -> Job:
         """sbatch a bash script in which {log} is the job's file and {train} the trainer writing to it."""
         self.count += 1
@@ -131,7 +136,9 @@ class Watched:
 
     def end(self, job: Job) -> float:
         """When slurmctld says that the job will end, or ended, in epoch seconds."""
-        done = self.cluster.run("squeue", "-h", "-a", "-t", "all", "-j", str(job.id), "-o", "%e", env={"SLURM_TIME_FORMAT": "%s"})
+        done = self.cluster.run(
+            "squeue", "-h", "-a", "-t", "all", "-j", str(job.id), "-o", "%e", env={"SLURM_TIME_FORMAT": "%s"}
+        )
         return float(done.text)
 
     def limit_at(self, job: Job) -> float:

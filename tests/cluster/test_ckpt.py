@@ -78,7 +78,8 @@ def cases(watched: Watched) -> Cases:
 
 
 @pytest.mark.parametrize(
-    "name", ["python", "foreground", "exit trap", "workers", "sigwait", "shell by choice", "by option", "raised", "lowered"]
+    "name",
+    ["python", "foreground", "exit trap", "workers", "sigwait", "shell by choice", "by option", "raised", "lowered"],
 )
 def test_whoever_catches_the_signal_hears_it_once_and_on_time(watched: Watched, cases: Cases, name: str) -> None:
     job = cases.jobs[name]
@@ -97,7 +98,9 @@ def test_each_node_of_a_step_hears_it(watched: Watched, cases: Cases) -> None:
     assert len(job.said) == 1, "one line for the whole step"
 
 
-def test_a_suspended_job_hears_it_when_it_goes_on_and_as_long_before_its_new_end(watched: Watched, cases: Cases) -> None:
+def test_a_suspended_job_hears_it_when_it_goes_on_and_as_long_before_its_new_end(
+    watched: Watched, cases: Cases
+) -> None:
     job = cases.jobs["suspended"]
     assert len(job.times("heard")) == 1
     moved = job.times("heard")[0] - job.times("start")[0] - (60 - LEAD)
