@@ -15,6 +15,8 @@ from adminkit.report import text
 from adminkit.report.model import Report
 from adminkit.stats.select import Filter
 from tests.builders import HOUR, MONDAY, job
+from tests.conftest import GOLDEN
+from tests.docs import DOCS
 from tests.report.reports import (
     HOSTILE,
     accuracy_of,
@@ -58,6 +60,11 @@ def test_restarts_are_as_reviewed(
 ) -> None:
     chosen = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"])
     golden(f"restarts.{suffix}", shown(restarts_of(tmp_path, some_chains(), chosen)))
+
+
+@pytest.mark.parametrize("name", ["restarts.txt", "restarts-1.txt"])
+def test_the_page_on_restarts_shows_what_was_reviewed(name: str) -> None:
+    assert f"```\n{(GOLDEN / name).read_text()}```\n" in (DOCS / "reports" / "restarts.md").read_text()
 
 
 @pytest.mark.parametrize(("suffix", "shown"), FORMATS)
