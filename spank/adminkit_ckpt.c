@@ -37,6 +37,7 @@ static struct {
     struct ck_watch *watch;
     struct ck_batch batch; /* job and wish in every step; the rest in the batch step only */
     bool is_batch, empty;
+    int script; /* exit code of the batch script */
     uint32_t node;
     struct ck_call *note;
     bool codes[256]; /* left already */
@@ -158,7 +159,6 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
                            .signal = ck.wish.signal,
                            .shells = ck.wish.shells,
                            .jvms = ck.wish.jvms,
-                           .end = job_number(spank, "SLURM_JOB_END_TIME") * CK_SECOND,
                            .fired = on_fired};
     plan.terms = (struct ck_terms){.began = ck_now(),
                                    .lead = ck.wish.lead * CK_SECOND,
@@ -168,6 +168,10 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
                                    .seed = ck.batch.job * 2654435761u ^ step};
     if (spank_get_item(spank, S_JOB_UID, &plan.uid) != ESPANK_SUCCESS)
         return;
+    /* Slurm 23.02 and newer say when the job will end, as of its start. A step that begins in the last
+     * seconds has nothing to save, and the variable may be an outer job's. */
+    int64_t end = job_number(spank, "SLURM_JOB_END_TIME") * CK_SECOND;
+    plan.end = end - plan.terms.lead > plan.terms.began ? end : 0;
     if (!ck.is_batch) { /* whose job may have many nodes, but it has one */
         spank_get_item(spank, S_JOB_NNODES, &plan.terms.nodes);
         spank_get_item(spank, S_JOB_NODEID, &plan.terms.node);
@@ -235,7 +239,7 @@ int slurm_spank_task_exit(spank_t spank, int words, char **word) {
         return 0;
     int code = ck_exit_code(status) & 255;
     if (ck.is_batch)
-        ck.batch.script = code;
+        ck.script = code;
     else if (!ck.codes[code])
         ck_records_code(ck.site.state, ck.batch.job, code);
     ck.codes[code] = true;
@@ -254,6 +258,7 @@ int slurm_spank_exit(spank_t spank, int words, char **word) {
         ck_call_done(ck.note, NOTE_SPAN);
     ck_call_end(ck.note);
     ck.note = NULL;
+    ck.batch.script = ck.script;
     ck_end_run(&ck.batch, EXIT_SPAN);
     ck_records_end(ck.site.state, ck.batch.job);
     return 0;
