@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
@@ -17,6 +19,16 @@ from adminkit.trace.place import find_trace
 from adminkit.units import parse_duration, parse_when, show_time
 
 app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Part(StrEnum):
+    """What `restarts` has one row for; stats/restarts.PARTS."""
+
+    QUEUE = "queue"
+    USER = "user"
+    ACCOUNT = "account"
+    CLASS = "class"
+    ENDED = "ended"
 
 
 @app.callback()
@@ -86,6 +98,42 @@ def parallelism(
         chosen = check_words(trace, chosen)
         measured = measure(trace, chosen)
     emit(parallelism_report(measured, chosen, str(path)), way)
+
+
+@app.command()
+def restarts(
+    db: options.Database = None,
+    job: Annotated[
+        str | None, typer.Option("--job", "-j", metavar="ID", help="Every run of this job: 123, 123_4.")
+    ] = None,
+    by: Annotated[Part, typer.Option("--by", help="One row for each of these.")] = Part.QUEUE,
+    job_class: options.Classes = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """Jobs that ran in several pieces: runs, time lost to restarts, signals heard and unheeded."""
+    from adminkit.report.restarts import pieces_report, restarts_report
+    from adminkit.stats import restarts as stats
+
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    path = find_trace(db, settings.db)
+    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, "", "0")
+    chosen = replace(chosen, classes=[one.value for one in job_class or ()], min_elapsed=-1)
+    with reader(path) as trace:
+        chosen = check_words(trace, chosen)
+        if job is not None:
+            report = pieces_report(stats.pieces(trace, job, chosen.clusters), job, str(path))
+        else:
+            report = restarts_report(stats.restarts(trace, chosen, by.value), chosen, by.value, str(path))
+    emit(report, way)
 
 
 def job_filter(
