@@ -115,10 +115,10 @@ end
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
 -- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
 local function check_named(found, job, request, policy, made, action)
-    local queues = job.queues
+    local queues, bounded = job.queues, made.bounded
     for i = 1, #queues do
-        local facts = policy.queues[queues[i]]
-        if not facts or route.takes(facts, job, request) then
+        local queue = bounded[queues[i]]
+        if not queue or route.takes(queue, job, request) then
             return
         end
     end
@@ -159,6 +159,7 @@ local function judge(found, job, request, policy, made)
     if open then
         find_queue(found, job, request, policy, made, routing)
     end
+    verdict.shape(job, request, policy, made)
     for _ = 1, ROUNDS do
         if not verdict.round(found, job, request, policy, made) then
             break
@@ -174,8 +175,8 @@ local function judge(found, job, request, policy, made)
 end
 
 local function write_record(found, job, kind, request, policy, made)
-    local field = policy.record
-    if not field or field == "none" or kind == "unknown" then
+    local field = made.record
+    if not field or kind == "unknown" then
         return nil
     end
     local before = request[field]
@@ -226,7 +227,7 @@ function decide.decide(request, policy, incentives, hints)
     end
     local answer = verdict.answer(found, job, made)
     if incentives then
-        if passes or found.queue then
+        if passes then
             verdict.shape(job, request, policy, made)
         end
         local earned = points.of(job.class, request.uid, incentives)

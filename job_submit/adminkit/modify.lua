@@ -109,6 +109,7 @@ function modify.decide(request, job, policy, incentives)
         return verdict.answer(found, now, made)
     end
     local accept = forgiving(changed, request, job, policy, made)
+    verdict.shape(now, request, policy, made)
     for _ = 1, ROUNDS do
         if not verdict.round(found, now, request, policy, made, accept) then
             break

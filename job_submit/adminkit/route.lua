@@ -13,7 +13,7 @@ local DOUBT = nil
 
 -- true, false or nil (in doubt): whether sets of names let `name` in. At least one of them is there.
 local function admitted(allowed, denied, name)
-    if name == nil then
+    if not name then
         return DOUBT
     end
     if allowed then
@@ -127,29 +127,31 @@ local function of_kind(facts, wanted)
     return facts.gpu_types ~= nil and facts.gpu_types[wanted] == true
 end
 
--- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
-function route.takes(facts, job, request)
+-- Whether the queue (of plan.bounded) could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for
+-- one user.
+function route.takes(queue, job, request)
     if job.kind == "finite" and not job.time_min then
-        local most = facts.max_limit
-        if most and job.limit > most then
+        if job.limit > queue.most_limit then
             return false
         end
-    elseif has_time(facts, job) == false then
+    elseif has_time(queue.facts, job) == false then
         return false
     end
     local nodes, gpus = request.nodes or 1, request.gpus
     if gpus and gpus > 0 then
-        local of_node = facts.node_gpus or 0
-        if of_node == 0 or (request.gpus_per_node or 0) > of_node then
-            return false
-        end
+        local of_node = queue.of_node
         if gpus > of_node then
+            if of_node == 0 then
+                return false
+            end
             nodes = max(nodes, ceil(gpus / of_node))
         end
+        if (request.gpus_per_node or 0) > of_node then
+            return false
+        end
     end
-    return nodes <= (facts.max_nodes or huge)
-        and nodes <= (facts.total_nodes or huge)
-        and (not request.gpu_type or of_kind(facts, request.gpu_type))
+    local kind = request.gpu_type
+    return nodes <= queue.most_nodes and (not kind or of_kind(queue.facts, kind))
 end
 
 -- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.

@@ -270,7 +270,7 @@ function rules.applies(when, job, request)
     local users, others = when.users, when.except_users
     if users or others then
         local uid, user = request.uid, request.user
-        if uid == nil and user == nil then
+        if not uid and not user then
             told = nil
         elseif users and not ((uid and users[uid]) or (user and users[user])) then
             return false
@@ -287,7 +287,7 @@ function rules.applies(when, job, request)
     end
     if when.accounts or when.except_accounts then
         local account = request.account
-        if account == nil then
+        if not account then
             told = nil
         elseif when.accounts and not when.accounts[account] then
             return false
@@ -296,9 +296,10 @@ function rules.applies(when, job, request)
         end
     end
     if when.qos then
-        if request.qos == nil then
+        local qos = request.qos
+        if not qos then
             told = nil
-        elseif not when.qos[request.qos] then
+        elseif not when.qos[qos] then
             return false
         end
     end

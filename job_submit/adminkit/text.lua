@@ -59,7 +59,7 @@ end)
 
 -- Seconds as Slurm takes them: 03:00:00, 3-00:00:00, UNLIMITED. Absent: "-".
 function text.duration(seconds)
-    if seconds == nil then
+    if not seconds then
         return "-"
     end
     if seconds == huge then

@@ -132,6 +132,7 @@ local function act(found, rule, job, queue, facts, broken, request, policy)
         local limit, time_min = job.limit, job.time_min
         rules.amend[rule.check](job, rule.value, facts)
         changed = job.limit ~= limit or job.time_min ~= time_min
+        found.blind_before = found.blind
     elseif outcome == "reject" then
         found.code = found.code or rules.CODES[rule.check] or "ERROR"
     end
@@ -191,10 +192,13 @@ local function judge_queue(found, groups, job, queue, request, policy, accept)
         local group = groups[g]
         if not holds[group.check](group, job, facts, request) then
             local highest = rules.highest(group, job, facts)
+            local rest = group.rest
             for i = 1, #group do
                 local rule = group[i]
                 if not highest or rule.value < highest then
                     changed = judge(found, rule, job, queue, facts, request, policy, accept) or changed
+                elseif rest[i] >= highest then
+                    break
                 end
             end
         end
@@ -202,17 +206,25 @@ local function judge_queue(found, groups, job, queue, request, policy, accept)
     return changed
 end
 
--- All rules once, in order, in every queue of the job. True when something changed: then another round may see more.
--- `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
+-- Whether a job that rules of its one queue have changed would see the same in another round. Rules are in the order of
+-- plan.ORDER: those behind a change have seen it, and of those before it a lower limit breaks none but the least ones.
+local function settled(found, job, groups)
+    return not found.blind_before and job.kind == "finite" and job.limit >= groups.bounds.least and not job.time_min
+end
+
+-- All rules once, in order, in every queue of the job, whose shape() is known. True when something changed and another round
+-- may see more. `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
 function verdict.round(found, job, request, policy, made, accept)
-    verdict.shape(job, request, policy, made)
     if found.blind then
-        found.blind, found.more_blind = nil, nil
+        found.blind, found.more_blind, found.blind_before = nil, nil, nil
     end
     local queues = job.queues
     local first = queues[1] or made.default
     local groups = first and (made.of_queue[first] or made.anywhere) or made.everything
     local changed = not keeps(groups, job, request) and judge_queue(found, groups, job, first, request, policy, accept)
+    if not queues[2] then
+        return changed and not settled(found, job, groups)
+    end
     for i = 2, #queues do
         groups = made.of_queue[queues[i]] or made.anywhere
         if not keeps(groups, job, request) then
