@@ -144,7 +144,7 @@ end
 
 local function make(policy)
     local made = { rules = sorted(policy.rules or {}), of_queue = {}, checks = { routing = "routing" } }
-    made.alone, made.routed, made.fit = {}, {}, {} -- lists that verdict and decide make once
+    made.texts, made.alone, made.routed, made.fit = {}, {}, {}, {} -- what others work out once, when they need it
     made.record = policy.record ~= "none" and policy.record or nil
     local queues = policy.queues or {}
     for name in pairs(queues) do
