@@ -88,28 +88,30 @@ local function say_routed(into, job, request, queue, policy, made)
 end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
+-- True where no rule has anything to say to the job in its new queue.
 local function find_queue(found, job, request, policy, made, action)
     if job.kind == "unset" then
-        return
+        return false
     end
-    local queue, doubtful = route.shortest(job, request, made)
+    local queue, doubtful, keeps = route.shortest(job, request, made)
     if doubtful then
         verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
-        return
+        return false
     end
     if not queue then
         verdict.add(found, "log", "adminkit: not routed, no queue fits")
-        return
+        return false
     end
     verdict.fire(found, "routing", action)
     if action == "amend" then
         job.queues = only(queue)
         found.queue = queue
         say_routed(verdict.lines(found, "amended"), job, request, queue, policy, made)
-    else
-        local values = route_values(job, request, queue)
-        text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+        return keeps
     end
+    local values = route_values(job, request, queue)
+    text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+    return false
 end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
@@ -156,11 +158,9 @@ local function judge(found, job, request, policy, made)
         routing = "warn"
     end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
-    if open then
-        find_queue(found, job, request, policy, made, routing)
-    end
+    local keeps = open and find_queue(found, job, request, policy, made, routing)
     verdict.shape(job, request, policy, made)
-    for _ = 1, ROUNDS do
+    for _ = 1, keeps and 0 or ROUNDS do
         if not verdict.round(found, job, request, policy, made) then
             break
         end

@@ -125,6 +125,8 @@ local function bounded(name, facts, groups)
         groups = groups,
         most_limit = facts.max_limit or math.huge,
         least_nodes = facts.min_nodes or 0,
+        node_cpus = facts.node_cpus ~= 0 and facts.node_cpus or math.huge,
+        node_mem = facts.node_mem ~= 0 and facts.node_mem or math.huge,
         most_nodes = math.min(facts.max_nodes or math.huge, facts.total_nodes or math.huge),
         of_node = facts.node_gpus or 0,
         by_account = facts.allow_accounts ~= nil or facts.deny_accounts ~= nil,

@@ -1,7 +1,7 @@
 -- What a job earns: the user's points, and those of its class. Never negative, never above the cap, whole.
 local points = {}
 
-local floor = math.floor
+local floor, type = math.floor, type
 
 -- The same table with a plain number for each user whose row says nothing else: thousands of small tables are what makes
 -- Lua's garbage collector slow. `points.of` reads both.

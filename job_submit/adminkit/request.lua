@@ -89,10 +89,12 @@ local function gpus_of(source, nodes)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, kind, node, node_kind
     if of_job then
-        total, kind = gres.gpus(of_job)
+        local found = gres.read(of_job)
+        total, kind = found.total, found.types
     end
     if of_node then
-        node, node_kind = gres.gpus(of_node)
+        local found = gres.read(of_node)
+        node, node_kind = found.total, found.types
     end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
@@ -268,6 +270,18 @@ local LATER = {
 
 submitted = setmetatable({}, LATER)
 
+-- What routing looks at is read in one go.
+local FOR_ROUTING = { "reservation", "max_nodes", "cpus", "mem", "features" }
+
+local function read_for_routing(source)
+    for i = 1, #FOR_ROUTING do
+        local field = FOR_ROUTING[i]
+        submitted[field] = later[field](submitted, source) or false
+        fetched[i] = field
+    end
+    count = #FOR_ROUTING
+end
+
 local function read(made, source, uid, by, plan, now)
     made._source = source
     made.now, made.uid, made.by = now or false, uid or false, by or false
@@ -318,7 +332,11 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     if field then
         submitted[field] = word(job_desc[field]) or false
     end
-    return read(submitted, job_desc, job_desc.user_id, by, plan, now)
+    read(submitted, job_desc, job_desc.user_id, by, plan, now)
+    if plan.routing and submitted.queues == NONE then
+        read_for_routing(job_desc)
+    end
+    return submitted
 end
 
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.

@@ -319,9 +319,6 @@ end
 
 -- Whether a job would come through `groups` (the rules of one queue) unrefused and unchanged.
 function rules.pass(groups, job, request, facts)
-    if rules.keeps(groups, job, request) then
-        return true
-    end
     for g = 1, #groups do
         local group = groups[g]
         if group.check ~= "default_limit" and not holds[group.check](group, job, facts, request) then

@@ -2,7 +2,7 @@
 local text = {}
 
 local floor, huge = math.floor, math.huge
-local concat = table.concat
+local concat, type = table.concat, type
 local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 
 -- What a user typed (a queue's name, say) may stand in a message up to this many bytes.

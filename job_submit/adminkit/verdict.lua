@@ -17,6 +17,7 @@ local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 
 -- Garbage is what makes the slowest calls slow: these tables serve every decision, one after the other.
 local results, submitted, asked_for, answered = {}, {}, {}, {}
+local accepted = { verdict = "accept", fired = NONE, untold = NONE, messages = NONE, log = NONE }
 
 -- Results with nothing in them. fired, refused, amended, warned and log are lists, absent until there is something in them;
 -- a rule that fired is a key.
@@ -291,6 +292,10 @@ end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user.
 function verdict.answer(found, job, made)
+    if next(found) == nil then
+        accepted.points, accepted.record = nil, nil
+        return accepted
+    end
     local messages = found.amended or found.warned
     if found.amended and found.warned then
         for i = 1, #found.warned do
