@@ -14,6 +14,8 @@ local verdict = need("verdict")
 local decide = { modify = modify.decide, class_of = classes.of }
 
 local NONE = text.NONE
+local begin, shape, round, answer_of = verdict.begin, verdict.shape, verdict.round, verdict.answer
+local plan_of, points_of, takes, shortest = plan.of, points.of, route.takes, route.shortest
 
 -- More rounds than a policy without contradictions ever needs.
 local ROUNDS = 4
@@ -93,7 +95,7 @@ local function find_queue(found, job, request, policy, made, action)
     if job.kind == "unset" then
         return false
     end
-    local queue, doubtful, keeps = route.shortest(job, request, made)
+    local queue, doubtful, keeps = shortest(job, request, made)
     if doubtful then
         verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
         return false
@@ -120,14 +122,14 @@ local function check_named(found, job, request, policy, made, action)
     local queues, bounded = job.queues, made.bounded
     for i = 1, #queues do
         local queue = bounded[queues[i]]
-        if not queue or route.takes(queue, job, request) then
+        if not queue or takes(queue, job, request) then
             return
         end
     end
     if #queues == 0 or request.qos_given or request.reservation or request.node_list then
         return
     end
-    local fit = route.shortest(job, request, made)
+    local fit = shortest(job, request, made)
     if not fit then
         return
     end
@@ -159,9 +161,9 @@ local function judge(found, job, request, policy, made)
     end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
     local keeps = open and find_queue(found, job, request, policy, made, routing)
-    verdict.shape(job, request, policy, made)
+    shape(job, request, policy, made)
     for _ = 1, keeps and 0 or ROUNDS do
-        if not verdict.round(found, job, request, policy, made) then
+        if not round(found, job, request, policy, made) then
             break
         end
     end
@@ -204,10 +206,10 @@ end
 -- The decision on a submission, which lasts until the next one is made. Nothing it is given is changed, and nobody changes the
 -- lists in it. `incentives` and `hints` may be nil.
 function decide.decide(request, policy, incentives, hints)
-    local made = plan.of(policy)
+    local made = plan_of(policy)
     local job = verdict.submitted_job(request)
     local asked_kind = job.kind
-    local found = verdict.begin()
+    local found = begin()
     local by, exempt = request.by or request.uid, policy.exempt
     local passes = by ~= nil and exempt ~= nil and exempt[by] == true
     if not passes then
@@ -227,12 +229,12 @@ function decide.decide(request, policy, incentives, hints)
         local facts = queue and policy.queues and policy.queues[queue]
         hint.say(verdict.lines(found, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
     end
-    local answer = verdict.answer(found, job, made)
+    local answer = answer_of(found, job, made)
     if incentives then
         if passes then
-            verdict.shape(job, request, policy, made)
+            shape(job, request, policy, made)
         end
-        local earned = points.of(job.class, request.uid, incentives)
+        local earned = points_of(job.class, request.uid, incentives)
         answer.points = earned > 0 and earned or nil
     end
     answer.record = write_record(found, job, asked_kind, request, policy, made)

@@ -9,6 +9,7 @@ local text = need("text")
 local glue = {}
 
 local ceil = math.ceil
+local decided, of_submission = decide.decide, request.of_submission
 
 local PROBE = "adminkit:generation?"
 local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
@@ -102,8 +103,8 @@ function glue.callbacks(slurm, tables, clock)
         if not policy then
             return slurm.SUCCESS
         end
-        local asked = request.of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
-        return apply(slurm, job_desc, decide.decide(asked, policy, incentives, hints), field, asked)
+        local asked = of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
+        return apply(slurm, job_desc, decided(asked, policy, incentives, hints), field, asked)
     end
 
     local function modify(job_desc, job_rec, part_list, modify_uid)

@@ -169,13 +169,11 @@ function later.job_name(_, source)
 end
 
 function later.features(_, source)
-    local wanted = source.features
-    return wanted ~= "" and wanted or nil
+    return word(source.features)
 end
 
 function later.reservation(_, source)
-    local name = source.reservation
-    return name ~= "" and name or nil
+    return word(source.reservation)
 end
 
 function later.array(_, source)
@@ -270,16 +268,16 @@ local LATER = {
 
 submitted = setmetatable({}, LATER)
 
--- What routing looks at is read in one go.
-local FOR_ROUTING = { "reservation", "max_nodes", "cpus", "mem", "features" }
+-- What routing looks at is read in one go; `wished`: the last submission left it there.
+local wished = false
 
-local function read_for_routing(source)
-    for i = 1, #FOR_ROUTING do
-        local field = FOR_ROUTING[i]
-        submitted[field] = later[field](submitted, source) or false
-        fetched[i] = field
-    end
-    count = #FOR_ROUTING
+local function read_for_routing(made, source)
+    made.reservation = word(source.reservation) or false
+    made.features = word(source.features) or false
+    made.max_nodes = u32(source.max_nodes) or false
+    made.cpus = later.cpus(made, source)
+    made.mem = later.mem(made, source) or false
+    wished = true
 end
 
 local function read(made, source, uid, by, plan, now)
@@ -326,6 +324,11 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
         submitted[fetched[i]] = nil
     end
     count = 0
+    if wished then
+        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
+        submitted.cpus, submitted.mem = nil, nil
+        wished = false
+    end
     submitted.usable = part_list and usable or false
     submitted._ckpt = policy.ckpt or false
     local field = plan.record
@@ -334,7 +337,7 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     end
     read(submitted, job_desc, job_desc.user_id, by, plan, now)
     if plan.routing and submitted.queues == NONE then
-        read_for_routing(job_desc)
+        read_for_routing(submitted, job_desc)
     end
     return submitted
 end

@@ -8,6 +8,7 @@ local route = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
+local class_of, least_nodes, keeps = classes.of, classes.least_nodes, rules.keeps
 
 local DOUBT = nil
 
@@ -190,13 +191,13 @@ local function fits(candidate, job, request)
     if answer == false or #groups == 0 then
         return answer, true
     end
-    local least = gpus and classes.least_nodes(request, facts.node_gpus) or request.nodes
+    local least = gpus and least_nodes(request, facts.node_gpus) or request.nodes
     there.limit = job.limit
     there.kind = job.kind
     there.time_min = job.time_min
     there.nodes = least
-    there.class = classes.of(least, request.gpus)
-    if rules.keeps(groups, there, request) then
+    there.class = class_of(least, request.gpus)
+    if keeps(groups, there, request) then
         return answer, true
     end
     return rules.pass(groups, there, request, facts) and answer, false
@@ -212,9 +213,9 @@ function route.shortest(job, request, plan)
     for i = 1, #candidates do
         local candidate = candidates[i]
         if limit <= candidate.most_limit then
-            local answer, keeps = fits(candidate, job, request)
+            local answer, kept = fits(candidate, job, request)
             if answer then
-                return candidate.name, doubtful, keeps
+                return candidate.name, doubtful, kept
             elseif answer == nil and not doubtful then
                 doubtful = candidate.name
             end

@@ -11,6 +11,7 @@ local verdict = {}
 local UNTOLD = rules.UNTOLD
 local NONE = text.NONE
 local find = string.find
+local class_of, least_nodes = classes.of, classes.least_nodes
 local check, holds, keeps = rules.check, rules.holds, rules.keeps
 
 local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
@@ -106,10 +107,10 @@ end
 function verdict.shape(job, request, policy, made)
     local nodes, gpus = request.nodes, request.gpus
     if gpus and gpus > 1 then
-        nodes = classes.least_nodes(request, most_gpus(job, policy.queues or NONE, made))
+        nodes = least_nodes(request, most_gpus(job, policy.queues or NONE, made))
     end
     job.nodes = nodes
-    job.class = classes.of(nodes, gpus)
+    job.class = class_of(nodes, gpus)
 end
 
 local INTO = { reject = "refused", amend = "amended", warn = "warned" }
