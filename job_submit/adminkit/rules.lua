@@ -97,23 +97,42 @@ local function up_to(number, most, range)
     return broken
 end
 
-function check.gpus(_, range, _, request)
-    return up_to(request.gpus, request.most_gpus, range)
+-- The number a check looks at, and the most there can be of it where that differs.
+local number_of = {}
+
+function number_of.gpus(_, request)
+    return request.gpus, request.most_gpus
 end
 
-function check.gpus_per_node(job, range, _, request)
-    return outside(request.gpus_per_node or (job.nodes == 1 and request.gpus or nil), range)
+function number_of.gpus_per_node(job, request)
+    return request.gpus_per_node or (job.nodes == 1 and request.gpus or nil)
 end
 
-function check.nodes(job, range, _, request)
-    return up_to(job.nodes, request.max_nodes, range)
+function number_of.nodes(job, request)
+    return job.nodes, request.max_nodes
 end
 
-function check.cpus(_, range, _, request)
-    return outside(request.cpus, range)
+function number_of.cpus(_, request)
+    return request.cpus
+end
+
+for name, read in pairs(number_of) do
+    check[name] = function(job, range, _, request)
+        local number, most = read(job, request)
+        return up_to(number, most, range)
+    end
 end
 
 rules.check = check
+
+-- How far a job lies below and above the range of a number check; nil where the request does not show the number.
+function rules.distance(name, job, range, request)
+    local number, most = number_of[name](job, request)
+    if not number then
+        return nil
+    end
+    return max(0, (range.min or number) - number), max(0, max(number, most or number) - (range.max or huge))
+end
 
 -- Whether a job surely keeps every rule of a group: one comparison instead of one for each.
 local holds = {}
