@@ -73,7 +73,7 @@ def compute(
     with reader(path) as trace:
         _operators_only(path)
         found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
-        tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+        tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now, _want_no_hints(path))
     if out is not None:
         build.write_tables(out, tables)
     emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
@@ -153,7 +153,14 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
     with reader(path) as trace:
         _operators_only(path)
         found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
-        return build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+        return build.tables(found, build.learnt(trace, rules, found, now), rules, now, _want_no_hints(path))
+
+
+def _want_no_hints(path: Path) -> set[int]:
+    """The users who said so by `adminkit feedback prefs`."""
+    from adminkit.feedback.prefs import folder_of, without_hints
+
+    return without_hints(folder_of(config.load(), path))
 
 
 def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -75,6 +75,6 @@ class Letter:
     images: tuple[Image, ...] = ()
 
 
-#: compose(db, due, settings, now): reads the trace only, through stats and recommend. AdminkitError where the template
-#: is broken; nothing else is raised for what a job is called or lacks.
-Compose = Callable[[sqlite3.Connection, Due, "Config", int], Letter]
+#: compose(db, settings, now, dues): what writes the letters of these, read from one state of the trace, through stats and
+#: recommend. Both raise AdminkitError where a template is broken; nothing else, whatever a job is called or lacks.
+Compose = Callable[[sqlite3.Connection, "Config", int, Sequence[Due]], Callable[[Due], Letter]]

@@ -38,7 +38,7 @@ _SUMS: Final = f"""
     coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max({LIMIT}) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(elapsed * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum({LIMIT} * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
-    max({_INTERACTIVE}), max({_CHECKPOINT})
+    coalesce(max({_INTERACTIVE}), 0), coalesce(max({_CHECKPOINT}), 0)
 """
 #: Components of a het job share one limit: its leader speaks for all.
 _RECENT: Final = """
@@ -53,17 +53,18 @@ WHERE cluster = :cluster AND synced = 1 AND submit_time >= :now - {_SAME_ARRAY}
     AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
 GROUP BY array_job
 """
+_REPORTED: Final = f"""cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time < :until
+    AND state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < {TOO_LONG}
+    AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"""
 #: How well each user asked: used and reserved, over runs that count in a report.
 _HABITS: Final = f"""
 SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * {LIMIT}) FROM job
-WHERE cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time < :until AND state IN ('COMPLETED', 'TIMEOUT')
-    AND elapsed > 60 AND elapsed < {TOO_LONG} AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} AND uid IS NOT NULL
+WHERE {_REPORTED} AND uid IS NOT NULL
 GROUP BY uid
 """
 _ACTIVE: Final = f"""
 SELECT uid, user, account, count(*) FROM job
-WHERE cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time < :until AND state IN ('COMPLETED', 'TIMEOUT')
-    AND elapsed > 60 AND elapsed < {TOO_LONG} AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG}
+WHERE {_REPORTED}
     AND uid IS NOT NULL AND user IS NOT NULL
 GROUP BY uid, user, account ORDER BY uid, user, account
 """
@@ -74,7 +75,7 @@ class Ended:
     """One run, or all tasks of an array together. Sums are over tasks that completed with a finite limit."""
 
     number: int  # the run's JobIDRaw, the array's number
-    array: bool
+    array: int  # 0, 1
     submit: int  # the first of its tasks
     until: int | None  # when the last one that has ended did
     user: str | None
@@ -90,8 +91,8 @@ class Ended:
     limit: int  # seconds, the largest
     used: int  # GPU-seconds; node-seconds without GPUs
     reserved: int
-    interactive: bool
-    checkpoint: bool
+    interactive: int  # 0, 1; so was one of its tasks
+    checkpoint: int  # 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint
     values = {"cluster": cluster, "since": since, "now": now, "exit": checkpoint_exit}
     for sql in (_RUNS, _ARRAYS):
         for row in db.execute(sql, values):
-            yield Ended(row[0], bool(row[1]), *row[2:17], bool(row[17]), bool(row[18]))
+            yield Ended(*row)
 
 
 def habits(db: sqlite3.Connection, cluster: str, since: int, until: int) -> dict[int, Habit]:

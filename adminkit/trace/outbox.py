@@ -59,7 +59,8 @@ class Entry:
 
 _COLUMNS: Final = ", ".join(f.name for f in fields(Entry))
 _PUT: Final = f"""
-INSERT INTO outbox ({_COLUMNS}) VALUES ({", ".join("?" * len(fields(Entry)))}) ON CONFLICT (cluster, run, kind) DO NOTHING
+INSERT INTO outbox ({_COLUMNS}) VALUES ({", ".join("?" * len(fields(Entry)))})
+ON CONFLICT (cluster, run, kind) DO NOTHING
 """
 _MOVE: Final = """
 UPDATE outbox SET state = ?, next_at = coalesce(?, next_at), sent_at = coalesce(?, sent_at), said = ?
@@ -130,7 +131,7 @@ def counts(db: sqlite3.Connection) -> list[tuple[str, str, str, int, int, int]]:
     sql = (
         "SELECT cluster, kind, state, count(*), min(due_at), max(due_at) FROM outbox GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
-    return [tuple(row) for row in db.execute(sql)]  # type: ignore[misc]
+    return [tuple(row) for row in db.execute(sql)]
 
 
 def last_letters(db: sqlite3.Connection, cluster: str, since: int) -> list[tuple[int | None, str | None, int]]:
