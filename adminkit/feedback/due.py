@@ -25,7 +25,8 @@ from adminkit.trace.windows import JOBS, asked, note
 HABIT: Final = 30 * 86_400
 #: Why somebody gets no letter now, in the order in which it is asked.
 LEFT_OUT: Final = (
-    *REASONS, "before", "unknown", "service", "excluded", "chosen", "address", "had", "user_pause", "name_pause",
+    *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "had", "user_pause",
+    "name_pause",
 )  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def plan(
     """
     chosen, left_out = settings.feedback, Counter[str]()
     check_folder(folder)
-    choices = _Choices(folder)
+    people, choices = replace(people, now=now), _Choices(folder)
     if is_quiet(now, chosen.quiet_days, tz):
         choices.notes.append("today is a quiet day: nothing goes out")
         if not preview:
@@ -131,7 +132,9 @@ def _since(db: sqlite3.Connection, cluster: str, choices: _Choices, now: int, pr
         choices.notes.append(f"{cluster} is listed in [feedback] clusters, but was never synced into this trace")
     on = switched_on(db, cluster)
     if on is None and preview:
-        choices.notes.append(f"{cluster} is not switched on: the first run with --send does it, for what ends from then on")
+        choices.notes.append(
+            f"{cluster} is not switched on: the first run with --send does it, for what ends from then on"
+        )
         return 0
     return now if on is None else on
 
