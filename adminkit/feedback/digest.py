@@ -28,7 +28,7 @@ def digest(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
     """The values of digest.*.j2."""
     weekly, names = known.weeks(due), known.names(due)
     this, before = weekly[-1], sum(weekly[:-1], Week())
-    best = judge.best(names)
+    best = judge.best(names) if len(names) > 1 else None
     missed = late(db, due.cluster, due.uid, due.submit, due.until) if due.uid is not None else []
     return {
         "week": _weekly(this, due.submit, due.until, sum(one.cut for one in names.values())),
