@@ -118,10 +118,15 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - wide(text))
 
 
+def joined(text: str) -> str:
+    """Sentences in one line. Of the same type, as jinja2 has one for text that is escaped."""
+    return type(text)(re.sub(r"[ \n]+", " ", text.strip(" \n")).replace("。 ", "。"))
+
+
 def fill(text: str, columns: int = WIDTH, indent: str = "") -> str:
     """`text` in lines of at most so many columns, broken at blanks and between East Asian characters."""
     lines, line = [], ""
-    for piece in _pieces(" ".join(re.split(r"[ \n]+", text.strip())).replace("。 ", "。")):
+    for piece in _pieces(joined(text)):
         if line.strip() and wide(indent + line + piece.rstrip()) > columns and piece[0] not in _NOT_FIRST:
             lines.append(indent + line.rstrip())
             line = piece.lstrip()
@@ -158,6 +163,7 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
         "count": lambda number: f"{number:,}",
         "moment": lambda epoch: moment(epoch, language, tz),
         "day": lambda epoch: day(epoch, language, tz),
+        "joined": joined,
         "wrap": fill,
         "pad": pad,
     }
