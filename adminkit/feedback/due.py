@@ -131,7 +131,9 @@ def _since(db: sqlite3.Connection, cluster: str, choices: _Choices, now: int, pr
         choices.notes.append(f"{cluster} is listed in [feedback] clusters, but was never synced into this trace")
     on = switched_on(db, cluster)
     if on is None and preview:
-        choices.notes.append(f"{cluster} is not switched on: the first run with --send does it, for what ends from then on")
+        choices.notes.append(
+            f"{cluster} is not switched on: the first run with --send does it, for what ends from then on"
+        )
         return 0
     return now if on is None else on
 
