@@ -29,12 +29,17 @@ WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 T = TypeVar("T")
 
 
-def is_day(word: str) -> bool:
-    """Whether `word` is one of WEEKDAYS or a date, 2026-12-29."""
+def is_date(word: str) -> bool:
+    """Whether `word` is a date, 2026-12-29."""
     try:
-        return word in WEEKDAYS or date.fromisoformat(word).isoformat() == word
+        return date.fromisoformat(word).isoformat() == word
     except ValueError:
         return False
+
+
+def is_day(word: str) -> bool:
+    """Whether `word` is one of WEEKDAYS or a date."""
+    return word in WEEKDAYS or is_date(word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ class Feedback:
 
     clusters: tuple[str, ...] = ()  # empty: nobody gets any
     language: Literal["en", "ja"] = "en"
+    templates: Path | None = None  # the site's own; None: adminkit's
     max_age: Annotated[int, Gt(0)] = 86_400
     max_letters: Annotated[int, Ge(1)] = 200
     min_uid: Annotated[int, Ge(1)] = 1000
@@ -121,6 +127,9 @@ class Feedback:
     directory: Path | None = None
     timeout: Annotated[float, Gt(0)] = 30.0
     per_minute: Annotated[float, Gt(0)] = 60.0
+    holdout: Annotated[float, Ge(0), Le(0.5)] = 0.0
+    holdout_until: Annotated[str, Predicate(is_date)] | None = None
+    holdout_salt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +254,8 @@ def _checked(values: dict[str, Any], path: Path | None, origins: Mapping[str, st
 def _plain(message: str) -> str:
     if message == "Predicate is_day failed":
         return "a day is mon, tue, wed, thu, fri, sat or sun, or a date such as 2026-12-29"
+    if message == "Predicate is_date failed":
+        return "a date is written 2026-12-29"
     return message[:1].lower() + message[1:]
 
 

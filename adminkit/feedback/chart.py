@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 #: Characters of the longest bar in the plain text.
-COLUMNS: Final = 36
+COLUMNS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,16 +31,24 @@ class Templates:
 
     def __init__(self, language: str, folder: Path | None = None, tz: tzinfo | None = None) -> None:
         self.language = language
-        self.environment = _environment(language, folder, tz)
+        # Trap: a macro is trusted by who calls it, whatever its own template escapes. So one environment never escapes
+        # and the other always does; both read the same files.
+        self._text = _environment(language, folder, tz, escape=False)
+        self._html = _environment(language, folder, tz, escape=True)
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The template with these values. AdminkitError for a mistake in it."""
         from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
         try:
-            return self.environment.get_template(name).render(values)
+            environment = self._html if name.endswith(".html.j2") else self._text
+            return environment.get_template(name).render(values)
         except TemplateSyntaxError as error:
-            raise AdminkitError(f"{error.filename or error.name}, line {error.lineno}: {error.message}", _HINT) from error
+            said = error.message or "that is no template"
+            hint = _HINT
+            if said.startswith("No filter named"):
+                hint = unknown_word("filter", said.split("'")[1], self._text.filters).hint
+            raise AdminkitError(f"{error.filename or error.name}, line {error.lineno}: {said}", hint) from error
         except UndefinedError as error:
             file, line = _place(error, name)
             word, known = _unknown(error, values)
@@ -54,13 +62,13 @@ class Templates:
 _HINT: Final = "docs/letters.md lists what a template may say"
 
 
-def _environment(language: str, folder: Path | None, tz: tzinfo | None) -> Environment:
+def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escape: bool) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     own = data_file("etc", "letters", TEMPLATES[0]).parent
     environment = Environment(
         loader=FileSystemLoader([*([folder] if folder else []), own]),
-        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
+        autoescape=escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -89,5 +97,3 @@ def _unknown(error: Exception, values: Mapping[str, Any]) -> tuple[str | None, I
         objects = [one for one in values.values() if type(one).__name__ == kind]
         return quoted[-1], [f.name for one in objects if is_dataclass(one) for f in fields(one)]
     return (quoted[0] if quoted else None), values
-
-

@@ -27,8 +27,9 @@ _HOURS: Final = {
 _DATES: Final = {"en": "{0.day} {1} {0:%H:%M}", "ja": "{0.month}月{0.day}日 {0:%H:%M}"}
 _DAYS: Final = {"en": "{0.day} {1}", "ja": "{0.month}月{0.day}日"}
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-#: East Asian characters that do not begin a line.
-_NOT_FIRST: Final = frozenset("。、，．）」』〕！？・ー％")
+#: Characters that do not begin a line, and that do not end one.
+_NOT_FIRST: Final = frozenset("。、，．）」』〕！？・ー％)")
+_NOT_LAST: Final = frozenset("(（「『〔")
 
 
 def duration(seconds: float, language: str) -> str:
@@ -50,12 +51,15 @@ def duration(seconds: float, language: str) -> str:
 def hours(gpu_seconds: float, node_seconds: float, language: str) -> str:
     """What was reserved: 41 GPU-hours, 3 node-hours, or both; 0.5 GPU-hours."""
     word = _HOURS[language]
-    given = [(seconds / 3600, name) for seconds, name in ((gpu_seconds, "gpu"), (node_seconds, "node")) if seconds > 0]
-    if not given:
-        given = [(0.0, "gpu")]
-    gap = " " if language == "en" else ""
-    said = str(word["and"]).join(f"{amount(value)}{gap}{word[name][amount(value) != '1']}" for value, name in given)
-    return said
+    both = ((amount(gpu_seconds / 3600), "gpu"), (amount(node_seconds / 3600), "node"))
+    given = [one for one in both if one[0] != "0"] or both[:1]
+    gap = _UNITS[language]["gap"]
+    return str(word["and"]).join(f"{value}{gap}{word[name][value != '1']}" for value, name in given)
+
+
+def in_hours(seconds: float, language: str) -> str:
+    """The sum of many times: 0.4 h, 41 h, 4,668 h."""
+    return amount(seconds / 3600) + _UNITS[language]["h"]
 
 
 def amount(value: float) -> str:
@@ -128,12 +132,13 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     joined = False  # whether the next character belongs to the piece before it
     for c in text:
-        if unicodedata.east_asian_width(c) in "WF":
+        wide_one = unicodedata.east_asian_width(c) in "WF"
+        if wide_one and not (pieces and pieces[-1][-1] in _NOT_LAST):
             pieces.append(c)
             joined = False
-        elif joined:
+        elif joined or wide_one:
             pieces[-1] += c
-            joined = c != " "
+            joined = c != " " and not wide_one
         else:
             pieces.append(c)
             joined = c != " "
@@ -146,7 +151,8 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
         "duration": lambda seconds: duration(seconds, language),
         "hours": lambda reserved: hours(reserved.gpu_seconds, reserved.node_seconds, language),
         "share": share,
-        "amount": amount,
+        "in_hours": lambda seconds: in_hours(seconds, language),
+        "count": lambda number: f"{number:,}",
         "moment": lambda epoch: moment(epoch, language, tz),
         "day": lambda epoch: day(epoch, language, tz),
         "wrap": fill,
