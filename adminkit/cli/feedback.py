@@ -162,8 +162,8 @@ def resend(
 @app.command()
 def test(address: Address, send: Send = False) -> None:
     """Send one letter to ADDRESS that says nothing but that it arrived. Shows it; --send does it."""
-    from adminkit.feedback.trial import send_trial, trial
     from adminkit.feedback.transport import described
+    from adminkit.feedback.trial import send_trial, trial
 
     settings = config.load().feedback
     message = trial(settings, address)

@@ -14,7 +14,20 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, doctor, feedback, feedback_prefs, import_, incentives, policy, policy_install, recommend, report, sync, trace
+from adminkit.cli import (
+    demo,
+    doctor,
+    feedback,
+    feedback_prefs,
+    import_,
+    incentives,
+    policy,
+    policy_install,
+    recommend,
+    report,
+    sync,
+    trace,
+)
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 

@@ -107,9 +107,10 @@ def read(folder: Path, uid: int) -> Read:
         return _of_others(path, uid, _why(error))
     try:
         facts = os.fstat(handle)
-        if facts.st_uid != uid or facts.st_nlink != 1:  # a second name may be somebody else's doing
+        plain = stat.S_ISREG(facts.st_mode)
+        if facts.st_uid != uid or (plain and facts.st_nlink != 1):  # a second name may be somebody else's doing
             return Read(Prefs(), f"{path} is not that user's own file and is not read")
-        if not stat.S_ISREG(facts.st_mode):
+        if not plain:
             return Read(Prefs(letters="never", hints=False), f"{path} is no plain file")
         if facts.st_size > MOST:
             return Read(Prefs(letters="never", hints=False), f"{path} is larger than {MOST} bytes")

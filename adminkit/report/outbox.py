@@ -57,10 +57,8 @@ LETTER_FIELDS: Final = (
 def due_report(
     letters: Iterable[tuple[Entry, str]], left_out: Mapping[str, int], notes: Sequence[str], database: str
 ) -> Report:
-    """What would go out, as (its row, its subject); `left_out` counts the runs and users that get nothing, by reason."""
-    rows = [
-        (one.cluster, one.kind, one.user, one.address, one.language, one.run, subject) for one, subject in letters
-    ]
+    """What would go out, as (its row, its subject); `left_out` counts runs and users that get nothing, by reason."""
+    rows = [(one.cluster, one.kind, one.user, one.address, one.language, one.run, subject) for one, subject in letters]
     clusters = sorted({row[0] for row in rows})
     return Report(_meta("Letters that are due", database, clusters, notes, left_out), DUE_FIELDS, rows)
 
@@ -73,9 +71,7 @@ def run_report(
     return Report(_meta("Letters of this run", database, (), notes, left_out), RUN_FIELDS, [row])
 
 
-def status_report(
-    counts: Sequence[tuple[str, str, str, int, int, int]], notes: Sequence[str], database: str
-) -> Report:
+def status_report(counts: Sequence[tuple[str, str, str, int, int, int]], notes: Sequence[str], database: str) -> Report:
     """The outbox in numbers."""
     clusters = sorted({row[0] for row in counts})
     return Report(_meta("The outbox", database, clusters, notes, {}), STATUS_FIELDS, counts)

@@ -53,7 +53,7 @@ CREATE TABLE outbox (
     PRIMARY KEY (cluster, run, kind)
 ) STRICT
 ;
-INSERT INTO "outbox" VALUES('alpha','1@1500000000','end',1,1500000000,1500003660,0,'','user1',1001,'train','en','user1@example.org','[]','sent',1,0,1500004000,1500004000,1500004001,1500004002,'250 ok');
+INSERT INTO "outbox" VALUES('alpha','1@1500000000','end',1,1500000000,1500003660,0,'','user1',1001,'train','en','user1@example.org','[]','sent',1,0,1500004000,1500004000,1500004001,1500004002,'ok');
 CREATE TABLE queue (
     cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
     default_limit INTEGER, max_limit INTEGER, nodes INTEGER,
