@@ -12,7 +12,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.errors import UsageError
 from adminkit.report.sink import Way, emit
-from adminkit.stats.select import Filter, check_words
+from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.units import parse_duration, parse_when, show_time

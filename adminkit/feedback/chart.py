@@ -1,7 +1,7 @@
 """The one chart of a letter: bars of what was asked for and what of it was used.
 
-In HTML a bar is a table of two cells, which mail programs show without being asked to load pictures; in plain text it is
-made of # and dots. Either way the numbers stand beside it.
+In HTML a bar is a table of two cells, which mail programs show without being asked to load pictures; in plain text it
+is made of # and dots. Either way the numbers stand beside it.
 """
 
 from __future__ import annotations
@@ -29,20 +29,16 @@ class Bar:
 def bars(rows: Sequence[tuple[str, int, int | None]]) -> list[Bar]:
     """From (label, used, asked); seconds."""
     longest = max((max(used, asked or 0) for _, used, asked in rows), default=0) or 1
-    return [
-        Bar(
-            label, used, asked, _of(used, longest, 100), _of(max(asked or 0, used), longest, 100) - _of(used, longest, 100),
-            _characters(used, asked or 0, longest),
-        )
-        for label, used, asked in rows
-    ]  # fmt: skip
+    return [_bar(label, used, asked, longest) for label, used, asked in rows]
+
+
+def _bar(label: str, used: int, asked: int | None, longest: int) -> Bar:
+    whole = max(used, asked or 0)
+    full, columns = _of(used, longest, 100), _of(used, longest, COLUMNS)
+    text = "#" * columns + "." * (_of(whole, longest, COLUMNS) - columns)
+    return Bar(label, used, asked, full, _of(whole, longest, 100) - full, text)
 
 
 def _of(value: int, longest: int, length: int) -> int:
     """Never nothing of something."""
     return min(max(round(length * value / longest), 1 if value else 0), length)
-
-
-def _characters(used: int, asked: int, longest: int) -> str:
-    full, whole = _of(used, longest, COLUMNS), _of(max(used, asked), longest, COLUMNS)
-    return "#" * full + "." * (whole - full)

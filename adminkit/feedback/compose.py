@@ -13,7 +13,7 @@ from adminkit.feedback import digest, end
 from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due, Kind, Letter
 from adminkit.feedback.templates import Templates
-from adminkit.feedback.words import subject_line
+from adminkit.feedback.words import NO_BREAK, subject_line
 
 if TYPE_CHECKING:
     from adminkit.config import Config
@@ -66,5 +66,5 @@ def compose(db: sqlite3.Connection, due: Due, settings: Config, now: int) -> Let
 
 def _tidy(text: str) -> str:
     """At most one empty line in a row, none at the ends; no blanks at the end of a line."""
-    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    lines = "\n".join(line.rstrip() for line in text.replace(NO_BREAK, " ").splitlines())
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n") + "\n"

@@ -13,6 +13,7 @@ from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due
 from adminkit.feedback.views import Chart, Missed, Named, Weekly, recommended
 from adminkit.findings import week as judge
+from adminkit.report.words import clean
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
 from adminkit.stats.runs import Kind
@@ -27,7 +28,7 @@ def digest(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
     """The values of digest.*.j2."""
     weekly, names = known.weeks(due), known.names(due)
     this, before = weekly[-1], sum(weekly[:-1], Week())
-    best = judge.best(names)
+    best = judge.best(names) if len(names) > 1 else None
     missed = late(db, due.cluster, due.uid, due.submit, due.until) if due.uid is not None else []
     return {
         "week": _weekly(this, due.submit, due.until, sum(one.cut for one in names.values())),
@@ -49,7 +50,7 @@ def operator(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) 
     sent = went_out(db, due.cluster, due.submit, due.until)
     failed = failures(db, due.cluster, due.submit, due.until)
     return {
-        "notes": [words.clean(note) for note in due.notes],
+        "notes": [clean(note) for note in due.notes],
         "week": _weekly(this, due.submit, due.until),
         "before": _weekly(before, due.until - 5 * WEEK, due.submit) if before.runs else None,
         "trend": judge.trend(this, before),

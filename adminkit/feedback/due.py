@@ -26,7 +26,8 @@ from adminkit.trace.windows import JOBS, asked, note
 HABIT: Final = 30 * 86_400
 #: Why somebody gets no letter now, in the order in which it is asked.
 LEFT_OUT: Final = (
-    *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "had", "user_pause", "name_pause",
+    *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "had", "user_pause",
+    "name_pause",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What letters need of the trace, read for many people at a time: a pass over the trace serves a few hundred letters."""
+"""What letters need of the trace, read for many people at a time: one pass serves a few hundred letters."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import tzinfo
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,6 +63,7 @@ class Templates:
 _HINT: Final = "docs/letters.md lists what a template may say"
 
 
+@cache
 def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escape: bool) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

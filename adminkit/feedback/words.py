@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
@@ -13,11 +14,13 @@ from adminkit.report.words import clean
 NAME: Final = 48
 SUBJECT_NAME: Final = 32
 SUBJECT: Final = 120
+#: A blank at which no line is broken: 3 h 10 min stays together. In the plain text it ends as an ordinary one.
+NO_BREAK: Final = "\u00a0"
 #: Columns of the plain text.
 WIDTH: Final = 78
 
 _UNITS: Final = {
-    "en": {"d": " d", "h": " h", "min": " min", "s": " s", "gap": " "},
+    "en": {"d": f"{NO_BREAK}d", "h": f"{NO_BREAK}h", "min": f"{NO_BREAK}min", "s": f"{NO_BREAK}s", "gap": NO_BREAK},
     "ja": {"d": "日", "h": "時間", "min": "分", "s": "秒", "gap": ""},
 }
 _HOURS: Final = {
@@ -70,10 +73,10 @@ def amount(value: float) -> str:
 def share(value: float) -> str:
     """A share in whole per cent; never none or all of what is only nearly so."""
     if 0 < value < 0.005:
-        return "<1 %"
+        return f"<1{NO_BREAK}%"
     if 0.995 <= value < 1:
-        return ">99 %"
-    return f"{100 * value:.0f} %"
+        return f">99{NO_BREAK}%"
+    return f"{100 * value:.0f}{NO_BREAK}%"
 
 
 def moment(epoch: int, language: str, tz: tzinfo | None) -> str:
@@ -98,7 +101,7 @@ def harmless(name: str | None, most: int = NAME) -> str:
 
 def subject_line(text: str) -> str:
     """One line that no header can be made of."""
-    return harmless(text, SUBJECT)
+    return harmless(text.replace(NO_BREAK, " "), SUBJECT)
 
 
 def wide(text: str) -> int:
@@ -115,16 +118,21 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - wide(text))
 
 
+def joined(text: str) -> str:
+    """Sentences in one line. Of the same type, as jinja2 has one for text that is escaped."""
+    return type(text)(re.sub(r"[ \n]+", " ", text.strip(" \n")).replace("。 ", "。"))
+
+
 def fill(text: str, columns: int = WIDTH, indent: str = "") -> str:
     """`text` in lines of at most so many columns, broken at blanks and between East Asian characters."""
     lines, line = [], ""
-    for piece in _pieces(" ".join(text.split())):
+    for piece in _pieces(joined(text)):
         if line.strip() and wide(indent + line + piece.rstrip()) > columns and piece[0] not in _NOT_FIRST:
             lines.append(indent + line.rstrip())
             line = piece.lstrip()
         else:
             line += piece
-    return "\n".join([*lines, indent + line.rstrip()]) if line.strip() else "\n".join(lines)
+    return "\n".join([*lines, indent + line.rstrip()] if line.strip() else lines)
 
 
 def _pieces(text: str) -> list[str]:
@@ -155,6 +163,7 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
         "count": lambda number: f"{number:,}",
         "moment": lambda epoch: moment(epoch, language, tz),
         "day": lambda epoch: day(epoch, language, tz),
+        "joined": joined,
         "wrap": fill,
         "pad": pad,
     }

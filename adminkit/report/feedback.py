@@ -58,7 +58,7 @@ def _notes(found: Effect, design: Design) -> list[str]:
         f"the first of {plural(found.lettered, 'user')} got a letter on {show_time(found.first * 86_400)[:10]}; "
         f"{found.too_recent} too lately to tell, {found.too_few} with fewer than {design.least_runs} runs on a side",
         "letters go to those who did badly, and some of them would have done better anyway; so each user's change is "
-        f"held against that of up to {design.neighbours} users without a letter who had done about as badly just before",
+        f"held against that of up to {design.neighbours} users without a letter who had done about as badly before",
     ]
     if found.held_out:
         notes.append("these others are the hold-out, drawn by chance: the difference is the letters' doing")
@@ -68,8 +68,8 @@ def _notes(found: Effect, design: Design) -> list[str]:
             "letter. feedback.holdout gives a hold-out"
         )
     notes.append(
-        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {LEAST_USERS} users "
-        f"compared or {LEAST_OTHERS} others nothing is concluded"
+        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {LEAST_USERS} "
+        f"users compared or {LEAST_OTHERS} others nothing is concluded"
     )
     notes.append("unused_hours: GPU-hours a week and user, node-hours of runs without GPUs")
     return notes

@@ -104,7 +104,7 @@ class Effect:
 def effect(
     db: sqlite3.Connection, chosen: Filter, now: int, design: Design, held_out: Callable[[int], bool], least_others: int
 ) -> Effect:
-    """The effect of letters on one cluster: chosen.clusters. Users of the hold-out are the others if enough have runs."""
+    """The effect of letters on one cluster, chosen.clusters. The hold-out are the others, if enough of it have runs."""
     (cluster,) = chosen.clusters
     first = {uid: day for uid, day in db.execute(_FIRST, (cluster,)) if not held_out(uid)}
     today = now // DAY

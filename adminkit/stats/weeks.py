@@ -63,7 +63,7 @@ class Week(NamedTuple):
     def __add__(self, other: object) -> Week:
         if not isinstance(other, Week):
             return NotImplemented
-        return Week(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return Week._make(mine + theirs for mine, theirs in zip(self, other, strict=True))
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Name:
     week: Week = field(default_factory=Week)
     cut: int = 0  # ran into their limit
     #: Of what was reserved and not used, the part of runs during which somebody else waited in the queue.
-    waited_for: Reserved = Reserved()
+    waited_for: Reserved = field(default_factory=Reserved)
 
 
 def weeks(db: sqlite3.Connection, chosen: Filter, many: int, *, by_user: bool) -> dict[str | None, Sequence[Week]]:
