@@ -83,7 +83,7 @@ def _tasked(array: Tasks) -> Tasked:
 
 
 def _last_runs(past: Sequence[Run], run: Finished, language: str, tz: tzinfo | None) -> Chart:
-    """The last runs of the same name, the newest last; an array is its longest task."""
+    """The last runs of the same name, the newest last; an array is the longest of the tasks that are known."""
     alike: dict[object, Run] = {}
     for one in past:
         if one.kind.job_name == run.kind.job_name and one.end <= (run.end or 0):

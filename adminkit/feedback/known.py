@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from adminkit.feedback.letter import Due
 from adminkit.recommend.advice import Advice, walltime
 from adminkit.recommend.predict import Rule
+from adminkit.recommend.recent import Recent
 from adminkit.stats.runs import Kind, Run, queue_maximum, runs
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 #: People whose runs are held at a time.
 PEOPLE: Final = 200
 #: Runs of one person that a recommendation learns from, and how old they may be.
-RUNS: Final = 1000
+RUNS: Final = 600
 AGE: Final = 90 * 86_400
 #: Weeks of a digest's chart, the one that it is about among them.
 WEEKS: Final = 5
@@ -45,14 +46,14 @@ class Known:
         self._most: dict[tuple[str | None, str], int | None] = {}
 
     def runs(self, cluster: str, user: str) -> Sequence[Run]:
-        """The last runs of a person by submission."""
+        """The last runs of a person by submission; of an array some."""
         if (cluster, user) not in self._runs:
             people = self._next(cluster, user)
-            last: dict[str, deque[Run]] = {name: deque(maxlen=RUNS) for name in people}
+            last = {name: Recent(RUNS) for name in people}
             for run in runs(self._db, people, [cluster], self._now - AGE):
-                last[run.kind.user or ""].append(run)
+                last[run.kind.user or ""].add(run)
             self._advice = {}
-            self._runs = {(cluster, name): mine for name, mine in last.items()}
+            self._runs = {(cluster, name): mine.runs() for name, mine in last.items()}
         return self._runs[cluster, user]
 
     def advice(self, kind: Kind) -> Advice:

@@ -18,7 +18,7 @@ _SAME_ARRAY: Final = 180 * 86_400
 _CHECKPOINT: Final = """(coalesce(restarts, 0) > 0 OR exit_code = :exit OR derived_exit_code = :exit
     OR submit_line GLOB '*--ckpt*' OR submit_line GLOB '*ADMINKIT_CKPT=*')"""
 #: SQL: somebody sat before it. salloc and srun name themselves; without a command line there is no batch step.
-_INTERACTIVE: Final = """(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
+INTERACTIVE: Final = """(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
     OR submit_line GLOB '/*/salloc*' OR submit_line GLOB '/*/srun*' OR EXISTS (SELECT 1 FROM step
         WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)
         AND step = 'interactive')
@@ -38,7 +38,7 @@ _SUMS: Final = f"""
     coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max({LIMIT}) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(elapsed * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum({LIMIT} * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
-    coalesce(max({_INTERACTIVE}), 0), coalesce(max({_CHECKPOINT}), 0)
+    coalesce(max({INTERACTIVE}), 0), coalesce(max({_CHECKPOINT}), 0)
 """
 #: Components of a het job share one limit: its leader speaks for all.
 _RECENT: Final = """

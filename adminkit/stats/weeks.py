@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from adminkit.stats.due import INTERACTIVE
 from adminkit.stats.select import GPUS, LIMIT, NODES, Filter, select
 from adminkit.stats.waiting import Line
 
@@ -18,6 +19,7 @@ WEEK: Final = 7 * 86_400
 
 _GPUS: Final = f"coalesce({GPUS}, 0)"
 _NODES: Final = f"CASE WHEN {_GPUS} = 0 THEN max(coalesce({NODES}, 1), 1) ELSE 0 END"
+_BATCH: Final = f" AND user IS NOT NULL AND NOT coalesce({INTERACTIVE}, 0)"
 _RUNS: Final = f"""
 SELECT user, job_name, queue, start_time, end_time, elapsed, {LIMIT}, state, {_GPUS}, {_NODES}
 FROM job WHERE """
@@ -77,10 +79,14 @@ class Name:
 
 
 def weeks(db: sqlite3.Connection, chosen: Filter, many: int, *, by_user: bool) -> dict[str | None, Sequence[Week]]:
-    """The last `many` weeks before chosen.until, the oldest first, of each user; of all together under None."""
+    """The last `many` weeks before chosen.until, the oldest first, of each user; of all together under None.
+
+    Of a user without interactive jobs: to leave those early is right.
+    """
     until = chosen.until or 0
     counted = select(chosen, limits=True)
-    query = _WEEKS.format(who="user" if by_user else "NULL") + counted.where + " GROUP BY 1, 2"
+    query = _WEEKS.format(who="user" if by_user else "NULL") + counted.where
+    query += (_BATCH if by_user else "") + " GROUP BY 1, 2"
     found: dict[str | None, list[Week]] = defaultdict(lambda: [Week()] * many)
     if not by_user:
         found[None]  # also where there is no run
@@ -93,7 +99,7 @@ def weeks(db: sqlite3.Connection, chosen: Filter, many: int, *, by_user: bool) -
 def names(
     db: sqlite3.Connection, chosen: Filter, lines: Mapping[tuple[str, str | None], Line]
 ) -> dict[str, dict[str | None, Name]]:
-    """The runs that `chosen`, of one cluster, takes: by user and job name."""
+    """The batch runs that `chosen`, of one cluster, takes: by user and job name."""
     (cluster,) = chosen.clusters
     counted = select(chosen, limits=True)
     found: dict[str, dict[str | None, Name]] = defaultdict(dict)
@@ -115,4 +121,4 @@ def names(
 
 
 def _rows(db: sqlite3.Connection, where: str, params: Mapping[str, str | int]) -> Iterator[tuple]:  # type: ignore[type-arg]
-    return iter(db.execute(_RUNS + where + " AND user IS NOT NULL", params))
+    return iter(db.execute(_RUNS + where + _BATCH, params))
