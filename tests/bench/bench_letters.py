@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
 import time
@@ -66,10 +65,10 @@ def write(path: Path, letters: int) -> None:
             size += len(message.as_bytes())
         done = time.perf_counter()
     seconds, each = done - planned, size / max(len(dues), 1) / 1024
-    said = f"{len(dues)} letters of {len(found.found)} due, found in {planned - started:.1f} s; written in {seconds:.1f} s,"
-    path.with_suffix(".said").write_text(f"{said} {len(dues) / seconds:.0f} letters/s, {each:.1f} KiB each\n")
+    said = f"{len(dues)} of {len(found.found)} letters due, found in {planned - started:.1f} s"
+    said += f"; written in {seconds:.1f} s, {len(dues) / seconds:.0f} letters/s, {each:.1f} KiB each"
+    path.with_suffix(".said").write_text(f"{said}\n")
 
 
 if __name__ == "__main__":
-    os.nice(5)
     write(Path(sys.argv[1]), int(sys.argv[2]))

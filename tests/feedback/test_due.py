@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import timezone
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,6 @@ from adminkit.job import Job
 from adminkit.trace import outbox
 from tests.builders import HOUR, MONDAY
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
-
-UTC = timezone.utc
 
 
 def planned(

@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_letter_waits_longer_each_time_and_then_is_left_to_the_digest(tmp_path
             tries.append(int(hand.at) - NOW)
         hand.at += 300
     assert tries[:4] == [0, 300, 900, 2100]
-    assert max(b - a for a, b in zip(tries, tries[1:], strict=False)) == LONGEST_WAIT
+    assert max(b - a for a, b in pairwise(tries)) == LONGEST_WAIT
     assert max(tries) < DAY
     (row,) = rows(trace)
     assert (row.state, row.said) == ("expired", "450 busy; too old: it is left to the digest")
@@ -153,7 +154,7 @@ def test_the_rate_is_kept(tmp_path: Path) -> None:
             return super().send(*words)
 
     act(trace, tools(place, Watching(), hand.clock), settings(operators=(), digest=False, per_minute=4.0))
-    assert [b - a for a, b in zip(at, at[1:], strict=False)] == [15.0, 15.0]
+    assert [b - a for a, b in pairwise(at)] == [15.0, 15.0]
 
 
 def test_switching_on_is_noted_and_writes_to_nobody_about_the_past(tmp_path: Path) -> None:
