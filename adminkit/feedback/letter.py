@@ -75,6 +75,6 @@ class Letter:
     images: tuple[Image, ...] = ()
 
 
-#: compose(db, settings, now, dues): what writes the letters of these. It reads one state of the trace, through stats and
-#: recommend. Both raise AdminkitError where a template is broken; nothing else, whatever a job is called.
+#: compose(db, settings, now, dues): what writes the letters of these. It reads one state of the trace, through stats
+#: and recommend. Both raise AdminkitError where a template is broken; nothing else, whatever a job is called.
 Compose = Callable[[sqlite3.Connection, "Config", int, Sequence[Due]], Callable[[Due], Letter]]

@@ -11,7 +11,6 @@ from pathlib import Path
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback.prefs import Prefs, is_address
-from adminkit.findings.holdout import held_out
 
 #: The name of a uid on this host; None for a uid it does not know.
 Names = Callable[[int], str | None]
@@ -27,23 +26,20 @@ def system_name(uid: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The site's rules about users, with what they are asked of. `now` says whether the hold-out is on."""
+    """The site's rules about users, with what they are asked of."""
 
     settings: Feedback
     names: Names
     addresses: Mapping[str, str]
-    now: int = 0
 
     def refused(self, user: str | None, uid: int | None, account: str | None) -> str | None:
-        """Why that user gets none: unknown, service, excluded or held_out. None where they may."""
+        """Why that user gets none: unknown, service or excluded. None where they may."""
         if user is None or uid is None or self.names(uid) != user:
             return "unknown"
         if uid < self.settings.min_uid:
             return "service"
         if _any(user, self.settings.exclude_users) or (account and _any(account, self.settings.exclude_accounts)):
             return "excluded"
-        if held_out(uid, self.settings, self.now):
-            return "held_out"
         return None
 
     def address(self, user: str, prefs: Prefs) -> str | None:

@@ -86,11 +86,11 @@ def out_of_reach(folder: Path) -> Path | None:
 
 def make_folder(folder: Path) -> bool:
     """Make it where it is missing. Whether it was made."""
+    if folder.is_dir():
+        return False
     try:
         folder.mkdir()
         folder.chmod(FOLDER_MODE)
-    except FileExistsError:
-        return False
     except OSError as error:
         raise AdminkitError(f"couldn't make {folder}: {_why(error)}", "name another in [feedback] prefs") from error
     return True

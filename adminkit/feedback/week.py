@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from typing import Final
 
 from adminkit.config import WEEKDAYS
+from adminkit.units import local_time, midnight
 
 WEEK: Final = 7 * 86_400
 
@@ -23,26 +24,18 @@ class Week:
 
 def last_week(now: int, tz: tzinfo | None = None) -> Week:
     """The last whole ISO week."""
-    today = _local(now, tz).date()
+    today = local_time(now, tz).date()
     monday = today - timedelta(days=today.weekday() + 7)
     year, number, _ = monday.isocalendar()
-    return Week(f"{year}-W{number:02}", _midnight(monday, tz), _midnight(monday + timedelta(days=7), tz))
+    return Week(f"{year}-W{number:02}", midnight(monday, tz), midnight(monday + timedelta(days=7), tz))
 
 
 def is_quiet(now: int, days: Sequence[str], tz: tzinfo | None = None) -> bool:
     """Whether nothing goes out today: a weekday (mon) or a date (2026-12-29) of `days`."""
-    today = _local(now, tz).date()
+    today = local_time(now, tz).date()
     return WEEKDAYS[today.weekday()] in days or today.isoformat() in days
 
 
 def has_come(now: int, day: str, tz: tzinfo | None = None) -> bool:
     """Whether that day of this week is today or past."""
-    return _local(now, tz).date().weekday() >= WEEKDAYS.index(day)
-
-
-def _local(now: int, tz: tzinfo | None) -> datetime:
-    return datetime.fromtimestamp(now, tz) if tz else datetime.fromtimestamp(now).astimezone()
-
-
-def _midnight(day: date, tz: tzinfo | None) -> int:
-    return int(datetime(day.year, day.month, day.day, tzinfo=tz).timestamp())
+    return local_time(now, tz).date().weekday() >= WEEKDAYS.index(day)

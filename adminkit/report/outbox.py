@@ -98,4 +98,6 @@ def prefs_report(chosen: Mapping[str, str | bool | None], notes: Sequence[str], 
 def _meta(
     title: str, database: str, clusters: Sequence[str], notes: Sequence[str], left_out: Mapping[str, int]
 ) -> Meta:
-    return Meta(title, database, (None, None), clusters, {}, None, left_out, notes)
+    counted = ", ".join(f"{reason.replace('_', ' ')} {number}" for reason, number in left_out.items())
+    said = [*notes, f"no letter, by reason: {counted}"] if counted else notes
+    return Meta(title, database, (None, None), clusters, {}, None, left_out, said)

@@ -63,10 +63,10 @@ WHERE {_REPORTED} AND uid IS NOT NULL
 GROUP BY uid
 """
 _ACTIVE: Final = f"""
-SELECT uid, user, account, count(*) FROM job
+SELECT DISTINCT uid, user, account FROM job
 WHERE {_REPORTED}
     AND uid IS NOT NULL AND user IS NOT NULL
-GROUP BY uid, user, account ORDER BY uid, user, account
+ORDER BY uid, user, account
 """
 
 
@@ -77,7 +77,7 @@ class Ended:
     number: int  # the run's JobIDRaw, the array's number
     array: int  # 0, 1
     submit: int  # the first of its tasks
-    until: int | None  # when the last one that has ended did
+    until: int  # when the last one that has ended did
     user: str | None
     uid: int | None
     account: str | None
@@ -122,7 +122,7 @@ def habits(db: sqlite3.Connection, cluster: str, since: int, until: int) -> dict
     return {row[0]: Habit(*row[1:]) for row in db.execute(_HABITS, values)}
 
 
-def active(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[tuple[int, str, str | None, int]]:
-    """(uid, user, account, runs) of those with something to tell about [since, until)."""
+def active(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[tuple[int, str, str | None]]:
+    """(uid, user, account) of those with something to tell about [since, until)."""
     values = {"cluster": cluster, "since": since, "until": until}
-    return [(row[0], row[1], row[2], row[3]) for row in db.execute(_ACTIVE, values)]
+    return [(row[0], row[1], row[2]) for row in db.execute(_ACTIVE, values)]

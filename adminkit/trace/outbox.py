@@ -78,8 +78,11 @@ _EXPIRE: Final = """
 UPDATE outbox SET state = 'expired', said = coalesce(said || '; ', '') || ?
 WHERE state = 'due' AND copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END
 """
-# Those that were tried least come first: one that fails, or kills its run, holds nobody up.
-_OPEN: Final = f"SELECT {_COLUMNS} FROM outbox WHERE state = 'due' AND next_at <= ? ORDER BY attempts, due_at, run"
+# Those that were tried least come first: one that fails, or kills its run, holds nobody up. A user's come together:
+# what is read of the trace for one letter serves the next.
+_OPEN: Final = f"""
+SELECT {_COLUMNS} FROM outbox WHERE state = 'due' AND next_at <= ? ORDER BY attempts, cluster, uid, due_at, run
+"""
 _LAST: Final = """
 SELECT uid, job_name, max(coalesce(sent_at, due_at)) FROM outbox
 WHERE cluster = ? AND kind = 'end' AND state IN ('due', 'claimed', 'sent') AND coalesce(sent_at, due_at) > ?

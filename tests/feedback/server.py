@@ -19,7 +19,7 @@ LOGIN = ("letters", "s3cret")
 
 @dataclass
 class Postbox:
-    """Keeps what it takes. Each fault is used up by one letter: an answer, "drop" or "slow", at "MAIL", "RCPT", "DATA"."""
+    """What it took. A fault is used up by one letter: at "MAIL", "RCPT" or "DATA" an answer, "drop" or "slow"."""
 
     faults: list[tuple[str, str]] = field(default_factory=list)
     letters: list[tuple[list[str], bytes]] = field(default_factory=list)

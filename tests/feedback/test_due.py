@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import timezone
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,6 @@ from adminkit.job import Job
 from adminkit.trace import outbox
 from tests.builders import HOUR, MONDAY
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
-
-UTC = timezone.utc
 
 
 def planned(
@@ -166,6 +164,8 @@ def test_a_task_that_is_requeued_later_makes_no_second_letter_of_its_array(tmp_p
         ([ended(1)], {"quiet_days": ("wed",)}, [], "a quiet weekday"),
         ([ended(1)], {"quiet_days": ("2026-01-07",)}, [], "a quiet date"),
         ([ended(1)], {"quiet_days": ("2026-01-08", "thu")}, ["1"], "tomorrow is one"),
+        ([ended(1)], {"holdout": 0.5, "holdout_until": "2026-12-31", "holdout_salt": "b"}, [], "held out"),
+        ([ended(1)], {"holdout": 0.5, "holdout_until": "2026-12-31", "holdout_salt": "a"}, ["1"], "not held out"),
         ([ended(1)], {"domain": None}, [], "no address"),
         ([ended(1)], {"max_age": 1800}, [], "too long ago for this site"),
     ],
