@@ -49,31 +49,8 @@ static bool fired(const struct ck_moment *moment, void *subject) {
     return true;
 }
 
-static volatile sig_atomic_t heard;
 static void on_signal(int number) {
     (void)number;
-    heard++;
-}
-
-/* A process that hears SIGTERM, or one that sleeps. */
-static pid_t child(bool hears) {
-    int ready[2];
-    char byte;
-    if (pipe(ready) != 0)
-        exit(1);
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGTERM, hears ? on_signal : SIG_IGN);
-        if (write(ready[1], "x", 1) != 1)
-            _exit(1);
-        for (;;)
-            pause();
-    }
-    if (read(ready[0], &byte, 1) != 1)
-        exit(1);
-    close(ready[0]);
-    close(ready[1]);
-    return pid;
 }
 
 /* What slurmctld and the operator do at that second. */
@@ -111,10 +88,10 @@ static void check(size_t i) {
 
 int main(void) {
     struct ck_watch *watch[COUNT];
-    pid_t task[COUNT], listener = child(true);
+    pid_t task[COUNT], listener = fake_child(on_signal);
     fast_start();
     for (size_t i = 0; i < COUNT; i++)
-        task[i] = child(false);
+        task[i] = fake_child(SIG_IGN);
     began = ck_now() / 1000 * 1000;
     for (size_t i = 0; i < COUNT; i++) {
         struct ck_plan plan = {.job = (uint32_t)i + 1,
