@@ -14,8 +14,8 @@ from tests.cluster.processes import until
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What a job runs: installs its handler, then waits. Appends "start T PID" and "heard T PID" (T in epoch seconds) to the
-#: file it is given, and leaves with a code of its choice. Every word but the first is an option.
+#: What a job runs: installs its handler, then waits. Appends "start T PID" and "heard T PID" (T in epoch seconds) to
+#: the file it is given, and leaves with a code of its choice. Every word but the first is an option.
 TRAINER = r"""#!/usr/bin/python3 -S
 import os, signal, sys, time
 

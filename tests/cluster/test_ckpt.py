@@ -1,4 +1,4 @@
-"""The signal before the kill, on the real Slurm with proctrack/cgroup. All jobs run at the same time; limits are a minute."""
+"""The signal before the kill, on the real Slurm with proctrack/cgroup. All jobs run at once; limits are a minute."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ from tests.cluster.listing import Listing
 
 LEAD = 20  # seconds: TERM@20 of a limit of one minute
 RUN = 15  # of runs that are put back, which have to take twice as long
+#: A step's code for "more to do" that neither the script's nor the highest of the steps' codes shows.
+HIDDEN = """srun -n1 --mem=30 {train} runs=2 code=85 &
+srun -n1 --mem=30 --overlap sh -c 'sleep 42; exit 137' &
+wait
+echo over
+"""
 
 
 @dataclass
@@ -42,10 +48,10 @@ def submit(cases: Cases) -> None:
     cases.add("deaf", "sleep 600\n")
     cases.add("silent", "{train} code=0\n", wish=None)
     cases.add("off", "{train} code=0\n", "--ckpt-off")
-    cases.add("by option", "{train} signal=USR1 code=0\n", f"--ckpt-signal=USR1@{LEAD}", wish=None)
+    cases.add("by option", "env >{log}.env\n{train} signal=USR1 code=0\n", f"--ckpt-signal=USR1@{LEAD}", wish=None)
     cases.add("bad words", "{train} code=0\n", wish="TERM@soon")
     cases.add("more", "{train} runs=2 code=85\n", append, wish=f"TERM@{RUN},requeue=3")
-    cases.add("hidden", "srun -n1 --mem=30 {train} runs=2 code=85 &\nsrun -n1 --mem=30 --overlap sh -c 'sleep 42; exit 137' &\nwait\necho over\n",
+    cases.add("hidden", HIDDEN,
               append, "--ckpt-requeue=3", f"--ckpt-signal=TERM@{RUN}", "-n2", wish=None)  # fmt: skip
     cases.add("no progress", "{train} code=85\n", append, wish="TERM@40,requeue=3")
     cases.add("truncated", "{train} runs=9 code=85\n", "--ckpt-requeue=1", f"--ckpt-signal=TERM@{RUN}", wish=None)
@@ -88,6 +94,18 @@ def test_whoever_catches_the_signal_hears_it_once_and_on_time(watched: Watched, 
     assert LEAD - 2 <= before <= LEAD + 2, f"{before} s before the end"
     assert len(job.said) == 1
     assert f"{LEAD} s before the end" in job.said[0]
+
+
+def test_an_option_arrives_where_job_submit_looks_for_it(cases: Cases) -> None:
+    environment = cases.jobs["by option"].log.with_suffix(".log.env").read_text()
+    assert f"\n_SLURM_SPANK_OPTION_adminkit_ckpt_ckpt_signal=USR1@{LEAD}\n" in environment
+
+
+@pytest.mark.parametrize("program", ["sbatch", "srun", "salloc"])
+def test_the_help_explains_each_option(watched: Watched, program: str) -> None:
+    said = watched.cluster.ask(program, "--help")
+    for option in ("--ckpt-signal=SIG@SECONDS", "--ckpt-requeue[=MAX]", "--ckpt-target=shell|jvm", "--ckpt-off"):
+        assert option in said
 
 
 def test_each_node_of_a_step_hears_it(watched: Watched, cases: Cases) -> None:
