@@ -1,4 +1,4 @@
-"""The examples of docs/checkpoint.md as jobs: warned, put back, carried on, and then in the trace as one job of two runs.
+"""The examples of docs/checkpoint.md as jobs: warned, put back, carried on, then in the trace as jobs of two runs.
 
 All run at the same time, with a limit of a minute; each has work for a little more than that.
 """

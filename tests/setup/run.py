@@ -109,6 +109,9 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
             found.append(Part("C under ASan and UBSan", ("sh", "-c", script, sys.executable), needs("cc", "gcc")))
             fuzz = ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60")
             found.append(Part("a minute of fuzzing", fuzz, needs("clang", "clang libclang-rt-14-dev")))
+        if (root / "tests/spank/fuzz_procfs.c").exists():
+            fuzz = ("make", "-C", "tests/spank", "fuzz")
+            found.append(Part("fuzzing of /proc's texts", fuzz, needs("clang", "clang libclang-rt-14-dev")))
         found.append(Part("Slurm", _python("pytest", "-m", "cluster and not soak"), slurm))
     return found
 
