@@ -62,7 +62,7 @@ static void act(size_t i, int now, pid_t task) {
     if (now == CASES[i].dies)
         job->load_error = ETIMEDOUT;
     if (now == CASES[i].hangs)
-        job->hangs = 4000;
+        job->hangs = 6000;
     if (now == CASES[i].pauses) {
         job->state = JOB_SUSPENDED;
         kill(task, SIGSTOP);
@@ -118,7 +118,7 @@ int main(void) {
     for (size_t i = 0; i < COUNT; i++)
         ck_watch_stop(watch[i]);
     int64_t took = fast_real(CLOCK_REALTIME) - before;
-    CASE(took < 1000, "stopping all took %ld ms, one of them while slurmctld hangs", (long)took);
+    CASE(took < 3000, "stopping all took %ld ms, one of them while slurmctld hangs", (long)took);
     for (size_t i = 0; i < COUNT; i++) {
         check(i);
         kill(task[i], SIGKILL);
@@ -126,6 +126,6 @@ int main(void) {
     }
     kill(listener, SIGKILL);
     waitpid(listener, NULL, 0);
-    usleep(4200000); /* the questions that were left behind: they free what they have */
+    usleep(4500000); /* the questions that were left behind: they free what they have */
     return DONE();
 }
