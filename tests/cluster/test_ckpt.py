@@ -1,4 +1,4 @@
-"""The signal before the kill, on the real Slurm, by cgroups where possible. All jobs run at once; limits are a minute."""
+"""The signal before the kill, on the real Slurm, by cgroups if it can be. All jobs run at once; limits are a minute."""
 
 from __future__ import annotations
 
