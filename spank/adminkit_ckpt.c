@@ -1,6 +1,8 @@
-/* The signal before the kill: glue between Slurm and the parts. docs/checkpoint.md says what users and operators see of it.
+/* The signal before the kill: glue between Slurm and the parts. docs/checkpoint.md says what users and
+ * operators see of it.
  *
- * Every callback returns 0 in every release: whatever goes wrong here costs the signal, never the job or the node. */
+ * Every callback returns 0 in every release: whatever goes wrong here costs the signal, never the job or the
+ * node. */
 #include <inttypes.h>
 #include <slurm/spank.h>
 #include <stdio.h>
@@ -35,6 +37,7 @@ static struct {
     struct ck_watch *watch;
     struct ck_batch batch; /* job and wish in every step; the rest in the batch step only */
     bool is_batch, empty;
+    int script; /* exit code of the batch script */
     uint32_t node;
     struct ck_call *note;
     bool codes[256]; /* left already */
@@ -50,20 +53,25 @@ static int on_option(int which, const char *text, int remote) {
     if (which < SIGNAL || which > TARGET)
         return 0;
     snprintf(ck.text[which], CK_WORD, "%s", text ? text : "");
-    const char **place[] = {[SIGNAL] = &ck.said.signal, [REQUEUE] = &ck.said.requeue, [TARGET] = &ck.said.target};
+    const char **place[] = {
+        [SIGNAL] = &ck.said.signal, [REQUEUE] = &ck.said.requeue, [TARGET] = &ck.said.target};
     *place[which] = ck.text[which];
     return 0;
 }
 
 static struct spank_option OPTIONS[] = {
     {"ckpt-signal", "SIG@SECONDS",
-     "adminkit: send SIG (HUP INT QUIT USR1 USR2 TERM XCPU) to the processes that catch it, SECONDS before the job's end", 1,
-     SIGNAL, on_option},
+     "adminkit: send SIG (HUP INT QUIT USR1 USR2 TERM XCPU) to the processes that catch it, SECONDS before "
+     "the job's end",
+     1, SIGNAL, on_option},
     {"ckpt-requeue", "[MAX]",
-     "adminkit: put the batch job back into the queue when it was signalled and left with work to do, MAX times at most", 2,
-     REQUEUE, on_option},
-    {"ckpt-target", "shell|jvm", "adminkit: let a shell's trap, or Java, be what is signalled", 1, TARGET, on_option},
-    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever this site's default is", 0, OFF, on_option},
+     "adminkit: put the batch job back into the queue when it was signalled and left with work to do, MAX "
+     "times at most",
+     2, REQUEUE, on_option},
+    {"ckpt-target", "shell|jvm", "adminkit: let a shell's trap, or Java, be what is signalled", 1, TARGET,
+     on_option},
+    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever this site's default is", 0, OFF,
+     on_option},
 };
 
 int slurm_spank_init(spank_t spank, int words, char **word) {
@@ -111,7 +119,8 @@ static void say_moment(const struct ck_moment *moment) {
     localtime_r(&at, &local);
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &local);
     ck_heard_line(moment->heard, line, sizeof line);
-    ck_say("%s, at %s, %" PRId64 " s before the end", line, clock, (moment->end - moment->at + CK_SECOND / 2) / CK_SECOND);
+    ck_say("%s, at %s, %" PRId64 " s before the end", line, clock,
+           (moment->end - moment->at + CK_SECOND / 2) / CK_SECOND);
 }
 
 /* A batch script that waits for its srun: the step has a watch of its own. */
@@ -150,7 +159,6 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
                            .signal = ck.wish.signal,
                            .shells = ck.wish.shells,
                            .jvms = ck.wish.jvms,
-                           .end = job_number(spank, "SLURM_JOB_END_TIME") * CK_SECOND,
                            .fired = on_fired};
     plan.terms = (struct ck_terms){.began = ck_now(),
                                    .lead = ck.wish.lead * CK_SECOND,
@@ -160,6 +168,10 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
                                    .seed = ck.batch.job * 2654435761u ^ step};
     if (spank_get_item(spank, S_JOB_UID, &plan.uid) != ESPANK_SUCCESS)
         return;
+    /* Slurm 23.02 and newer say when the job will end, as of its start. A step that begins in the last
+     * seconds has nothing to save, and the variable may be an outer job's. */
+    int64_t end = job_number(spank, "SLURM_JOB_END_TIME") * CK_SECOND;
+    plan.end = end - plan.terms.lead > plan.terms.began ? end : 0;
     if (!ck.is_batch) { /* whose job may have many nodes, but it has one */
         spank_get_item(spank, S_JOB_NNODES, &plan.terms.nodes);
         spank_get_item(spank, S_JOB_NODEID, &plan.terms.node);
@@ -172,8 +184,8 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
         ck_say("no signal will be sent: there is no thread to wait for its moment");
 }
 
-/* Whether the output begins empty: a run before this one left at least the line that announced this one. Its number is not
- * to be had here without a question (S_SLURM_RESTART_COUNT is 0 in a batch step). */
+/* Whether the output begins empty: a run before this one left at least the line that announced this one. Its
+ * number is not to be had here without a question (S_SLURM_RESTART_COUNT is 0 in a batch step). */
 static bool output_is_empty(void) {
     struct stat output;
     return fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) && output.st_size == 0;
@@ -227,7 +239,7 @@ int slurm_spank_task_exit(spank_t spank, int words, char **word) {
         return 0;
     int code = ck_exit_code(status) & 255;
     if (ck.is_batch)
-        ck.batch.script = code;
+        ck.script = code;
     else if (!ck.codes[code])
         ck_records_code(ck.site.state, ck.batch.job, code);
     ck.codes[code] = true;
@@ -246,6 +258,7 @@ int slurm_spank_exit(spank_t spank, int words, char **word) {
         ck_call_done(ck.note, NOTE_SPAN);
     ck_call_end(ck.note);
     ck.note = NULL;
+    ck.batch.script = ck.script;
     ck_end_run(&ck.batch, EXIT_SPAN);
     ck_records_end(ck.site.state, ck.batch.job);
     return 0;

@@ -1,5 +1,5 @@
-/* ask.h - the questions to slurmctld. Each blocks for one RPC, up to MessageTimeout and more where nobody answers: call them
- * through call.h. */
+/* ask.h - the questions to slurmctld. Each blocks for one RPC, up to MessageTimeout and more where nobody
+ * answers: call them through call.h. */
 #ifndef ADMINKIT_CK_ASK_H
 #define ADMINKIT_CK_ASK_H
 
@@ -18,7 +18,8 @@ struct ck_answer {
 /* Not slurm_get_end_time(): it answers from a cache for 60 s, and does not say that a job is suspended. */
 void ck_ask(uint32_t job, struct ck_answer *answer);
 
-/* Whether slurmctld appends to the output of a job that runs again (JobFileAppend); true where it does not say. */
+/* Whether slurmctld appends to the output of a job that runs again (JobFileAppend); true where it does not
+ * say. */
 bool ck_ask_appends(void);
 
 /* 0, also where the job is back in the queue already, or Slurm's errno. */

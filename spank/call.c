@@ -62,7 +62,9 @@ bool ck_call_done(struct ck_call *call, int64_t span) {
     return done;
 }
 
-void *ck_call_subject(struct ck_call *call) { return call->subject; }
+void *ck_call_subject(struct ck_call *call) {
+    return call->subject;
+}
 
 void ck_call_end(struct ck_call *call) {
     if (!call)

@@ -29,3 +29,8 @@ void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
     until.tv_nsec = nanoseconds % 1000000000;
     pthread_cond_timedwait(cond, mutex, &until);
 }
+
+void ck_sleep(int64_t span) {
+    struct timespec left = {(time_t)(span / 1000), span % 1000 * 1000000};
+    nanosleep(&left, NULL);
+}

@@ -3,15 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "call.h"
+#include "clock.h"
 #include "say.h"
 #include "slurm_compat.h"
 
-#define SETTLE 700000 /* microseconds, for the steps' records */
-#define AGAIN 3       /* seconds, to the next try where slurmctld does not answer */
+#define SETTLE 700 /* ms, for the steps' records */
+#define AGAIN 3000 /* ms, to the next try where slurmctld does not answer */
 
 struct ending {
     struct ck_batch batch;
@@ -45,15 +44,17 @@ static void fill(struct ending *ending) {
                                   .derived = answer->derived,
                                   .state = answer->state,
                                   .allowed = answer->allowed,
-                                  .ran = time(NULL) - answer->start,
+                                  .ran = ck_now() / 1000 - answer->start,
                                   .lead = batch->wish.lead};
 }
 
 /* 0, or why the note could not be left. */
 static int leave_note(const struct ending *ending, enum ak_note_end end, uint32_t requeues) {
     const struct ck_run *run = &ending->run;
-    struct ak_note note = {
-        .at = ending->batch.at ? ending->batch.at : ending->steps.at, .heard = run->heard, .requeues = requeues, .end = end};
+    struct ak_note note = {.at = ending->batch.at ? ending->batch.at : ending->steps.at,
+                           .heard = run->heard,
+                           .requeues = requeues,
+                           .end = end};
     char comment[AK_COMMENT_MAX + 1];
     if (!ending->answer.comment_whole || !ak_note_put(comment, sizeof comment, ending->answer.comment, &note))
         return E2BIG;
@@ -73,7 +74,7 @@ static enum ak_note_end foreseen(const struct ending *ending) {
 
 static void note_signal(void *subject) {
     struct ending *ending = subject;
-    usleep(SETTLE);
+    ck_sleep(SETTLE);
     if (!ending->answered)
         ck_ask(ending->batch.job, &ending->answer);
     if (ending->answer.error)
@@ -97,7 +98,8 @@ struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_ans
     return call;
 }
 
-/* The job may be running still, or past its limit: then slurmctld takes a note only once it is pending again. */
+/* The job may be running still, or past its limit: then slurmctld takes a note only once it is pending again.
+ */
 static void put_back(const struct ending *ending) {
     const struct ck_run *run = &ending->run;
     bool running = run->state != CK_TIMEOUT;
@@ -124,7 +126,7 @@ static void end_run(void *subject) {
             break;
         if (ending->answer.error == ESLURM_INVALID_JOB_ID)
             return;
-        sleep(AGAIN);
+        ck_sleep(AGAIN);
     }
     fill(ending);
     enum ck_verdict verdict = ck_requeue_decide(&ending->run);

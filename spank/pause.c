@@ -39,4 +39,6 @@ static bool frozen(const char *cgroup) {
     return false;
 }
 
-bool ck_paused(pid_t task, const char *cgroup) { return stopped(task) || (cgroup && frozen(cgroup)); }
+bool ck_paused(pid_t task, const char *cgroup) {
+    return stopped(task) || (cgroup && frozen(cgroup));
+}

@@ -1,7 +1,6 @@
 /* process.c - see process.h. */
 #include "process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,6 +66,15 @@ static ssize_t read_at(int folder, const char *name, char *text, size_t room) {
     return got;
 }
 
+DIR *ck_open_folder(int folder, const char *name) {
+    int below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = below < 0 ? NULL : fdopendir(below);
+
+    if (!entries && below >= 0)
+        close(below);
+    return entries;
+}
+
 static bool parse_stat(struct ck_arena *arena, pid_t pid, struct ck_stat *stat) {
     char name[32], text[1024];
 
@@ -116,15 +124,11 @@ static bool has_signalfd(struct ck_arena *arena, pid_t pid, int signal) {
     int seen = 0;
 
     snprintf(name, sizeof name, "%d/fd", (int)pid);
-    int folder = openat(arena->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = folder < 0 ? NULL : fdopendir(folder);
-    if (!files) {
-        if (folder >= 0)
-            close(folder);
+    DIR *files = ck_open_folder(arena->proc, name);
+    if (!files)
         return false;
-    }
     for (struct dirent *entry; !found && seen++ < FILES_MOST && (entry = readdir(files));) {
-        ssize_t got = readlinkat(folder, entry->d_name, text, sizeof text);
+        ssize_t got = readlinkat(dirfd(files), entry->d_name, text, sizeof text);
         if (got != 21 || memcmp(text, "anon_inode:[signalfd]", 21) != 0)
             continue;
         snprintf(name, sizeof name, "%d/fdinfo/%.20s", (int)pid, entry->d_name);
@@ -144,13 +148,9 @@ static enum ck_ear ear_of_threads(struct ck_arena *arena, pid_t pid, int signal)
     int seen = 0;
 
     snprintf(name, sizeof name, "%d/task", (int)pid);
-    int folder = openat(arena->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *threads = folder < 0 ? NULL : fdopendir(folder);
-    if (!threads) {
-        if (folder >= 0)
-            close(folder);
+    DIR *threads = ck_open_folder(arena->proc, name);
+    if (!threads)
         return CK_EAR_DIES;
-    }
     for (struct dirent *entry; !dies && (entry = readdir(threads));) {
         struct ck_status status;
         if (entry->d_name[0] == '.')

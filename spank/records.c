@@ -13,7 +13,9 @@
 
 #define MOST_BYTES 65536 /* of a job with very many failing steps */
 
-int ck_exit_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+int ck_exit_code(int status) {
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 static int open_folder(const char *folder, bool make) {
     char above[PATH_MAX];

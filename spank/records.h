@@ -1,6 +1,7 @@
-/* records.h - what the steps of a job leave, on its batch host, to the batch step: one small file per job in a folder of
- * root's. The batch step makes the file when it begins, reads it when it ends, and removes it; a step of the job appends
- * where there is one. On other nodes there is none, and nothing is left there. No user can reach or replace any of it. */
+/* records.h - what the steps of a job leave, on its batch host, to the batch step: one small file per job in
+ * a folder of root's. The batch step makes the file when it begins, reads it when it ends, and removes it; a
+ * step of the job appends where there is one. On other nodes there is none, and nothing is left there. No
+ * user can reach or replace any of it. */
 #ifndef ADMINKIT_CK_RECORDS_H
 #define ADMINKIT_CK_RECORDS_H
 
@@ -18,7 +19,8 @@ struct ck_steps {
 /* 128 + N for signal N. */
 int ck_exit_code(int status);
 
-/* All return 0 or an errno. The folder and the one above are made; it is refused (EPERM) where it is not ours alone. */
+/* All return 0 or an errno. The folder and the one above are made; it is refused (EPERM) where it is not ours
+ * alone. */
 int ck_records_begin(const char *folder, uint32_t job);
 int ck_records_code(const char *folder, uint32_t job, int code);
 int ck_records_heard(const char *folder, uint32_t job, uint32_t heard, int64_t at);

@@ -38,26 +38,33 @@ void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *te
     *text = '\0';
     switch (verdict) {
     case CK_MORE:
-        snprintf(text, size, "the run left with code %d, so the job goes back into the queue (%" PRIu32 " of %" PRIu32 ")",
+        snprintf(text, size,
+                 "the run left with code %d, so the job goes back into the queue (%" PRIu32 " of %" PRIu32
+                 ")",
                  run->code, run->ours + 1, run->most);
         break;
     case CK_LIMIT:
         snprintf(text, size,
-                 "the run reached its limit after the signal, so the job goes back into the queue (%" PRIu32 " of %" PRIu32
-                 ")",
+                 "the run reached its limit after the signal, so the job goes back into the queue (%" PRIu32
+                 " of %" PRIu32 ")",
                  run->ours + 1, run->most);
         break;
     case CK_UNSIGNALLED:
-        snprintf(text, size, "not requeued: the run left with code %d before it was sent the signal", run->code);
+        snprintf(text, size, "not requeued: the run left with code %d before it was sent the signal",
+                 run->code);
         break;
     case CK_UNHEARD:
-        snprintf(text, size, "not requeued: the run reached its limit and nothing in it had caught the signal");
+        snprintf(text, size,
+                 "not requeued: the run reached its limit and nothing in it had caught the signal");
         break;
     case CK_FORBIDDEN:
-        snprintf(text, size, "not requeued: this job may not be (--no-requeue, or JobRequeue=0 in slurm.conf)");
+        snprintf(text, size,
+                 "not requeued: this job may not be (--no-requeue, or JobRequeue=0 in slurm.conf)");
         break;
     case CK_MAX:
-        snprintf(text, size, "not requeued: the job was put back %" PRIu32 " times already, the most it may be", run->ours);
+        snprintf(text, size,
+                 "not requeued: the job was put back %" PRIu32 " times already, the most it may be",
+                 run->ours);
         break;
     case CK_SHORT:
         snprintf(text, size,

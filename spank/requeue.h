@@ -1,4 +1,5 @@
-/* requeue.h - whether a run that has ended goes back into the queue. Pure: what is known of it in, the verdict out. */
+/* requeue.h - whether a run that has ended goes back into the queue. Pure: what is known of it in, the
+ * verdict out. */
 #ifndef ADMINKIT_CK_REQUEUE_H
 #define ADMINKIT_CK_REQUEUE_H
 

@@ -1,8 +1,9 @@
 /* slurm_compat.h - what differs between the releases of Slurm, 22.05 to 26.05. Nothing else includes slurm.h.
  *
- * slurm_load_job(), slurm_requeue() and others take a slurm_step_id_t from 26.05 on. Its header has macros that take a job id
- * as before, but they are generic selections of inline functions; a call by name is plainer. slurm_kill_job_step() has flags
- * from 23.11 on; nothing here calls it. slurm_free_ctl_conf() is slurm_free_conf() from 26.05 on. */
+ * slurm_load_job(), slurm_requeue() and others take a slurm_step_id_t from 26.05 on. Its header has macros
+ * that take a job id as before, but they are generic selections of inline functions; a call by name is
+ * plainer. slurm_kill_job_step() has flags from 23.11 on; nothing here calls it. slurm_free_ctl_conf() is
+ * slurm_free_conf() from 26.05 on. */
 #ifndef ADMINKIT_CK_SLURM_COMPAT_H
 #define ADMINKIT_CK_SLURM_COMPAT_H
 

@@ -5,14 +5,20 @@
  * well. A process hears what it has a handler for, or what it waits for with sigwait or a signalfd. One that
  * only holds it back (its mask may be inherited, as with `unshare --fork`) is taken where nothing below it
  * hears. Never taken, always walked through to what is below:
- *   - whoever would die of the signal, ignores it, is a zombie, has another uid, or is slurmstepd;
- *   - shells: `trap … EXIT` catches every signal and dies at once, `trap … TERM` waits for the child. With
+ *
+ * - whoever would die of the signal, ignores it, is a zombie, has another uid, or is slurmstepd;
+ *
+ * - shells: `trap … EXIT` catches every signal and dies at once, `trap … TERM` waits for the child. With
  * .shells one that is not interactive is a target as others are;
- *   - launchers (srun kills its step when it is told TERM; torchrun kills its workers), wrappers that pass a
+ *
+ * - launchers (srun kills its step when it is told TERM; torchrun kills its workers), wrappers that pass a
  * signal to their whole group or end what they watch (timeout, make, strace), starters of containers, file
- * systems and services that a job lives on (squashfuse, MPS), programs of a terminal (tmux, vim);
- *   - Go programs: their runtime catches every signal, and ends the program;
- *   - the JVM and other runtimes that always catch TERM and end. With .jvms they are targets as others are.
+ * systems and services that a job lives on (squashfuse, MPS), tools that only end (tmux, vim, jupyter): see
+ * names.c;
+ *
+ * - Go programs: their runtime catches every signal, and ends the program;
+ *
+ * - the JVM and other runtimes that always catch TERM and end. With .jvms they are targets as others are.
  */
 #ifndef ADMINKIT_CK_TARGETS_H
 #define ADMINKIT_CK_TARGETS_H
@@ -25,8 +31,7 @@ struct ck_scope {
     const char *cgroup; /* the step's folder, see ck_step_cgroup(); NULL: the tree under roots and stepd */
     const pid_t *roots; /* the tasks; those that have ended do no harm */
     size_t root_count;
-    pid_t stepd; /* never signalled; what hangs on it is of the step (daemons whose parent has ended). 0: none
-                  */
+    pid_t stepd; /* 0: none. Never signalled; what hangs on it is of the step (daemons without a parent) */
     bool shells; /* --ckpt-target=shell */
     bool jvms;   /* --ckpt-target=jvm */
 };

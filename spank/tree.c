@@ -1,11 +1,8 @@
 /* tree.c - see tree.h. */
 #include "tree.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "process.h"
@@ -34,23 +31,22 @@ void ck_snapshot_link(struct ck_snapshot *snapshot) {
 
 /* All pids of /proc; -1: errno. */
 static ssize_t all_pids(int proc, pid_t **pids, bool *more) {
-    int folder = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = folder < 0 ? NULL : fdopendir(folder);
+    DIR *entries = ck_open_folder(proc, ".");
     size_t count = 0;
 
+    if (!entries)
+        return -1;
     *pids = malloc(CK_MOST * sizeof **pids);
-    for (struct dirent *entry; entries && *pids && !*more && (entry = readdir(entries));) {
+    for (struct dirent *entry; *pids && !*more && (entry = readdir(entries));) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
         *more = count == CK_MOST;
         if (!*more)
             (*pids)[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
     }
-    if (entries)
-        closedir(entries);
-    else if (folder >= 0)
-        close(folder);
-    return entries && *pids ? (ssize_t)count : -1;
+    closedir(entries);
+    errno = ENOMEM;
+    return *pids ? (ssize_t)count : -1;
 }
 
 /* Leaves those that are roots or below them. */
@@ -114,6 +110,7 @@ int ck_snapshot_take(struct ck_snapshot *snapshot, const char *cgroup, const pid
     bool tree = count <= 0;
     if (tree) {
         free(pids);
+        pids = NULL;
         count = all_pids(ck_arena_proc(snapshot), &pids, &snapshot->partial);
     }
     int error = count < 0 ? errno : read_pids(snapshot, pids, (size_t)count, tree, signal);

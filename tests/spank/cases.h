@@ -1,4 +1,5 @@
-/* A test is a table of cases; CASE counts a failure with its place and goes on, DONE() is what main returns. */
+/* A test is a table of cases; CASE counts a failure with its place and goes on, DONE() is what main returns.
+ */
 #ifndef CK_CASES_H
 #define CK_CASES_H
 #include <stdio.h>

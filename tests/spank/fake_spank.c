@@ -12,8 +12,12 @@
 struct fake fake = {.context = S_CTX_REMOTE, .nodes = 1, .job = 1};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void fake_lock(void) { pthread_mutex_lock(&lock); }
-void fake_unlock(void) { pthread_mutex_unlock(&lock); }
+void fake_lock(void) {
+    pthread_mutex_lock(&lock);
+}
+void fake_unlock(void) {
+    pthread_mutex_unlock(&lock);
+}
 
 struct fake_job *fake_job(uint32_t id) {
     struct fake_job *job = fake.jobs;
@@ -31,8 +35,12 @@ int fake_option(const char *name, const char *text) {
     return -1;
 }
 
-spank_context_t spank_context(void) { return fake.context; }
-int spank_remote(spank_t spank) { return spank == NULL && fake.context == S_CTX_REMOTE; }
+spank_context_t spank_context(void) {
+    return fake.context;
+}
+int spank_remote(spank_t spank) {
+    return spank == NULL && fake.context == S_CTX_REMOTE;
+}
 
 spank_err_t spank_option_register(spank_t spank, struct spank_option *option) {
     (void)spank;
@@ -44,7 +52,8 @@ spank_err_t spank_getenv(spank_t spank, const char *name, char *text, int size) 
     (void)spank;
     for (int i = 0; i < FAKE_VARIABLES && fake.variable[i][0]; i++)
         if (strcmp(fake.variable[i][0], name) == 0)
-            return snprintf(text, (size_t)size, "%s", fake.variable[i][1]) < size ? ESPANK_SUCCESS : ESPANK_NOSPACE;
+            return snprintf(text, (size_t)size, "%s", fake.variable[i][1]) < size ? ESPANK_SUCCESS
+                                                                                  : ESPANK_NOSPACE;
     return ESPANK_ENV_NOEXIST;
 }
 
@@ -105,7 +114,9 @@ void slurm_spank_log(const char *format, ...) {
     va_end(words);
 }
 
-char *slurm_strerror(int number) { return strerror(number); }
+char *slurm_strerror(int number) {
+    return strerror(number);
+}
 
 /* As libslurm: -1 with errno where slurmctld refuses or is not there. */
 static int answer(int error, int hangs) {
@@ -153,9 +164,13 @@ int slurm_load_ctl_conf(time_t since, slurm_conf_t **conf) {
     return 0;
 }
 
-void slurm_free_ctl_conf(slurm_conf_t *conf) { free(conf); }
+void slurm_free_ctl_conf(slurm_conf_t *conf) {
+    free(conf);
+}
 
-void slurm_init_job_desc_msg(job_desc_msg_t *message) { memset(message, 0, sizeof *message); }
+void slurm_init_job_desc_msg(job_desc_msg_t *message) {
+    memset(message, 0, sizeof *message);
+}
 
 int slurm_update_job(job_desc_msg_t *message) {
     fake_lock();

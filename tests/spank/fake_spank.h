@@ -1,4 +1,5 @@
-/* fake_spank.h - what a plugin sees of Slurm: the step it is in, and a slurmctld that answers what a test sets. */
+/* fake_spank.h - what a plugin sees of Slurm: the step it is in, and a slurmctld that answers what a test
+ * sets. */
 #ifndef FAKE_SPANK_H
 #define FAKE_SPANK_H
 

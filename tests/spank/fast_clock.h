@@ -1,4 +1,5 @@
-/* fast_clock.h - a clock for one test program that runs SPEED times as fast as the machine's; in place of clock.c. */
+/* fast_clock.h - a clock for one test program that runs SPEED times as fast as the machine's; in place of
+ * clock.c. */
 #ifndef FAST_CLOCK_H
 #define FAST_CLOCK_H
 
@@ -17,11 +18,17 @@ static int64_t fast_real(clockid_t which) {
 }
 
 /* Call it before any thread. */
-static void fast_start(void) { fast_begin = fast_real(CLOCK_REALTIME); }
+static void fast_start(void) {
+    fast_begin = fast_real(CLOCK_REALTIME);
+}
 
-int64_t ck_now(void) { return fast_begin + (fast_real(CLOCK_REALTIME) - fast_begin) * SPEED; }
+int64_t ck_now(void) {
+    return fast_begin + (fast_real(CLOCK_REALTIME) - fast_begin) * SPEED;
+}
 
-int ck_clock_cond(pthread_cond_t *cond) { return pthread_cond_init(cond, NULL); }
+int ck_clock_cond(pthread_cond_t *cond) {
+    return pthread_cond_init(cond, NULL);
+}
 
 void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
     int64_t until = fast_real(CLOCK_REALTIME) + span / SPEED + 1;
@@ -29,7 +36,7 @@ void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
     pthread_cond_timedwait(cond, mutex, &at);
 }
 
-static void fast_sleep(int64_t span) {
+void ck_sleep(int64_t span) {
     struct timespec real = {(time_t)(span / SPEED / 1000), span / SPEED % 1000 * 1000000};
     nanosleep(&real, NULL);
 }

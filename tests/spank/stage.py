@@ -61,7 +61,7 @@ class Stage:
     def pid(self, name: str) -> int:
         """The pid of one that is ready, waited for; as seen from here also where it is in a pid namespace."""
         path = self.folder / f"ready.{name}"
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not path.exists():
             assert time.monotonic() < until, f"{name} has not started"
             time.sleep(0.01)

@@ -218,11 +218,27 @@ def test_torchrun_is_walked_through(stage: Stage, how: str) -> None:
     else:
         path = stage.folder / "torch/distributed/run.py"
         path.parent.mkdir(parents=True)
+        for package in (path.parent, path.parent.parent):
+            (package / "__init__.py").touch()
         argv = ["env", f"PYTHONPATH={stage.folder}", sys.executable, "-um", "torch.distributed.run", str(TRAIN)]
     path.write_text(code)
     stage.start(argv, "a", "b")
     stage.tell()
     stage.wait_heard("a", "b")
+
+
+@pytest.mark.soak
+def test_the_real_torchrun_is_walked_through(stage: Stage) -> None:
+    """Of Debian's python3-torch; its words for "no redirection" do not work with Python 3.11."""
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode:
+        pytest.skip("no torch: apt-get install python3-torch")
+    options = ["--nproc_per_node", "2", "--redirects", "1", "--tee", "1"]
+    pid = stage.start([python, "-m", "torch.distributed.run", *options, str(TRAIN), "rank"])
+    ranks = [stage.pid("rank0"), stage.pid("rank1")]
+    assert stage.tell().fates == dict.fromkeys(ranks, "sent")
+    stage.wait_heard("rank0", "rank1")
+    assert stage.alive(pid)
 
 
 def test_timeout_is_walked_through(stage: Stage) -> None:

@@ -1,4 +1,5 @@
-/* What steps leave to the batch step: read as it was written, and never through anything a user could have put there. */
+/* What steps leave to the batch step: read as it was written, and never through anything a user could have
+ * put there. */
 #include "records.h"
 
 #include <errno.h>
@@ -47,12 +48,14 @@ static void traps(void) {
     FILE *target = fopen(other, "w");
     fclose(target);
     CASE(symlink(other, file) == 0, "a link where the file will be");
-    CASE(ck_records_code(folder, 7, 85) == ELOOP && ck_records_read(folder, 7, &steps) == ELOOP, "is not followed");
+    CASE(ck_records_code(folder, 7, 85) == ELOOP && ck_records_read(folder, 7, &steps) == ELOOP,
+         "is not followed");
     CASE(ck_records_begin(folder, 7) == 0 && ck_records_code(folder, 7, 85) == 0, "and replaced");
     struct stat found;
     CASE(stat(other, &found) == 0 && found.st_size == 0, "its target is as it was");
     chmod(folder, 0777);
-    CASE(ck_records_begin(folder, 7) == EPERM && ck_records_code(folder, 7, 85) == EPERM, "a folder for all is refused");
+    CASE(ck_records_begin(folder, 7) == EPERM && ck_records_code(folder, 7, 85) == EPERM,
+         "a folder for all is refused");
     chmod(folder, 0700);
     char link[128];
     snprintf(link, sizeof link, "%s/link", place);

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
-name = sys.argv[1]
+name = sys.argv[1] + os.environ.get("RANK", "")  # under torchrun each has its own
 stage = Path(os.environ["STAGE"])
 told = False
 
