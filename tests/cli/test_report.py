@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from adminkit import config
 from adminkit.cli.main import main
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, job, make_trace
+from tests.builders import HOUR, MONDAY, job, make_trace
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +32,24 @@ def trace(tmp_path: Path) -> Path:
         job(4, queue="gq-short", limit_source="default"),
     ]
     return make_trace(tmp_path / "t.db", jobs, [("aaic", "gq", 0, HOUR, 4 * HOUR)])
+
+
+def test_the_effect_of_letters_is_told_or_that_there_is_none(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "feedback", "--db", str(trace)]) == 0
+    assert "no letter has been sent yet" in capsys.readouterr().out
+    with sqlite3.connect(trace) as db:
+        db.execute(
+            "INSERT INTO outbox (cluster, run, kind, job_id_raw, submit, until, array, week, user, uid, language, address,"
+            " notes, state, due_at, next_at, sent_at) VALUES ('aaic', '1@1', 'end', 1, 0, 0, 0, '', 'ada', 1001, 'en', '',"
+            " '[]', 'sent', 0, 0, ?)",
+            (MONDAY,),
+        )
+    assert main(["report", "feedback", "--db", str(trace), "--days", "14", "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [row["measure"] for row in shown["rows"]] == ["accuracy", "unused_hours"]
+    assert "14 before and after" in shown["meta"]["filters"]["days"]
+    assert main(["report", "feedback", "--db", str(trace), "--cluster", "aiac"]) == 1
+    assert "known: aaic" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

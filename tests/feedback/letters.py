@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
-
-import sqlite3
 
 from adminkit.config import Config
 from adminkit.feedback.compose import Composer

@@ -7,7 +7,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,11 +17,16 @@ from hypothesis import strategies as st
 
 from adminkit.config import Config, Feedback
 from adminkit.errors import AdminkitError
+from adminkit.feedback import views
+from adminkit.feedback.chart import Bar
 from adminkit.feedback.letter import LANGUAGES, Letter
+from adminkit.feedback.templates import TEMPLATES
 from adminkit.feedback.words import SUBJECT, wide
+from adminkit.installed import data_file
 from adminkit.recommend.advice import walltime
 from adminkit.stats.runs import Kind, runs
 from tests.builders import HOUR, MONDAY
+from tests.conftest import GOLDEN
 from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, WEEK, due, end, run, trace, write
 
 
@@ -60,7 +65,7 @@ def test_every_number_about_a_job_is_that_of_the_trace(known: Path) -> None:
     (letter,) = write(known, end())
     assert LAST.elapsed is not None
     with closing(sqlite3.connect(known)) as db:
-        mine = [one for one in runs(db, ["ada"], ["aaic"])]
+        mine = list(runs(db, ["ada"], ["aaic"]))
         advice = walltime(mine, Kind("aaic", "ada", "train_resnet", "gq", 1, 8, 1, 72 * HOUR))
     assert advice.limit is not None and advice.risk is not None
     last = [one for one in JOBS if one.job_name == "train_resnet"][-6:]
@@ -292,6 +297,16 @@ def test_a_site_replaces_one_template_and_keeps_the_rest(known: Path, tmp_path: 
     (letter,) = write(known, end(), settings=with_site(tmp_path))
     assert (letter.subject, letter.text) == ("hello ada", "Ask for 4 h.\n")
     assert "#SBATCH --time=04:00:00" in letter.html
+
+
+def test_the_page_lists_every_value_that_a_template_may_say() -> None:
+    page = (GOLDEN.parent.parent / "docs" / "letters.md").read_text()
+    rows = {line for line in page.splitlines() if re.match(r"\| (end|digest|operator|all)", line)}
+    for view in (views.Ran, views.Tasked, views.Recommended, views.Weekly, views.Named, views.Missed, views.Chart, Bar):
+        names = {f.name for f in fields(view)}
+        assert any(names <= set(re.findall(r"`(\w+)`", row)) for row in rows), view
+    assert set(TEMPLATES) == {one.name for one in data_file("etc", "letters", TEMPLATES[0]).parent.iterdir()}
+    assert all(f"`{name}`" in page for name in TEMPLATES)
 
 
 def test_many_letters_read_the_trace_once_for_many_people(tmp_path: Path) -> None:
