@@ -21,6 +21,8 @@ STATES: Final = ("due", "claimed", "sent", "refused", "expired")
 SWITCHED_ON: Final = "feedback_since"
 #: A letter that was handed over is written down however long another writer takes; tries of BUSY_SECONDS each.
 _PATIENCE: Final = 20
+#: Then a letter is given up: three days, with the pauses between.
+MOST_TRIES: Final = 24
 #: What a killed run leaves behind.
 KILLED: Final = "a run was killed while it sent this letter; it may arrive twice"
 
@@ -71,12 +73,12 @@ UPDATE outbox SET state = 'claimed', attempts = attempts + 1, claimed_at = ?
 WHERE cluster = ? AND run = ? AND kind = ? AND state = 'due'
 """
 _AGAIN: Final = """
-UPDATE outbox SET copy = copy + (state = 'sent'), state = 'due', next_at = ?, attempts = 0
+UPDATE outbox SET copy = copy + 1, state = 'due', next_at = ?, attempts = 0
 WHERE cluster = ? AND run = ? AND kind = ? AND state <> 'claimed'
 """
 _EXPIRE: Final = """
 UPDATE outbox SET state = 'expired', said = coalesce(said || '; ', '') || ?
-WHERE state = 'due' AND copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END
+WHERE state = 'due' AND (attempts > ? OR copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END)
 """
 # Those that were tried least come first: one that fails, or kills its run, holds nobody up. A user's come together:
 # what is read of the trace for one letter serves the next.
@@ -178,10 +180,13 @@ def recover(db: sqlite3.Connection) -> int:
 
 
 def expire(db: sqlite3.Connection, ends_before: int, weeks_before: int, why: str) -> int:
-    """Give up letters about what ended before then. What an operator sends again never expires. How many."""
-    return db.execute(_EXPIRE, (why, ends_before, weeks_before)).rowcount
+    """Give up letters about what ended before then, and what was tried too often. How many.
+
+    What an operator sends again has no age.
+    """
+    return db.execute(_EXPIRE, (why, MOST_TRIES, ends_before, weeks_before)).rowcount
 
 
 def again(db: sqlite3.Connection, entries: Iterable[Entry], now: int) -> int:
-    """Make these due again, however they ended; those sent already as another copy. How many."""
+    """Make these due again, however they ended, as another copy. How many."""
     return sum(db.execute(_AGAIN, (now, *one.key)).rowcount for one in entries)

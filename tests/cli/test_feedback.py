@@ -15,6 +15,7 @@ from adminkit.cli.main import main
 from adminkit.feedback import people
 from adminkit.feedback.prefs import Prefs, read
 from adminkit.trace import outbox
+from adminkit.trace.lock import only_one
 from tests.builders import HOUR
 from tests.feedback.server import Postbox, mail_server
 from tests.feedback.site import DAY, ended, opened, synced
@@ -114,6 +115,14 @@ def test_a_server_that_is_away_is_an_error_and_the_letters_are_kept(
     assert "they are kept" in err
     with opened(trace) as db:
         assert len(outbox.find(db, ["due"])) == 2
+
+
+def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with only_one(trace.with_name(f"{trace.name}-outbox"), "adminkit feedback"):
+        _, err = typed(capsys, "run", "--db", trace, "--send", code=1)
+    assert "another run is at work" in err
+    with opened(trace) as db:
+        assert outbox.find(db, outbox.STATES) == []
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,20 @@ def test_resend_makes_another_copy_of_what_was_sent_and_tries_what_was_refused(t
     assert len(kept.messages) == 5 and max(ids.values()) == 1, "a copy by hand is no duplicate to be swallowed"
 
 
+def test_a_letter_that_is_sent_again_by_hand_has_no_age_but_is_given_up_some_day(tmp_path: Path) -> None:
+    trace, place = site(tmp_path, THREE[:1])
+    act(trace, tools(place, Kept([Refused("550 full")])))
+    hand = Hand(NOW + 9 * DAY)
+    with trace_of(trace) as db:
+        resend(db, QUIET, tools(place, Kept([Later("450 busy")]), hand.clock), outbox.find(db, ["refused"]))
+    act(trace, tools(place, Kept([Later("450 busy")]), Hand(NOW + 9 * DAY + HOUR).clock))
+    assert states(trace) == {"1": "due"}
+    for _ in range(40):
+        hand.at += LONGEST_WAIT
+        act(trace, tools(place, Kept([Later("450 busy")]), hand.clock))
+    assert states(trace) == {"1": "expired"}
+
+
 STEPS = ("planned", "queued", "claimed", "composed", "handed", "sent")
 
 
