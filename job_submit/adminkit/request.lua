@@ -207,11 +207,15 @@ function later.cpus(made, source)
     if least and least < NO_VAL and least > cpus then
         cpus = least
     end
+    local of_node = u16(source.pn_min_cpus) or 1
+    if of_node * nodes > cpus then
+        cpus = of_node * nodes
+    end
     local of_gpu = made.gpus > 0 and gres.per_gpu(source.cpus_per_tres)
     if of_gpu and of_gpu * made.gpus > cpus then
         cpus = of_gpu * made.gpus
     end
-    return cpus > nodes and cpus or nodes
+    return cpus
 end
 
 function later.mem(made, source)
