@@ -305,9 +305,10 @@ class Cluster:
 
     def _make_folders(self) -> None:
         make_folders(self.folder)
-        host, address, _ = config.local_address()
+        host, address, loopback_only = config.local_address()
         dbd_conf = self.folder / "dbd" / "slurmdbd.conf"
-        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, config.free_ports(1)[0]))
+        port = config.free_ports(1)[0]
+        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, port, loopback_only))
         dbd_conf.chmod(0o600)
         self._configure()
 

@@ -103,7 +103,7 @@ def slurm_conf(plan: Plan, loopback_only: bool) -> str:
         "AuthType": "auth/munge",
         "CredType": "cred/munge",
         "AuthInfo": f"socket={munge_socket(plan.folder)},cred_expire=5",
-        "CommunicationParameters": "NoInAddrAny,NoCtldInAddrAny" if loopback_only else None,
+        "CommunicationParameters": _listen(loopback_only),
         "StateSaveLocation": f"{home}/state",
         "SlurmctldPidFile": f"{home}/slurmctld.pid",
         "SlurmctldLogFile": f"{log}/slurmctld.log",
@@ -173,15 +173,15 @@ def cgroup_conf(plan: Plan) -> str:
     return f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={plan.home}/cgroup\nCgroupAutomount=no\n"
 
 
-def slurmdbd_conf(folder: Path, host: str, address: str, port: int) -> str:
-    values = {
+def slurmdbd_conf(folder: Path, host: str, address: str, port: int, loopback_only: bool) -> str:
+    values: dict[str, str | None] = {
         "AuthType": "auth/munge",
         "AuthInfo": f"socket={munge_socket(folder)}",
         "DbdHost": host,
         "DbdAddr": address,
         "DbdPort": str(port),
         "SlurmUser": "root",
-        "CommunicationParameters": "NoInAddrAny,NoCtldInAddrAny",
+        "CommunicationParameters": _listen(loopback_only),
         "PidFile": f"{folder}/dbd/slurmdbd.pid",
         "LogFile": f"{folder}/dbd/slurmdbd.log",
         "DebugLevel": "info",
@@ -191,7 +191,12 @@ def slurmdbd_conf(folder: Path, host: str, address: str, port: int) -> str:
         "StorageLoc": "slurm_acct_db",
         "MessageTimeout": "30",
     }
-    return "".join(f"{key}={value}\n" for key, value in values.items())
+    return "".join(f"{key}={value}\n" for key, value in values.items() if value is not None)
+
+
+def _listen(loopback_only: bool) -> str | None:
+    """Trap: told not to listen everywhere, a daemon listens where the host name points, whatever its own address."""
+    return "NoInAddrAny,NoCtldInAddrAny" if loopback_only else None
 
 
 def munge_command(folder: Path) -> list[str]:
@@ -206,10 +211,13 @@ def database_install(folder: Path) -> list[str]:
 
 
 def database_command(folder: Path) -> list[str]:
-    """MariaDB that only its socket reaches and that hands out text byte for byte, whatever it is."""
+    """MariaDB that only its socket reaches and that hands out text byte for byte, whatever it is.
+
+    Snapshot isolation, on by default from 11.6 on, is what slurmdbd says it does not support.
+    """
     home = folder / "db"
     command = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={home}/data", f"--socket={home}/socket"]
     command += [f"--pid-file={home}/pid", f"--tmpdir={home}", "--skip-networking", "--skip-log-bin"]
     command += ["--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=256M", "--skip-name-resolve"]
-    command += ["--innodb-flush-log-at-trx-commit=0"]
+    command += ["--innodb-flush-log-at-trx-commit=0", "--loose-innodb-snapshot-isolation=OFF"]
     return [*command, "--character-set-server=latin1", "--skip-character-set-client-handshake"]

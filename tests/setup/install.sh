@@ -1,17 +1,19 @@
 #!/bin/sh
 # Installs what `make demo` or `make test` needs, through apt, as root on Debian or Ubuntu; elsewhere says what is
-# missing, how to get it, and what does not run without it.
+# missing, how to get it, and what does not run without it. `slurm` is the part of `test` that runs on a Slurm, for
+# the images of `make matrix`.
 #
-#   tests/setup/install.sh demo|test     exit 0: what cannot be done without is there; 1: it is not
+#   tests/setup/install.sh demo|slurm|test     exit 0: what cannot be done without is there; 1: it is not
 #
 # Nothing is installed where the guard finds a Slurm. No service is started: a policy-rc.d forbids it while apt runs,
 # and the units that came with our packages are disabled again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-aim=${1:?usage: install.sh demo|test}
+aim=${1:?usage: install.sh demo|slurm|test}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
-TEST_PACKAGES="sqlite3 clang clang-format lua-check lua5.1 lua5.4"
+TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
+TEST_PACKAGES="clang clang-format lua-check"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
     libslurm-dev"
 UNITS="munge mariadb slurmctld slurmd slurmdbd"
@@ -131,6 +133,9 @@ install_all() {
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
+        fi
+        if [ "$aim" != demo ]; then
+            get $TOOL_PACKAGES
             get $SLURM_PACKAGES
             disable_new_units
         fi
