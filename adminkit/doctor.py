@@ -17,7 +17,7 @@ from typing import Final, Literal
 import adminkit
 from adminkit import config, doctor_rules
 from adminkit.errors import AdminkitError
-from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS
+from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
 from adminkit.slurm import cluster, release
 from adminkit.trace import connect, place, rights
@@ -30,8 +30,6 @@ Status = Literal["ok", "warn", "missing"]
 OLDEST_SQLITE: Final = (3, 37, 0)
 #: Less free space than this, in bytes, is worth a word.
 LITTLE_SPACE: Final = 1 << 30
-#: Fields that older releases lack, and nobody can help it.
-LATER_FIELDS: Final = ("Restarts",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,7 @@ def _fields() -> Check:
     found = f"{len(wanted) - len(absent)} of our {len(wanted)}; absent: {', '.join(absent)}"
     if any(name in KEY_FIELDS for name in absent):
         return Check("fields", "missing", found, "without them a run has no key; this sacct cannot be mined")
-    surprising = any(name not in LATER_FIELDS for name in absent)
+    surprising = any(name in fields_of(release.release()) for name in absent)
     return Check("fields", "warn" if surprising else "ok", found, "their columns stay empty" if surprising else "")
 
 
