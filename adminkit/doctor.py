@@ -19,7 +19,7 @@ from adminkit import config, doctor_rules
 from adminkit.errors import AdminkitError
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
-from adminkit.slurm import cluster, release
+from adminkit.slurm import bindings, cluster, release, run
 from adminkit.trace import connect, place, rights
 from adminkit.trace.schema import SCHEMA_VERSION
 from adminkit.units import show_bytes, show_time
@@ -173,8 +173,9 @@ def _slurm() -> Iterator[Check]:
 
 def _sacct() -> Check:
     found = release.release()
-    text = f"{shutil.which('sacct') or 'scontrol only'}, Slurm {release.show_release(found)}"
-    if shutil.which("sacct") is None:
+    sacct = run.find("sacct")
+    text = f"{sacct or 'scontrol only'}, Slurm {release.show_release(found)}"
+    if sacct is None:
         return Check("sacct", "missing", text, "sync needs it: install Slurm's client programs")
     if found < release.OLDEST:
         return Check("sacct", "warn", text, f"tried from {release.show_release(release.OLDEST)} on only")
@@ -253,15 +254,17 @@ def _extras() -> Iterator[Check]:
         f"lacks {' and '.join(lacking)}" if lacking else "matplotlib",
         "pip install 'adminkit[plots]'" if lacking else "",
     )
-    if importlib.util.find_spec("pyslurm") is None:
-        yield Check("pyslurm", "ok", "not installed; scontrol is used in its place")
-    elif cluster.queue_source() == "scontrol":
-        yield Check(
-            "pyslurm", "warn", "installed, but does not load; scontrol is used in its place",
-            "it is built for one release of Slurm: install the one of this cluster, or take it off",
-        )  # fmt: skip
-    else:
-        yield Check("pyslurm", "ok", "in use for the queues")
+    yield _pyslurm()
+
+
+def _pyslurm() -> Check:
+    module, why = bindings.found()
+    if module is not None:
+        return Check("pyslurm", "ok", f"{module.__version__}, in use for the queues")
+    if not why:
+        return Check("pyslurm", "ok", "not installed; scontrol is used in its place")
+    hint = "each pyslurm goes with the Slurm of its own number (25.11.x with 25.11): docs/releases.md, or take it off"
+    return Check("pyslurm", "warn", f"{why}; scontrol is used in its place", hint)
 
 
 def _guarded(name: str, look: Callable[[], Check], status: Status = "missing") -> Check:

@@ -1,22 +1,22 @@
 """What the cluster looks like: its name, its queues and their limits, what slurmctld still has to tell slurmdbd.
 
-Queues come from pyslurm where it is installed (an extra: one build per Slurm release), else from scontrol. Everything
-else comes from Slurm's own programs.
+Queues come from pyslurm where it goes with this Slurm (see bindings.py), else from scontrol. Everything else comes from
+Slurm's own programs.
 """
 
 from __future__ import annotations
 
 import calendar
-import importlib
 import os
 import pwd
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from adminkit.errors import AdminkitError, unknown_word
+from adminkit.slurm import bindings
 from adminkit.slurm.run import NoSuchProgram, ask
 from adminkit.units import parse_duration
 
@@ -49,14 +49,24 @@ class Accounting:
 
 def queues(cluster: str | None = None) -> list[Queue]:
     """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
-    if queue_source() == "pyslurm" and (cluster is None or cluster == local_cluster()):
-        return _from_pyslurm()
+    pyslurm, _ = bindings.found()
+    if pyslurm is not None and (cluster is None or cluster == local_cluster()):
+        return [
+            Queue(
+                one.name,
+                one.default_limit if one.has_default else one.max_limit,
+                one.max_limit,
+                one.nodes,
+                one.is_default,
+            )
+            for one in bindings.partitions(pyslurm)
+        ]
     return parse_partitions(ask(["scontrol", "-o", *_on(cluster), "--all", "show", "partition"]))
 
 
 def queue_source() -> Source:
     """Which way queues() asks about the local cluster."""
-    return "scontrol" if _pyslurm() is None else "pyslurm"
+    return "scontrol" if bindings.found()[0] is None else "pyslurm"
 
 
 def parse_partitions(text: str) -> list[Queue]:
@@ -145,33 +155,6 @@ def admin_level(user: str | None = None) -> str | None:
         if who == name:
             return None if level in ("", "None") else level
     return None
-
-
-def _from_pyslurm() -> list[Queue]:
-    """pyslurm's minutes, "UNLIMITED" and None, as scontrol would have said them."""
-    pyslurm = _pyslurm()
-    try:
-        loaded = pyslurm.Partitions.load()
-    except pyslurm.RPCError as error:
-        raise AdminkitError(f"couldn't ask slurmctld: {error}", "look whether slurmctld runs: scontrol ping") from error
-    found = []
-    for part in loaded.values():
-        maximum = _minutes(part.max_time)
-        default = maximum if part.default_time is None else _minutes(part.default_time)
-        found.append(Queue(part.name, default, maximum, int(part.total_nodes), bool(part.is_default)))
-    return found
-
-
-def _pyslurm() -> Any:
-    """The module, or None. It is built for one release of Slurm and does not load beside another."""
-    try:
-        return importlib.import_module("pyslurm")
-    except ImportError:
-        return None
-
-
-def _minutes(value: int | str | None) -> int | None:
-    return value * 60 if isinstance(value, int) else None
 
 
 def parse_limit(text: str) -> int | None:

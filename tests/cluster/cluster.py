@@ -283,6 +283,8 @@ class Cluster:
         self.start_dbd()
         for cluster in clusters:
             cluster._people()
+            # Trap: slurmdbd of 24.11 and newer draws a cluster's id by lot; slurmctld refuses to start with another.
+            (cluster.home / "state" / "clustername").unlink(missing_ok=True)
             cluster.start_ctld()
             cluster.until_idle()
 

@@ -44,9 +44,7 @@ def test_no_field_is_listed_twice() -> None:
     assert len(names) == len({name.lower() for name in names})
 
 
-@pytest.mark.parametrize(
-    ("release", "capture"), [((22, 5, 8), "22.05"), ((24, 11, 5), "24.11"), ((26, 5, 5), "26.05")]
-)
+@pytest.mark.parametrize(("release", "capture"), [((22, 5, 8), "22.05"), ((24, 11, 5), "24.11"), ((26, 5, 5), "26.05")])
 def test_the_fields_of_a_release_are_those_its_sacct_lists(release: Release, capture: str) -> None:
     assert fields_of(release) == parse_fields((DATA / f"sacct-helpformat-{capture}.txt").read_text())
 

@@ -22,12 +22,13 @@ ENGINE: Final = os.environ.get("ENGINE", "podman")
 LIMIT: Final = 1500.0
 COMPOSE: Final = ROOT / "tests/cluster/compose"
 
-#: slurmstepd reads other users' processes and their limits, as it does where it is root on a host.
-_RIGHTS: Final = ("--cap-add", "SYS_PTRACE", "--cap-add", "SYS_NICE", "--cap-add", "SYS_RESOURCE")
+#: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
+_RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
 #: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
 _LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
 _GROUND: Final = """slurmctld -V; . /etc/os-release; echo "$PRETTY_NAME"; python3 -V
-lua=$(find / -xdev -name job_submit_lua.so 2>/dev/null | head -n 1); ldd "$lua" | sed -n 's/\\s*\\(liblua[^ ]*\\).*/\\1/p'
+lua=$(find / -xdev -name job_submit_lua.so 2>/dev/null | head -n 1)
+ldd "$lua" | sed -n 's/\\s*\\(liblua[^ ]*\\).*/\\1/p'
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then echo v2; else echo v1; fi"""
 
 
@@ -47,10 +48,21 @@ def image(row: Row) -> str:
     return name
 
 
-def copy(row: Row) -> Path:
-    """The row's folder with every file that git knows, and none that it no longer knows."""
+def folder_of(row: Row) -> Path:
     folder = ROOT / "build/matrix" / row.name
     folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def build(row: Row) -> None:
+    """The row's copy of the repository with adminkit built in it. NotRun with the last words of what failed."""
+    copy(row)
+    _must(_command(row, ["make", "-s", ".venv/.built"]), f"adminkit cannot be built on {row.name}")
+
+
+def copy(row: Row) -> Path:
+    """The row's folder with every file that git knows, and none that it no longer knows."""
+    folder = folder_of(row)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
     before = folder / ".copied"
@@ -80,13 +92,19 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     if code is None:
         return Cell(row.name, suite.name, commit, "failed", failed=1, reasons=(f"no end within {LIMIT:g} s",))
     if not suite.pytest:
-        last = log.read_text(errors="replace").splitlines()[-1:] or [""]
-        good = code == 0
-        said = () if good else (f"exit {code}: {last[0][:200]}",)
-        return Cell(row.name, suite.name, commit, "passed" if good else "failed", int(good), int(not good), 0, round(seconds), said)
+        return _by_code(code, log, row, suite, commit, seconds)
     if not report.exists():
         return Cell(row.name, suite.name, commit, "failed", failed=1, reasons=(f"pytest said nothing: {log.name}",))
     return from_junit(report.read_text(), row.name, suite.name, commit, seconds)
+
+
+def _by_code(code: int, log: Path, row: Row, suite: Suite, commit: str, seconds: float) -> Cell:
+    """A suite that is one command: it counts as one test."""
+    if code == 0:
+        return Cell(row.name, suite.name, commit, "passed", passed=1, seconds=round(seconds))
+    last = log.read_text(errors="replace").splitlines()[-1:] or [""]
+    said = (f"exit {code}: {last[0][:200]}",)
+    return Cell(row.name, suite.name, commit, "failed", failed=1, seconds=round(seconds), reasons=said)
 
 
 def ground(row: Row) -> Ground:
@@ -96,7 +114,6 @@ def ground(row: Row) -> Ground:
     if len(lines) != 5:
         raise NotRun(f"the image of {row.name} lacks a Slurm: {(said.stdout + said.stderr).strip()[-200:]}")
     return Ground(row.name, lines[0].split()[-1], lines[1], lines[2].split()[-1], lines[3], lines[4])
-
 
 
 _PYTEST: Final = 'make -s .venv/.built; exec .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@"'
@@ -115,8 +132,7 @@ def _inside(row: Row, words: list[str], output: int) -> int | None:
 
 
 def _command(row: Row, words: list[str], name: str = "") -> list[str]:
-    folder = ROOT / "build/matrix" / row.name
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder_of(row)
     command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *_LIMITS, "-v", f"{folder}:/adminkit"]
     command += ["--name", name] if name else []
     for key, value in (*row.env, *_index_settings()):

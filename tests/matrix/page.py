@@ -2,50 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from tests.matrix.differences import DIFFERENCES
 from tests.matrix.results import Cell, Table
 from tests.matrix.rows import ROOT, ROWS, suites
 
 PAGE: Final = ROOT / "docs/releases.md"
-_NEVER: Final = "-"
+_HEAD: Final = """# Releases of Slurm
+
+<!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
+
+adminkit is run on each Slurm below with the real daemons, every suite in a container of its own, plugins built against
+that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.md)). A number counts tests; "not run"
+has its reason below, and `-` was never tried.
+"""
 
 
 def text(table: Table) -> str:
     """A line for each suite, a column for each row; then each reason."""
-    grounds = {one.row: one.slurm for one in table.grounds}
-    head = ["suite", *(f"{row.name} {grounds.get(row.name, row.slurm)}" for row in ROWS)]
-    lines = [head, *([name, *(_text(table, row.name, name) for row in ROWS)] for name in _suites(table))]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    lines = [["suite", *_names(table)], *_lines(table)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([*drawn, "", *(f"{cell.row} {cell.suite}: {said}" for cell, said in _reasons(table))])
 
 
 def cell_text(cell: Cell) -> str:
-    """passed 12, skipped 1 (34 s)"""
-    if cell.state == "not run":
-        return "not run"
-    words = [f"{name} {count}" for name, count in _counts(cell) if count]
-    return f"{', '.join(words)} ({cell.seconds} s)"
+    """12 passed, 1 skipped"""
+    counts = ((cell.failed, "FAILED"), (cell.passed, "passed"), (cell.skipped, "skipped"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count) or "not run"
+
+
+def markdown(table: Table) -> str:
+    """docs/releases.md."""
+    parts = [_HEAD, "## What was run\n", _grounds(table), _drawn(["suite", *_names(table)], _lines(table))]
+    commits = sorted({cell.commit for cell in table.cells})
+    minutes = sum(cell.seconds for cell in table.cells) / 60
+    parts.append(
+        f"Run on commit {', '.join(commits)}, in {minutes:.0f} minutes on two cores; a `+` had changes not yet in it.\n"
+    )
+    reasons = [f"- {cell.row}, {cell.suite}: {said}" for cell, said in _reasons(table)]
+    parts.append("\n".join(reasons or ["Nothing was skipped."]) + "\n")
+    parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
+    rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
+    return "\n".join([*parts, _drawn(["since", "what", "dealt with in"], rows)])
 
 
 def write(table: Table, path: Path = PAGE) -> None:
     path.write_text(markdown(table))
 
 
-def markdown(table: Table) -> str:
-    raise NotImplementedError
+def _names(table: Table) -> list[str]:
+    grounds = {one.row: one.slurm for one in table.grounds}
+    return [f"{row.name} {grounds.get(row.name, row.slurm)}" for row in ROWS]
 
 
-def _counts(cell: Cell) -> tuple[tuple[str, int], ...]:
-    return (("passed", cell.passed), ("failed", cell.failed), ("skipped", cell.skipped))
+def _lines(table: Table) -> list[list[str]]:
+    found = []
+    for suite in _suites(table):
+        cells = [table.cell(row.name, suite) for row in ROWS]
+        found.append([suite, *("-" if cell is None else cell_text(cell) for cell in cells)])
+    return found
 
 
-def _text(table: Table, row: str, suite: str) -> str:
-    cell = table.cell(row, suite)
-    return _NEVER if cell is None else cell_text(cell)
+def _grounds(table: Table) -> str:
+    about = {row.name: row.about for row in ROWS}
+    rows = ([one.row, one.slurm, about[one.row], one.python, one.lua, one.cgroups] for one in table.grounds)
+    return _drawn(["row", "Slurm", "from", "Python", "Lua", "cgroups"], rows)
+
+
+def _drawn(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
 
 
 def _suites(table: Table) -> list[str]:

@@ -35,6 +35,7 @@ ROWS: Final = (
     Row("bookworm", "bookworm", "22.05", about="Debian 12's own packages"),
     Row("trixie", "trixie", "24.11", about="Debian 13's own packages"),
     Row("forky", "forky", "26.05", about="Debian testing's own packages"),
+    Row("prefix", "trixie", "24.11", target="prefix", about="the source, under /opt/slurm, with Lua 5.4"),
 )
 
 
@@ -54,4 +55,4 @@ def suites(root: Path = ROOT) -> list[Suite]:
 #: What a file of tests imports that has a Slurm booted.
 _BOOTS: Final = re.compile(r"^from tests\.cluster\.(?:cluster|ruled) import", re.MULTILINE)
 #: The helper is built with the environment; plugins are built against the row's own headers.
-_BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; if [ -e spank/Makefile ]; then make -s -C spank; fi"
+_BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; test ! -e spank/Makefile || make -s -C spank"
