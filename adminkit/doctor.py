@@ -208,10 +208,14 @@ def _sees() -> Check:
     level, private = cluster.admin_level(), cluster.accounting()
     operator = level in cluster.OPERATORS or _is_root()
     hidden = f"PrivateData={','.join(sorted(private.private))}" if private.private else "PrivateData unset"
+    if private.private is None:
+        hidden = "PrivateData of slurmdbd unknown to sacctmgr of this release"
     found = f"AdminLevel {level or 'None'}, {hidden}"
     if operator:
         return Check("sees", "ok", f"every job: {found}")
     give = "give the user who syncs AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator"
+    if private.private is None:
+        return Check("sees", "warn", f"own jobs only, perhaps: {found}", give)
     if "jobs" in private.private:
         return Check("sees", "missing", f"own jobs only: {found}", give)
     if private.max_query_seconds is not None:

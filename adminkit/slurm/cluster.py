@@ -12,7 +12,7 @@ import pwd
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from adminkit.errors import AdminkitError, unknown_word
@@ -43,7 +43,7 @@ class Accounting:
 
     release: str | None
     booted_at: int | None  # epoch seconds; later than last time: it restarted
-    private: frozenset[str]  # PrivateData: jobs, usage, users …
+    private: frozenset[str] | None  # PrivateData: jobs, usage, users …
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
 
 
@@ -129,21 +129,41 @@ def parse_backlog(text: str) -> int | None:
 
 
 def accounting() -> Accounting:
-    """What slurmdbd says of itself; for ordinary users too."""
-    return parse_accounting(ask(["sacctmgr", "show", "configuration"]))
+    """What slurmdbd says of itself; for ordinary users too. AdminkitError when it is away."""
+    found = parse_accounting(ask(["sacctmgr", "show", "configuration"]))
+    if found.booted_at is not None:
+        return found
+    try:
+        return replace(found, booted_at=parse_stats(ask(["sacctmgr", "show", "stats"])))
+    except AdminkitError:
+        return found  # that is for operators only
 
 
 def parse_accounting(text: str) -> Accounting:
-    """The second half of `sacctmgr show configuration`; the first is this client's own."""
-    _, _, ours = text.partition("SlurmDBD configuration")
-    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in ours.splitlines())}
+    """The second half of `sacctmgr show configuration`; the first is this client's own.
+
+    Traps: with slurmdbd away there is no second half, and sacctmgr exits with 0 all the same. From 26.05 on the client
+    writes the second half too: without BOOT_TIME, and with PrivateData and the release of its own.
+    """
+    _, there, theirs = text.partition("SlurmDBD configuration")
+    if not there:
+        raise AdminkitError("slurmdbd does not answer", "look whether slurmdbd runs and answers: sacctmgr show cluster")
+    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in theirs.splitlines())}
+    boot = words.get("BOOT_TIME")
     private = words.get("PrivateData", "none")
+    listed = frozenset() if private == "none" else frozenset(private.split(","))
     return Accounting(
-        release=words.get("SLURMDBD_VERSION"),
-        booted_at=_epoch(words.get("BOOT_TIME", "")),
-        private=frozenset() if private == "none" else frozenset(private.split(",")),
+        release=None if boot is None else words.get("SLURMDBD_VERSION"),
+        booted_at=_epoch(boot or ""),
+        private=None if boot is None else listed,
         max_query_seconds=parse_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
     )
+
+
+def parse_stats(text: str) -> int | None:
+    """When the counting of `sacctmgr show stats` began, epoch seconds: at the start, or when an operator cleared it."""
+    found = re.search(r"^Data since .*\((\d+)\)$", text, re.MULTILINE)
+    return int(found.group(1)) if found else None
 
 
 def admin_level(user: str | None = None) -> str | None:

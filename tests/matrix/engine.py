@@ -116,6 +116,8 @@ def ground(row: Row) -> Ground:
     return Ground(row.name, lines[0].split()[-1], lines[1], lines[2].split()[-1], lines[3], lines[4])
 
 
+#: The host's name is a loopback address, as Debian's installer has it: two slurmctlds can then share the port.
+_HOSTS: Final = 'echo "127.0.0.1 localhost slurm" >/etc/hosts; exec "$@"'
 _PYTEST: Final = 'make -s .venv/.built; exec .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@"'
 
 
@@ -139,7 +141,7 @@ def _command(row: Row, words: list[str], name: str = "") -> list[str]:
         command += ["-e", f"{key}={value}"]
     for bundle in (Path("/etc/ssl/certs/ca-certificates.crt"),):
         command += ["-v", f"{bundle}:{bundle}:ro"] if bundle.exists() else []
-    return [*command, f"localhost/adminkit-slurm:{row.name}", *words]
+    return [*command, f"localhost/adminkit-slurm:{row.name}", "sh", "-ec", _HOSTS, "sh", *words]
 
 
 def _index_settings() -> list[tuple[str, str]]:

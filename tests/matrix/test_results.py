@@ -1,4 +1,4 @@
-"""What the matrix counts and says, and that the page is the one of the run that was kept."""
+"""What the matrix counts and says."""
 
 from __future__ import annotations
 
@@ -58,10 +58,6 @@ def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:
     assert {"build", "unit", "cluster", "ground", "releases", "sync", "policy_rules"} <= names
     assert "soak" not in names
     assert "config" not in names, "it boots none: it is among the unit tests"
-
-
-def test_the_page_is_the_one_of_the_run_that_was_kept() -> None:
-    assert page.PAGE.read_text() == page.markdown(results.load()), "make docs"
 
 
 def test_every_difference_is_minded_in_a_file_that_is_there() -> None:

@@ -146,8 +146,22 @@ def test_slurmdbd_describes_itself_apart_from_this_client(programs: Programs) ->
     )
 
 
-def test_an_accounting_that_says_nothing_is_unknown() -> None:
-    assert cluster.parse_accounting("") == cluster.Accounting(None, None, frozenset(), None)
+def test_what_the_client_writes_in_its_place_is_not_taken_for_slurmdbds(programs: Programs) -> None:
+    """From 26.05 on: PrivateData and the release are those of the client, and the start has to be had elsewhere."""
+    programs.says("sacctmgr", show_configuration="sacctmgr-configuration-26.05", show_stats="sacctmgr-stats")
+    assert cluster.accounting() == cluster.Accounting(None, 1_795_293_283, None, 86_400)
+    programs.says("sacctmgr", show_configuration="sacctmgr-configuration-26.05")
+    assert cluster.accounting() == cluster.Accounting(None, None, None, 86_400), "statistics are for operators"
+
+
+@pytest.mark.parametrize("text", ["", "PrivateData = none\nSLURM_VERSION = 24.11.5\n"])
+def test_a_slurmdbd_that_is_away_is_said_though_sacctmgr_exits_well(text: str) -> None:
+    with pytest.raises(AdminkitError, match="slurmdbd does not answer"):
+        cluster.parse_accounting(text)
+
+
+def test_statistics_that_do_not_say_since_when_are_unknown() -> None:
+    assert cluster.parse_stats("Data since yesterday\n") is None
 
 
 @pytest.mark.parametrize(
