@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.fields import fields_of
-from adminkit.slurm import release
+from adminkit.slurm import bindings, release
+from adminkit.slurm import cluster as slurm
 from tests.cluster import machine
 from tests.cluster.cluster import FINISHED, Cluster
 from tests.cluster.conftest import private_slurm
@@ -64,6 +65,13 @@ def test_every_word_that_is_read_is_printed(reached: Cluster) -> None:
     assert len(wanted) > 25, "they are found in the source as words.get(…) and words[…]"
     lacking = {word for word in wanted if not re.search(rf"(?:^|\s){word}\s*=", printed, re.MULTILINE)}
     assert lacking == {word for word, first in GONE.items() if machine.release() >= first}
+
+
+def test_pyslurm_says_what_scontrol_says(reached: Cluster) -> None:
+    module, why = bindings.found()
+    if module is None:
+        pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
+    assert slurm.queues() == slurm.parse_partitions(reached.ask("scontrol", "-o", "--all", "show", "partition"))
 
 
 # job_submit.lua

@@ -10,7 +10,6 @@ import subprocess
 import sys
 
 from tests.matrix import engine, page, results
-from tests.matrix.results import Table
 from tests.matrix.rows import ROOT, ROWS, suites
 
 #: Written by the matrix itself, so they do not count as changes to what is run.
@@ -23,34 +22,36 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--suite", action="append", choices=[suite.name for suite in suites()], help="default: all")
     parser.add_argument("--table", action="store_true", help="print the table of earlier runs and run nothing")
     options = parser.parse_args(argv)
+    if not options.table:
+        _run(options.row, options.suite)
     table = results.load()
     if not options.table:
-        table = _run(table, options.row, options.suite)
+        page.write(table)
     print(page.text(table))
     return int(any(cell.state == "failed" for cell in table.cells))
 
 
-def _run(table: Table, rows: list[str] | None, wanted: list[str] | None) -> Table:
+def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
+    """Every cell goes into the file as soon as it is known."""
     commit = _commit()
     for row in ROWS:
         if rows and row.name not in rows:
             continue
         chosen = [suite for suite in suites() if not wanted or suite.name in wanted]
+        print(f"== {row.name}: image", file=sys.stderr, flush=True)
         try:
-            print(f"== {row.name}: image", file=sys.stderr, flush=True)
             engine.image(row)
-            table = table.with_ground(engine.ground(row))
+            results.save(results.load().with_ground(engine.ground(row)))
         except engine.NotRun as why:
             for suite in chosen:
-                table = table.with_cell(results.not_run(row.name, suite.name, commit, str(why)))
-            results.save(table)
+                results.save(results.load().with_cell(results.not_run(row.name, suite.name, commit, str(why))))
             continue
         for suite in chosen:
             cell = engine.run(row, suite, commit)
-            print(f"== {row.name}: {suite.name}: {page.cell_text(cell)}", file=sys.stderr, flush=True)
-            table = table.with_cell(cell)
-            results.save(table)
-    return table
+            print(
+                f"== {row.name}: {suite.name}: {page.cell_text(cell)} ({cell.seconds} s)", file=sys.stderr, flush=True
+            )
+            results.save(results.load().with_cell(cell))
 
 
 def _commit() -> str:

@@ -20,6 +20,15 @@ that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.m
 has its reason below, and `-` was never tried.
 """
 
+_PYSLURM: Final = """## pyslurm
+
+adminkit needs none: scontrol tells the same. Where one is installed it is used for the local cluster's queues, if its
+number is that of the Slurm that is there: pyslurm 25.11.2 goes with Slurm 25.11 and no other, as it is compiled against
+that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11 and 18.8 for Slurms of those years; others (22.5, 23.11,
+24.11, 25.5, 26.5) are tags of its source, to be built on the host. `adminkit doctor` says which is used, and why one is
+not. A test compares both ways wherever one can be imported; "skipped" above says that none could.
+"""
+
 
 def text(table: Table) -> str:
     """A line for each suite, a column for each row; then each reason."""
@@ -47,7 +56,7 @@ def markdown(table: Table) -> str:
     parts.append("\n".join(reasons or ["Nothing was skipped."]) + "\n")
     parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
-    return "\n".join([*parts, _drawn(["since", "what", "dealt with in"], rows)])
+    return "\n".join([*parts, _drawn(["since", "what", "minded in"], rows), _PYSLURM])
 
 
 def write(table: Table, path: Path = PAGE) -> None:
