@@ -27,6 +27,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if options.act == "down":
             _compose(row, "down", "-v")
+            # Older podman-composes leave the network.
+            network = f"adminkit-{row.name}_default"
+            subprocess.run([engine.ENGINE, "network", "rm", network], capture_output=True, check=False)
             return 0
         return _up(row)
     except (engine.NotRun, ClusterError) as error:
@@ -39,9 +42,8 @@ def _up(row: Row) -> int:
     engine.image(row)
     engine.build(row)
     _compose(row, "up", "-d")
-    login = f"adminkit-{row.name}_login_1"
+    login, head = (f"adminkit-{row.name}-{part}" for part in ("login", "slurmctld"))
     until("three nodes to be idle", lambda: _said(login, "sh", "-c", _READY) == "3", 180, pause=2)
-    head = login.replace("login", "slurmctld")
     print(f"{engine.ENGINE} exec -it -u aiko -w /home/aiko {login} bash  # sbatch, squeue; also as ben, chie and dai")
     print(f"{engine.ENGINE} exec -it {head} bash  # adminkit, its database in /var/lib/adminkit")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -70,9 +71,10 @@ def slurmctld() -> None:
     policy = Path("/etc/adminkit/policy.toml")
     policy.parent.mkdir(exist_ok=True)
     shutil.copy(TREE / "etc/policy.toml", policy)
-    # slurmctld does not start without job_submit.lua, and a policy is compiled for a slurmctld that answers.
-    (CONF / "job_submit.lua").touch()
+    # slurmctld does not start without the script, and a policy is compiled for a slurmctld that answers.
     shutil.copy(TREE / "job_submit/job_submit.lua", CONF / "job_submit.lua")
+    for name in site.NODES:
+        until(f"{name} to have an address", lambda name=name: _address(name), 60, pause=1)
     controller = subprocess.Popen(["slurmctld", "-D", "-i"])
     _answers("scontrol", "ping")
     _adminkit("policy", "install", "--apply")
@@ -127,6 +129,13 @@ def _accounts() -> None:
     commands.append(["user", site.OPERATOR, f"account={ACCOUNTS[0]}", "adminlevel=Operator"])
     for words in commands:
         subprocess.run([*add, *words], check=False, stdout=subprocess.DEVNULL)
+
+
+def _address(name: str) -> str:
+    try:
+        return socket.gethostbyname(name)
+    except OSError:
+        return ""
 
 
 def _answers(*command: str) -> None:

@@ -50,8 +50,8 @@ def prepare() -> None:
         password = secrets.token_hex(16)
         (SHARED / "database.sql").touch(mode=0o600)
         (SHARED / "database.sql").write_text(
-            "create database slurm_acct_db;"
-            f"create user 'slurm'@'%' identified by '{password}'; grant all on slurm_acct_db.* to 'slurm'@'%';"
+            "create database slurm_acct_db;\n"
+            f"create user 'slurm'@'%' identified by '{password}';\ngrant all on slurm_acct_db.* to 'slurm'@'%';\n"
         )
         (SHARED / "slurmdbd.conf").touch(mode=0o600)
         storage = {"StorageHost": "database", "StorageUser": "slurm", "StoragePass": password}
