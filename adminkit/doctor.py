@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import adminkit
-from adminkit import config, doctor_rules
+from adminkit import config, doctor_ckpt, doctor_rules
 from adminkit.errors import AdminkitError
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
@@ -53,7 +53,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     db, why = place.find_with_reason(flag, settings.db)
     checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm()]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
-        checks += _rules(settings.policy, db)
+        checks += [*_rules(settings.policy, db), *_checkpoints()]
     return db, [*checks, *_extras()]
 
 
@@ -248,6 +248,14 @@ def _rules(settings: config.Policy, db: Path) -> Iterator[Check]:
         yield Check("rules", "warn", error.message, error.hint)
     for line in doctor_rules.foreign_comments(db):
         yield Check(*line)
+
+
+def _checkpoints() -> Iterator[Check]:
+    try:
+        for line in doctor_ckpt.checkpoints():
+            yield Check(*line)
+    except AdminkitError as error:
+        yield Check("ckpt", "warn", error.message, error.hint)
 
 
 def _extras() -> Iterator[Check]:

@@ -16,6 +16,9 @@ STEP_KEY: Final = (*KEY, "step")
 LIMIT_KINDS: Final = ("finite", "unlimited", "partition", "unknown")
 #: Who chose it.
 LIMIT_SOURCES: Final = ("explicit", "default", "unknown")
+#: What became of a run that heard the checkpoint plugin's signal; spank/note.h has the meanings. The first two were put
+#: back into the queue.
+CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
 #: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
 CLASSES: Final = ("cpu", "single-gpu", "multi-gpu", "multi-node")
 
@@ -75,6 +78,10 @@ class Job:
     disk_read: int | None = None  # summed over its steps
     disk_write: int | None = None
     energy: int | None = None
+    ckpt_at: int | None = None  # when the checkpoint plugin sent its signal in this run, or found nothing to send it to
+    ckpt_heard: int | None = None  # how many processes got it; 0: nothing caught it
+    ckpt_requeues: int | None = None  # how often adminkit had put this job back when the run ended
+    ckpt_end: str | None = None  # what the plugin made of the run's end; one of CKPT_ENDS
     admin_comment: str | None = None
     submit_line: str | None = None
     fingerprint: int | None = None  # of the text that last changed the row: the same text again need not be compared

@@ -67,6 +67,8 @@ def parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
+        if hint is typer.Context:
+            continue
         declared = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         info = next((one for one in declared if isinstance(one, (OptionInfo, ArgumentInfo))), None)
         if info is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
@@ -11,12 +13,27 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.errors import UsageError
 from adminkit.report.sink import Way, emit
-from adminkit.stats.select import Filter, check_words
+from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.units import parse_duration, parse_when, show_time
 
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, where the trace has several.")
+]
+Days = Annotated[int, typer.Option(min=7, help="Days before and after a letter that are compared.")]
+
 app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Part(StrEnum):
+    """What `restarts` has one row for; stats/restarts.PARTS."""
+
+    QUEUE = "queue"
+    USER = "user"
+    ACCOUNT = "account"
+    CLASS = "class"
+    ENDED = "ended"
 
 
 @app.callback()
@@ -86,6 +103,65 @@ def parallelism(
         chosen = check_words(trace, chosen)
         measured = measure(trace, chosen)
     emit(parallelism_report(measured, chosen, str(path)), way)
+
+
+@app.command()
+def restarts(
+    db: options.Database = None,
+    job: Annotated[
+        str | None, typer.Option("--job", "-j", metavar="ID", help="Every run of this job: 123, 123_4.")
+    ] = None,
+    by: Annotated[Part, typer.Option("--by", help="One row for each of these.")] = Part.QUEUE,
+    job_class: options.Classes = None,
+    queue: options.Queues = None,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """Jobs that ran in several pieces: runs, time lost to restarts, signals heard and unheeded."""
+    from adminkit.report.restarts import pieces_report, restarts_report
+    from adminkit.stats import restarts as stats
+
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    path = find_trace(db, settings.db)
+    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, "", "0")
+    chosen = replace(chosen, classes=[one.value for one in job_class or ()], min_elapsed=-1)
+    with reader(path) as trace:
+        chosen = check_words(trace, chosen)
+        if job is not None:
+            report = pieces_report(stats.pieces(trace, job, chosen.clusters), job, str(path))
+        else:
+            report = restarts_report(stats.restarts(trace, chosen, by.value), chosen, by.value, str(path))
+    emit(report, way)
+
+
+@app.command()
+def feedback(
+    db: options.Database = None,
+    cluster: Cluster = None,
+    days: Days = 28,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Whether letters work: accuracy and unused hours before and after a user's first letter."""
+    from adminkit.findings.effect import LEAST_OTHERS
+    from adminkit.findings.holdout import is_held_out
+    from adminkit.report.feedback import feedback_report
+    from adminkit.stats.effect import Design, effect
+
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output)
+    path, design = find_trace(db, settings.db), Design(days=days)
+    with reader(path) as trace:
+        usual = settings.report
+        chosen = Filter([only_cluster(trace, cluster)], states=usual.states, min_elapsed=usual.min_elapsed)
+        found = effect(trace, chosen, now, design, is_held_out(settings.feedback), LEAST_OTHERS)
+    emit(feedback_report(found, chosen, design, str(path)), way)
 
 
 def job_filter(

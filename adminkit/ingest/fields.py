@@ -205,6 +205,11 @@ def job_values(
         "node_list": first("NodeList"),
         "cpu_time": first(_unless("TotalCPU")),
         "energy": first(_unless("AllocTRES.energy"), _unless("ConsumedEnergyRaw")),
+        # A run that left no note shows that of an earlier one of its job: its count holds, the rest is not this run's.
+        "ckpt_at": first(_noted_here("at")),
+        "ckpt_heard": first(_noted_here("heard")),
+        "ckpt_requeues": first("AdminComment.requeues"),
+        "ckpt_end": first(_noted_here("end")),
         "admin_comment": first("AdminComment"),
         "submit_line": first("SubmitLine"),
     }
@@ -250,6 +255,11 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
 def _unless(field: str, nothing: str = "0") -> str:
     """nullif({field}, nothing), as operators of SQLite's: a million rows notice the call of a function."""
     return f"CASE WHEN {{{field}}} <> {nothing} THEN {{{field}}} END"
+
+
+def _noted_here(what: str) -> str:
+    """A part of the checkpoint plugin's note where it was left during this run."""
+    return f"CASE WHEN {{AdminComment.at}} >= {{Start}} THEN {{AdminComment.{what}}} END"
 
 
 #: Trap: of a run that never started, AllocCPUS and NNodes tell what was asked for.

@@ -16,7 +16,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "skip": (),
     "text": ("text",),  # a name; empty is unknown
     "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
-    "noted": ("text", "limit", "source"),  # free, and what a record of the policy in its first word says
+    # free, what a record of the policy in its first word says, and a note of the checkpoint plugin in any
+    "noted": ("text", "limit", "source", "at", "heard", "requeues", "end"),
     "int": ("value",),
     "real": ("value",),
     "swf": ("value",),  # a number of SWF, whole or not; -1 is unknown

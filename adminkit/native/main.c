@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -246,6 +247,8 @@ static bool prepare(struct run *run) {
         return false;
     if (options->timezone && !set_zone(run, options->timezone))
         return false;
+    if (options->gentle)
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); /* threads take after this one */
     run->stores = !options->parse_only && !options->dump;
     run->how = how_it_reads(options);
     if (!run->how)

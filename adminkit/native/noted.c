@@ -1,4 +1,5 @@
-/* noted.c - the word that adminkit's policy leaves in a job's comment; docs/policy-spec.md has its grammar.
+/* noted.c - the words that adminkit leaves in a job's comment: the policy's record, which is the first
+ * (docs/policy-spec.md), and the checkpoint plugin's note, which is any (spank/note.h).
  */
 #include "values.h"
 
@@ -20,8 +21,8 @@ static bool skip(struct ak_slice *s, const char *word) {
     return true;
 }
 
-/* Takes seconds off the front of `s`: digits, at least one. Too many of them are as many as fit. */
-static bool take_seconds(struct ak_slice *s, int64_t *seconds) {
+/* Takes a number off the front of `s`: digits, at least one. Too many of them are as many as fit. */
+static bool take_number(struct ak_slice *s, int64_t *seconds) {
     size_t n = 0;
     *seconds = 0;
     for (; n < s->n && s->s[n] >= '0' && s->s[n] <= '9'; n++)
@@ -43,23 +44,60 @@ static bool ends_well(struct ak_slice s) {
     return n > 0 && (n == s.n || s.s[n] == ' ');
 }
 
-void ak_noted(struct ak_slice s, struct ak_cell out[3]) {
+static void set_int(struct ak_cell *out, int64_t value) {
+    out->type = AK_INT;
+    out->v.i = value;
+}
+
+/* The limit and source of a record at the front of `s`, if there is one. */
+static void take_record(struct ak_slice s, struct ak_cell *limit, struct ak_cell *source) {
     int64_t seconds = 0;
-    if (s.n)
-        ak_set_text(&out[0], s.s, s.n);
     if (!skip(&s, "ak1:lim="))
         return;
     if (skip(&s, "none,src=d")) {
         if (ends_well(s))
-            ak_set_text(&out[2], "default", 7);
+            ak_set_text(source, "default", 7);
         return;
     }
     bool finite = !skip(&s, "inf");
-    if ((finite && !take_seconds(&s, &seconds)) || !skip(&s, ",src=e") || !ends_well(s))
+    if ((finite && !take_number(&s, &seconds)) || !skip(&s, ",src=e") || !ends_well(s))
         return;
-    if (finite) {
-        out[1].type = AK_INT;
-        out[1].v.i = seconds;
+    if (finite)
+        set_int(limit, seconds);
+    ak_set_text(source, "explicit", 8);
+}
+
+/* A note at the front of `s` into at, heard, requeues, end; false where there is none. */
+static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
+    static const char *const key[] = {"ck1:at=", ",heard=", ",rq="};
+    int64_t number[3];
+    for (int i = 0; i < 3; i++)
+        if (!skip(&s, key[i]) || !take_number(&s, &number[i]))
+            return false;
+    size_t n = 0;
+    if (skip(&s, ",end=")) {
+        while (n < s.n && s.s[n] >= 'a' && s.s[n] <= 'z')
+            n++;
+        if (n == 0)
+            return false;
     }
-    ak_set_text(&out[2], "explicit", 8);
+    if (n < s.n && s.s[n] != ' ')
+        return false;
+    for (int i = 0; i < 3; i++)
+        set_int(&out[i], number[i]);
+    if (n)
+        ak_set_text(&out[3], s.s, (uint32_t)n);
+    return true;
+}
+
+void ak_noted(struct ak_slice s, struct ak_cell out[7]) {
+    if (s.n)
+        ak_set_text(&out[0], s.s, s.n);
+    take_record(s, &out[1], &out[2]);
+    for (const char *word = s.s, *end = s.s + s.n; word && word < end;) {
+        if (take_note((struct ak_slice){word, (size_t)(end - word)}, &out[3]))
+            return;
+        const char *blank = memchr(word, ' ', (size_t)(end - word));
+        word = blank ? blank + 1 : NULL;
+    }
 }

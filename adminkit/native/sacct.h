@@ -21,9 +21,11 @@
  *   text      text                            gpu-a100; empty and (null) are unknown
  *   free      text                            as text, "(null)" kept; surplus delimiters are put back in here (below)
  *   noted     text limit source               free text whose first word may be a record of adminkit's policy:
- *                                             "ak1:lim=7200,src=e,rules=gq-max mine" -> all of it, 7200, "explicit";
- *                                             lim=none,src=d -> , "default"; lim=inf,src=e -> , "explicit". Anything
- *                                             else is text only. Counts as free below.
+ *             at heard requeues end           "ak1:lim=7200,src=e,rules=gq-max mine" -> all of it, 7200, "explicit";
+ *                                             lim=none,src=d -> , "default"; lim=inf,src=e -> , "explicit"; and any
+ *                                             word of which may be the note of its checkpoint plugin:
+ *                                             "mine ck1:at=1700000000,heard=3,rq=1,end=more" -> 1700000000, 3, 1,
+ *                                             "more". Anything else is text only. Counts as free below.
  *   int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are unknown
  *   real      value                           0.25, 1e6
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown

@@ -108,7 +108,7 @@ enum ak_fault ak_swf(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_seconds(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_cputime(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]);
-void ak_noted(struct ak_slice s, struct ak_cell out[3]);
+void ak_noted(struct ak_slice s, struct ak_cell out[7]);
 enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_mem(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_reqmem(struct ak_slice s, struct ak_cell out[2]);

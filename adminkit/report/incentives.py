@@ -45,7 +45,7 @@ ONE: Final = (
 #: reason -> why such a run counts neither way
 REASONS: Final = {
     "short": "ran for incentives.min_elapsed or less",
-    "checkpoint": "one of several runs of a requeued job, or it left with the code for 'more to do'",
+    "checkpoint": "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
     "state": "did not end by itself or at its limit: failed, cancelled, preempted …",
     "limit": "no finite limit that is known to be the user's own choice",
     "unrecorded": "its original limit was not recorded, and incentives.recorded_only wants that",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import CPUS, GPUS, NODES, TOO_LONG
+from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG
 
 DAY: Final = 86_400
 #: Work in an hour of one GPU.
@@ -80,7 +80,7 @@ FROM (
         {NODES} > 1 OR {GPUS} > 1 AS parallel,
         CASE WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
         state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit OR derived_exit_code = :checkpoint_exit
-            OR {_REQUEUED_BEFORE} AS checkpoint
+            OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
     FROM job
     WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) LIMIT -1
 ) LIMIT -1

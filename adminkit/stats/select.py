@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from adminkit.errors import unknown_word
+from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
 
 #: The study's: jobs that ended as they should, or at their limit.
@@ -28,6 +28,8 @@ TOO_LONG: Final = 2**31 - 1
 
 #: SQL: what the job asked for, before anybody lowered it; NULL for none.
 LIMIT: Final = "coalesce(limit_original, time_limit)"
+#: SQL: ended by a checkpoint, or one piece of a job that was: how long it ran says nothing about its limit.
+CHECKPOINT: Final = "coalesce(ckpt_heard > 0 OR ckpt_requeues > 0, 0)"
 #: SQL: allocated, else requested.
 NODES: Final = "coalesce(nodes, req_nodes)"
 GPUS: Final = "coalesce(gpus, req_gpus)"
@@ -95,7 +97,7 @@ class Selection:
 
 
 def select(chosen: Filter, *, limits: bool) -> Selection:
-    """`chosen` as SQL. `limits` also leaves out jobs without a finite limit, one rule per reason."""
+    """`chosen` as SQL. `limits` also leaves out checkpoint runs and jobs without a finite limit, a rule per reason."""
     params: dict[str, str | int] = {}
 
     def bound(value: str | int) -> str:
@@ -127,6 +129,7 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         rules.append(("state", among("state", chosen.states)))
     rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
     if limits:
+        rules.append(("checkpoint", f"NOT {CHECKPOINT}"))
         rules += [(f"limit_{kind}", f"({LIMIT} > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")]
         rules.append(("limit_unknown", f"{LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"))
     if chosen.limit_source:
@@ -185,6 +188,20 @@ def clusters(db: sqlite3.Connection) -> list[str]:
         found.append(name)
         (name,) = db.execute("SELECT min(cluster) FROM job WHERE cluster > ?", (name,)).fetchone()
     return found
+
+
+def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
+    """The cluster that is meant: the one named, else the trace's only one."""
+    known = clusters(db)
+    if named is not None and named in known:
+        return named
+    if named is None and len(known) == 1:
+        return known[0]
+    if not known:
+        raise AdminkitError("the trace has no jobs yet", "run `adminkit sync`")
+    if named is None:
+        raise AdminkitError(f"the trace has several clusters: {', '.join(known)}", "name one with --cluster")
+    raise AdminkitError(f"no such cluster: {named}", f"known: {', '.join(known)}")
 
 
 def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:

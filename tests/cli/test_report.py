@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from adminkit import config
 from adminkit.cli.main import main
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, job, make_trace
+from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.report.reports import some_chains
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +33,24 @@ def trace(tmp_path: Path) -> Path:
         job(4, queue="gq-short", limit_source="default"),
     ]
     return make_trace(tmp_path / "t.db", jobs, [("aaic", "gq", 0, HOUR, 4 * HOUR)])
+
+
+def test_the_effect_of_letters_is_told_or_that_there_is_none(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "feedback", "--db", str(trace)]) == 0
+    assert "no letter has been sent yet" in capsys.readouterr().out
+    with sqlite3.connect(trace) as db:
+        db.execute(
+            "INSERT INTO outbox (cluster, run, kind, job_id_raw, submit, until, array, week, user, uid, language, address,"
+            " notes, state, due_at, next_at, sent_at) VALUES ('aaic', '1@1', 'end', 1, 0, 0, 0, '', 'ada', 1001, 'en', '',"
+            " '[]', 'sent', 0, 0, ?)",
+            (MONDAY,),
+        )
+    assert main(["report", "feedback", "--db", str(trace), "--days", "14", "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [row["measure"] for row in shown["rows"]] == ["accuracy", "unused_hours"]
+    assert "14 before and after" in shown["meta"]["filters"]["days"]
+    assert main(["report", "feedback", "--db", str(trace), "--cluster", "aiac"]) == 1
+    assert "known: aaic" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -63,7 +83,7 @@ def test_filters_take_the_jobs_they_name(
     assert shown["meta"]["database"] == str(trace)
 
 
-@pytest.mark.parametrize("command", ["accuracy", "parallelism"])
+@pytest.mark.parametrize("command", ["accuracy", "parallelism", "restarts"])
 @pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "html"])
 def test_every_format_of_every_report_is_written(
     trace: Path, capsys: pytest.CaptureFixture[str], command: str, format: str
@@ -72,7 +92,7 @@ def test_every_format_of_every_report_is_written(
     assert "jobs" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["accuracy", "parallelism"])
+@pytest.mark.parametrize("command", ["accuracy", "parallelism", "restarts"])
 def test_every_format_of_an_empty_trace_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
@@ -137,3 +157,44 @@ def test_a_plain_table_needs_neither_pandas_nor_matplotlib(trace: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, str(trace)], capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
+
+
+@pytest.fixture
+def chains(tmp_path: Path) -> Path:
+    return make_trace(tmp_path / "chains.db", some_chains())
+
+
+@pytest.mark.parametrize(
+    ("options", "jobs", "why"),
+    [
+        ([], 4, "every job of several pieces, and those that were warned"),
+        (["--queue", "gq-short"], 1, "by the queue of its last piece"),
+        (["--user", "bob", "--by", "user"], 2, "a user"),
+        (["--class", "single-gpu"], 4, "a class"),
+        (["--class", "multi-node"], 0, "another"),
+        (["--cluster", "aaic"], 4, "a cluster"),
+        (["--account", "vision", "--by", "account"], 4, "an account"),
+        (["--until", str(MONDAY + 5 * HOUR)], 2, "by its last end: not by those of its pieces"),
+        (["--since", str(MONDAY + 5 * HOUR)], 2, "the other side"),
+        (["--by", "ended"], 4, "one row per end"),
+        (["--by", "class"], 4, "one row per class"),
+    ],
+)
+def test_restarts_takes_the_jobs_that_its_filters_name(
+    chains: Path, capsys: pytest.CaptureFixture[str], options: list[str], jobs: int, why: str
+) -> None:
+    assert main(["report", "restarts", "--db", str(chains), "--format", "json", *options]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["meta"]["jobs"] == jobs, why
+    assert jobs + sum(shown["meta"]["excluded"].values()) == 4, why
+    assert sum(row["jobs"] for row in shown["rows"][:-1]) == jobs, why
+
+
+def test_one_jobs_runs_are_shown_by_its_id(chains: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for job_id, runs in (("1", 3), ("9_4", 2), ("9", 2), ("5", 1)):
+        assert main(["report", "restarts", "--db", str(chains), "-f", "json", "--job", job_id]) == 0
+        assert len(json.loads(capsys.readouterr().out)["rows"]) == runs + 1, job_id
+    assert main(["report", "restarts", "--db", str(chains), "--job", "77"]) == 2
+    assert capsys.readouterr().err.startswith("error: no run of job 77 in the trace\nhint: write 123")
+    assert main(["report", "restarts", "--db", str(chains), "--by", "que"]) == 2
+    assert "did you mean queue?" in capsys.readouterr().err

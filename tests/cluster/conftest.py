@@ -28,7 +28,7 @@ OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever uses a cluster carries the marker `cluster`."""
     for item in items:
-        if {"cluster", "spare", "ruled"} & set(getattr(item, "fixturenames", ())):
+        if {"cluster", "spare", "ruled", "watched"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
 
 
@@ -39,14 +39,14 @@ def outside() -> Listing:
 
 
 @contextmanager
-def private_slurm() -> Iterator[Cluster]:
+def private_slurm(proctrack: str = "linuxproc", nodes: int = 4, **settings: str) -> Iterator[Cluster]:
     """A booted cluster in a temporary private folder, stopped and removed at the end."""
     verdict = guard.check()
     if not verdict.allowed:
         pytest.fail(str(verdict), pytrace=False)
     clear_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY))
-    cluster = Cluster(folder)
+    cluster = Cluster(folder, nodes=nodes, proctrack=proctrack, settings=settings)
     try:
         cluster.boot(owner=os.getpid())
         yield cluster

@@ -20,6 +20,9 @@ FIELDS = (
     "most_gpus"
 ).split()
 
+#: Where false is an answer; elsewhere it is what is not there.
+ANSWERS = {"batch", "restartable", "qos_given"}
+
 
 def read(lua: Lua, desc: dict[str, Any], **more: Any) -> dict[str, Any]:
     mock = lua.state.execute(f"return dofile({str(DRIVER.with_name('mock.lua'))!r})")
@@ -29,6 +32,7 @@ def read(lua: Lua, desc: dict[str, Any], **more: Any) -> dict[str, Any]:
     plan = lua.need("plan").of(table)
     made = lua.need("request").of_submission(job_desc, None, 1001.0, table, plan, 5)
     found = {name: lua.value(made[name]) for name in FIELDS}
+    found = {name: None if value is False and name not in ANSWERS else value for name, value in found.items()}
     return {**found, "queues": found["queues"] or []}
 
 

@@ -647,14 +647,31 @@ FREE = ("free", "noted")
 NOTE = re.compile(rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.DOTALL)
 
 
+#: The grammar of spank/note.h: a whole word between blanks.
+CKPT = re.compile(rb"(?: |\A)ck1:at=(\d+),heard=(\d+),rq=(\d+)(?:,end=([a-z]+))?(?= |\Z)", re.DOTALL)
+
+
 def noted(text: bytes) -> list[Value]:
+    return [text or None, *recorded(text), *checkpoint(text)]
+
+
+def recorded(text: bytes) -> list[Value]:
     found = NOTE.match(text)
     if found is None:
-        return [text or None, None, None]
+        return [None, None]
     number = found.group(1)
     if number is None:
-        return [text, None, b"default"]
-    return [text, None if number == b"inf" else min(int(number), 2**63 - 10), b"explicit"]
+        return [None, b"default"]
+    return [None if number == b"inf" else capped(number), b"explicit"]
+
+
+def checkpoint(text: bytes) -> list[Value]:
+    found = CKPT.search(text)
+    return [*map(capped, found.groups()[:3]), found.group(4)] if found else [None] * 4
+
+
+def capped(digits: bytes) -> int:
+    return min(int(digits), 2**63 - 10)
 
 
 CONVERT: dict[str, Callable[[bytes], list[Value]]] = {

@@ -44,6 +44,20 @@ def records(jobs: int) -> bytes:
     )
 
 
+def test_a_gentle_one_gives_way_to_other_programs_with_all_its_threads(db: Path) -> None:
+    process = subprocess.Popen(
+        [helper.program(), "--gentle", "--db", db, "--columns", SPEC, "--sql", INSERT],
+        stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin
+    process.stdin.write(records(50000))  # more than a pipe holds: it is at work
+    process.stdin.flush()
+    tasks = [task / "stat" for task in Path(f"/proc/{process.pid}/task").iterdir()]
+    niceness = [task.read_text().split()[18] for task in tasks]
+    process.communicate()
+    assert niceness == [str(min(os.nice(0) + 10, 19))] * (2 if len(PROCESSORS) > 1 else 1)
+
+
 def test_texts_outlive_their_record_until_they_are_stored(db: Path, processors: int) -> None:
     ran = helper.run(
         records(20000), "--db", db, "--columns", SPEC, "--sql", INSERT, "--step-sql", INSERT, "--reject-sql", REJECT,

@@ -239,7 +239,10 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         FULL,
-        ("checkpoint", "one of several runs of a requeued job, or it left with the code for 'more to do'"),
+        (
+            "checkpoint",
+            "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+        ),
     ),
     (
         "nor does one that leaves with 85, as a step's or its own code",
@@ -247,7 +250,10 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         FULL,
-        ("checkpoint", "one of several runs of a requeued job, or it left with the code for 'more to do'"),
+        (
+            "checkpoint",
+            "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+        ),
     ),
     (
         "nor one that was restarted, where Slurm says so",
@@ -255,7 +261,10 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         FULL,
-        ("checkpoint", "one of several runs of a requeued job, or it left with the code for 'more to do'"),
+        (
+            "checkpoint",
+            "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+        ),
     ),
     (
         "but not everything may be a checkpoint run",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from adminkit.job import Job
 from adminkit.report.accuracy import accuracy_report
 from adminkit.report.model import Report
 from adminkit.report.parallelism import parallelism_report
+from adminkit.report.restarts import pieces_report, restarts_report
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.parallelism import parallelism
+from adminkit.stats.restarts import pieces, restarts
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
@@ -37,7 +41,48 @@ def some_jobs() -> list[Job]:
         job(44, time_limit=None, limit_kind="unlimited"),
         job(45, het_job=45, het_offset=0, nodes=2, gpus=16),
         job(46, het_job=45, het_offset=1, nodes=1, gpus=8),
+        job(47, ckpt_at=MONDAY + HOUR, ckpt_heard=1, ckpt_requeues=0, ckpt_end="done"),
     ]
+
+
+def some_chains() -> list[Job]:
+    """A training in three pieces, one that is deaf, one preempted, an array whose task goes on, and a plain job."""
+    limit, lead = 4 * HOUR, 300
+    end = {"ckpt_heard": 1, "elapsed": limit - lead + 40}
+    return [
+        *chain(1, [
+            {"state": "REQUEUED", "ckpt_at": limit - lead, "ckpt_requeues": 1, "ckpt_end": "more", **end},
+            {"state": "REQUEUED", "ckpt_at": limit - lead, "ckpt_requeues": 1, **end, "elapsed": limit + 12},
+            {"state": "COMPLETED", "elapsed": HOUR, "ckpt_requeues": 2},
+        ]),
+        *chain(2, [
+            {"state": "TIMEOUT", "elapsed": limit + 9, "ckpt_at": limit - lead, "ckpt_heard": 0, "ckpt_requeues": 0},
+        ], user="bob", queue="gq-short"),
+        *chain(3, [
+            {"state": "REQUEUED", "elapsed": 2 * HOUR},
+            {"state": "FAILED", "ckpt_at": limit - lead, "ckpt_requeues": 0, "ckpt_end": "refused", **end},
+        ], user="bob"),
+        *chain(4, [
+            {"state": "REQUEUED", "ckpt_at": limit - lead, "ckpt_requeues": 1, "ckpt_end": "more", **end},
+            {"state": "PENDING", "elapsed": 0},
+        ], job_id="9_4", array_job=9, array_task=4),
+        job(5),
+    ]  # fmt: skip
+
+
+def chain(number: int, runs: list[dict[str, Any]], **common: Any) -> list[Job]:
+    """The runs of one job, ten minutes between them. `ckpt_at` counts from the run's start."""
+    found, submit = [], MONDAY + number * 60
+    for run in runs:
+        start = submit + 600
+        given = {**common, **run, "submit_time": submit, "start_time": start, "end_time": start + run["elapsed"]}
+        if "ckpt_at" in run:
+            given["ckpt_at"] += start
+        if run["state"] == "PENDING":
+            given |= {"start_time": None, "end_time": None, "elapsed": None}
+        found.append(job(number, **given))
+        submit = start + run["elapsed"]
+    return found
 
 
 def accuracy_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
@@ -50,3 +95,14 @@ def parallelism_of(path: Path, jobs: list[Job], chosen: Filter | None = None) ->
     chosen = chosen or Filter()
     with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
         return parallelism_report(parallelism(db, chosen), chosen, "/var/lib/adminkit/trace.db")
+
+
+def restarts_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
+    chosen = replace(chosen or Filter(), states=(), min_elapsed=-1)
+    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
+        return restarts_report(restarts(db, chosen), chosen, "queue", "/var/lib/adminkit/trace.db")
+
+
+def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
+    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
+        return pieces_report(pieces(db, job_id), job_id, "/var/lib/adminkit/trace.db")

@@ -15,7 +15,17 @@ from adminkit.report import text
 from adminkit.report.model import Report
 from adminkit.stats.select import Filter
 from tests.builders import HOUR, MONDAY, job
-from tests.report.reports import HOSTILE, accuracy_of, parallelism_of, some_jobs
+from tests.conftest import GOLDEN
+from tests.docs import DOCS
+from tests.report.reports import (
+    HOSTILE,
+    accuracy_of,
+    parallelism_of,
+    pieces_of,
+    restarts_of,
+    some_chains,
+    some_jobs,
+)
 
 
 def table(report: Report, width: int | None = None, *, colour: bool = False, ascii_only: bool = False) -> str:
@@ -45,7 +55,30 @@ def test_each_format_is_as_reviewed(
 
 
 @pytest.mark.parametrize(("suffix", "shown"), FORMATS)
-@pytest.mark.parametrize(("name", "made"), [("accuracy", accuracy_of), ("parallelism", parallelism_of)])
+def test_restarts_are_as_reviewed(
+    tmp_path: Path, golden: Callable[[str, str], None], suffix: str, shown: Callable[[Report], str]
+) -> None:
+    chosen = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"])
+    golden(f"restarts.{suffix}", shown(restarts_of(tmp_path, some_chains(), chosen)))
+
+
+@pytest.mark.parametrize("name", ["restarts.txt", "restarts-1.txt"])
+def test_the_page_on_restarts_shows_what_was_reviewed(name: str) -> None:
+    assert f"```\n{(GOLDEN / name).read_text()}```\n" in (DOCS / "reports" / "restarts.md").read_text()
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+@pytest.mark.parametrize("job_id", ["1", "2"])
+def test_the_runs_of_one_job_are_as_reviewed(
+    tmp_path: Path, golden: Callable[[str, str], None], job_id: str, suffix: str, shown: Callable[[Report], str]
+) -> None:
+    golden(f"restarts-{job_id}.{suffix}", shown(pieces_of(tmp_path, some_chains(), job_id)))
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+@pytest.mark.parametrize(
+    ("name", "made"), [("accuracy", accuracy_of), ("parallelism", parallelism_of), ("restarts", restarts_of)]
+)
 def test_an_empty_trace_is_shown_as_reviewed(
     tmp_path: Path,
     golden: Callable[[str, str], None],
@@ -136,4 +169,4 @@ def test_a_queue_without_a_name_is_shown(tmp_path: Path) -> None:
 def test_header_lines_say_where_when_and_what_was_left_out(tmp_path: Path) -> None:
     lines = text.header_lines(accuracy_of(tmp_path, some_jobs()).meta, UTC).splitlines()
     assert lines[1] == "database  /var/lib/adminkit/trace.db"
-    assert any(line.startswith("left out  state 1; elapsed 1; limit unlimited 1") for line in lines)
+    assert any(line.startswith("left out  state 1; elapsed 1; checkpoint 1; limit unlimited 1") for line in lines)

@@ -52,6 +52,16 @@ def needs(tool: str, package: str) -> Callable[[], guard.Verdict | None]:
     return obstacle
 
 
+def slurm_headers() -> guard.Verdict | None:
+    """An obstacle where the plugin cannot be built."""
+    if not shutil.which("cc"):
+        return guard.Verdict("no cc", hint="apt-get install gcc libc6-dev")
+    probe = ("cc", "-E", "-include", "slurm/spank.h", "-x", "c", "/dev/null")
+    if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+        return None
+    return guard.Verdict("no slurm/spank.h", hint="apt-get install libslurm-dev")
+
+
 def slurm() -> guard.Verdict | None:
     verdict = guard.check()
     return None if verdict.allowed else verdict
@@ -74,7 +84,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
         Part("ruff format", _python("ruff", "format", "--check", ".")),
         Part("mypy", _python("mypy")),
     ]
-    sources = _files(root, "adminkit/native/*.[ch]", "tests/c/*.[ch]", "spank/*.[ch]")
+    sources = _files(root, "adminkit/native/*.[ch]", "tests/c/*.[ch]", "spank/*.[ch]", "tests/spank/*.[ch]")
     command = ("clang-format", "--dry-run", "--Werror", *sources)
     found.append(Part("clang-format", command, needs("clang-format", "clang-format")))
     if _files(root, "job_submit/**/*.lua"):
@@ -85,13 +95,23 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     in_c = (root / "tests/c/Makefile").exists()
     if in_c:
         found.append(Part("C tests", ("make", "-C", "tests/c", "check"), needs("cc", "gcc libc6-dev")))
+    in_spank = (root / "tests/spank/Makefile").exists()
+    if in_spank:
+        script = "make -s -C spank && make -s -C tests/spank check"
+        found.append(Part("the plugin and its tests", ("sh", "-c", script), slurm_headers))
     if tier == "test":
+        if in_spank:
+            asan = ("make", "-s", "-C", "tests/spank", "asan")
+            found.append(Part("the plugin under ASan and UBSan", asan, slurm_headers))
         if in_c:
             script = 'make -C tests/c asan && export ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest"'
             script += ' && "$0" -m pytest -m "not soak" tests/native'
             found.append(Part("C under ASan and UBSan", ("sh", "-c", script, sys.executable), needs("cc", "gcc")))
             fuzz = ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60")
             found.append(Part("a minute of fuzzing", fuzz, needs("clang", "clang libclang-rt-14-dev")))
+        if (root / "tests/spank/fuzz_procfs.c").exists():
+            fuzz = ("make", "-C", "tests/spank", "fuzz")
+            found.append(Part("fuzzing of /proc's texts", fuzz, needs("clang", "clang libclang-rt-14-dev")))
         found.append(Part("Slurm", _python("pytest", "-m", "cluster and not soak"), slurm))
     return found
 

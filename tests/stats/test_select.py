@@ -31,6 +31,10 @@ def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dic
         ({"elapsed": 61}, None, "a second more is"),
         ({"elapsed": None}, "elapsed", "unknown is not more either"),
         ({"elapsed": 2**33}, "elapsed", "272 years are nonsense"),
+        ({"ckpt_at": MONDAY, "ckpt_heard": 1}, "checkpoint", "it ran until it was warned, which is no estimate"),
+        ({"ckpt_heard": 2, "state": "TIMEOUT", "elapsed": 4 * HOUR}, "checkpoint", "unheeded or not"),
+        ({"ckpt_requeues": 1}, "checkpoint", "the last piece of a job that was put back"),
+        ({"ckpt_at": MONDAY, "ckpt_heard": 0, "ckpt_requeues": 0}, None, "nothing heard it: a run like any other"),
         ({"time_limit": None, "limit_kind": "unlimited"}, "limit_unlimited", "no limit, no ratio"),
         ({"time_limit": None, "limit_kind": "partition"}, "limit_partition", "the partition's is not known"),
         ({"time_limit": None, "limit_kind": "unknown"}, "limit_unknown", "unknown"),
@@ -76,8 +80,8 @@ def test_rules_are_counted_in_the_order_applied_and_each_job_once(tmp_path: Path
     assert jobs == 1
     assert list(excluded.items()) == [
         ("window", 2), ("cluster", 1), ("queue", 1), ("user", 1), ("account", 1), ("class_unknown", 1), ("class", 1),
-        ("state", 0), ("elapsed", 0), ("limit_unlimited", 0), ("limit_partition", 0), ("limit_unknown", 0),
-        ("limit_source", 1),
+        ("state", 0), ("elapsed", 0), ("checkpoint", 0), ("limit_unlimited", 0), ("limit_partition", 0),
+        ("limit_unknown", 0), ("limit_source", 1),
     ]  # fmt: skip
     assert jobs + sum(excluded.values()) == 10
 

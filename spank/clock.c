@@ -1,0 +1,36 @@
+#include "clock.h"
+
+#include <time.h>
+
+int64_t ck_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int ck_clock_cond(pthread_cond_t *cond) {
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error)
+        return error;
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    error = pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error;
+}
+
+void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
+    struct timespec until;
+    if (span < 1)
+        span = 1;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t nanoseconds = until.tv_nsec + span % 1000 * 1000000;
+    until.tv_sec += (time_t)(span / 1000 + nanoseconds / 1000000000);
+    until.tv_nsec = nanoseconds % 1000000000;
+    pthread_cond_timedwait(cond, mutex, &until);
+}
+
+void ck_sleep(int64_t span) {
+    struct timespec left = {(time_t)(span / 1000), span % 1000 * 1000000};
+    nanosleep(&left, NULL);
+}

@@ -1,0 +1,205 @@
+#include "watch.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "clock.h"
+#include "pause.h"
+
+#define LONG (60 * CK_SECOND) /* the longest sleep: the machine's clock may be set meanwhile */
+#define LISTEN 50             /* while an answer is awaited */
+#define RETRY (5 * CK_SECOND)
+#define PATIENCE (2 * CK_SECOND) /* for an answer that the signal waits for */
+#define STOP CK_SECOND
+
+struct ck_watch {
+    struct ck_plan plan;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+    /* of the thread alone */
+    struct ck_known known;
+    struct ck_call *question;
+    bool paused, over; /* over: the job is ending, nothing is left to do */
+    bool answered;
+    struct ck_answer answer; /* the last one that was none of an error */
+    int attempts;
+    int64_t attempted;
+};
+
+struct question {
+    uint32_t job;
+    struct ck_answer answer;
+};
+
+static void ask(void *subject) {
+    struct question *question = subject;
+    ck_ask(question->job, &question->answer);
+}
+
+/* The subject of a question outlives its call only until ck_call_end, so it is read before. */
+static void take_answer(struct ck_watch *watch, const struct ck_answer *answer) {
+    if (answer->error)
+        return;
+    watch->known.failures = 0;
+    watch->known.suspended = answer->state == CK_SUSPENDED;
+    watch->over = answer->state != CK_RUNNING && answer->state != CK_SUSPENDED;
+    if (answer->state == CK_RUNNING && answer->end > 0)
+        watch->known.end = answer->end * CK_SECOND;
+    watch->known.doubt = 0;
+    watch->answered = true;
+    watch->answer = *answer;
+}
+
+static void put_question(struct ck_watch *watch, int64_t now) {
+    watch->known.asked = now;
+    watch->known.failures++;
+    if (watch->question)
+        return; /* the one before is not answered yet */
+    struct question *question = calloc(1, sizeof *question);
+    if (!question)
+        return;
+    question->job = watch->plan.job;
+    watch->question = ck_call_start(ask, question);
+    if (!watch->question)
+        free(question);
+}
+
+static void look_for_answer(struct ck_watch *watch) {
+    if (!watch->question || !ck_call_done(watch->question, 0))
+        return;
+    const struct question *question = ck_call_subject(watch->question);
+    take_answer(watch, &question->answer);
+    ck_call_end(watch->question);
+    watch->question = NULL;
+}
+
+/* Stopped steps are not signalled: the job is suspended, and its end moves while it is. */
+static void look_for_pause(struct ck_watch *watch, int64_t now) {
+    bool paused = ck_paused(watch->plan.task, *watch->plan.cgroup ? watch->plan.cgroup : NULL);
+    if (watch->paused && !paused) {
+        watch->known.suspended = false;
+        watch->known.doubt = now;
+    }
+    watch->paused = paused;
+}
+
+/* Signals; true when there is nothing left to do. */
+static bool fire(struct ck_watch *watch, int64_t now) {
+    const struct ck_plan *plan = &watch->plan;
+    struct ck_scope scope = {.uid = plan->uid,
+                             .signal = plan->signal,
+                             .cgroup = *plan->cgroup ? plan->cgroup : NULL,
+                             .stepd = getpid(),
+                             .shells = plan->shells,
+                             .jvms = plan->jvms};
+    struct ck_heard heard;
+    ck_deliver(&scope, &heard);
+    bool reached = heard.sent > 0, again = true;
+    struct ck_moment moment = {.at = now,
+                               .end = watch->known.end,
+                               .first = watch->attempts == 0,
+                               .heard = &heard,
+                               .answer = watch->answered ? &watch->answer : NULL};
+    if (moment.first || reached)
+        again = plan->fired(&moment, plan->subject);
+    ck_heard_free(&heard);
+    watch->attempts++;
+    watch->attempted = now;
+    return reached || !again;
+}
+
+/* One look at everything; how long to sleep then, or -1 when there is nothing left to do. */
+static int64_t turn(struct ck_watch *watch) {
+    int64_t now = ck_now();
+    look_for_answer(watch);
+    if (watch->over)
+        return -1;
+    if (watch->known.suspended || watch->paused)
+        look_for_pause(watch, now);
+    struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
+    if (next.act == CK_FIRE && watch->attempts > 0)
+        next.at = watch->attempted + RETRY;
+    if (next.at <= now && next.act == CK_ASK) {
+        put_question(watch, now);
+        return LISTEN;
+    }
+    if (next.at <= now) {
+        look_for_pause(watch, now);
+        if (watch->paused)
+            return CK_SECOND;
+        if (watch->known.doubt > watch->known.asked)
+            return 0;
+        if (watch->known.doubt && watch->question && now < watch->known.asked + PATIENCE)
+            return LISTEN;
+        if (fire(watch, now) || now + RETRY > watch->known.end)
+            return -1;
+        return RETRY;
+    }
+    int64_t span = next.at - now;
+    if (watch->question)
+        return span < LISTEN ? span : LISTEN;
+    if (watch->known.suspended || watch->paused)
+        return span < CK_SECOND ? span : CK_SECOND;
+    return span < LONG ? span : LONG;
+}
+
+static void *body(void *subject) {
+    struct ck_watch *watch = subject;
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->stop) {
+        pthread_mutex_unlock(&watch->lock);
+        int64_t span = turn(watch);
+        pthread_mutex_lock(&watch->lock);
+        if (span < 0)
+            break;
+        if (!watch->stop)
+            ck_clock_wait(&watch->wake, &watch->lock, span);
+    }
+    pthread_mutex_unlock(&watch->lock);
+    ck_call_end(watch->question);
+    return NULL;
+}
+
+struct ck_watch *ck_watch_start(const struct ck_plan *plan) {
+    struct ck_watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return NULL;
+    watch->plan = *plan;
+    watch->known.end = plan->end;
+    pthread_mutex_init(&watch->lock, NULL);
+    if (ck_clock_cond(&watch->wake) != 0)
+        goto fail;
+    if (ck_thread(&watch->thread, body, watch) == 0)
+        return watch;
+    pthread_cond_destroy(&watch->wake);
+fail:
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+    return NULL;
+}
+
+void ck_watch_stop(struct ck_watch *watch) {
+    struct timespec until;
+    if (!watch)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watch->stop = true;
+    pthread_cond_signal(&watch->wake);
+    pthread_mutex_unlock(&watch->lock);
+    clock_gettime(CLOCK_REALTIME, &until);
+    int64_t nanoseconds = until.tv_nsec + STOP % 1000 * 1000000;
+    until.tv_sec += (time_t)(STOP / 1000 + nanoseconds / 1000000000);
+    until.tv_nsec = nanoseconds % 1000000000;
+    if (pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
+        pthread_detach(watch->thread);
+        ck_pin();
+        return; /* it may still use its memory */
+    }
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}

@@ -1,0 +1,192 @@
+#include "fake_spank.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SET_TO(type, value) *va_arg(place, type *) = (type)(value)
+
+struct fake fake = {.context = S_CTX_REMOTE, .nodes = 1, .job = 1};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void fake_lock(void) {
+    pthread_mutex_lock(&lock);
+}
+void fake_unlock(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+struct fake_job *fake_job(uint32_t id) {
+    struct fake_job *job = fake.jobs;
+    while (job->id != 0 && job->id != id)
+        job++;
+    if (job->id == 0)
+        *job = (struct fake_job){.id = id, .state = JOB_RUNNING, .requeue = 1};
+    return job;
+}
+
+int fake_option(const char *name, const char *text) {
+    for (int i = 0; i < fake.options; i++)
+        if (strcmp(fake.option[i]->name, name) == 0)
+            return fake.option[i]->cb(fake.option[i]->val, text, 0);
+    return -1;
+}
+
+spank_context_t spank_context(void) {
+    return fake.context;
+}
+int spank_remote(spank_t spank) {
+    return spank == NULL && fake.context == S_CTX_REMOTE;
+}
+
+spank_err_t spank_option_register(spank_t spank, struct spank_option *option) {
+    (void)spank;
+    fake.option[fake.options++] = option;
+    return ESPANK_SUCCESS;
+}
+
+spank_err_t spank_getenv(spank_t spank, const char *name, char *text, int size) {
+    (void)spank;
+    for (int i = 0; i < FAKE_VARIABLES && fake.variable[i][0]; i++)
+        if (strcmp(fake.variable[i][0], name) == 0)
+            return snprintf(text, (size_t)size, "%s", fake.variable[i][1]) < size ? ESPANK_SUCCESS
+                                                                                  : ESPANK_NOSPACE;
+    return ESPANK_ENV_NOEXIST;
+}
+
+spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...) {
+    spank_err_t error = ESPANK_SUCCESS;
+    va_list place;
+    (void)spank;
+    va_start(place, item);
+    switch (item) {
+    case S_JOB_UID:
+        SET_TO(uid_t, getuid());
+        break;
+    case S_JOB_ID:
+        SET_TO(uint32_t, fake.job);
+        break;
+    case S_JOB_STEPID:
+        SET_TO(uint32_t, fake.step);
+        break;
+    case S_JOB_NNODES:
+        SET_TO(uint32_t, fake.nodes);
+        break;
+    case S_JOB_NODEID:
+        SET_TO(uint32_t, fake.node);
+        break;
+    case S_TASK_PID:
+        SET_TO(pid_t, fake.task);
+        break;
+    case S_TASK_EXIT_STATUS:
+        SET_TO(int, fake.status);
+        break;
+    default:
+        error = ESPANK_BAD_ARG;
+    }
+    va_end(place);
+    return error;
+}
+
+static void log_line(const char *format, va_list words) {
+    fake_lock();
+    size_t used = strlen(fake.log);
+    vsnprintf(fake.log + used, sizeof fake.log - used, format, words);
+    used = strlen(fake.log);
+    snprintf(fake.log + used, sizeof fake.log - used, "\n");
+    fake_unlock();
+}
+
+void slurm_error(const char *format, ...) {
+    va_list words;
+    va_start(words, format);
+    log_line(format, words);
+    va_end(words);
+}
+
+void slurm_spank_log(const char *format, ...) {
+    va_list words;
+    va_start(words, format);
+    log_line(format, words);
+    va_end(words);
+}
+
+char *slurm_strerror(int number) {
+    return strerror(number);
+}
+
+/* As libslurm: -1 with errno where slurmctld refuses or is not there. */
+static int answer(int error, int hangs) {
+    fake_unlock();
+    if (hangs)
+        usleep((useconds_t)hangs * 1000);
+    errno = error;
+    return error ? -1 : 0;
+}
+
+int slurm_load_job(job_info_msg_t **found, uint32_t id, uint16_t flags) {
+    (void)flags;
+    fake_lock();
+    struct fake_job *job = fake_job(id);
+    job->questions++;
+    if (!job->load_error) {
+        job_info_msg_t *message = calloc(1, sizeof *message);
+        job_info_t *record = calloc(2, sizeof *record);
+        /* An array comes as a whole, and the job asked for need not be the first. */
+        record[0] = (job_info_t){.job_id = id + 1000000, .job_state = JOB_CANCELLED, .end_time = 1};
+        record[1] = (job_info_t){.job_id = id,
+                                 .job_state = job->state,
+                                 .derived_ec = job->derived,
+                                 .start_time = job->start,
+                                 .end_time = job->end,
+                                 .requeue = job->requeue,
+                                 .admin_comment = strdup(job->comment)};
+        *message = (job_info_msg_t){.record_count = 2, .job_array = record};
+        *found = message;
+    }
+    return answer(job->load_error, job->hangs);
+}
+
+void slurm_free_job_info_msg(job_info_msg_t *message) {
+    free(message->job_array[1].admin_comment);
+    free(message->job_array);
+    free(message);
+}
+
+int slurm_load_ctl_conf(time_t since, slurm_conf_t **conf) {
+    (void)since;
+    fake.confs++;
+    *conf = calloc(1, sizeof **conf);
+    (*conf)->job_file_append = fake.appends;
+    return 0;
+}
+
+void slurm_free_ctl_conf(slurm_conf_t *conf) {
+    free(conf);
+}
+
+void slurm_init_job_desc_msg(job_desc_msg_t *message) {
+    memset(message, 0, sizeof *message);
+}
+
+int slurm_update_job(job_desc_msg_t *message) {
+    fake_lock();
+    struct fake_job *job = fake_job(message->job_id);
+    job->updates++;
+    if (!job->update_error)
+        snprintf(job->comment, sizeof job->comment, "%s", message->admin_comment);
+    return answer(job->update_error, job->hangs);
+}
+
+int slurm_requeue(uint32_t id, uint32_t flags) {
+    (void)flags;
+    fake_lock();
+    struct fake_job *job = fake_job(id);
+    job->requeues++;
+    if (!job->requeue_error)
+        job->state = JOB_PENDING;
+    return answer(job->requeue_error, job->hangs);
+}

@@ -1,0 +1,44 @@
+/* fast_clock.h - a clock for one test program that runs SPEED times as fast as the machine's; in place of
+ * clock.c. */
+#ifndef FAST_CLOCK_H
+#define FAST_CLOCK_H
+
+#include <time.h>
+
+#include "clock.h"
+
+#define SPEED 40
+
+static int64_t fast_begin;
+
+static int64_t fast_real(clockid_t which) {
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Call it before any thread. */
+static void fast_start(void) {
+    fast_begin = fast_real(CLOCK_REALTIME);
+}
+
+int64_t ck_now(void) {
+    return fast_begin + (fast_real(CLOCK_REALTIME) - fast_begin) * SPEED;
+}
+
+int ck_clock_cond(pthread_cond_t *cond) {
+    return pthread_cond_init(cond, NULL);
+}
+
+void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
+    int64_t until = fast_real(CLOCK_REALTIME) + span / SPEED + 1;
+    struct timespec at = {(time_t)(until / 1000), until % 1000 * 1000000};
+    pthread_cond_timedwait(cond, mutex, &at);
+}
+
+void ck_sleep(int64_t span) {
+    struct timespec real = {(time_t)(span / SPEED / 1000), span / SPEED % 1000 * 1000000};
+    nanosleep(&real, NULL);
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* When the plugin asks and when it signals. Seconds in the tables; the step begins at 1000000. */
+#include "deadline.h"
+
+#include "cases.h"
+
+#define NEVER 0
+
+static const struct {
+    const char *why;
+    int lead, quiet, poll, nodes, node;              /* terms */
+    int end, asked, failures, suspended, doubt, now; /* known, after the step's begin; 0: not */
+    enum ck_act act;
+    double from, to; /* when, after the step's begin */
+} CASES[] = {
+    {"a young step asks nothing", 60, 60, 0, 1, 0, NEVER, 0, 0, 0, 0, 5, CK_ASK, 57, 57},
+    {"nor does one shorter than the lead", 300, 60, 0, 1, 0, NEVER, 0, 0, 0, 0, 5, CK_ASK, 297, 297},
+    {"a site may be quicker", 5, 5, 0, 1, 0, NEVER, 0, 0, 0, 0, 0, CK_ASK, 2, 2},
+    {"the nodes ask one after the other", 60, 60, 0, 4, 3, NEVER, 0, 0, 0, 0, 5, CK_ASK, 58.5, 58.5},
+    {"however many there are", 60, 60, 0, 1000, 999, NEVER, 0, 0, 0, 0, 5, CK_ASK, 556.5, 556.5},
+    {"once more before the signal", 60, 60, 0, 1, 0, 120, 57, 0, 0, 0, 57, CK_ASK, 58.5, 58.5},
+    {"and then it is sent to the second", 60, 60, 0, 1, 0, 120, 59, 0, 0, 0, 59, CK_FIRE, 60, 60},
+    {"an unanswered last question changes nothing", 60, 60, 0, 1, 0, 120, 59, 1, 0, 0, 59, CK_FIRE, 60, 60},
+    {"the second node's last question comes first", 60, 60, 0, 2, 1, 120, 57, 0, 0, 0, 57, CK_ASK, 58, 58},
+    {"long jobs are asked for in rounds", 300, 60, 0, 1, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 597, 672},
+    {"a round is longer for many nodes", 300, 60, 0, 1000, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 797, 922},
+    {"poll=10 asks more often", 300, 60, 10, 1, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 307, 309.5},
+    {"but not more often than two a second", 300, 60, 10, 1000, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 797,
+     922},
+    {"without an answer the next round is longer", 300, 60, 0, 1, 0, 86400, 297, 1, 0, 0, 297, CK_ASK, 897,
+     1047},
+    {"up to sixteen times", 300, 60, 0, 1, 0, 86400, 297, 40, 0, 0, 297, CK_ASK, 5097, 6297},
+    {"where nothing is known it asks again soon", 60, 60, 0, 1, 0, NEVER, 57, 1, 0, 0, 57, CK_ASK, 87, 95},
+    {"then later", 60, 60, 0, 1, 0, NEVER, 57, 3, 0, 0, 57, CK_ASK, 177, 209},
+    {"no round when all put their last question", 60, 60, 0, 1, 0, 420, 57, 0, 0, 0, 300, CK_ASK, 357, 358.5},
+    {"a lowered limit brings it forward", 300, 60, 0, 1, 0, 400, 297, 0, 0, 0, 297, CK_FIRE, 100, 100},
+    {"a dead slurmctld: what was known last counts", 60, 60, 0, 1, 0, 120, 57, 3, 0, 0, 61, CK_FIRE, 60, 60},
+    {"a suspended job is not signalled", 60, 60, 0, 1, 0, 120, 59, 0, 1, 0, 500, CK_ASK, 359, 434},
+    {"a resumed one is asked for at once", 60, 60, 0, 1, 0, 120, 59, 0, 0, 500, 500, CK_ASK, 500, 500},
+    {"on every node in its place", 60, 60, 0, 8, 7, 120, 59, 0, 0, 500, 500, CK_ASK, 503.5, 503.5},
+    {"and signalled when nobody answers", 60, 60, 0, 1, 0, 120, 501, 1, 0, 500, 502, CK_FIRE, 60, 60},
+    {"an end known from the start needs one question", 60, 60, 0, 1, 0, 200, 0, 0, 0, 0, 5, CK_ASK, 57,
+     138.5},
+    {"a step too young to ask is signalled without", 30, 60, 0, 1, 0, 80, 0, 0, 0, 0, 5, CK_FIRE, 50, 50},
+};
+
+static void each_case(void) {
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const int64_t began = 1000000 * CK_SECOND;
+        struct ck_terms terms = {.began = began,
+                                 .lead = CASES[i].lead * CK_SECOND,
+                                 .quiet = CASES[i].quiet * CK_SECOND,
+                                 .poll = CASES[i].poll * CK_SECOND,
+                                 .nodes = (uint32_t)CASES[i].nodes,
+                                 .node = (uint32_t)CASES[i].node,
+                                 .seed = 4711};
+        struct ck_known known = {.end = CASES[i].end ? began + CASES[i].end * CK_SECOND : 0,
+                                 .asked = CASES[i].asked ? began + CASES[i].asked * CK_SECOND : 0,
+                                 .failures = (uint32_t)CASES[i].failures,
+                                 .suspended = CASES[i].suspended,
+                                 .doubt = CASES[i].doubt ? began + CASES[i].doubt * CK_SECOND : 0};
+        struct ck_next next = ck_deadline_next(&terms, &known, began + CASES[i].now * CK_SECOND);
+        double at = (double)(next.at - began) / CK_SECOND;
+        CASE(next.act == CASES[i].act, "%s: act %d", CASES[i].why, next.act);
+        CASE(at >= CASES[i].from && at <= CASES[i].to, "%s: at %g", CASES[i].why, at);
+    }
+}
+
+/* A whole step, all its nodes, second by second as the watch would: never more than `most` questions in any
+ * second, every node signals once, within a second of `fire`. Nodes start up to two seconds apart. */
+static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll, unsigned dead_from) {
+    enum { MOST = 1000 };
+    static struct ck_terms terms[MOST];
+    static struct ck_known known[MOST];
+    static int fired[MOST];
+    static unsigned asked[20000];
+    int64_t began = 1000000 * CK_SECOND, end = began + limit * CK_SECOND;
+    unsigned total = 0, worst = 0, left = nodes;
+    for (uint32_t n = 0; n < nodes; n++) {
+        terms[n] = (struct ck_terms){began, lead * CK_SECOND, 60 * CK_SECOND, poll * CK_SECOND, nodes, n, 99};
+        known[n] = (struct ck_known){0};
+        fired[n] = 0;
+    }
+    for (size_t s = 0; s < sizeof asked / sizeof *asked; s++)
+        asked[s] = 0;
+    for (int64_t now = began; left > 0 && now <= end; now += 100)
+        for (uint32_t n = 0; n < nodes; n++) {
+            if (fired[n])
+                continue;
+            struct ck_next next = ck_deadline_next(&terms[n], &known[n], now);
+            if (next.at > now)
+                continue;
+            if (next.act == CK_FIRE) {
+                fired[n] = 1;
+                left--;
+                CASE(now - (end - terms[n].lead) < CK_SECOND, "node %u of %u is late", n, nodes);
+                continue;
+            }
+            known[n].asked = now;
+            asked[(now - began) / CK_SECOND]++;
+            total++;
+            if (dead_from && now > began + dead_from * CK_SECOND) {
+                known[n].failures++;
+            } else {
+                known[n].failures = 0;
+                known[n].end = end;
+            }
+        }
+    for (size_t s = 0; s < sizeof asked / sizeof *asked; s++)
+        worst = asked[s] > worst ? asked[s] : worst;
+    CASE(left == 0, "%u of %u nodes were not signalled", left, nodes);
+    CASE(worst <= 2, "%u nodes, poll %ld: %u questions in one second", nodes, (long)poll, worst);
+    printf("  %4u nodes, %5ld s, poll %ld: %u questions, at most %u in a second\n", nodes, (long)limit,
+           (long)poll, total, worst);
+}
+
+int main(void) {
+    each_case();
+    a_step_of(1, 7200, 300, 0, 0);
+    a_step_of(1, 7200, 300, 10, 0);
+    a_step_of(3, 7200, 300, 0, 1000);
+    a_step_of(1000, 10800, 300, 0, 0);
+    a_step_of(1000, 10800, 300, 5, 0);
+    a_step_of(1000, 10800, 300, 0, 2000);
+    return DONE();
+}

@@ -1,0 +1,191 @@
+/* What a job asks for: the cases of tests/data/ckpt_options.tsv, what they come to, and the words of
+ * plugstack.conf. */
+#include "options.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+#ifndef TABLE
+#define TABLE "../data/ckpt_options.tsv"
+#endif
+
+static struct ck_site site(void) {
+    struct ck_site site;
+    char why[128];
+    ck_site_read(&site, 0, NULL, why, sizeof why);
+    return site;
+}
+
+/* "ckpt_signal=TERM@300;ckpt_off=" into said. Cuts `options`. */
+static void options_into(struct ck_said *said, char *options) {
+    for (char *next = options; next && strcmp(options, "-") != 0;) {
+        char *value = strsep(&next, ";");
+        char *name = strsep(&value, "=");
+        if (strcmp(name, "ckpt_signal") == 0)
+            said->signal = value;
+        else if (strcmp(name, "ckpt_requeue") == 0)
+            said->requeue = value;
+        else if (strcmp(name, "ckpt_target") == 0)
+            said->target = value;
+        else
+            said->off = true;
+    }
+}
+
+static void the_table(void) {
+    struct ck_site ours = site();
+    char line[512], why[256];
+    int cases = 0;
+    FILE *table = fopen(TABLE, "r");
+    if (!table) {
+        CASE(table, "no " TABLE);
+        return;
+    }
+    while (fgets(line, sizeof line, table)) {
+        char *next = line;
+        if (*line == '#')
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        char *value = strsep(&next, "\t"), *options = strsep(&next, "\t");
+        char *expected = strsep(&next, "\t");
+        struct ck_said said = {.variable = strcmp(value, "-") == 0 ? NULL : value};
+        struct ck_wish wish;
+        options_into(&said, options);
+        ck_wish_read(&wish, &said, &ours, why, sizeof why);
+        CASE(wish.on == (strcmp(expected, "yes") == 0), "%s (%s)", next, why);
+        cases++;
+    }
+    fclose(table);
+    CASE(cases > 60, "only %d cases", cases);
+}
+
+static const struct {
+    const char *why, *variable, *signal, *requeue, *target;
+    bool on;
+    int number;
+    long lead;
+    bool again;
+    long most;
+    bool shells, jvms;
+} WISHES[] = {
+    {"nothing said", NULL, NULL, NULL, NULL, false, SIGTERM, 300, false, 100, false, false},
+    {"the site's signal", "on", NULL, NULL, NULL, true, SIGTERM, 300, false, 100, false, false},
+    {"all parts", "usr1@60,requeue=5,target=jvm", NULL, NULL, NULL, true, SIGUSR1, 60, true, 5, false, true},
+    {"a requeue without a bound", "requeue", NULL, NULL, NULL, true, SIGTERM, 300, true, 100, false, false},
+    {"by options", NULL, "SIGUSR2@90", "7", "shell", true, SIGUSR2, 90, true, 7, true, false},
+    {"an empty option", NULL, NULL, "", NULL, true, SIGTERM, 300, true, 100, false, false},
+    {"options come first", "USR1@60,requeue", "TERM@90", NULL, NULL, true, SIGTERM, 90, false, 100, false,
+     false},
+    {"the option aims too", "USR1@60", NULL, NULL, "jvm", true, SIGUSR1, 60, false, 100, false, true},
+};
+
+static void wishes(void) {
+    struct ck_site ours = site();
+    for (size_t i = 0; i < sizeof WISHES / sizeof *WISHES; i++) {
+        struct ck_said said = {false, WISHES[i].signal, WISHES[i].requeue, WISHES[i].target,
+                               WISHES[i].variable};
+        struct ck_wish wish;
+        char why[256];
+        ck_wish_read(&wish, &said, &ours, why, sizeof why);
+        CASE(*why == '\0', "%s: %s", WISHES[i].why, why);
+        CASE(wish.on == WISHES[i].on && wish.signal == WISHES[i].number && wish.lead == WISHES[i].lead, "%s",
+             WISHES[i].why);
+        CASE(wish.requeue == WISHES[i].again && wish.requeues == WISHES[i].most, "%s", WISHES[i].why);
+        CASE(wish.shells == WISHES[i].shells && wish.jvms == WISHES[i].jvms, "%s", WISHES[i].why);
+    }
+}
+
+static void bounds(void) {
+    static const struct {
+        const char *variable;
+        long lead, most;
+        const char *said; /* NULL: nothing */
+    } BOUNDS[] = {
+        {"TERM@60,requeue=3", 60, 3, NULL},
+        {"TERM@5", 30, 4, "30 s"},
+        {"TERM@900", 600, 4, "600 s"},
+        {"TERM@60,requeue=5", 60, 4, "at most 4"},
+        {"TERM@601,requeue=5", 600, 4, "; at most 4"},
+    };
+    char *words[] = {"min_lead=30", "max_lead=600", "max_requeue=4"};
+    struct ck_site ours;
+    char why[256];
+    CASE(ck_site_read(&ours, 3, words, why, sizeof why), "%s", why);
+    for (size_t i = 0; i < sizeof BOUNDS / sizeof *BOUNDS; i++) {
+        struct ck_said said = {.variable = BOUNDS[i].variable};
+        struct ck_wish wish;
+        ck_wish_read(&wish, &said, &ours, why, sizeof why);
+        CASE(wish.on && wish.lead == BOUNDS[i].lead && wish.requeues == BOUNDS[i].most, "%s",
+             BOUNDS[i].variable);
+        CASE(BOUNDS[i].said ? strstr(why, BOUNDS[i].said) != NULL : *why == '\0', "%s: %s",
+             BOUNDS[i].variable, why);
+    }
+}
+
+static void plugstack(void) {
+    static const struct {
+        char *word;
+        bool good;
+    } WORDS[] = {
+        {"default=on", true},
+        {"default=off", true},
+        {"default=yes", false},
+        {"signal=USR1@120", true},
+        {"signal=USR1", true},
+        {"signal=KILL", false},
+        {"min_lead=60", true},
+        {"min_lead=0", false},
+        {"min_lead=301", false},
+        {"max_lead=299", false},
+        {"max_lead=900", true},
+        {"requeue=no", true},
+        {"requeue=5", true},
+        {"requeue=yes", false},
+        {"max_requeue=0", false},
+        {"max_requeue=9", true},
+        {"code=99", true},
+        {"code=0", false},
+        {"code=128", false},
+        {"poll=10", true},
+        {"poll=4", false},
+        {"poll=1x", false},
+        {"quiet=0", true},
+        {"quiet=9999999", false},
+        {"state=/run/x", true},
+        {"state=x", false},
+        {"colour=blue", false},
+        {"code", false},
+        {"", false},
+        {"=85", false},
+        {"code=", false},
+        {"Code=85", false},
+    };
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        struct ck_site ours;
+        char why[128], *word = WORDS[i].word;
+        CASE(ck_site_read(&ours, 1, &word, why, sizeof why) == WORDS[i].good, "%s: %s", word, why);
+        CASE((*why == '\0') == WORDS[i].good, "%s: %s", word, why);
+    }
+    struct ck_site ours;
+    char why[128], *words[] = {"default=on", "requeue=50", "max_requeue=9", "poll=10", "code=99"};
+    CASE(ck_site_read(&ours, 5, words, why, sizeof why), "%s", why);
+    CASE(ours.on && ours.requeue && ours.requeues == 9 && ours.poll == 10 && ours.code == 99, "all words");
+    struct ck_wish wish;
+    ck_wish_read(&wish, &(struct ck_said){.off = true}, &ours, why, sizeof why);
+    CASE(!wish.on, "--ckpt-off where the site's default is on");
+    ck_wish_read(&wish, &(struct ck_said){.variable = "off"}, &ours, why, sizeof why);
+    CASE(!wish.on, "ADMINKIT_CKPT=off where the site's default is on");
+    ck_wish_read(&wish, &(struct ck_said){0}, &ours, why, sizeof why);
+    CASE(wish.on && wish.requeue && wish.requeues == 9, "nothing said where the site's default is on");
+}
+
+int main(void) {
+    the_table();
+    wishes();
+    bounds();
+    plugstack();
+    return DONE();
+}

@@ -1,0 +1,283 @@
+/* The plugin as Slurm calls it: every scenario is a process of its own, all run at the same time, with a
+ * clock that runs SPEED times too fast. Whatever happens, every callback returns 0. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "fake_spank.h"
+#include "fast_clock.h"
+#include "records.h"
+
+#define CALL(callback) CASE(callback(NULL, words, word) == 0, "%s", #callback)
+#define EXITED(code) ((code) << 8)
+
+extern spank_f slurm_spank_init, slurm_spank_init_post_opt, slurm_spank_task_post_fork, slurm_spank_task_exit,
+    slurm_spank_exit;
+
+static char state[96], state_word[128];
+static char *word[8];
+static int words;
+static int64_t began;
+
+static void add_word(char *text) {
+    word[words++] = text;
+}
+
+static void on_signal(int number) {
+    _exit(number == SIGTERM ? 85 : 1);
+}
+
+/* The step's one task: leaves with 85 at SIGTERM. */
+static pid_t start_task(void) {
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0 || (fake.task = fork()) < 0)
+        exit(1);
+    if (fake.task == 0) {
+        signal(SIGTERM, on_signal);
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    if (read(ready[0], &byte, 1) != 1)
+        exit(1);
+    close(ready[0]);
+    close(ready[1]);
+    return fake.task;
+}
+
+static int threads(void) {
+    int count = 0;
+    FILE *list = popen("ls /proc/$PPID/task | wc -l", "r");
+    if (!list || fscanf(list, "%d", &count) != 1)
+        count = -1;
+    if (list)
+        pclose(list);
+    return count;
+}
+
+static void set(const char *name, const char *value) {
+    int i = 0;
+    while (fake.variable[i][0])
+        i++;
+    fake.variable[i][0] = name;
+    fake.variable[i][1] = value;
+}
+
+static struct fake_job *job(void) {
+    return fake_job(fake.job);
+}
+
+/* From slurmd's start of the step to the forked tasks; the job has `limit` seconds. */
+static void begin(uint32_t step, int limit) {
+    fake.step = step;
+    began = ck_now() / 1000;
+    job()->start = began;
+    job()->end = began + limit;
+    add_word(state_word);
+    CALL(slurm_spank_init);
+    CALL(slurm_spank_init_post_opt);
+    start_task();
+    CALL(slurm_spank_task_post_fork);
+    CALL(slurm_spank_task_post_fork); /* of a second task */
+}
+
+/* Waits until the task has left, at most `span` seconds of the fast clock; kills it then. */
+static void let_run(int span) {
+    while (waitpid(fake.task, &fake.status, WNOHANG) == 0) {
+        if (ck_now() > (began + span) * 1000) {
+            kill(fake.task, SIGKILL);
+            waitpid(fake.task, &fake.status, 0);
+            break;
+        }
+        ck_sleep(500);
+    }
+}
+
+static void end(void) {
+    CALL(slurm_spank_task_exit);
+    int64_t before = fast_real(CLOCK_MONOTONIC);
+    CALL(slurm_spank_exit);
+    int64_t took = fast_real(CLOCK_MONOTONIC) - before;
+    CASE(took < 5000, "exit took %ld ms", (long)took);
+}
+
+static int requeued(const char *comment) {
+    CASE(strstr(job()->comment, comment) != NULL, "AdminComment is %s", job()->comment);
+    return (int)job()->requeues;
+}
+
+static void goes_on(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    strcpy(job()->comment, "ak1:x ck1:at=5,heard=1,rq=1,end=more kept");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    CASE(threads() == 2, "%d threads", threads());
+    let_run(300);
+    end();
+    CASE(requeued("heard=1,rq=2,end=more kept") == 1, "%s", fake.log);
+    CASE(strstr(fake.log, "60 s before the end") && strstr(fake.log, "(2 of 2)"), "%s", fake.log);
+    CASE(strncmp(job()->comment, "ak1:x ck1:", 10) == 0, "%s", job()->comment);
+}
+
+static void often_enough(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    strcpy(job()->comment, "ck1:at=5,heard=1,rq=2,end=more");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    end();
+    CASE(requeued("heard=1,rq=2,end=max") == 0, "%s", fake.log);
+}
+
+static void is_pending_again(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    job()->requeue_error = ESLURM_JOB_PENDING;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    end();
+    CASE(requeued("rq=1,end=more") == 1 && !strstr(fake.log, "not requeued"), "%s", fake.log);
+}
+
+static void is_refused(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    job()->requeue_error = ESLURM_DISABLED;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    end();
+    CASE(requeued("rq=0,end=refused") == 1 && strstr(fake.log, "not requeued"), "%s", fake.log);
+}
+
+static void reaches_its_limit(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    fake.status = SIGKILL;
+    job()->state = JOB_TIMEOUT | JOB_COMPLETING;
+    end();
+    CASE(requeued("heard=1,rq=1,end=limit") == 1, "%s", fake.log);
+}
+
+static void hangs_at_the_end(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    fake_lock();
+    job()->hangs = 9000;
+    fake_unlock();
+    end();
+    CASE(strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+}
+
+static void is_short(void) {
+    set("ADMINKIT_CKPT", "TERM@300,requeue");
+    begin(SLURM_BATCH_SCRIPT, 3600);
+    let_run(50);
+    end();
+    CASE(job()->questions + job()->updates + job()->requeues == 0 && *fake.log == '\0', "%u questions, %s",
+         job()->questions, fake.log);
+}
+
+static void has_no_wish(void) {
+    begin(SLURM_BATCH_SCRIPT, 120);
+    CASE(threads() == 1, "%d threads", threads());
+    let_run(90);
+    end();
+    CASE(job()->questions == 0 && *fake.log == '\0' && WIFSIGNALED(fake.status), "%s", fake.log);
+}
+
+static void is_not_to_be_watched(void) {
+    set("ADMINKIT_CKPT", "TERM@60");
+    begin(SLURM_INTERACTIVE_STEP, 120);
+    CASE(threads() == 1, "%d threads", threads());
+    let_run(5);
+    end();
+    CASE(*fake.log == '\0', "%s", fake.log);
+}
+
+static void is_configured_wrongly(void) {
+    set("ADMINKIT_CKPT", "TERM@60");
+    add_word("colour=blue");
+    begin(SLURM_BATCH_SCRIPT, 120);
+    CASE(threads() == 1, "%d threads", threads());
+    let_run(5);
+    end();
+    char *line = strchr(fake.log, '\n');
+    CASE(strstr(fake.log, "colour=blue") && line && line[1] == '\0', "one line: %s", fake.log);
+    CASE(fake.options == 4, "sbatch still knows the options");
+}
+
+/* A step of srun's beside the batch step, whose file is there. */
+static void is_a_step(void) {
+    struct ck_steps steps;
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    CASE(ck_records_begin(state, fake.job) == 0, "begin");
+    begin(0, 240);
+    let_run(300);
+    end();
+    CASE(ck_records_read(state, fake.job, &steps) == 0 && steps.code[85] && steps.heard == 1, "%u heard",
+         steps.heard);
+    CASE(job()->requeues + job()->updates == 0, "that is the batch step's");
+    ck_records_end(state, fake.job);
+}
+
+/* Its slurmctld is newer and the environment says the end: no question but the one before the signal. */
+static void knows_its_end(void) {
+    char end_time[32];
+    snprintf(end_time, sizeof end_time, "%ld", (long)(ck_now() / 1000 + 240));
+    set("SLURM_JOB_END_TIME", end_time);
+    set("ADMINKIT_CKPT", "TERM@100");
+    begin(0, 240);
+    let_run(300);
+    end();
+    CASE(job()->questions <= 2 && WEXITSTATUS(fake.status) == 85, "%u questions", job()->questions);
+}
+
+static void is_submitted(void) {
+    program_invocation_short_name = "sbatch";
+    fake.context = S_CTX_ALLOCATOR;
+    CALL(slurm_spank_init);
+    CASE(fake_option("ckpt-signal", "USR1@90") == 0 && fake_option("ckpt-requeue", NULL) == 0, "options");
+    CALL(slurm_spank_init_post_opt);
+    CASE(strstr(fake.log, "--open-mode=append") && fake.confs == 1, "%s", fake.log);
+    *fake.log = '\0';
+    setenv("SLURM_OPEN_MODE", "a", 1);
+    CALL(slurm_spank_init_post_opt);
+    CASE(*fake.log == '\0' && fake.confs == 1, "%s", fake.log);
+    CASE(fake_option("ckpt-signal", "KILL@90") == 0, "options");
+    CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
+    CASE(strstr(fake.log, "--ckpt-signal=KILL@90 is not understood"), "%s", fake.log);
+}
+
+static void (*const SCENARIOS[])(void) = {
+    goes_on,          often_enough,  is_pending_again, is_refused,           reaches_its_limit,
+    hangs_at_the_end, is_short,      has_no_wish,      is_not_to_be_watched, is_configured_wrongly,
+    is_a_step,        knows_its_end, is_submitted};
+#define COUNT (sizeof SCENARIOS / sizeof *SCENARIOS)
+
+int main(void) {
+    char place[] = "/tmp/ck-plugin-XXXXXX", command[64];
+    pid_t child[COUNT];
+    if (!mkdtemp(place))
+        return 1;
+    for (size_t i = 0; i < COUNT; i++) {
+        if ((child[i] = fork()) != 0)
+            continue;
+        snprintf(state, sizeof state, "%s/ckpt", place);
+        snprintf(state_word, sizeof state_word, "state=%s", state);
+        fake.job = 100 + (uint32_t)i;
+        fast_start();
+        SCENARIOS[i]();
+        exit(DONE());
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        int status;
+        CASE(waitpid(child[i], &status, 0) > 0 && status == 0, "scenario %zu", i);
+    }
+    snprintf(command, sizeof command, "rm -rf %s", place);
+    return system(command) ? 1 : DONE();
+}

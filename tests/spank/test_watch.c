@@ -1,0 +1,154 @@
+/* The watch: when it signals, whatever slurmctld does meanwhile. Each case is a watch of its own, all at the
+ * same time, by a clock that runs SPEED times too fast; seconds are of that clock, since the start. A process
+ * that is killed at the end has a handler for the signal. */
+#include "watch.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "fake_spank.h"
+#include "fast_clock.h"
+
+#define LATE 15 /* seconds of the fast clock: a third of a real one, for a busy machine */
+
+static const struct {
+    const char *why;
+    int end, lead, poll;
+    int changes, to_end;       /* at that second slurmctld has another end */
+    int dies, hangs;           /* from that second on it does not answer, or not in time */
+    int pauses, resumes, over; /* the task stops, and goes on; the job is over */
+    int signalled;             /* when; 0: never */
+} CASES[] = {
+    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120},
+    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160},
+    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140},
+    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88},
+    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120},
+    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120},
+    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0},
+    {"suspended before the signal, resumed after its time", 180, 60, 0, 130, 220, 0, 0, 100, 130, 0, 160},
+    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140},
+    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0},
+};
+#define COUNT (sizeof CASES / sizeof *CASES)
+
+static int64_t began, signalled[COUNT];
+static unsigned calls[COUNT];
+
+static bool fired(const struct ck_moment *moment, void *subject) {
+    size_t i = (size_t)(uintptr_t)subject;
+    fake_lock();
+    signalled[i] = moment->at;
+    calls[i]++;
+    fake_unlock();
+    CASE(moment->heard->sent == 1, "%s: %zu heard it", CASES[i].why, moment->heard->sent);
+    return true;
+}
+
+static volatile sig_atomic_t heard;
+static void on_signal(int number) {
+    (void)number;
+    heard++;
+}
+
+/* A process that hears SIGTERM, or one that sleeps. */
+static pid_t child(bool hears) {
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0)
+        exit(1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGTERM, hears ? on_signal : SIG_IGN);
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    if (read(ready[0], &byte, 1) != 1)
+        exit(1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* What slurmctld and the operator do at that second. */
+static void act(size_t i, int now, pid_t task) {
+    struct fake_job *job = fake_job((uint32_t)i + 1);
+    fake_lock();
+    if (now == CASES[i].changes)
+        job->end = began / 1000 + CASES[i].to_end;
+    if (now == CASES[i].dies)
+        job->load_error = ETIMEDOUT;
+    if (now == CASES[i].hangs)
+        job->hangs = 4000;
+    if (now == CASES[i].pauses) {
+        job->state = JOB_SUSPENDED;
+        kill(task, SIGSTOP);
+    }
+    if (now == CASES[i].resumes) {
+        job->state = JOB_RUNNING;
+        kill(task, SIGCONT);
+    }
+    if (now == CASES[i].over)
+        job->state = JOB_PENDING;
+    fake_unlock();
+}
+
+static void check(size_t i) {
+    const struct fake_job *job = fake_job((uint32_t)i + 1);
+    double at = signalled[i] ? (double)(signalled[i] - began) / 1000 : 0;
+    CASE(calls[i] == (CASES[i].signalled ? 1 : 0), "%s: %u times", CASES[i].why, calls[i]);
+    if (CASES[i].signalled)
+        CASE(at >= CASES[i].signalled - 1 && at <= CASES[i].signalled + LATE + CASES[i].poll / 5, "%s: at %g",
+             CASES[i].why, at);
+    CASE(job->questions <= 24, "%s: %u questions", CASES[i].why, job->questions);
+}
+
+int main(void) {
+    struct ck_watch *watch[COUNT];
+    pid_t task[COUNT], listener = child(true);
+    fast_start();
+    for (size_t i = 0; i < COUNT; i++)
+        task[i] = child(false);
+    began = ck_now() / 1000 * 1000;
+    for (size_t i = 0; i < COUNT; i++) {
+        struct ck_plan plan = {.job = (uint32_t)i + 1,
+                               .terms = {began, CASES[i].lead * CK_SECOND, 60 * CK_SECOND,
+                                         CASES[i].poll * CK_SECOND, 1, 0, (uint32_t)i},
+                               .task = task[i],
+                               .uid = getuid(),
+                               .signal = SIGTERM,
+                               .fired = fired,
+                               .subject = (void *)(uintptr_t)i};
+        fake_lock();
+        fake_job(plan.job)->end = began / 1000 + CASES[i].end;
+        fake_unlock();
+        watch[i] = ck_watch_start(&plan);
+        CASE(watch[i], "no watch");
+    }
+    for (int now = 1; now < 200; now++) {
+        while (ck_now() < began + now * CK_SECOND)
+            ck_sleep(CK_SECOND / 4);
+        for (size_t i = 0; i < COUNT; i++)
+            act(i, now, task[i]);
+    }
+    int64_t before = fast_real(CLOCK_REALTIME);
+    for (size_t i = 0; i < COUNT; i++)
+        ck_watch_stop(watch[i]);
+    int64_t took = fast_real(CLOCK_REALTIME) - before;
+    CASE(took < 1000, "stopping all took %ld ms, one of them while slurmctld hangs", (long)took);
+    for (size_t i = 0; i < COUNT; i++) {
+        check(i);
+        kill(task[i], SIGKILL);
+        waitpid(task[i], NULL, 0);
+    }
+    kill(listener, SIGKILL);
+    waitpid(listener, NULL, 0);
+    usleep(4200000); /* the questions that were left behind: they free what they have */
+    return DONE();
+}
