@@ -6,6 +6,7 @@ What ran goes into tests/data/matrix.json with the commit, what ran earlier stay
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 
@@ -22,6 +23,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--suite", action="append", choices=[suite.name for suite in suites()], help="default: all")
     parser.add_argument("--table", action="store_true", help="print the table of earlier runs and run nothing")
     options = parser.parse_args(argv)
+    # Trap: a killed client leaves its container, and a Slurm in it.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if not options.table:
         _run(options.row, options.suite)
     table = results.load()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.matrix.results import Cell, Ground, from_junit
-from tests.matrix.rows import ROOT, Row, Suite
+from tests.matrix.rows import BUILD, ROOT, Row, Suite
 
 ENGINE: Final = os.environ.get("ENGINE", "podman")
 #: Seconds for one suite.
@@ -55,9 +55,9 @@ def folder_of(row: Row) -> Path:
 
 
 def build(row: Row) -> None:
-    """The row's copy of the repository with adminkit built in it. NotRun with the last words of what failed."""
+    """The row's copy of the repository with all of adminkit built in it. NotRun with the last words of what failed."""
     copy(row)
-    _must(_command(row, ["make", "-s", ".venv/.built"]), f"adminkit cannot be built on {row.name}")
+    _must(_command(row, list(BUILD.command)), f"adminkit cannot be built on {row.name}")
 
 
 def copy(row: Row) -> Path:

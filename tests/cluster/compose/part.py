@@ -23,6 +23,7 @@ ADMINKIT = TREE / ".venv/bin/adminkit"
 #: What systemd's timers do on a host: seconds between two runs, and the words, as the operator or as root.
 TIMERS = (
     (60, True, ("sync",)),
+    (120, True, ("feedback", "run", "--send")),
     (300, True, ("incentives", "compute", "--out", "/var/lib/adminkit/tables")),
     (300, False, ("incentives", "install", "--from", "/var/lib/adminkit/tables", "--apply")),
 )
@@ -43,6 +44,8 @@ def main(role: str) -> None:
     CONF.mkdir(exist_ok=True)
     for name in ("slurm.conf", "gres.conf", "cgroup.conf", "plugstack.conf"):
         shutil.copy(SHARED / name, CONF / name)
+    shutil.copytree(TREE / "etc/plugstack.conf.d", CONF / "plugstack.conf.d", dirs_exist_ok=True)
+    subprocess.run(["make", "-s", "-C", str(TREE / "spank"), "install"], check=True)
     subprocess.Popen(config.munge_command(SITE))
     until("munged", config.munge_socket(SITE).exists, 20)
     ROLES[role]()
@@ -68,9 +71,10 @@ def slurmctld() -> None:
     """slurmctld with the shipped policy, and what the admin host does."""
     _answers("sacctmgr", "-n", "show", "cluster")
     _accounts()
-    policy = Path("/etc/adminkit/policy.toml")
-    policy.parent.mkdir(exist_ok=True)
-    shutil.copy(TREE / "etc/policy.toml", policy)
+    settings = Path("/etc/adminkit")
+    settings.mkdir(exist_ok=True)
+    shutil.copy(TREE / "etc/policy.toml", settings)
+    (settings / "adminkit.toml").write_text(site.SETTINGS)
     # slurmctld does not start without the script, and a policy is compiled for a slurmctld that answers.
     shutil.copy(TREE / "job_submit/job_submit.lua", CONF / "job_submit.lua")
     for name in site.NODES:
@@ -153,9 +157,8 @@ def _timer(seconds: int, as_operator: bool, words: tuple[str, ...]) -> None:
 
 
 def _adminkit(*words: str, as_operator: bool = False) -> None:
-    env = {**os.environ, "ADMINKIT_DB": "/var/lib/adminkit/trace.db", "ADMINKIT_SYNC_SINCE": "1d"}
     user = ["runuser", "-u", site.OPERATOR, "--"] if as_operator else []
-    subprocess.run([*user, str(ADMINKIT), *words], env=env, check=False)
+    subprocess.run([*user, str(ADMINKIT), *words], check=False)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,20 @@ FIRST_UID: Final = 2001
 #: Who syncs, reports and mails; Slurm's AdminLevel Operator.
 OPERATOR: Final = "adminkit"
 OPERATOR_UID: Final = 2000
+#: /etc/adminkit/adminkit.toml of the admin host. Jobs here last a minute, so that a minute is worth a letter.
+SETTINGS: Final = f"""db = "/var/lib/adminkit/trace.db"
+
+[sync]
+since = "1d"
+
+[feedback]
+clusters = ["{NAME}"]
+domain = "site.test"
+host = "mail"
+operators = ["root@site.test"]
+min_elapsed = 20
+quiet_days = []
+"""
 _PORTS: Final = {"dbd": 6819, "ctld": 6817, "node": 6818}
 
 
@@ -58,12 +72,11 @@ def prepare() -> None:
         text = config.slurmdbd_conf(SITE, "slurmdbd", "slurmdbd", _PORTS["dbd"], False, storage)
         (SHARED / "slurmdbd.conf").write_text(text)
         here = plan()
-        plugins = sorted(SHARED.glob("*.so"))
         files = {
             "slurm.conf": config.slurm_conf(here, False),
             "gres.conf": config.gres_conf(here),
             "cgroup.conf": config.cgroup_conf(here),
-            "plugstack.conf": "".join(f"optional {path}\n" for path in plugins),
+            "plugstack.conf": "include plugstack.conf.d/*.conf\n",
         }
         for name, content in files.items():
             (SHARED / name).write_text(content)
