@@ -39,6 +39,11 @@ ROWS: Final = (
 )
 
 
+#: The helper is built with the environment; plugins are built against the row's own headers.
+_BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C spank"
+BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
+
+
 def suites(root: Path = ROOT) -> list[Suite]:
     """The build first, then what needs no Slurm, then every file of tests on one."""
     found = [
@@ -53,7 +58,4 @@ def suites(root: Path = ROOT) -> list[Suite]:
 
 
 #: What a file of tests imports that has a Slurm booted.
-_BOOTS: Final = re.compile(r"^from tests\.cluster\.(?:cluster|ruled) import", re.MULTILINE)
-#: The helper is built with the environment; plugins are built against the row's own headers.
-_BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C spank"
-BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
+_BOOTS: Final = re.compile(r"^from tests\.cluster\.(?:cluster|ruled|checkpoint|conftest) import", re.MULTILINE)
