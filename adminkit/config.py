@@ -138,6 +138,7 @@ class Config:
 
     db: Path | None = None
     acts: Path = Path("/var/log/adminkit/acts.jsonl")
+    slurm_prefix: Path | None = None  # Slurm's own; None: its programs are on PATH
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
     policy: Policy = field(default_factory=Policy)

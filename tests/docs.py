@@ -21,6 +21,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adminkit.cli.main import app
+from tests.matrix import page, results
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -160,7 +161,12 @@ def config() -> str:
     return "\n".join(out)
 
 
-GENERATED: dict[str, Callable[[], str]] = {"cli.md": cli, "config.md": config}
+def releases() -> str:
+    """docs/releases.md, from the run that was kept."""
+    return page.markdown(results.load())
+
+
+GENERATED: dict[str, Callable[[], str]] = {"cli.md": cli, "config.md": config, "releases.md": releases}
 
 
 def main() -> int:

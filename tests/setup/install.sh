@@ -1,17 +1,19 @@
 #!/bin/sh
 # Installs what `make demo` or `make test` needs, through apt, as root on Debian or Ubuntu; elsewhere says what is
-# missing, how to get it, and what does not run without it.
+# missing, how to get it, and what does not run without it. `slurm` is the part of `test` that runs on a Slurm, for
+# the images of `make matrix`.
 #
-#   tests/setup/install.sh demo|test     exit 0: what cannot be done without is there; 1: it is not
+#   tests/setup/install.sh demo|slurm|test     exit 0: what cannot be done without is there; 1: it is not
 #
 # Nothing is installed where the guard finds a Slurm. No service is started: a policy-rc.d forbids it while apt runs,
 # and the units that came with our packages are disabled again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-aim=${1:?usage: install.sh demo|test}
+aim=${1:?usage: install.sh demo|slurm|test}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
-TEST_PACKAGES="sqlite3 clang clang-format lua-check lua5.1 lua5.4"
+TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
+TEST_PACKAGES="clang clang-format lua-check"
 # Programs that a signal is sent through: shells, a small one in Go, and a Java.
 SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
@@ -135,6 +137,9 @@ install_all() {
             get $TEST_PACKAGES
             get $SIGNAL_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
+        fi
+        if [ "$aim" != demo ]; then
+            get $TOOL_PACKAGES
             get $SLURM_PACKAGES
             # Without an answer it would set up a mail server of the host's.
             absent postfix | grep -q . && echo "postfix postfix/main_mailer_type select No configuration" |
