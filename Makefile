@@ -8,17 +8,18 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz cluster-up cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz matrix cluster-up cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
 	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
 	@echo 'make soak          long proofs and kill loops'
+	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 15 min a release'
 	@echo 'make bench         speed and memory against other tools'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
-	@echo 'make cluster-down  end it'
+	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/ anew'
 	@echo 'make clean         remove what was built'
 	@echo 'PYTHON=python3.12 picks another Python for .venv'
@@ -49,11 +50,14 @@ docs: $(STAMP)
 fuzz: $(STAMP)
 	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
 
+matrix:
+	@$(PYTHON) -m tests.matrix $(MATRIX)
+
 cluster-up:
-	@$(PYTHON) -m tests.cluster up '$(DIR)'
+	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose up '$(RELEASE)',tests.cluster up '$(DIR)')
 
 cluster-down:
-	@$(PYTHON) -m tests.cluster down '$(DIR)'
+	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose down '$(RELEASE)',tests.cluster down '$(DIR)')
 
 cluster-status:
 	@$(PYTHON) -m tests.cluster status '$(DIR)'

@@ -13,17 +13,33 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from annotated_types import Ge, Gt, Le, Len
+from annotated_types import Ge, Gt, Le, Len, Lt, Predicate
 
 from adminkit.errors import AdminkitError, unknown_word
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 PREFIX: Final = "ADMINKIT_"
 
+WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
 T = TypeVar("T")
+
+
+def is_date(word: str) -> bool:
+    """Whether `word` is a date, 2026-12-29."""
+    try:
+        return date.fromisoformat(word).isoformat() == word
+    except ValueError:
+        return False
+
+
+def is_day(word: str) -> bool:
+    """Whether `word` is one of WEEKDAYS or a date."""
+    return word in WEEKDAYS or is_date(word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +85,65 @@ class Recommend:
     )  # fmt: skip
 
 
+#: A day on which no letter goes out: a weekday by name, or a date.
+Day = Annotated[str, Predicate(is_day)]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Who gets letters, how often, and how they travel."""
+
+    clusters: tuple[str, ...] = ()  # empty: nobody gets any
+    language: Literal["en", "ja"] = "en"
+    templates: Path | None = None  # the site's own; None: adminkit's
+    max_age: Annotated[int, Gt(0)] = 86_400
+    max_letters: Annotated[int, Ge(1)] = 200
+    min_uid: Annotated[int, Ge(1)] = 1000
+    exclude_users: tuple[str, ...] = ()
+    exclude_accounts: tuple[str, ...] = ()
+    accuracy: Annotated[float, Gt(0), Lt(1)] = 0.5
+    unused_hours: Annotated[float, Ge(0)] = 4.0
+    min_elapsed: Annotated[int, Ge(0)] = 600
+    well: Annotated[float, Gt(0), Le(1)] = 0.7
+    user_pause: Annotated[int, Ge(0)] = 86_400
+    name_pause: Annotated[int, Ge(0)] = 7 * 86_400
+    digest: bool = True
+    digest_day: Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "mon"
+    quiet_days: tuple[Day, ...] = ("sat", "sun")
+    prefs: Path | None = None  # None: prefs beside the trace
+    operators: tuple[str, ...] = ()
+    domain: str | None = None
+    addresses: Path | None = None
+    sender: str = "adminkit@localhost"
+    reply_to: str | None = None
+    unsubscribe: str | None = None
+    via: Literal["smtp", "sendmail", "directory"] = "smtp"
+    host: str = "localhost"
+    port: Annotated[int, Gt(0), Le(65_535)] = 25
+    tls: Literal["none", "starttls", "tls"] = "none"
+    ca: Path | None = None
+    login: Path | None = None
+    sendmail: Path = Path("/usr/sbin/sendmail")
+    directory: Path | None = None
+    timeout: Annotated[float, Gt(0)] = 30.0
+    per_minute: Annotated[float, Gt(0)] = 60.0
+    holdout: Annotated[float, Ge(0), Le(0.5)] = 0.0
+    holdout_until: Annotated[str, Predicate(is_date)] | None = None
+    holdout_salt: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """Every setting. `file` is where the settings came from, None where there was none."""
 
     db: Path | None = None
     acts: Path = Path("/var/log/adminkit/acts.jsonl")
+    slurm_prefix: Path | None = None  # Slurm's own; None: its programs are on PATH
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
     policy: Policy = field(default_factory=Policy)
     recommend: Recommend = field(default_factory=Recommend)
+    feedback: Feedback = field(default_factory=Feedback)
     file: Path | None = field(default=None, compare=False)
 
 
@@ -188,6 +253,10 @@ def _checked(values: dict[str, Any], path: Path | None, origins: Mapping[str, st
 
 
 def _plain(message: str) -> str:
+    if message == "Predicate is_day failed":
+        return "a day is mon, tue, wed, thu, fri, sat or sun, or a date such as 2026-12-29"
+    if message == "Predicate is_date failed":
+        return "a date is written 2026-12-29"
     return message[:1].lower() + message[1:]
 
 

@@ -17,9 +17,9 @@ from typing import Final, Literal
 import adminkit
 from adminkit import config, doctor_ckpt, doctor_rules
 from adminkit.errors import AdminkitError
-from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS
+from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
-from adminkit.slurm import cluster, release
+from adminkit.slurm import bindings, cluster, release, run
 from adminkit.trace import connect, place, rights
 from adminkit.trace.schema import SCHEMA_VERSION
 from adminkit.units import show_bytes, show_time
@@ -30,8 +30,6 @@ Status = Literal["ok", "warn", "missing"]
 OLDEST_SQLITE: Final = (3, 37, 0)
 #: Less free space than this, in bytes, is worth a word.
 LITTLE_SPACE: Final = 1 << 30
-#: Fields that older releases lack, and nobody can help it.
-LATER_FIELDS: Final = ("Restarts",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +173,9 @@ def _slurm() -> Iterator[Check]:
 
 def _sacct() -> Check:
     found = release.release()
-    text = f"{shutil.which('sacct') or 'scontrol only'}, Slurm {release.show_release(found)}"
-    if shutil.which("sacct") is None:
+    sacct = run.find("sacct")
+    text = f"{sacct or 'scontrol only'}, Slurm {release.show_release(found)}"
+    if sacct is None:
         return Check("sacct", "missing", text, "sync needs it: install Slurm's client programs")
     if found < release.OLDEST:
         return Check("sacct", "warn", text, f"tried from {release.show_release(release.OLDEST)} on only")
@@ -192,7 +191,7 @@ def _fields() -> Check:
     found = f"{len(wanted) - len(absent)} of our {len(wanted)}; absent: {', '.join(absent)}"
     if any(name in KEY_FIELDS for name in absent):
         return Check("fields", "missing", found, "without them a run has no key; this sacct cannot be mined")
-    surprising = any(name not in LATER_FIELDS for name in absent)
+    surprising = any(name in fields_of(release.release()) for name in absent)
     return Check("fields", "warn" if surprising else "ok", found, "their columns stay empty" if surprising else "")
 
 
@@ -209,10 +208,14 @@ def _sees() -> Check:
     level, private = cluster.admin_level(), cluster.accounting()
     operator = level in cluster.OPERATORS or _is_root()
     hidden = f"PrivateData={','.join(sorted(private.private))}" if private.private else "PrivateData unset"
+    if private.private is None:
+        hidden = "PrivateData of slurmdbd unknown to sacctmgr of this release"
     found = f"AdminLevel {level or 'None'}, {hidden}"
     if operator:
         return Check("sees", "ok", f"every job: {found}")
     give = "give the user who syncs AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator"
+    if private.private is None:
+        return Check("sees", "warn", f"own jobs only, perhaps: {found}", give)
     if "jobs" in private.private:
         return Check("sees", "missing", f"own jobs only: {found}", give)
     if private.max_query_seconds is not None:
@@ -263,15 +266,17 @@ def _extras() -> Iterator[Check]:
         f"lacks {' and '.join(lacking)}" if lacking else "matplotlib",
         "pip install 'adminkit[plots]'" if lacking else "",
     )
-    if importlib.util.find_spec("pyslurm") is None:
-        yield Check("pyslurm", "ok", "not installed; scontrol is used in its place")
-    elif cluster.queue_source() == "scontrol":
-        yield Check(
-            "pyslurm", "warn", "installed, but does not load; scontrol is used in its place",
-            "it is built for one release of Slurm: install the one of this cluster, or take it off",
-        )  # fmt: skip
-    else:
-        yield Check("pyslurm", "ok", "in use for the queues")
+    yield _pyslurm()
+
+
+def _pyslurm() -> Check:
+    module, why = bindings.found()
+    if module is not None:
+        return Check("pyslurm", "ok", f"{module.__version__}, in use for the queues")
+    if not why:
+        return Check("pyslurm", "ok", "not installed; scontrol is used in its place")
+    hint = "each pyslurm goes with the Slurm of its own number (25.11.x with 25.11): docs/releases.md, or take it off"
+    return Check("pyslurm", "warn", f"{why}; scontrol is used in its place", hint)
 
 
 def _guarded(name: str, look: Callable[[], Check], status: Status = "missing") -> Check:

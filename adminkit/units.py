@@ -37,7 +37,7 @@ def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
     if low == "now":
         return now
     if low in _DAYS:
-        return _midnight(_local(now, tz).date() + timedelta(days=_DAYS[low]), tz)
+        return midnight(local_time(now, tz).date() + timedelta(days=_DAYS[low]), tz)
     if match := _AGO.fullmatch(low):
         return now - int(match[1]) * _unit(match[2], word)
     if _CIVIL.fullmatch(word):
@@ -92,7 +92,7 @@ def show_short(seconds: float) -> str:
 def show_time(epoch: int, tz: tzinfo | None = None) -> str:
     """Epoch seconds as 2026-01-31T12:00:00 in `tz`, None for the host's own; parse_when reads it back."""
     try:
-        return _local(epoch, tz).strftime("%Y-%m-%dT%H:%M:%S")
+        return local_time(epoch, tz).strftime("%Y-%m-%dT%H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return f"@{epoch}"
 
@@ -112,9 +112,11 @@ def _unit(unit: str, word: str) -> int:
     return SECOND_UNITS[unit]
 
 
-def _local(epoch: int, tz: tzinfo | None) -> datetime:
+def local_time(epoch: int, tz: tzinfo | None) -> datetime:
+    """That moment as a clock in `tz` shows it, None for the host's own."""
     return datetime.fromtimestamp(epoch, tz) if tz else datetime.fromtimestamp(epoch).astimezone()
 
 
-def _midnight(day: date, tz: tzinfo | None) -> int:
+def midnight(day: date, tz: tzinfo | None) -> int:
+    """When that day begins in `tz`, None for the host's own: epoch seconds."""
     return int(datetime(day.year, day.month, day.day, tzinfo=tz).timestamp())

@@ -21,6 +21,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adminkit.cli.main import app
+from tests.matrix import page, results
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -66,6 +67,8 @@ def parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
+        if hint is typer.Context:
+            continue
         declared = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         info = next((one for one in declared if isinstance(one, (OptionInfo, ArgumentInfo))), None)
         if info is None:
@@ -158,7 +161,12 @@ def config() -> str:
     return "\n".join(out)
 
 
-GENERATED: dict[str, Callable[[], str]] = {"cli.md": cli, "config.md": config}
+def releases() -> str:
+    """docs/releases.md, from the run that was kept."""
+    return page.markdown(results.load())
+
+
+GENERATED: dict[str, Callable[[], str]] = {"cli.md": cli, "config.md": config, "releases.md": releases}
 
 
 def main() -> int:

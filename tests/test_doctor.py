@@ -176,6 +176,7 @@ def test_without_sacct_the_rest_of_slurm_is_not_asked(host: Programs, trace: Pat
         (None, "usage,users", "UNLIMITED", "ok", "PrivateData=usage,users"),
         (None, "none", "1-00:00:00", "warn", "at most 86400 s"),
         (None, "jobs,usage", "UNLIMITED", "missing", "own jobs only"),
+        (None, "none", "UNLIMITED", "warn", "PrivateData of slurmdbd unknown to sacctmgr of this release"),
     ],
 )
 def test_whether_the_jobs_of_others_are_seen(
@@ -183,6 +184,7 @@ def test_whether_the_jobs_of_others_are_seen(
     level: str | None, private: str, limit: str, status: str, found: str,
 ) -> None:  # fmt: skip
     text = f"SlurmDBD configuration:\nMaxQueryTimeRange = {limit}\nPrivateData = {private}\n"
+    text += "" if found.endswith("this release") else "BOOT_TIME = 2026-11-21T04:14:15\n"
     monkeypatch.setattr(doctor.cluster, "admin_level", lambda: level)
     monkeypatch.setattr(doctor.cluster, "accounting", lambda: doctor.cluster.parse_accounting(text))
     check = look(trace, "sees")

@@ -30,8 +30,8 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("cli",),
 )
 
-#: Modules that may start programs: Slurm's, and the helper's.
-STARTERS = ("slurm/", "ingest/run.py", "trace/connect.py", "doctor.py")
+#: Modules that may start programs: Slurm's, the helper's, and the host's sendmail.
+STARTERS = ("slurm/", "feedback/sendmail.py", "ingest/run.py", "trace/connect.py", "doctor.py")
 
 #: Never at module level: each costs a good part of a second, or tens of megabytes.
 HEAVY = ("pandas", "numpy", "matplotlib", "plotext", "sqlite_utils", "duckdb", "pyslurm", "lupa")
@@ -177,6 +177,17 @@ def test_only_trace_writes_sql_that_changes_something() -> None:
         if module.stage != "trace"
         for text, node in strings(module)
         if WRITING.search(text)
+    ]
+    assert breaches == []
+
+
+def test_only_feedback_talks_to_mail_servers() -> None:
+    breaches = [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if module.stage != "feedback"
+        for name, node in imports(module)
+        if name.split(".")[0] in ("smtplib", "ssl")
     ]
     assert breaches == []
 

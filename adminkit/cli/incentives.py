@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,12 +18,13 @@ from adminkit.cli.policy import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.report.sink import Way, emit
+from adminkit.stats.select import only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.trace.rights import sees_others
 
 if TYPE_CHECKING:
-    from adminkit.policy.incentive_build import Table, Worth
+    from adminkit.policy.incentive_build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
@@ -65,17 +67,14 @@ def compute(
     output: options.Output = None,
 ) -> None:
     """Derive the tables of points and hints from the trace. Nothing is installed."""
-    from adminkit.policy import incentive_build as build
+    from adminkit.policy.incentive_build import write_tables
     from adminkit.report.incentives import everybody_report
 
-    now, path = int(time.time()), find_trace(db, config.load().db)
+    path = find_trace(db, config.load().db)
     rules, worth = _rules(policy, points_per_hour)
-    with reader(path) as trace:
-        _operators_only(path)
-        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
-        tables = build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+    found, tables = _computed(path, rules, worth, cluster)
     if out is not None:
-        build.write_tables(out, tables)
+        write_tables(out, tables)
     emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
 
 
@@ -98,11 +97,13 @@ def show(
     rules, worth = _rules(policy, points_per_hour)
     with reader(path) as trace:
         user = _allowed(user, path)
-        where = build.only_cluster(trace, cluster)
+        where = only_cluster(trace, cluster)
         if user is None:
-            report = everybody_report(build.compute(trace, rules, where, now, worth), rules.incentives, str(path))
+            report = everybody_report(
+                build.compute(trace, rules, where, now, worth, _held_out(now)), rules.incentives, str(path)
+            )
         else:
-            found = build.explain(trace, rules, where, user, now, worth, runs)
+            found = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now))
             report = user_report(found, rules.incentives, str(path))
     emit(report, Way(format.value, output))
 
@@ -143,17 +144,40 @@ def install(
 
 def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:
     """The tables, from the trace of this host."""
-    from adminkit.policy import incentive_build as build
-
-    now, path = int(time.time()), find_trace(db, config.load().db)
+    path = find_trace(db, config.load().db)
     if not path.exists():
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
+    return _computed(path, rules, worth, cluster)[1]
+
+
+def _computed(path: Path, rules: Policy, worth: Worth, cluster: str | None) -> tuple[Computed, list[Table]]:
+    """Everybody's standing and the tables that follow from it, for the operators."""
+    from adminkit.policy import incentive_build as build
+
+    now = int(time.time())
+    held_out = _held_out(now)
     with reader(path) as trace:
         _operators_only(path)
-        found = build.compute(trace, rules, build.only_cluster(trace, cluster), now, worth)
-        return build.tables(found, build.learnt(trace, rules, found, now), rules, now)
+        found = build.compute(trace, rules, only_cluster(trace, cluster), now, worth, held_out)
+        learnt = build.learnt(trace, rules, found, now, held_out)
+        return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
+
+
+def _want_no_hints(path: Path) -> set[int]:
+    """The users who said so by `adminkit feedback prefs`."""
+    from adminkit.feedback.prefs import folder_of, without_hints
+
+    return without_hints(folder_of(config.load(), path))
+
+
+def _held_out(now: int) -> Callable[[int], bool]:
+    """Who gets neither letters nor hints for now."""
+    from adminkit.findings.holdout import held_out
+
+    settings = config.load().feedback
+    return lambda uid: held_out(uid, settings, now)
 
 
 def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:

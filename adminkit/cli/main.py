@@ -14,7 +14,20 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
-from adminkit.cli import demo, doctor, import_, incentives, policy, policy_install, recommend, report, sync, trace
+from adminkit.cli import (
+    demo,
+    doctor,
+    feedback,
+    feedback_prefs,
+    import_,
+    incentives,
+    policy,
+    policy_install,
+    recommend,
+    report,
+    sync,
+    trace,
+)
 from adminkit.errors import AdminkitError
 from adminkit.trace.schema import SCHEMA_VERSION
 
@@ -41,6 +54,8 @@ policy.app.command("install")(policy_install.install)
 policy.app.command("rollback")(policy_install.rollback)
 policy.app.command("status")(policy_install.status)
 app.add_typer(recommend.app, name="recommend")
+app.add_typer(feedback.app, name="feedback")
+feedback.app.command("prefs")(feedback_prefs.prefs)
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("demo")(demo.demo)

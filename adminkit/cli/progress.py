@@ -11,20 +11,20 @@ from typing import Final
 #: Seconds between two plain lines.
 PLAIN_EVERY: Final = 10.0
 
-#: Called with what is done, the total (None while unknown) and the jobs read so far.
+#: Called with what is done, the total (None while unknown) and the jobs, or what else is counted, so far.
 Tick = Callable[[float, float | None, int], None]
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Tick]:
-    """A tick function for `what`; writes to stderr only."""
+def progress(what: str, things: str = "jobs") -> Iterator[Tick]:
+    """A tick function for `what`, which counts `things`; writes to stderr only."""
     if sys.stderr.isatty():
-        yield from _bar(what)
+        yield from _bar(what, things)
     else:
-        yield _plain(what)
+        yield _plain(what, things)
 
 
-def _bar(what: str) -> Iterator[Tick]:
+def _bar(what: str, things: str) -> Iterator[Tick]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -35,12 +35,12 @@ def _bar(what: str) -> Iterator[Tick]:
 
         def tick(done: float, total: float | None, jobs: int) -> None:
             rate = jobs / max(time.monotonic() - started, 1e-6)
-            bars.update(task, completed=done, total=total, rate=f"{jobs:,} jobs, {rate:,.0f}/s")
+            bars.update(task, completed=done, total=total, rate=f"{jobs:,} {things}, {rate:,.0f}/s")
 
         yield tick
 
 
-def _plain(what: str) -> Tick:
+def _plain(what: str, things: str) -> Tick:
     last = time.monotonic()
 
     def tick(done: float, total: float | None, jobs: int) -> None:
@@ -48,6 +48,6 @@ def _plain(what: str) -> Tick:
         if time.monotonic() - last >= PLAIN_EVERY:
             last = time.monotonic()
             share = f", {done / total:.0%}" if total else ""
-            print(f"{what}: {jobs} jobs{share}", file=sys.stderr)
+            print(f"{what}: {jobs} {things}{share}", file=sys.stderr)
 
     return tick

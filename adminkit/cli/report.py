@@ -13,10 +13,15 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.errors import UsageError
 from adminkit.report.sink import Way, emit
-from adminkit.stats.select import Filter, check_words
+from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.units import parse_duration, parse_when, show_time
+
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, where the trace has several.")
+]
+Days = Annotated[int, typer.Option(min=7, help="Days before and after a letter that are compared.")]
 
 app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -134,6 +139,29 @@ def restarts(
         else:
             report = restarts_report(stats.restarts(trace, chosen, by.value), chosen, by.value, str(path))
     emit(report, way)
+
+
+@app.command()
+def feedback(
+    db: options.Database = None,
+    cluster: Cluster = None,
+    days: Days = 28,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Whether letters work: accuracy and unused hours before and after a user's first letter."""
+    from adminkit.findings.effect import LEAST_OTHERS
+    from adminkit.findings.holdout import is_held_out
+    from adminkit.report.feedback import feedback_report
+    from adminkit.stats.effect import Design, effect
+
+    now, settings, way = int(time.time()), config.load(), Way(format.value, output)
+    path, design = find_trace(db, settings.db), Design(days=days)
+    with reader(path) as trace:
+        usual = settings.report
+        chosen = Filter([only_cluster(trace, cluster)], states=usual.states, min_elapsed=usual.min_elapsed)
+        found = effect(trace, chosen, now, design, is_held_out(settings.feedback), LEAST_OTHERS)
+    emit(feedback_report(found, chosen, design, str(path)), way)
 
 
 def job_filter(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.ingest.spec import Column, parameters
+from adminkit.slurm.release import OLDEST, Release
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -64,7 +65,7 @@ FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", 
 #: policy.toml's word for where a decision is recorded -> sacct's field.
 RECORD_FIELDS: Final = {"admin_comment": "AdminComment", "comment": "Comment", "extra": "Extra"}
 
-#: Every other field of any release from 22.05 to 26.05: known, read over.
+#: Every other field of any release there is in SINCE, and of the oldest: known, read over.
 OTHER_FIELDS: Final = tuple(
     """AssocID AveCPU AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize BlockID Constraints
     ConsumedEnergy Container CPUTime CPUTimeRAW Exclusive FailedNode GID Layout Licenses MaxDiskRead MaxDiskReadNode
@@ -76,6 +77,20 @@ OTHER_FIELDS: Final = tuple(
     TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask
     UserCPU WCKey WCKeyID""".split()
 )
+
+#: Fields with the release of sacct that they came in, where that is later than the oldest one adminkit is tried on …
+SINCE: Final[dict[str, Release]] = {
+    **dict.fromkeys(("Planned", "PlannedCPU", "PlannedCPURAW", "Extra", "FailedNode", "Licenses"), (23, 2, 0)),
+    **dict.fromkeys(("StdErr", "StdIn", "StdOut"), (24, 5, 0)),
+    **dict.fromkeys(("QOSREQ", "Restarts", "SLUID"), (24, 11, 0)),
+    **dict.fromkeys(("ReqReservation", "SegmentSize"), (25, 5, 0)),
+    **dict.fromkeys(("Exclusive", "OriginalSLUID", "OverSubscribe"), (26, 5, 0)),
+}
+#: … and those that are gone, with the first release without them. The two GRES fields are found in old files.
+UNTIL: Final[dict[str, Release]] = {
+    **dict.fromkeys(("ReqGRES", "AllocGRES"), OLDEST),
+    **dict.fromkeys(("Reserved", "ResvCPU", "ResvCPURAW"), (23, 2, 0)),
+}
 
 _BY_LOWER: Final = {name.lower(): name for name in (*KINDS_OF_FIELDS, *FREE_FIELDS, *OTHER_FIELDS)}
 
@@ -104,6 +119,12 @@ def field_name(word: str) -> str | None:
 def field_names() -> Iterable[str]:
     """Every field known, in sacct's spelling."""
     return _BY_LOWER.values()
+
+
+def fields_of(release: Release) -> frozenset[str]:
+    """The fields that sacct of this release has."""
+    gone = {name for name, first in UNTIL.items() if release >= first}
+    return frozenset(name for name in field_names() if SINCE.get(name, OLDEST) <= release) - gone
 
 
 def columns_for(names: Iterable[str]) -> list[Column]:

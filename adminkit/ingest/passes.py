@@ -257,7 +257,7 @@ def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
     columns = columns_for(_fields(run, windows.STEPS if which == windows.STEPS else windows.JOBS))
     bind = (f"sacct {run.site.cluster}", str(now), run.site.cluster)
     cluster = f"?{outputs(columns) + len(bind)}"
-    reading = Statement(columns, DELIMITER, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC")
+    reading = Statement(columns, DELIMITER, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC", gentle=True)
     if which == windows.STEPS:
         reading = reading.storing_steps(step_values(columns, cluster))
     else:

@@ -67,6 +67,7 @@ class Statement:
     timezone: str = ""
     first_line: int = 1
     fresh: bool = False
+    gentle: bool = False  # at low priority
     once: bool = False  # the key is made at the end: each run comes once, and RunTwice where that was wrong
     before: Sequence[str] = ()
     after: Sequence[str] = ()
@@ -114,6 +115,7 @@ class Statement:
         args += ["--ends"] if self.ends else []
         args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
         args += ["--fresh"] if self.fresh else []
+        args += ["--gentle"] if self.gentle else []
         for flag, values in (
             ("--bind", self.bind),
             ("--before", self.before),

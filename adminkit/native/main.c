@@ -1,13 +1,15 @@
 /* adminkit-ingest: accounting text from standard input into typed parameters of SQL statements. sacct.h is
  * the manual. */
+#include "batch.h"
 #include "options.h"
 
-#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,21 +17,17 @@
 #define ADMINKIT_VERSION "unknown"
 #endif
 
-#define BLOCK ((size_t)1 << 20)
-#define BUFFER (2 * AK_MAX_RECORD + 64 + BLOCK)
-
 struct run {
     struct ak_options options;
     struct ak_spec spec;
     struct ak_zone zone;
-    struct ak_reader reader;
-    struct ak_record record;
-    struct ak_rows rows;
+    struct ak_batches *batches;
     struct ak_store store;
     bool stores, begun;
+    bool refused; /* by the database, the last job */
     uint64_t count[AK_COUNTS];
     double started, told;
-    char *buffer, *how; /* how: what makes the same text mean something else */
+    char *how; /* what makes the same text mean something else */
     char error[AK_MESSAGE];
 };
 
@@ -123,11 +121,12 @@ static void print_kinds(void) {
     puts("}");
 }
 
-static void take_counts(struct run *run) {
-    run->count[AK_LINES] = run->reader.line - 1;
-    run->count[AK_BYTES_RECORDS] = run->reader.bytes_records;
-    run->count[AK_BYTES_BROKEN] = run->reader.bytes_broken;
-    run->count[AK_BYTES_BLANK] = run->reader.bytes_blank;
+static void take_counts(struct run *run, const struct ak_batch *batch) {
+    run->count[AK_BYTES] += batch->bytes;
+    run->count[AK_LINES] = batch->lines;
+    run->count[AK_BYTES_RECORDS] = batch->bytes_records;
+    run->count[AK_BYTES_BROKEN] = batch->bytes_broken;
+    run->count[AK_BYTES_BLANK] = batch->bytes_blank;
 }
 
 /* One line for people's progress bars: at most five a second, and a last one in any case. */
@@ -136,7 +135,6 @@ static void tell(struct run *run, bool done) {
     if (!done && (!run->options.progress || at - run->told < 0.2))
         return;
     run->told = at;
-    take_counts(run);
     fputs(done ? "{\"done\":true" : "{\"done\":false", stderr);
     for (int i = 0; i < AK_COUNTS; i++)
         fprintf(stderr, ",\"%s\":%llu", ak_count_names[i], (unsigned long long)run->count[i]);
@@ -145,60 +143,63 @@ static void tell(struct run *run, bool done) {
 
 /* ---- rows ---- */
 
-static bool reject(struct run *run, const char *reason) {
-    uint64_t line = run->record.line + run->options.first_line - 1;
+static bool reject(struct run *run, const struct ak_row *row, const char *reason) {
+    uint64_t line = row->line + run->options.first_line - 1;
     run->count[AK_REJECTS]++;
     if (run->options.dump)
         printf("[\"rejected\",%llu,", (unsigned long long)line), print_text(reason, strlen(reason)),
             puts("]");
-    return !run->stores || ak_store_reject(&run->store, line, reason, run->record.raw) ||
+    return !run->stores || ak_store_reject(&run->store, line, reason, row->raw) ||
            fail(run, run->store.error);
 }
 
-/* A row that was read goes where it belongs. */
-static bool place(struct run *run, enum ak_verdict verdict) {
-    bool step = verdict == AK_STEP;
-    enum ak_stored stored = AK_STORED_SAME;
-    if (run->options.dump)
-        print_row(step ? "step" : "job", run->rows.cell, run->spec.outputs);
-    if (run->stores)
-        stored = ak_store_row(&run->store, step, run->rows.cell, run->record.raw);
-    if (stored == AK_STORED_FAILED)
-        return fail(run, run->store.error);
-    if (stored == AK_STORED_REFUSED) {
-        if (!step)
-            ak_rows_broken(&run->rows); /* its steps have no job to belong to */
-        return reject(run, run->store.error);
-    }
-    run->count[AK_MENDED] += run->record.mended;
-    run->count[AK_UTF8] += run->rows.utf8;
-    run->count[AK_AMBIGUOUS] += run->rows.ambiguous;
-    run->count[AK_STEPS_ROWS] += step;
-    if (!run->stores)
-        return true;
+static void count_stored(struct run *run, bool step, enum ak_stored stored) {
     if (stored == AK_STORED_NEW)
         run->count[step ? AK_STEPS_NEW : AK_NEW]++;
     else if (stored == AK_STORED_CHANGED)
         run->count[step ? AK_STEPS_CHANGED : AK_CHANGED]++;
     else if (!step)
         run->count[AK_UNCHANGED]++;
+}
+
+/* A row that was read goes where it belongs. */
+static bool place(struct run *run, const struct ak_row *row, const struct ak_cell *cell) {
+    bool step = row->verdict == AK_STEP;
+    if (run->options.dump)
+        print_row(step ? "step" : "job", cell, run->spec.outputs);
+    if (run->stores) {
+        enum ak_stored stored = ak_store_row(&run->store, step, cell, row->raw);
+        if (stored == AK_STORED_FAILED)
+            return fail(run, run->store.error);
+        if (!step)
+            run->refused = stored == AK_STORED_REFUSED;
+        if (stored == AK_STORED_REFUSED)
+            return reject(run, row, run->store.error);
+        count_stored(run, step, stored);
+    }
+    run->count[AK_MENDED] += row->mended;
+    run->count[AK_UTF8] += row->utf8;
+    run->count[AK_AMBIGUOUS] += row->ambiguous;
+    run->count[AK_STEPS_ROWS] += step;
     return true;
 }
 
-static bool take(struct run *run, enum ak_event event) {
+static bool take(struct run *run, const struct ak_row *row, const struct ak_cell *cell) {
     run->count[AK_ROWS]++;
-    if (event == AK_BROKEN) {
-        ak_rows_broken(&run->rows);
-        return reject(run, run->record.reason);
-    }
-    enum ak_verdict verdict = ak_rows_take(&run->rows, &run->record);
-    if (verdict == AK_REJECTED)
-        return reject(run, run->rows.reason);
-    if (verdict == AK_SKIPPED) {
+    switch (row->verdict) {
+    case AK_REJECTED:
+        return reject(run, row, row->reason);
+    case AK_SKIPPED:
         run->count[AK_SKIPS]++;
         return true;
+    case AK_STEP:
+        if (run->refused && run->spec.inherits)
+            return reject(run, row, ak_step_alone);
+        break;
+    case AK_JOB:
+        break;
     }
-    return place(run, verdict);
+    return place(run, row, cell);
 }
 
 /* ---- the whole ---- */
@@ -213,56 +214,56 @@ static char *how_it_reads(const struct ak_options *options) {
     return how;
 }
 
+/* Is there a processor to spare for reading? */
+static bool may_thread(void) {
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) > 1;
+}
+
 /* Reads to the end of standard input. The transaction begins with its first byte: sacct may think for
  * minutes. */
 static bool pump(struct run *run) {
-    size_t len = 0;
-    for (bool eof = false; !eof;) {
-        ssize_t got = read(STDIN_FILENO, run->buffer + len, BLOCK);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            snprintf(run->error, sizeof run->error, "couldn't read standard input: %s", strerror(errno));
+    const struct ak_batch *batch;
+    do {
+        if (!(batch = ak_batches_next(run->batches, run->error, sizeof run->error)))
             return false;
-        }
         if (run->stores && !run->begun) {
             if (!ak_store_begin(&run->store, run->spec.outputs, run->how))
                 return fail(run, run->store.error);
             run->begun = true;
         }
-        eof = got == 0;
-        len += (size_t)got;
-        run->count[AK_BYTES] += (uint64_t)got;
-        enum ak_event event;
-        while ((event = ak_reader_next(&run->reader, run->buffer, len, eof, &run->record)) != AK_MORE)
-            if (!take(run, event))
+        for (size_t i = 0; i < batch->rows; i++)
+            if (!take(run, &batch->row[i], batch->cell + batch->row[i].cell))
                 return false;
-        size_t used = ak_reader_release(&run->reader);
-        len -= used;
-        memmove(run->buffer, run->buffer + used, len);
+        take_counts(run, batch);
         tell(run, false);
-    }
+    } while (!batch->last);
     return true;
 }
 
 static bool prepare(struct run *run) {
     struct ak_options *options = &run->options;
-    if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error) ||
-        !ak_reader_init(&run->reader, &run->spec, &options->format, run->error, sizeof run->error))
+    if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error))
         return false;
     if (options->timezone && !set_zone(run, options->timezone))
         return false;
-    run->buffer = calloc(1, BUFFER + AK_PADDING);
-    run->how = how_it_reads(options);
-    if (!run->buffer || !run->how ||
-        !ak_rows_init(&run->rows, &run->spec, options->timezone ? &run->zone : NULL))
-        return fail(run, "out of memory");
+    if (options->gentle)
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); /* threads take after this one */
     run->stores = !options->parse_only && !options->dump;
-    if (run->stores) {
-        run->rows.want_jobs = options->store.job_sql != NULL;
-        run->rows.want_steps = options->store.step_sql != NULL;
-    }
-    return true;
+    run->how = how_it_reads(options);
+    if (!run->how)
+        return fail(run, "out of memory");
+    struct ak_batches_options reading = {
+        .spec = &run->spec,
+        .format = &options->format,
+        .zone = options->timezone ? &run->zone : NULL,
+        .want_jobs = !run->stores || options->store.job_sql,
+        .want_steps = !run->stores || options->store.step_sql,
+        .want_cells = !options->parse_only,
+        .thread = run->stores && may_thread(),
+    };
+    run->batches = ak_batches_open(&reading, run->error, sizeof run->error);
+    return run->batches != NULL;
 }
 
 static bool ingest(struct run *run) {
@@ -275,7 +276,6 @@ static bool ingest(struct run *run) {
     }
     if (!pump(run))
         goto close;
-    take_counts(run);
     if (run->stores && !ak_store_commit(&run->store, run->count, now() - run->started)) {
         fail(run, run->store.error);
         goto close;
@@ -325,9 +325,8 @@ int main(int argc, char **argv) {
     } else {
         fprintf(stderr, "error: %s\n", *run->error ? run->error : "couldn't write standard output");
     }
-    free(run->buffer);
+    ak_batches_close(run->batches);
     free(run->how);
-    ak_rows_free(&run->rows);
     free(run);
     return status;
 }

@@ -39,6 +39,7 @@ static const char help[] =
     "  --progress         say on standard error how far it is, as JSON lines\n"
     "  --parse-only       no database: read and convert\n"
     "  --dump             no database: print every row as a JSON array\n"
+    "  --gentle           give way to other programs\n"
     "  --parent PID       end at once, with nothing written, when the process PID is gone\n"
     "  --hold             keep the -wal and -shm files of --db in place until standard input ends\n"
     "  --kinds --version --help\n";
@@ -123,8 +124,9 @@ static bool alone(struct ak_options *o, const char *name) {
         bool *to;
     } flags[] = {
         {"--ends", &o->format.ends}, {"--fresh", &o->store.fresh}, {"--progress", &o->progress},
-        {"--dump", &o->dump},        {"--hold", &o->hold},         {"--parse-only", &o->parse_only},
-        {"--kinds", &o->kinds},      {"--version", &o->version},   {"--help", &o->help},
+        {"--gentle", &o->gentle},    {"--dump", &o->dump},         {"--hold", &o->hold},
+        {"--kinds", &o->kinds},      {"--version", &o->version},   {"--parse-only", &o->parse_only},
+        {"--help", &o->help},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(name, flags[i].name) == 0)

@@ -9,7 +9,7 @@ struct ak_options {
     struct ak_format format;
     const char *columns, *timezone;
     uint64_t first_line, parent;
-    bool progress, parse_only, dump, hold, kinds, version, help;
+    bool progress, gentle, parse_only, dump, hold, kinds, version, help;
 };
 
 /* False: *error is a sentence. */

@@ -144,6 +144,8 @@ static void clean(struct ak_rows *rows, struct ak_cell *cell) {
 
 /* ---- rows ---- */
 
+const char ak_step_alone[] = "step without its job's row before it";
+
 bool ak_rows_init(struct ak_rows *rows, const struct ak_spec *spec, const struct ak_zone *zone) {
     memset(rows, 0, sizeof *rows);
     rows->spec = spec;
@@ -305,7 +307,7 @@ static enum ak_verdict take_step(struct ak_rows *rows, const struct ak_record *r
     if (!rows->want_steps)
         return AK_SKIPPED;
     if (spec->inherits && !rows->parent_known) {
-        snprintf(rows->reason, sizeof rows->reason, "step without its job's row before it");
+        snprintf(rows->reason, sizeof rows->reason, "%s", ak_step_alone);
         return AK_REJECTED;
     }
     for (int index = 0; index < spec->columns; index++) {

@@ -248,6 +248,8 @@ size_t ak_reader_release(struct ak_reader *reader);
 
 enum ak_verdict { AK_JOB, AK_STEP, AK_SKIPPED, AK_REJECTED };
 
+extern const char ak_step_alone[]; /* why a step is rejected whose job was, or never came */
+
 #define AK_HOURS 1024
 
 struct ak_rows {

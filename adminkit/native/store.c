@@ -202,11 +202,15 @@ static bool run_words(struct ak_store *store, const char *option, const struct a
     return true;
 }
 
-/* Trap: with the table's key taken away for a load, an upsert cannot even be prepared; nor is it needed then.
+/* A table's statements. Trap: with the table's key taken away for a load, an upsert
+ * cannot even be prepared; nor is it needed then, so it waits until an insertion has met a row that is there.
  */
-static bool prepare_table(struct ak_store *store, struct ak_table *table) {
-    bool later = table == &store->job ? store->options->insert_sql : store->options->insert_step_sql;
-    return later || prepare(store, table->option, table->text, store->outputs, true, &table->sql);
+static bool prepare_table(struct ak_store *store, struct ak_table *table, const char *insert_option,
+                          const char *insert, const char *same_option, const char *same) {
+    int places = store->outputs;
+    return (insert || prepare(store, table->option, table->text, places, true, &table->sql)) &&
+           prepare(store, insert_option, insert, places, true, &table->insert) &&
+           prepare(store, same_option, same, places, true, &table->same);
 }
 
 bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
@@ -216,12 +220,9 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
     store->step = (struct ak_table){.option = "--step-sql", .text = o->step_sql};
     store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, how), o->job_sql), o->step_sql);
     return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &o->before, NULL, 0) &&
-           prepare_table(store, &store->job) &&
-           prepare(store, "--insert-sql", o->insert_sql, outputs, true, &store->job.insert) &&
-           prepare(store, "--same-sql", o->same_sql, outputs, true, &store->job.same) &&
-           prepare_table(store, &store->step) &&
-           prepare(store, "--insert-step-sql", o->insert_step_sql, outputs, true, &store->step.insert) &&
-           prepare(store, "--same-step-sql", o->same_step_sql, outputs, true, &store->step.same) &&
+           prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
+           prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
+                         o->same_step_sql) &&
            prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
 }
 

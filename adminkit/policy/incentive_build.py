@@ -6,14 +6,14 @@ import math
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.policy.incentive_tables import Hint, Points, hints_text, incentives_text, points
-from adminkit.policy.incentives import Standing, Weighed, question, standing, standings, weighed
+from adminkit.policy.incentives import Standing, Weighed, as_well_off, question, standing, standings, weighed
 from adminkit.policy.put import put_table, read_text, table_path
 from adminkit.policy.runtime import Lua
 from adminkit.policy.tried import check_table
@@ -21,7 +21,7 @@ from adminkit.recommend.hints import hints
 from adminkit.slurm import priority
 from adminkit.stats import incentives as runs
 from adminkit.stats.runs import runs as ended_runs
-from adminkit.stats.select import clusters, snapshot, span
+from adminkit.stats.select import snapshot, span
 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_model import Incentives
@@ -114,26 +114,19 @@ def worth(settings: Incentives, per_hour: float | None) -> Worth:
     return Worth(points(settings, given or found.points_per_hour), spread, notes)
 
 
-def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
-    """The cluster that is meant: the one named, else the trace's only one."""
-    known = clusters(db)
-    if named is not None and named in known:
-        return named
-    if named is None and len(known) == 1:
-        return known[0]
-    if not known:
-        raise AdminkitError("the trace has no jobs yet", "run `adminkit sync`")
-    if named is None:
-        raise AdminkitError(f"the trace has several clusters: {', '.join(known)}", "name one with --cluster")
-    raise AdminkitError(f"no such cluster: {named}", f"known: {', '.join(known)}")
-
-
-def compute(db: sqlite3.Connection, policy: Policy, cluster: str, now: int, found: Worth) -> Computed:
-    """Everybody's standing, the most points first."""
+def compute(
+    db: sqlite3.Connection,
+    policy: Policy,
+    cluster: str,
+    now: int,
+    found: Worth,
+    held_out: Callable[[int], bool] = lambda uid: False,
+) -> Computed:
+    """Everybody's standing, the most points first. Who is `held_out` of letters and hints loses nothing by it."""
     asked = question(policy.incentives, policy.menu, cluster, now)
     counted: Counter[str] = Counter()
     with snapshot(db):
-        everybody = list(standings(runs.sums(db, asked), policy.incentives, now))
+        everybody = as_well_off(list(standings(runs.sums(db, asked), policy.incentives, now)), held_out)
         nameless, ends = runs.without_uid(db, asked), span(db)
     for one in everybody:
         counted.update(one.left_out)
@@ -143,7 +136,14 @@ def compute(db: sqlite3.Connection, policy: Policy, cluster: str, now: int, foun
 
 
 def explain(
-    db: sqlite3.Connection, policy: Policy, cluster: str, user: str, now: int, found: Worth, most: int = 20
+    db: sqlite3.Connection,
+    policy: Policy,
+    cluster: str,
+    user: str,
+    now: int,
+    found: Worth,
+    most: int = 20,
+    held_out: Callable[[int], bool] = lambda uid: False,
 ) -> Explained:
     """One user's standing and heaviest runs. AdminkitError for a user whose runs the window does not have."""
     asked = question(policy.incentives, policy.menu, cluster, now)
@@ -156,17 +156,26 @@ def explain(
                 "look at the name; incentives.window_days says how far back runs are looked at",
             )
         own = standing(rows, policy.incentives, now)
+        if held_out(uid):
+            others = standings(runs.sums(db, asked), policy.incentives, now)
+            own = next(one for one in as_well_off(list(others), held_out) if one.uid == uid)
         ends = span(db)
         heaviest = weighed(runs.scored(db, asked, uid), rows, policy.incentives, now, most)
     return Explained(cluster, (asked.since, asked.until), ends, own, heaviest, found)
 
 
-def learnt(db: sqlite3.Connection, policy: Policy, found: Computed, now: int) -> Iterator[Hint]:
+def learnt(
+    db: sqlite3.Connection,
+    policy: Policy,
+    found: Computed,
+    now: int,
+    held_out: Callable[[int], bool] = lambda uid: False,
+) -> Iterator[Hint]:
     """What similar jobs of each user needed, largest waste first; limits are of policy.toml's menu."""
     if not policy.hints.enabled:
         return
     for one in hints(ended_runs(db, clusters=[found.cluster]), now, menu=policy.menu):
-        if one.user in policy.hints.users_off:
+        if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)
         yield Hint(one.uid, one.job_name, one.queue, one.expected, one.limit, percent, one.runs, one.waste)

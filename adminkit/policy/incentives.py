@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from itertools import groupby
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from adminkit.stats.incentives import COUNTED, DAY, GPU_HOUR, LEFT_OUT, MISSED, Question, Scored, Sums
@@ -97,6 +98,17 @@ def standing(rows: Sequence[Sums], settings: Incentives, now: int) -> Standing:
         earns_class=earns_class,
         left_out={reason: counted[reason] for reason in LEFT_OUT if counted[reason]},
     )
+
+
+def as_well_off(found: Sequence[Standing], held_out: Callable[[int], bool]) -> list[Standing]:
+    """`found`, where who is held out of letters and hints has at least the median bonus of those who are not.
+
+    Only of users with runs enough, on both sides: a hold-out gives nobody a bonus for what was not run.
+    """
+    enough = [one for one in found if one.lacking in (None, "score")]
+    usual = median([one.hours for one in enough if not held_out(one.uid)] or [0.0])
+    lifted = {one.uid for one in enough if held_out(one.uid) and one.hours < usual}
+    return [replace(one, hours=usual, lacking=None) if one.uid in lifted else one for one in found]
 
 
 def earned(score: float, settings: Incentives) -> float:

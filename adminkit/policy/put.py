@@ -94,7 +94,10 @@ def put_table(folder: Path, name: str, text: str, check: Check, group: int | Non
     """
     check(name, text)
     with changing(folder, group):
-        return _Files(folder, name, check, group).put(text)
+        files = _Files(folder, name, check, group)
+        files.counting()
+        files.aim.unlink(missing_ok=True)  # a rollback that did not come to its end has now
+        return files.put(text)
 
 
 def put_back(folder: Path, name: str, check: Check, group: int | None = None) -> Put:
@@ -102,15 +105,17 @@ def put_back(folder: Path, name: str, check: Check, group: int | None = None) ->
     path = table_path(folder, name, "previous")
     with changing(folder, group):
         files = _Files(folder, name, check, group)
-        text = files.read("previous")
-        if text is None or not same_content(text, files.read("")):
-            # An install that did not come to its end comes to it first; a rollback that did not is gone on with.
+        if files.going_back():
             files.counting()
-            text = files.read("previous")
+            return files.gone_back()
+        files.counting()  # an install that did not come to its end comes to it first
+        text = files.read("previous")
         if text is None:
             raise AdminkitError(f"there is no {path.name} to go back to in {path.parent}", "only one install is kept")
         check(name, text)
-        return files.put(text)
+        put_file(files.aim, text, group)
+        files.put(text)
+        return files.gone_back()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +124,28 @@ class _Files:
 
     Trap: at every moment each text that may be wanted again has to be in one of them. The good copy holds the old one
     until the new one is in place, so a good copy that differs from the table is a change that did not come to its end.
+    An install and a rollback that stopped there look alike; a rollback therefore leaves its aim in a file of its own.
     """
 
     folder: Path
     name: str
     check: Check
     group: int | None
+
+    @property
+    def aim(self) -> Path:
+        return table_path(self.folder, self.name).with_name(f".back-{self.name}")
+
+    def going_back(self) -> bool:
+        """Whether a rollback has put its table in place and not come to its end."""
+        text = read_text(self.aim)
+        return text is not None and same_content(text, self.read(""))
+
+    def gone_back(self) -> Put:
+        """The end of a rollback."""
+        self.aim.unlink(missing_ok=True)
+        current, before = self.read(""), self.read("previous")
+        return Put(self.name, generation_of(current or ""), generation_of(before or ""), True)
 
     def read(self, kind: str) -> str | None:
         return read_text(table_path(self.folder, self.name, kind))

@@ -1,22 +1,22 @@
 """What the cluster looks like: its name, its queues and their limits, what slurmctld still has to tell slurmdbd.
 
-Queues come from pyslurm where it is installed (an extra: one build per Slurm release), else from scontrol. Everything
-else comes from Slurm's own programs.
+Queues come from pyslurm where it goes with this Slurm (see bindings.py), else from scontrol. Everything else comes from
+Slurm's own programs.
 """
 
 from __future__ import annotations
 
 import calendar
-import importlib
 import os
 import pwd
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from adminkit.errors import AdminkitError, unknown_word
+from adminkit.slurm import bindings
 from adminkit.slurm.run import NoSuchProgram, ask
 from adminkit.units import parse_duration
 
@@ -43,20 +43,30 @@ class Accounting:
 
     release: str | None
     booted_at: int | None  # epoch seconds; later than last time: it restarted
-    private: frozenset[str]  # PrivateData: jobs, usage, users …
+    private: frozenset[str] | None  # PrivateData: jobs, usage, users …
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
 
 
 def queues(cluster: str | None = None) -> list[Queue]:
     """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
-    if queue_source() == "pyslurm" and (cluster is None or cluster == local_cluster()):
-        return _from_pyslurm()
+    pyslurm, _ = bindings.found()
+    if pyslurm is not None and (cluster is None or cluster == local_cluster()):
+        return [
+            Queue(
+                one.name,
+                one.default_limit if one.has_default else one.max_limit,
+                one.max_limit,
+                one.nodes,
+                one.is_default,
+            )
+            for one in bindings.partitions(pyslurm)
+        ]
     return parse_partitions(ask(["scontrol", "-o", *_on(cluster), "--all", "show", "partition"]))
 
 
 def queue_source() -> Source:
     """Which way queues() asks about the local cluster."""
-    return "scontrol" if _pyslurm() is None else "pyslurm"
+    return "scontrol" if bindings.found()[0] is None else "pyslurm"
 
 
 def parse_partitions(text: str) -> list[Queue]:
@@ -119,21 +129,41 @@ def parse_backlog(text: str) -> int | None:
 
 
 def accounting() -> Accounting:
-    """What slurmdbd says of itself; for ordinary users too."""
-    return parse_accounting(ask(["sacctmgr", "show", "configuration"]))
+    """What slurmdbd says of itself; for ordinary users too. AdminkitError when it is away."""
+    found = parse_accounting(ask(["sacctmgr", "show", "configuration"]))
+    if found.booted_at is not None:
+        return found
+    try:
+        return replace(found, booted_at=parse_stats(ask(["sacctmgr", "show", "stats"])))
+    except AdminkitError:
+        return found  # that is for operators only
 
 
 def parse_accounting(text: str) -> Accounting:
-    """The second half of `sacctmgr show configuration`; the first is this client's own."""
-    _, _, ours = text.partition("SlurmDBD configuration")
-    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in ours.splitlines())}
+    """The second half of `sacctmgr show configuration`; the first is this client's own.
+
+    Traps: with slurmdbd away there is no second half, and sacctmgr exits with 0 all the same. From 26.05 on the client
+    writes the second half too: without BOOT_TIME, and with PrivateData and the release of its own.
+    """
+    _, there, theirs = text.partition("SlurmDBD configuration")
+    if not there:
+        raise AdminkitError("slurmdbd does not answer", "look whether slurmdbd runs and answers: sacctmgr show cluster")
+    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in theirs.splitlines())}
+    boot = words.get("BOOT_TIME")
     private = words.get("PrivateData", "none")
+    listed = frozenset() if private == "none" else frozenset(private.split(","))
     return Accounting(
-        release=words.get("SLURMDBD_VERSION"),
-        booted_at=_epoch(words.get("BOOT_TIME", "")),
-        private=frozenset() if private == "none" else frozenset(private.split(",")),
+        release=None if boot is None else words.get("SLURMDBD_VERSION"),
+        booted_at=_epoch(boot or ""),
+        private=None if boot is None else listed,
         max_query_seconds=parse_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
     )
+
+
+def parse_stats(text: str) -> int | None:
+    """When the counting of `sacctmgr show stats` began, epoch seconds: at the start, or when an operator cleared it."""
+    found = re.search(r"^Data since .*\((\d+)\)$", text, re.MULTILINE)
+    return int(found.group(1)) if found else None
 
 
 def admin_level(user: str | None = None) -> str | None:
@@ -145,33 +175,6 @@ def admin_level(user: str | None = None) -> str | None:
         if who == name:
             return None if level in ("", "None") else level
     return None
-
-
-def _from_pyslurm() -> list[Queue]:
-    """pyslurm's minutes, "UNLIMITED" and None, as scontrol would have said them."""
-    pyslurm = _pyslurm()
-    try:
-        loaded = pyslurm.Partitions.load()
-    except pyslurm.RPCError as error:
-        raise AdminkitError(f"couldn't ask slurmctld: {error}", "look whether slurmctld runs: scontrol ping") from error
-    found = []
-    for part in loaded.values():
-        maximum = _minutes(part.max_time)
-        default = maximum if part.default_time is None else _minutes(part.default_time)
-        found.append(Queue(part.name, default, maximum, int(part.total_nodes), bool(part.is_default)))
-    return found
-
-
-def _pyslurm() -> Any:
-    """The module, or None. It is built for one release of Slurm and does not load beside another."""
-    try:
-        return importlib.import_module("pyslurm")
-    except ImportError:
-        return None
-
-
-def _minutes(value: int | str | None) -> int | None:
-    return value * 60 if isinstance(value, int) else None
 
 
 def parse_limit(text: str) -> int | None:

@@ -1,7 +1,8 @@
 """The one place that starts a Slurm program: an argument list, no shell, a time limit, errors in the operator's words.
 
-Programs are found on PATH. Their environment is the caller's with the clock in UTC, times as epoch seconds, messages
-in English, and without the variables that quietly change what is asked (SLURM_CLUSTERS, SACCT_FORMAT …).
+Programs are found below slurm_prefix or on PATH. Their environment is the caller's with the clock in UTC, times as
+epoch seconds, messages in English, and without the variables that quietly change what is asked (SLURM_CLUSTERS,
+SACCT_FORMAT …).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
+from adminkit import config
 from adminkit.errors import AdminkitError
 
 #: Seconds a small question may take. Trap: scontrol itself tries for 30 s before it says that slurmctld is away.
@@ -87,10 +89,11 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
     the program is ended with everything it started.
     """
     program = argv[0]
-    path = shutil.which(program)
+    path = find(program)
     if path is None:
         raise NoSuchProgram(
-            f"{program} is not on PATH", f"install Slurm's client programs, or add the folder of {program} to PATH"
+            f"{program} is not on PATH",
+            f"install Slurm's client programs, set slurm_prefix, or add the folder of {program} to PATH",
         )
     started = time.monotonic()
     with tempfile.TemporaryFile() as words:
@@ -117,6 +120,17 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
     if code:
         raise _failure(program, code, said or _tail(target))
     return time.monotonic() - started
+
+
+def find(program: str) -> str | None:
+    """Where a program is: below slurm_prefix of the settings, else on PATH; None when it is nowhere."""
+    try:
+        prefix = config.load().slurm_prefix
+    except AdminkitError:
+        prefix = None  # a slip in the settings is told where they are read for good
+    if prefix is not None and (inside := shutil.which(program, path=f"{prefix}/bin:{prefix}/sbin")):
+        return inside
+    return shutil.which(program)
 
 
 def _start(path: str, args: Sequence[str], target: IO[bytes], words: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -10,11 +10,14 @@ from typing import Final, NamedTuple
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG
 
+#: SQL: the fields of a Kind.
+KIND: Final = f"""
+cluster, user, job_name, queue, coalesce(req_nodes, {NODES}), coalesce(req_cpus, {CPUS}),
+    coalesce(req_gpus, {GPUS}), CASE WHEN {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} THEN {LIMIT} END
+"""
 #: SQLite sorts in temporary files, so that no trace has to fit in memory.
 RUNS: Final = f"""
-SELECT cluster, user, job_name, queue, coalesce(req_nodes, {NODES}), coalesce(req_cpus, {CPUS}),
-    coalesce(req_gpus, {GPUS}), CASE WHEN {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} THEN {LIMIT} END,
-    uid, array_job, submit_time, end_time, elapsed, state
+SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state
 FROM job WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND user IS NOT NULL
     AND NOT {CHECKPOINT}{{more}}
 ORDER BY submit_time, cluster, job_id_raw
@@ -47,9 +50,14 @@ class Run:
     state: str | None
 
 
-def runs(db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = ()) -> Iterator[Run]:
-    """The runs of these users (all for none) on these clusters by submission, one after the other."""
-    more = ""
+def runs(
+    db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = (), since: int | None = None
+) -> Iterator[Run]:
+    """The runs of these users (all for none) on these clusters by submission, one after the other.
+
+    With `since` only those that ended at or after it.
+    """
+    more = "" if since is None else f" AND end_time >= {since:d}"
     for column, values in (("user", users), ("cluster", clusters)):
         if values:
             more += f" AND {column} IN ({', '.join('?' * len(values))})"

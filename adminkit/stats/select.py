@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from adminkit.errors import unknown_word
+from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
 
 #: The study's: jobs that ended as they should, or at their limit.
@@ -188,6 +188,20 @@ def clusters(db: sqlite3.Connection) -> list[str]:
         found.append(name)
         (name,) = db.execute("SELECT min(cluster) FROM job WHERE cluster > ?", (name,)).fetchone()
     return found
+
+
+def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
+    """The cluster that is meant: the one named, else the trace's only one."""
+    known = clusters(db)
+    if named is not None and named in known:
+        return named
+    if named is None and len(known) == 1:
+        return known[0]
+    if not known:
+        raise AdminkitError("the trace has no jobs yet", "run `adminkit sync`")
+    if named is None:
+        raise AdminkitError(f"the trace has several clusters: {', '.join(known)}", "name one with --cluster")
+    raise AdminkitError(f"no such cluster: {named}", f"known: {', '.join(known)}")
 
 
 def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:

@@ -33,16 +33,18 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def later_indexes(db: sqlite3.Connection, key_too: bool) -> tuple[list[str], list[str]]:
-    """(DROP, CREATE) statements of the job table's indexes that a bulk load makes at its end: sorting beats inserting.
+    """Statements (before, after) a bulk load that make the job table's indexes at its end: sorting beats inserting.
 
     `key_too`: the unique key as well, for a load that only inserts. CREATE then fails where a run came twice.
+    Each sort keeps what the cache may hold in memory and the rest in a file: with temp_store = MEMORY, as for the rows
+    before, it would ask for memory once for every row, and for all of it.
     """
     found = db.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'job' AND (name <> 'job_key' OR ?)",
         (key_too,),
     )
     names, creates = zip(*found.fetchall(), strict=True)
-    return [f"DROP INDEX {name}" for name in names], list(creates)
+    return [f"DROP INDEX {name}" for name in names], ["PRAGMA temp_store = FILE", *creates]
 
 
 def install(built: Path, path: Path) -> None:

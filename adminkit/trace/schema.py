@@ -102,6 +102,20 @@ CREATE TABLE act (
 ) STRICT
 """
 
+# Letters: one row each, under the key that makes two of them one. Of whom and about what it is stands in it, so that
+# it can be told without the run. state: due, claimed, sent, refused, expired.
+_OUTBOX = """
+CREATE TABLE outbox (
+    cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
+    job_id_raw INTEGER NOT NULL, submit INTEGER NOT NULL, until INTEGER NOT NULL, array INTEGER NOT NULL,
+    week TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, job_name TEXT, language TEXT NOT NULL, address TEXT NOT NULL,
+    notes TEXT NOT NULL,
+    state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
+    due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
+    PRIMARY KEY (cluster, run, kind)
+) STRICT
+"""
+
 # The study's table: 19 columns under its names. wait_time counts from submission, as the study does;
 # adminkit's own reports count from the moment the job was eligible.
 _TRACE = """
@@ -117,7 +131,7 @@ FROM job
 
 def m001_trace(db: Database) -> None:
     """The trace as first released."""
-    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _ACT, _TRACE):
+    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _ACT, _OUTBOX, _TRACE):
         db.execute(table)
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
     db.execute("CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time)")
@@ -127,6 +141,11 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_db_index ON job (db_index)")
     # what sync has to look up again: the few runs without an end.
     db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
+    # array_job: an array is judged, and told of, as a whole.
+    db.execute("CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL")
+    # what is left to send, and when a user last got a letter.
+    db.execute("CREATE INDEX outbox_open ON outbox (next_at) WHERE state IN ('due', 'claimed')")
+    db.execute("CREATE INDEX outbox_user ON outbox (cluster, uid, kind)")
 
 
 MIGRATIONS: Final = (m001_trace,)

@@ -14,6 +14,8 @@ local verdict = need("verdict")
 local decide = { modify = modify.decide, class_of = classes.of }
 
 local NONE = text.NONE
+local begin, shape, round, answer_of = verdict.begin, verdict.shape, verdict.round, verdict.answer
+local plan_of, points_of, takes, shortest = plan.of, points.of, route.takes, route.shortest
 
 -- More rounds than a policy without contradictions ever needs.
 local ROUNDS = 4
@@ -88,44 +90,46 @@ local function say_routed(into, job, request, queue, policy, made)
 end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
+-- True where no rule has anything to say to the job in its new queue.
 local function find_queue(found, job, request, policy, made, action)
     if job.kind == "unset" then
-        return
+        return false
     end
-    local queue, doubtful = route.shortest(job, request, made)
+    local queue, doubtful, keeps = shortest(job, request, made)
     if doubtful then
         verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
-        return
+        return false
     end
     if not queue then
         verdict.add(found, "log", "adminkit: not routed, no queue fits")
-        return
+        return false
     end
     verdict.fire(found, "routing", action)
     if action == "amend" then
         job.queues = only(queue)
         found.queue = queue
         say_routed(verdict.lines(found, "amended"), job, request, queue, policy, made)
-    else
-        local values = route_values(job, request, queue)
-        text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+        return keeps
     end
+    local values = route_values(job, request, queue)
+    text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+    return false
 end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
 -- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
 local function check_named(found, job, request, policy, made, action)
-    local queues = job.queues
+    local queues, bounded = job.queues, made.bounded
     for i = 1, #queues do
-        local facts = policy.queues[queues[i]]
-        if not facts or route.takes(facts, job, request) then
+        local queue = bounded[queues[i]]
+        if not queue or takes(queue, job, request) then
             return
         end
     end
     if #queues == 0 or request.qos_given or request.reservation or request.node_list then
         return
     end
-    local fit = route.shortest(job, request, made)
+    local fit = shortest(job, request, made)
     if not fit then
         return
     end
@@ -156,11 +160,10 @@ local function judge(found, job, request, policy, made)
         routing = "warn"
     end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
-    if open then
-        find_queue(found, job, request, policy, made, routing)
-    end
-    for _ = 1, ROUNDS do
-        if not verdict.round(found, job, request, policy, made) then
+    local keeps = open and find_queue(found, job, request, policy, made, routing)
+    shape(job, request, policy, made)
+    for _ = 1, keeps and 0 or ROUNDS do
+        if not round(found, job, request, policy, made) then
             break
         end
     end
@@ -174,8 +177,8 @@ local function judge(found, job, request, policy, made)
 end
 
 local function write_record(found, job, kind, request, policy, made)
-    local field = policy.record
-    if not field or field == "none" or kind == "unknown" then
+    local field = made.record
+    if not field or kind == "unknown" then
         return nil
     end
     local before = request[field]
@@ -188,9 +191,11 @@ local function write_record(found, job, kind, request, policy, made)
     return record.write(job.asked_limit, kind, found.fired or NONE, before)
 end
 
+local uid_text = text.kept(text.whole)
+
 local function log_line(found, request, word)
     local fired = found.fired
-    local uid = request.uid and text.whole(request.uid) or "-"
+    local uid = request.uid and uid_text(request.uid) or "-"
     local line = "adminkit: " .. word .. " job of uid " .. uid .. ": " .. fired[1].rule .. "=" .. fired[1].action
     for i = 2, #fired do
         line = line .. " " .. fired[i].rule .. "=" .. fired[i].action
@@ -201,10 +206,10 @@ end
 -- The decision on a submission, which lasts until the next one is made. Nothing it is given is changed, and nobody changes the
 -- lists in it. `incentives` and `hints` may be nil.
 function decide.decide(request, policy, incentives, hints)
-    local made = plan.of(policy)
+    local made = plan_of(policy)
     local job = verdict.submitted_job(request)
     local asked_kind = job.kind
-    local found = verdict.begin()
+    local found = begin()
     local by, exempt = request.by or request.uid, policy.exempt
     local passes = by ~= nil and exempt ~= nil and exempt[by] == true
     if not passes then
@@ -224,12 +229,12 @@ function decide.decide(request, policy, incentives, hints)
         local facts = queue and policy.queues and policy.queues[queue]
         hint.say(verdict.lines(found, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
     end
-    local answer = verdict.answer(found, job, made)
+    local answer = answer_of(found, job, made)
     if incentives then
-        if passes or found.queue then
-            verdict.shape(job, request, policy, made)
+        if passes then
+            shape(job, request, policy, made)
         end
-        local earned = points.of(job.class, request.uid, incentives)
+        local earned = points_of(job.class, request.uid, incentives)
         answer.points = earned > 0 and earned or nil
     end
     answer.record = write_record(found, job, asked_kind, request, policy, made)

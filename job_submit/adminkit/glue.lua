@@ -9,6 +9,7 @@ local text = need("text")
 local glue = {}
 
 local ceil = math.ceil
+local decided, of_submission = decide.decide, request.of_submission
 
 local PROBE = "adminkit:generation?"
 local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
@@ -26,61 +27,47 @@ local function code_of(slurm, name)
     return type(slurm.ERROR) == "number" and slurm.ERROR or -1
 end
 
-local function tell(slurm, messages)
-    for i = 1, #messages do
-        slurm.user_msg(messages[i])
-    end
-end
+-- What stood in the fields of the job that is being written to, by their names: an error leaves them here.
+local before = {}
 
-local function log(slurm, lines)
-    for i = 1, #lines do
-        slurm.log_info("%s", lines[i])
+-- All of the decision or none of it: whoever calls this answers an error with take_back.
+local function write(job_desc, decision, field, asked)
+    local queue, limit, time_min, record = decision.queue, decision.limit, decision.time_min, field and decision.record
+    if queue then
+        before.partition = job_desc.partition or ""
+        job_desc.partition = queue
     end
-end
-
-local function put(job_desc, decision, field)
-    if decision.queue then
-        job_desc.partition = decision.queue
+    if limit then
+        before.time_limit = job_desc.time_limit
+        job_desc.time_limit = ceil(limit / 60)
     end
-    if decision.limit then
-        job_desc.time_limit = ceil(decision.limit / 60)
+    if time_min then
+        before.time_min = job_desc.time_min
+        job_desc.time_min = ceil(time_min / 60)
     end
-    if decision.time_min then
-        job_desc.time_min = ceil(decision.time_min / 60)
-    end
-    if decision.record and field then
-        job_desc[field] = decision.record
+    if record then
+        before[field] = asked[field] or ""
+        job_desc[field] = record
     end
     if decision.points then
         job_desc.site_factor = decision.points
     end
+    if record then
+        before[field] = nil
+    end
+    if queue or limit or time_min then
+        before.partition, before.time_limit, before.time_min = nil, nil, nil
+    end
 end
 
--- Puts fields back. Slurm takes "" for an unset text.
-local function take_back(job_desc, before)
+-- Slurm takes "" for an unset text.
+local function take_back(job_desc)
     for name, value in pairs(before) do
         pcall(function()
             job_desc[name] = value
         end)
+        before[name] = nil
     end
-end
-
--- All of the decision or none of it: a write that Slurm does not take raises, after those before it were taken back.
-local function write(job_desc, decision, field, asked)
-    local queue = decision.queue and (job_desc.partition or "")
-    local limit = decision.limit and job_desc.time_limit
-    local time_min = decision.time_min and job_desc.time_min
-    local record = decision.record and field and (asked._before or job_desc[field] or "")
-    local ok, wrong = pcall(put, job_desc, decision, field)
-    if ok then
-        return
-    end
-    local before = { partition = queue or nil, time_limit = limit or nil, time_min = time_min or nil }
-    if record then
-        before[field] = record
-    end
-    take_back(job_desc, before)
-    error(wrong, 0)
 end
 
 local function apply(slurm, job_desc, decision, field, asked)
@@ -90,11 +77,12 @@ local function apply(slurm, job_desc, decision, field, asked)
     else
         write(job_desc, decision, field, asked)
     end
-    if decision.messages[1] then
-        tell(slurm, decision.messages)
+    local messages, lines = decision.messages, decision.log
+    for i = 1, #messages do
+        slurm.user_msg(messages[i])
     end
-    if decision.log[1] then
-        log(slurm, decision.log)
+    for i = 1, #lines do
+        slurm.log_info("%s", lines[i])
     end
     return code
 end
@@ -115,8 +103,8 @@ function glue.callbacks(slurm, tables, clock)
         if not policy then
             return slurm.SUCCESS
         end
-        local asked = request.of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
-        return apply(slurm, job_desc, decide.decide(asked, policy, incentives, hints), field, asked)
+        local asked = of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
+        return apply(slurm, job_desc, decided(asked, policy, incentives, hints), field, asked)
     end
 
     local function modify(job_desc, job_rec, part_list, modify_uid)
@@ -128,14 +116,17 @@ function glue.callbacks(slurm, tables, clock)
     end
 
     -- An error of ours: logged, and open or closed as the policy says.
-    local function failed(wrong, uid)
+    local function failed(wrong, uid, job_desc)
+        take_back(job_desc)
         pcall(slurm.log_error, "%s", "adminkit: error: " .. tostring(wrong))
         if policy and policy.fail == "closed" and not (policy.exempt and policy.exempt[uid]) then
             local messages = {}
             if not pcall(text.say, messages, policy, "failed", "reject", {}, nil, LAST_FAILED) then
                 messages = { LAST_FAILED }
             end
-            pcall(tell, slurm, messages)
+            for i = 1, #messages do
+                pcall(slurm.user_msg, messages[i])
+            end
             return code_of(slurm)
         end
         return slurm.SUCCESS
@@ -148,7 +139,7 @@ function glue.callbacks(slurm, tables, clock)
         if ok then
             return answer
         end
-        return failed(answer, submit_uid)
+        return failed(answer, submit_uid, job_desc)
     end
 
     function callbacks.modify(job_desc, job_rec, part_list, modify_uid)
@@ -156,7 +147,7 @@ function glue.callbacks(slurm, tables, clock)
         if ok then
             return answer
         end
-        return failed(answer, modify_uid)
+        return failed(answer, modify_uid, job_desc)
     end
 
     return callbacks

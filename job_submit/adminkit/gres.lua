@@ -43,7 +43,8 @@ end
 
 local NO_GPUS = {}
 
-local read = text.kept(function(list)
+-- What a list asks for: { total, types }, as gpus() gives them.
+gres.read = text.kept(function(list)
     if not find(list, "gpu", 1, true) then
         return NO_GPUS
     end
@@ -65,7 +66,7 @@ function gres.gpus(list)
     if not list then
         return nil
     end
-    local found = read(list)
+    local found = gres.read(list)
     return found.total, found.types
 end
 

@@ -43,6 +43,15 @@ local function no_longer(now, before)
     return before.kind == "unlimited" or (now.limit or 0) <= (before.limit or 0)
 end
 
+-- Whether what is below `least` is no further below it than before.
+local function no_shorter(now, before, least)
+    if now.kind == "finite" and now.limit < least and not (before.kind == "finite" and now.limit >= before.limit) then
+        return false
+    end
+    local time_min = now.time_min
+    return not time_min or time_min >= least or (before.time_min and time_min >= before.time_min)
+end
+
 local TIME = { max_limit = true, restartable_above = true }
 
 -- A rule that the job broke already, and that this change does not break further, does not forbid the change.
@@ -50,6 +59,7 @@ local function forgiving(changed, request, job, policy, made)
     local before = verdict.job_of(job)
     local after = verdict.job_of(request)
     verdict.shape(before, job, policy, made)
+    verdict.shape(after, request, policy, made)
     return function(rule, facts)
         if rule.check == "require_limit" or rule.check == "default_limit" then
             return true
@@ -65,9 +75,11 @@ local function forgiving(changed, request, job, policy, made)
             return no_longer(after, before) and (request.time_min or 0) <= (job.time_min or request.time_min or 0)
         end
         if rule.check == "min_limit" then
-            return not changed.limit and not changed.limit_kind and not changed.time_min
+            return no_shorter(after, before, rule.value)
         end
-        return not (changed[rule.check] or changed.nodes or changed.max_nodes or changed.gpus)
+        local below, above = rules.distance(rule.check, before, rule.value, job)
+        local now_below, now_above = rules.distance(rule.check, after, rule.value, request)
+        return now_below and now_below <= below and now_above <= above
     end
 end
 
@@ -109,6 +121,7 @@ function modify.decide(request, job, policy, incentives)
         return verdict.answer(found, now, made)
     end
     local accept = forgiving(changed, request, job, policy, made)
+    verdict.shape(now, request, policy, made)
     for _ = 1, ROUNDS do
         if not verdict.round(found, now, request, policy, made, accept) then
             break

@@ -37,6 +37,9 @@ local function tighten(group, rule)
     if type(value) == "number" then
         group.least = math.min(group.least, value)
         group.most = math.max(group.most, value)
+        for i = #group, 1, -1 do
+            group.rest[i] = math.min(group.rest[i] or value, value)
+        end
     elseif type(value) == "table" then
         group.least = math.min(group.least, value.max or math.huge)
         group.most = math.max(group.most, value.min or -math.huge)
@@ -68,14 +71,14 @@ local function bounds_of(groups)
 end
 
 -- The rules that can matter in a queue, a group for each check. A group knows its tightest bounds, `least` and `most`: a number
--- within them keeps all of its rules, which is what most jobs do with most rules.
+-- within them keeps all of its rules, which is what most jobs do with most rules. `rest[i]` is the least value from rule i on.
 local function groups_of(rules, takes)
     local groups, group = {}, nil
     for i = 1, #rules do
         local rule = rules[i]
         if takes(rule) then
             if not group or group.check ~= rule.check then
-                group = { check = rule.check, least = math.huge, most = -math.huge }
+                group = { check = rule.check, least = math.huge, most = -math.huge, rest = {} }
                 groups[#groups + 1] = group
             end
             group[#group + 1] = rule
@@ -114,32 +117,37 @@ local function only_names(set)
     return names
 end
 
--- The queues of the routing order with what is compared first, a number wherever Slurm has none: no bound is infinite.
+-- A queue with what is compared first, a number wherever Slurm has none: no bound is infinite.
+local function bounded(name, facts, groups)
+    return {
+        name = name,
+        facts = facts,
+        groups = groups,
+        most_limit = facts.max_limit or math.huge,
+        least_nodes = facts.min_nodes or 0,
+        node_cpus = facts.node_cpus ~= 0 and facts.node_cpus or math.huge,
+        node_mem = facts.node_mem ~= 0 and facts.node_mem or math.huge,
+        most_nodes = math.min(facts.max_nodes or math.huge, facts.total_nodes or math.huge),
+        of_node = facts.node_gpus or 0,
+        by_account = facts.allow_accounts ~= nil or facts.deny_accounts ~= nil,
+        by_qos = facts.allow_qos ~= nil or facts.deny_qos ~= nil,
+    }
+end
+
+-- The queues of the routing order that there are.
 local function candidates_of(policy, made)
     local order = policy.routing and policy.routing.order or {}
     local list = {}
     for i = 1, #order do
-        local facts = policy.queues and policy.queues[order[i]]
-        if facts then
-            list[#list + 1] = {
-                name = order[i],
-                facts = facts,
-                groups = made.of_queue[order[i]],
-                most_limit = facts.max_limit or math.huge,
-                least_nodes = facts.min_nodes or 0,
-                most_nodes = math.min(facts.max_nodes or math.huge, facts.total_nodes or math.huge),
-                of_node = facts.node_gpus or 0,
-                by_account = facts.allow_accounts ~= nil or facts.deny_accounts ~= nil,
-                by_qos = facts.allow_qos ~= nil or facts.deny_qos ~= nil,
-            }
-        end
+        list[#list + 1] = made.bounded[order[i]]
     end
     return list
 end
 
 local function make(policy)
     local made = { rules = sorted(policy.rules or {}), of_queue = {}, checks = { routing = "routing" } }
-    made.alone, made.routed = {}, {} -- lists that verdict and decide make once
+    made.texts, made.alone, made.routed, made.fit = {}, {}, {}, {} -- what others work out once, when they need it
+    made.record = policy.record ~= "none" and policy.record or nil
     local queues = policy.queues or {}
     for name in pairs(queues) do
         made.of_queue[name] = of_queue(made.rules, name)
@@ -161,6 +169,10 @@ local function make(policy)
     made.everything = groups_of(made.rules, function()
         return true
     end)
+    made.bounded = {}
+    for name, facts in pairs(queues) do
+        made.bounded[name] = bounded(name, facts, made.of_queue[name])
+    end
     made.default = default_queue(queues)
     made.candidates = candidates_of(policy, made)
     local routing = policy.routing

@@ -3,38 +3,41 @@ local points = {}
 
 local floor = math.floor
 
--- The same table with a plain number for each user whose row says nothing else: thousands of small tables are what makes
--- Lua's garbage collector slow. `points.of` reads both.
+-- The same table with plain numbers in `earned` and the users whose class earns nothing in `classless`: thousands of small
+-- tables are what makes Lua's garbage collector slow.
 function points.packed(incentives)
-    local users = {}
-    for uid, row in pairs(incentives.users) do
-        users[uid] = row.class == false and row or row.points
+    local earned, classless = {}, {}
+    for uid, row in pairs(incentives.users or {}) do
+        earned[uid] = row.points
+        if row.class == false then
+            classless[uid] = true
+        end
     end
-    incentives.users = users
+    incentives.users, incentives.earned, incentives.classless = nil, earned, classless
     return incentives
 end
 
--- The points of a job of this class and user. 0 without a table.
+-- The points of a job of this class and user. 0 without a table; one that was not packed is.
 function points.of(class, uid, incentives)
     if not incentives then
         return 0
     end
-    local row = incentives.users and uid and incentives.users[uid]
-    local earned, in_class = row or 0, true
-    if type(row) == "table" then
-        earned, in_class = row.points or 0, row.class ~= false
+    if not incentives.earned then
+        points.packed(incentives)
     end
-    if class and in_class then
-        earned = earned + (incentives.class_points and incentives.class_points[class] or 0)
+    local sum = uid and incentives.earned[uid] or 0
+    if class and not incentives.classless[uid] then
+        local of_class = incentives.class_points
+        sum = sum + (of_class and of_class[class] or 0)
     end
     local cap = incentives.cap
-    if cap and earned > cap then
-        earned = cap
+    if cap and sum > cap then
+        sum = cap
     end
-    if earned % 1 ~= 0 then
-        earned = floor(earned)
+    if sum % 1 ~= 0 then
+        sum = floor(sum)
     end
-    return earned > 0 and earned or 0
+    return sum > 0 and sum or 0
 end
 
 return points

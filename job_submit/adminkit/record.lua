@@ -7,6 +7,7 @@ local record = {}
 local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub, string.match, string.sub
 
 local LIMIT = "^%d+$"
+local RULES = ",rules="
 
 -- Slurm refuses a job whose comment is longer, and looks after the script has run.
 local MOST_BYTES = 1024
@@ -72,12 +73,12 @@ function record.write(limit, limit_kind, fired, before)
         line = finite(limit)
     end
     if #fired > 0 then
-        local names = ",rules=" .. safe(fired[1].rule)
+        local names = safe(fired[1].rule)
         for i = 2, #fired do
             names = names .. "+" .. safe(fired[i].rule)
         end
-        if #line + #names <= MOST_BYTES then
-            line = line .. names
+        if #line + #RULES + #names <= MOST_BYTES then
+            line = line .. RULES .. names
         end
     end
     if before and before ~= "" then

@@ -75,8 +75,8 @@ local usable = setmetatable({}, {
 
 -- Clients do not fill num_tasks for --ntasks-per-node in every release.
 local function tasks_of(source, nodes)
-    local tasks = u32(source.num_tasks)
-    if tasks then
+    local tasks = source.num_tasks
+    if tasks and tasks < NO_VAL and tasks > 0 then
         return tasks
     end
     local per_node = u16(source.ntasks_per_node)
@@ -89,10 +89,12 @@ local function gpus_of(source, nodes)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, kind, node, node_kind
     if of_job then
-        total, kind = gres.gpus(of_job)
+        local found = gres.read(of_job)
+        total, kind = found.total, found.types
     end
     if of_node then
-        node, node_kind = gres.gpus(of_node)
+        local found = gres.read(of_node)
+        node, node_kind = found.total, found.types
     end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
@@ -167,13 +169,11 @@ function later.job_name(_, source)
 end
 
 function later.features(_, source)
-    local wanted = source.features
-    return wanted ~= "" and wanted or nil
+    return word(source.features)
 end
 
 function later.reservation(_, source)
-    local name = source.reservation
-    return name ~= "" and name or nil
+    return word(source.reservation)
 end
 
 function later.array(_, source)
@@ -199,17 +199,23 @@ function later.most_gpus(made, source)
 end
 
 function later.cpus(made, source)
-    local tasks = tasks_of(source, made.nodes) or 1
-    local cpus = tasks * (u16(source.cpus_per_task) or 1)
-    local least, nodes = u32(source.min_cpus), made.nodes
-    if least and least > cpus then
+    local nodes, per_task, least = made.nodes, source.cpus_per_task, source.min_cpus
+    local cpus = tasks_of(source, nodes) or 1
+    if per_task and per_task < NO_VAL16 and per_task > 0 then
+        cpus = cpus * per_task
+    end
+    if least and least < NO_VAL and least > cpus then
         cpus = least
+    end
+    local of_node = u16(source.pn_min_cpus) or 1
+    if of_node * nodes > cpus then
+        cpus = of_node * nodes
     end
     local of_gpu = made.gpus > 0 and gres.per_gpu(source.cpus_per_tres)
     if of_gpu and of_gpu * made.gpus > cpus then
         cpus = of_gpu * made.gpus
     end
-    return cpus > nodes and cpus or nodes
+    return cpus
 end
 
 function later.mem(made, source)
@@ -239,39 +245,26 @@ function later.restartable(made, source)
     return ckpt.restartable(environment, made._ckpt)
 end
 
-for _, field in ipairs({ "admin_comment", "comment", "extra" }) do
-    later[field] = function(made, source)
-        if made._record ~= field then
-            return nil
-        end
-        made._before = source[field] or ""
-        return word(made._before)
-    end
-end
-
 -- All submissions share one table: a fresh one for each would be most of the garbage of a decision. `fetched` lists the fields
--- that were read later, which the next submission must not see; `absent` those found unset, by the number of the submission.
+-- that were read later, which the next submission must not see.
 local submitted
 local fetched, count = {}, 0
-local absent, number = {}, 0
 
+-- What is not there is false, so that it is looked for once; but `restartable`, where false is an answer, stays nil.
 local LATER = {
     __index = function(made, field)
         local read = later[field]
-        if not read or (absent[field] == number and made == submitted) then
+        if not read then
             return nil
         end
         local value = read(made, made._source)
-        if value ~= nil then
-            made[field] = value
+        if value == nil and field ~= "restartable" then
+            value = false
         end
+        made[field] = value
         if made == submitted then
-            if value == nil then
-                absent[field] = number
-            else
-                count = count + 1
-                fetched[count] = field
-            end
+            count = count + 1
+            fetched[count] = field
         end
         return value
     end,
@@ -279,23 +272,35 @@ local LATER = {
 
 submitted = setmetatable({}, LATER)
 
+-- What routing looks at is read in one go; `wished`: the last submission left it there.
+local wished = false
+
+local function read_for_routing(made, source)
+    made.reservation = word(source.reservation) or false
+    made.features = word(source.features) or false
+    made.max_nodes = u32(source.max_nodes) or false
+    made.cpus = later.cpus(made, source)
+    made.mem = later.mem(made, source) or false
+    wished = true
+end
+
 local function read(made, source, uid, by, plan, now)
     made._source = source
-    made.now, made.uid, made.by = now, uid, by
-    made.user = plan.needs_user and word(source.user_name) or nil
+    made.now, made.uid, made.by = now or false, uid or false, by or false
+    made.user = plan.needs_user and word(source.user_name) or false
     local partition = source.partition
     made.queues = partition and queues_in(partition) or NONE
     local minutes = source.time_limit
     if minutes == nil or minutes == NO_VAL then
-        made.limit, made.limit_kind = nil, "unset"
+        made.limit, made.limit_kind = false, "unset"
     elseif minutes >= INFINITE then
-        made.limit, made.limit_kind = nil, "unlimited"
+        made.limit, made.limit_kind = false, "unlimited"
     else
         made.limit, made.limit_kind = minutes * 60, "finite"
     end
     minutes = source.time_min
     if not minutes or minutes == NO_VAL or minutes <= 0 then
-        made.time_min = nil
+        made.time_min = false
     else
         made.time_min = minutes < NO_VAL and minutes * 60 or huge
     end
@@ -303,12 +308,16 @@ local function read(made, source, uid, by, plan, now)
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
         nodes = nodes_by_tasks(source)
     end
-    local named = word(source.req_nodes)
-    if named then
+    local named = source.req_nodes
+    if named and named ~= "" then
         nodes = max(nodes, nodes_named(named))
+    else
+        named = false
     end
     made.node_list = named
-    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = gpus_of(source, nodes)
+    local gpus, per_node, kind
+    nodes, gpus, per_node, kind = gpus_of(source, nodes)
+    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, per_node or false, kind or false
     return made
 end
 
@@ -318,10 +327,23 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     for i = 1, count do
         submitted[fetched[i]] = nil
     end
-    count, number = 0, number + 1
-    submitted.usable = part_list and usable or nil
-    submitted._ckpt, submitted._record, submitted._before = policy.ckpt, policy.record, nil
-    return read(submitted, job_desc, job_desc.user_id, by, plan, now)
+    count = 0
+    if wished then
+        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
+        submitted.cpus, submitted.mem = nil, nil
+        wished = false
+    end
+    submitted.usable = part_list and usable or false
+    submitted._ckpt = policy.ckpt or false
+    local field = plan.record
+    if field then
+        submitted[field] = word(job_desc[field]) or false
+    end
+    read(submitted, job_desc, job_desc.user_id, by, plan, now)
+    if plan.routing and submitted.queues == NONE then
+        read_for_routing(submitted, job_desc)
+    end
+    return submitted
 end
 
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.

@@ -8,12 +8,13 @@ local route = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
+local class_of, least_nodes, keeps = classes.of, classes.least_nodes, rules.keeps
 
 local DOUBT = nil
 
 -- true, false or nil (in doubt): whether sets of names let `name` in. At least one of them is there.
 local function admitted(allowed, denied, name)
-    if name == nil then
+    if not name then
         return DOUBT
     end
     if allowed then
@@ -47,38 +48,29 @@ local function at_most(number, bound)
     return not number or not bound or number <= bound
 end
 
-local wish = {}
+-- What the queues are asked for, read from the request once for all of them.
+local nodes, max_nodes, gpus, gpus_per_node, gpu_type, cpus, mem, features
 
--- What the queues are asked for, read from the request once for all of them, into the one table there is for it.
 local function read_wish(request)
-    local nodes, gpus, per_node = request.nodes or 1, request.gpus, request.gpus_per_node
-    local max_nodes = request.max_nodes
+    nodes, max_nodes = request.nodes or 1, request.max_nodes or huge
+    gpus, gpus_per_node, gpu_type = request.gpus, request.gpus_per_node, request.gpu_type
     if gpus == 0 then
         gpus = nil
     end
-    if not per_node and gpus and nodes == 1 and max_nodes == 1 then
-        per_node = gpus
+    if not gpus then
+        gpus_per_node = 0
+    elseif not gpus_per_node then
+        gpus_per_node = nodes == 1 and max_nodes == 1 and gpus or 0
     end
-    wish.nodes = nodes
-    wish.max_nodes = max_nodes or huge
-    wish.gpus = gpus
-    wish.per_node = gpus and per_node or 0
-    wish.gpu_type = request.gpu_type
-    wish.cpus = request.cpus or 0
-    wish.mem = request.mem or 0
-    wish.features = request.features
+    cpus, mem, features = request.cpus or 0, request.mem or 0, request.features
 end
 
 -- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
-local function has_room(candidate, facts)
-    local needed, gpus = wish.nodes, wish.gpus
-    local least, most = candidate.least_nodes, wish.max_nodes
-    if least > most then
-        return false
-    end
+local function has_room(candidate)
+    local needed, least = nodes, candidate.least_nodes
     if gpus then
         local of_node = candidate.of_node
-        if of_node == 0 or wish.per_node > of_node then
+        if of_node == 0 or gpus_per_node > of_node then
             return false
         end
         if gpus > of_node * needed then
@@ -88,14 +80,13 @@ local function has_room(candidate, facts)
     if least > needed then
         needed = least
     end
-    local cpus, mem = facts.node_cpus, facts.node_mem
-    if cpus and wish.cpus > cpus * needed and cpus > 0 then
-        needed = ceil(wish.cpus / cpus)
+    if cpus > candidate.node_cpus * needed then
+        needed = ceil(cpus / candidate.node_cpus)
     end
-    if mem and wish.mem > mem * needed and mem > 0 then
-        needed = ceil(wish.mem / mem)
+    if mem > candidate.node_mem * needed then
+        needed = ceil(mem / candidate.node_mem)
     end
-    return needed <= most and needed <= candidate.most_nodes
+    return needed <= max_nodes and needed <= candidate.most_nodes
 end
 
 local function has_time(facts, job)
@@ -127,85 +118,93 @@ local function of_kind(facts, wanted)
     return facts.gpu_types ~= nil and facts.gpu_types[wanted] == true
 end
 
--- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
-function route.takes(facts, job, request)
+-- Whether the queue (of plan.bounded) could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for
+-- one user.
+function route.takes(queue, job, request)
     if job.kind == "finite" and not job.time_min then
-        local most = facts.max_limit
-        if most and job.limit > most then
+        if job.limit > queue.most_limit then
             return false
         end
-    elseif has_time(facts, job) == false then
+    elseif has_time(queue.facts, job) == false then
         return false
     end
-    local nodes, gpus = request.nodes or 1, request.gpus
-    if gpus and gpus > 0 then
-        local of_node = facts.node_gpus or 0
-        if of_node == 0 or (request.gpus_per_node or 0) > of_node then
+    local needed, wanted = request.nodes or 1, request.gpus
+    if wanted and wanted > 0 then
+        local of_node = queue.of_node
+        if wanted > of_node then
+            if of_node == 0 then
+                return false
+            end
+            needed = max(needed, ceil(wanted / of_node))
+        end
+        if (request.gpus_per_node or 0) > of_node then
             return false
         end
-        if gpus > of_node then
-            nodes = max(nodes, ceil(gpus / of_node))
-        end
     end
-    return nodes <= (facts.max_nodes or huge)
-        and nodes <= (facts.total_nodes or huge)
-        and (not request.gpu_type or of_kind(facts, request.gpu_type))
+    local kind = request.gpu_type
+    return needed <= queue.most_nodes and (not kind or of_kind(queue.facts, kind))
 end
 
--- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
-local function possible(candidate, facts, job, request)
-    local time = (job.kind == "finite" and not job.time_min) or has_time(facts, job) -- its limit has been looked at
-    if time == false or not has_room(candidate, facts) or (wish.gpu_type and not of_kind(facts, wish.gpu_type)) then
-        return false
-    end
-    local open = is_open(facts, request, candidate.name)
-    if open == false then
-        return false
-    end
-    local account, qos = true, true
+-- Whether accounts, QOS and features let the job in.
+local function admits(candidate, facts, request)
+    local account, qos, able = true, true, true
     if candidate.by_account then
         account = admitted(facts.allow_accounts, facts.deny_accounts, request.account)
     end
     if candidate.by_qos then
         qos = admitted(facts.allow_qos, facts.deny_qos, request.qos)
     end
-    local features = wish.features
     if features then
-        features = has_features(facts.features, features)
-    else
-        features = true
+        able = has_features(facts.features, features)
     end
-    if account == false or qos == false or features == false then
+    if account == false or qos == false or able == false then
         return false
     end
-    if time and open and account and qos and features then
-        return true
+    return account and qos and able
+end
+
+-- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
+local function possible(candidate, facts, job, request)
+    local time = (job.kind == "finite" and not job.time_min) or has_time(facts, job) -- its limit has been looked at
+    if time == false or not has_room(candidate) or (gpu_type and not of_kind(facts, gpu_type)) then
+        return false
     end
-    return DOUBT
+    local open = is_open(facts, request, candidate.name)
+    if open == false then
+        return false
+    end
+    if candidate.by_account or candidate.by_qos or features then
+        local let_in = admits(candidate, facts, request)
+        if not let_in then
+            return let_in
+        end
+    end
+    return time and open or DOUBT
 end
 
 local there = {} -- the job as it would be in the queue that is looked at
 
--- The same, and the policy's rules would let the job through as it is.
+-- The same, and the policy's rules would let the job through as it is. The second value: they have not a word to say to it.
 local function fits(candidate, job, request)
     local facts, groups = candidate.facts, candidate.groups
     local answer = possible(candidate, facts, job, request)
     if answer == false or #groups == 0 then
-        return answer
+        return answer, true
     end
-    local nodes = wish.gpus and classes.least_nodes(request, facts.node_gpus) or request.nodes
+    local least = gpus and least_nodes(request, facts.node_gpus) or request.nodes
     there.limit = job.limit
     there.kind = job.kind
     there.time_min = job.time_min
-    there.nodes = nodes
-    there.class = classes.of(nodes, request.gpus)
-    if not rules.pass(groups, there, request, facts) then
-        return false
+    there.nodes = least
+    there.class = class_of(least, request.gpus)
+    if keeps(groups, there, request) then
+        return answer, true
     end
-    return answer
+    return rules.pass(groups, there, request, facts) and answer, false
 end
 
--- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it.
+-- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it; the third
+-- is true where the job surely keeps every rule of the queue.
 function route.shortest(job, request, plan)
     local candidates = plan.candidates
     read_wish(request)
@@ -214,9 +213,9 @@ function route.shortest(job, request, plan)
     for i = 1, #candidates do
         local candidate = candidates[i]
         if limit <= candidate.most_limit then
-            local answer = fits(candidate, job, request)
+            local answer, kept = fits(candidate, job, request)
             if answer then
-                return candidate.name, doubtful
+                return candidate.name, doubtful, kept
             elseif answer == nil and not doubtful then
                 doubtful = candidate.name
             end

@@ -97,23 +97,42 @@ local function up_to(number, most, range)
     return broken
 end
 
-function check.gpus(_, range, _, request)
-    return up_to(request.gpus, request.most_gpus, range)
+-- The number a check looks at, and the most there can be of it where that differs.
+local number_of = {}
+
+function number_of.gpus(_, request)
+    return request.gpus, request.most_gpus
 end
 
-function check.gpus_per_node(job, range, _, request)
-    return outside(request.gpus_per_node or (job.nodes == 1 and request.gpus or nil), range)
+function number_of.gpus_per_node(job, request)
+    return request.gpus_per_node or (job.nodes == 1 and request.gpus or nil)
 end
 
-function check.nodes(job, range, _, request)
-    return up_to(job.nodes, request.max_nodes, range)
+function number_of.nodes(job, request)
+    return job.nodes, request.max_nodes
 end
 
-function check.cpus(_, range, _, request)
-    return outside(request.cpus, range)
+function number_of.cpus(_, request)
+    return request.cpus
+end
+
+for name, read in pairs(number_of) do
+    check[name] = function(job, range, _, request)
+        local number, most = read(job, request)
+        return up_to(number, most, range)
+    end
 end
 
 rules.check = check
+
+-- How far a job lies below and above the range of a number check; nil where the request does not show the number.
+function rules.distance(name, job, range, request)
+    local number, most = number_of[name](job, request)
+    if not number then
+        return nil
+    end
+    return max(0, (range.min or number) - number), max(0, max(number, most or number) - (range.max or huge))
+end
 
 -- Whether a job surely keeps every rule of a group: one comparison instead of one for each.
 local holds = {}
@@ -270,7 +289,7 @@ function rules.applies(when, job, request)
     local users, others = when.users, when.except_users
     if users or others then
         local uid, user = request.uid, request.user
-        if uid == nil and user == nil then
+        if not uid and not user then
             told = nil
         elseif users and not ((uid and users[uid]) or (user and users[user])) then
             return false
@@ -287,7 +306,7 @@ function rules.applies(when, job, request)
     end
     if when.accounts or when.except_accounts then
         local account = request.account
-        if account == nil then
+        if not account then
             told = nil
         elseif when.accounts and not when.accounts[account] then
             return false
@@ -296,9 +315,10 @@ function rules.applies(when, job, request)
         end
     end
     if when.qos then
-        if request.qos == nil then
+        local qos = request.qos
+        if not qos then
             told = nil
-        elseif not when.qos[request.qos] then
+        elseif not when.qos[qos] then
             return false
         end
     end
@@ -318,9 +338,6 @@ end
 
 -- Whether a job would come through `groups` (the rules of one queue) unrefused and unchanged.
 function rules.pass(groups, job, request, facts)
-    if rules.keeps(groups, job, request) then
-        return true
-    end
     for g = 1, #groups do
         local group = groups[g]
         if group.check ~= "default_limit" and not holds[group.check](group, job, facts, request) then

@@ -2,7 +2,7 @@
 local text = {}
 
 local floor, huge = math.floor, math.huge
-local concat = table.concat
+local concat, type = table.concat, type
 local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 
 -- What a user typed (a queue's name, say) may stand in a message up to this many bytes.
@@ -59,7 +59,7 @@ end)
 
 -- Seconds as Slurm takes them: 03:00:00, 3-00:00:00, UNLIMITED. Absent: "-".
 function text.duration(seconds)
-    if seconds == nil then
+    if not seconds then
         return "-"
     end
     if seconds == huge then
@@ -107,6 +107,7 @@ local parts_of = text.kept(function(template)
         from = last + 1
     end
 end)
+text.parts_of = parts_of
 
 local filled = {} -- between calls, what the last one left: only what this one wrote is read
 
@@ -120,6 +121,21 @@ function text.fill(template, values)
     for i = 2, count, 2 do
         local value = values[parts[i]]
         filled[i] = type(value) == "string" and value or "{" .. parts[i] .. "}"
+    end
+    return concat(filled, "", 1, count)
+end
+
+-- The same of a template that was taken apart into text, function, text, ..., text: each function says its word of `this`.
+function text.join(pieces, this)
+    local count = #pieces
+    if count == 1 then
+        return pieces[1]
+    end
+    for i = 1, count, 2 do
+        filled[i] = pieces[i]
+    end
+    for i = 2, count, 2 do
+        filled[i] = pieces[i](this)
     end
     return concat(filled, "", 1, count)
 end

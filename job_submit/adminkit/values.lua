@@ -1,9 +1,17 @@
--- The placeholders of the texts about rules.
+-- The words about a broken rule: the policy's texts, with what only depends on the rule filled in once.
 local need = ...
 local rules = need("rules")
 local text = need("text")
 
 local values = {}
+
+local LAST = {
+    reject = "adminkit: refused by rule {rule} ({check}): asked {asked}, allowed {value}.",
+    amend = "adminkit: changed by rule {rule} ({check}): asked {asked}, now {limit}.",
+    warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
+    later = "adminkit: from {from} on against rule {rule} ({check}): asked {asked}, allowed {value}.",
+    later_frame = "From {from} on: {message}",
+}
 
 local function range_text(range)
     if range.min and range.max then
@@ -18,98 +26,129 @@ local function range_text(range)
     return "0-" .. text.whole(range.max or 0)
 end
 
--- The placeholders of a rule's text, each worked out when a text asks for it.
+-- The placeholders that are the same whenever the rule is broken.
+local function fixed_of(rule)
+    local value = rule.value
+    local fixed = {
+        rule = text.word(rule.name),
+        check = rule.check,
+        from = rule.from_day or (rule.from and text.day(rule.from)) or "-",
+    }
+    if type(value) == "table" then
+        fixed.value = range_text(value)
+        fixed.min = value.min and text.whole(value.min) or "0"
+        fixed.max = value.max and text.whole(value.max) or "-"
+    else
+        local bound = text.duration(type(value) == "number" and value or nil)
+        fixed.value, fixed.min, fixed.max = bound, bound, bound
+    end
+    return fixed
+end
+
+-- The others, each worked out when a text asks for it.
 local value_of = {}
 
-function value_of.rule(this)
-    return text.word(this._rule.name)
-end
-
-function value_of.check(this)
-    return this._rule.check
-end
-
 function value_of.queue(this)
-    return this._queue and text.word(this._queue) or "-"
+    return this.queue and text.word(this.queue) or "-"
 end
 
 function value_of.class(this)
-    return this._class or "-"
+    return this.job.class or "-"
 end
 
 function value_of.limit(this)
-    return text.duration(this._limit)
+    return text.duration(rules.effective(this.job, this.facts))
 end
 
 function value_of.time_min(this)
-    return text.duration(this._time_min)
+    return text.duration(this.job.time_min)
 end
 
 function value_of.default(this)
-    local facts = this._facts
-    return text.duration(facts and (facts.default_limit or facts.max_limit) or nil)
-end
-
-function value_of.from(this)
-    local rule = this._rule
-    return rule.from_day or (rule.from and text.day(rule.from)) or "-"
+    local facts = this.facts
+    return text.duration(facts and (facts.default_limit or facts.max_limit))
 end
 
 function value_of.asked(this)
-    local rule = this._rule
-    if rules.COUNTS[rule.check] then
-        return text.whole(this._broken)
+    local check = this.rule.check
+    if rules.COUNTS[check] then
+        return text.whole(this.broken)
     end
-    if rule.check == "require_limit" or rule.check == "default_limit" then
+    if check == "require_limit" or check == "default_limit" then
         return "-"
     end
-    return text.duration(this._broken)
+    return text.duration(this.broken)
 end
 
-local function bound(this, least, most)
-    local value = this._rule.value
-    if type(value) == "table" then
-        return least and (value.min and text.whole(value.min) or "0")
-            or most and (value.max and text.whole(value.max) or "-")
-            or range_text(value)
+-- The policy's text for a rule whose day is ahead: one of its own, else that of a warning in its frame.
+local function later_template(rule, policy, language)
+    local texts = policy.texts and policy.texts[language] or text.NONE
+    local own = texts[rule.check .. ".later"]
+    if own then
+        return own
     end
-    return text.duration(type(value) == "number" and value or nil)
+    local plain = text.template(policy, language, rule.check, "warn", rule.text)
+    if not plain then
+        return nil
+    end
+    return (string.gsub(texts.later or LAST.later_frame, "{message}", (string.gsub(plain, "%%", "%%%%"))))
 end
 
-function value_of.value(this)
-    return bound(this)
+-- A template as text.join takes it. What no rule knows, {fit} for one, stays as it is.
+local function pieces_of(template, fixed)
+    local parts = text.parts_of(template)
+    local pieces, last = { parts[1] }, 1
+    for i = 2, #parts, 2 do
+        local name = parts[i]
+        if value_of[name] then
+            pieces[last + 1], pieces[last + 2] = value_of[name], parts[i + 1]
+            last = last + 2
+        else
+            pieces[last] = pieces[last] .. (fixed[name] or "{" .. name .. "}") .. parts[i + 1]
+        end
+    end
+    return pieces
 end
 
-function value_of.min(this)
-    return bound(this, true)
+local function texts_of(rule, outcome, policy)
+    local fixed, list = fixed_of(rule), {}
+    local languages = policy.languages or text.NONE
+    for i = 1, #languages do
+        local template
+        if outcome == "later" then
+            template = later_template(rule, policy, languages[i])
+        else
+            template = text.template(policy, languages[i], rule.check, outcome, rule.text)
+        end
+        if template then
+            list[#list + 1] = pieces_of(template, fixed)
+        end
+    end
+    if not list[1] then
+        list[1] = pieces_of(LAST[outcome], fixed)
+    end
+    return list
 end
 
-function value_of.max(this)
-    return bound(this, false, true)
-end
+local this = {} -- what is being said, for the functions of value_of
 
-local VALUES = {
-    __index = function(this, name)
-        local make = value_of[name]
-        return make and make(this)
-    end,
-}
-
-local current = setmetatable({}, VALUES)
-
--- The values of a broken rule, for text.fill: those of the job after it was amended, and `broken`, the number that broke it.
--- There is one table for all rules, as each is said at once; it lasts until the next call.
-function values.of(rule, job, queue, facts, broken)
-    local this = current
-    this._rule = rule
-    this._queue = queue
-    this._facts = facts
-    this._broken = broken
-    this._class = job.class
-    this._limit = rules.effective(job, facts)
-    this._time_min = job.time_min
-    this.message = nil
-    return this
+-- Appends what the policy says about a broken rule to `into`, in each of its languages. `outcome` is reject, amend, warn or later,
+-- `broken` the number that broke the rule, `job` the job after it was amended, `made` the policy's plan.
+function values.say(into, rule, outcome, job, queue, facts, broken, policy, made)
+    local texts = made.texts[rule]
+    if not texts then
+        texts = {}
+        made.texts[rule] = texts
+    end
+    local list = texts[outcome]
+    if not list then
+        list = texts_of(rule, outcome, policy)
+        texts[outcome] = list
+    end
+    this.rule, this.job, this.queue, this.facts, this.broken = rule, job, queue, facts, broken
+    for i = 1, #list do
+        into[#into + 1] = text.join(list[i], this)
+    end
 end
 
 return values

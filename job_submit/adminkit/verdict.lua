@@ -4,25 +4,21 @@ local classes = need("classes")
 local route = need("route")
 local rules = need("rules")
 local text = need("text")
-local placeholders = need("values")
+local values = need("values")
 
 local verdict = {}
 
 local UNTOLD = rules.UNTOLD
 local NONE = text.NONE
+local find = string.find
+local class_of, least_nodes = classes.of, classes.least_nodes
 local check, holds, keeps = rules.check, rules.holds, rules.keeps
 
-local LAST = {
-    reject = "adminkit: refused by rule {rule} ({check}): asked {asked}, allowed {value}.",
-    amend = "adminkit: changed by rule {rule} ({check}): asked {asked}, now {limit}.",
-    warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
-    later = "adminkit: from {from} on against rule {rule} ({check}): asked {asked}, allowed {value}.",
-    later_frame = "From {from} on: {message}",
-    fit = "adminkit: queue {fit} takes this job: -p {fit}",
-}
+local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 
 -- Garbage is what makes the slowest calls slow: these tables serve every decision, one after the other.
 local results, submitted, asked_for, answered = {}, {}, {}, {}
+local accepted = { verdict = "accept", fired = NONE, untold = NONE, messages = NONE, log = NONE }
 
 -- Results with nothing in them. fired, refused, amended, warned and log are lists, absent until there is something in them;
 -- a rule that fired is a key.
@@ -57,8 +53,20 @@ local function lines(found, list)
 end
 verdict.lines = lines
 
+local entries = {} -- of lists of what fired, by action and name
+
 function verdict.fire(found, name, action)
-    add(found, "fired", { rule = name, action = action })
+    local of_action = entries[action]
+    if not of_action then
+        of_action = {}
+        entries[action] = of_action
+    end
+    local entry = of_action[name]
+    if not entry then
+        entry = { rule = name, action = action }
+        of_action[name] = entry
+    end
+    add(found, "fired", entry)
 end
 
 -- The part of a request that decisions change. `asked_limit` and `asked_time_min` stay.
@@ -99,51 +107,31 @@ end
 function verdict.shape(job, request, policy, made)
     local nodes, gpus = request.nodes, request.gpus
     if gpus and gpus > 1 then
-        nodes = classes.least_nodes(request, most_gpus(job, policy.queues or NONE, made))
+        nodes = least_nodes(request, most_gpus(job, policy.queues or NONE, made))
     end
     job.nodes = nodes
-    job.class = classes.of(nodes, gpus)
-end
-
--- The rule's words behind the day from which they count. False where the policy has no text.
-local function say_later(into, rule, values, policy)
-    local languages = policy.languages or NONE
-    local said = false
-    for i = 1, #languages do
-        local texts = policy.texts and policy.texts[languages[i]] or NONE
-        local own = texts[rule.check .. ".later"]
-        local plain = own or text.template(policy, languages[i], rule.check, "warn", rule.text)
-        if plain then
-            values.message = text.fill(plain, values)
-            into[#into + 1] = own and values.message or text.fill(texts.later or LAST.later_frame, values)
-            said = true
-        end
-    end
-    return said
+    job.class = class_of(nodes, gpus)
 end
 
 local INTO = { reject = "refused", amend = "amended", warn = "warned" }
 
 -- One rule has been broken: amend, refuse or warn, and note it once. True where the job was changed.
-local function act(found, rule, job, queue, facts, broken, request, policy)
+local function act(found, rule, job, queue, facts, broken, request, policy, made)
     local outcome, later = rules.outcome(rule, rule.from and request.now)
     local changed = false
     if outcome == "amend" then
         local limit, time_min = job.limit, job.time_min
         rules.amend[rule.check](job, rule.value, facts)
         changed = job.limit ~= limit or job.time_min ~= time_min
+        found.blind_before = found.blind
     elseif outcome == "reject" then
         found.code = found.code or rules.CODES[rule.check] or "ERROR"
     end
     if not found[rule] then
         found[rule] = true
         verdict.fire(found, rule.name, outcome)
-        local values = placeholders.of(rule, job, queue, facts, broken)
-        local into = lines(found, INTO[outcome])
-        if not (later and say_later(into, rule, values, policy)) then
-            local word = later and "later" or outcome
-            text.say(into, policy, rule.check, word, values, rule.text, LAST[word])
-        end
+        local word = later and "later" or outcome
+        values.say(lines(found, INTO[outcome]), rule, word, job, queue, facts, broken, policy, made)
     end
     return changed
 end
@@ -164,7 +152,7 @@ local function note_blind(found, rule)
 end
 
 -- A rule that may be broken, in one queue (nil: nobody knows which). Its conditions are looked at only now.
-local function judge(found, rule, job, queue, facts, request, policy, accept)
+local function judge(found, rule, job, queue, facts, request, policy, made, accept)
     local broken = check[rule.check](job, rule.value, facts, request)
     if broken == nil then
         return false
@@ -181,20 +169,23 @@ local function judge(found, rule, job, queue, facts, request, policy, accept)
     if accept and accept(rule, facts) then
         return false
     end
-    return act(found, rule, job, queue, facts, broken, request, policy)
+    return act(found, rule, job, queue, facts, broken, request, policy, made)
 end
 
-local function judge_queue(found, groups, job, queue, request, policy, accept)
+local function judge_queue(found, groups, job, queue, request, policy, made, accept)
     local facts = queue and policy.queues and policy.queues[queue] or nil
     local changed = false
     for g = 1, #groups do
         local group = groups[g]
         if not holds[group.check](group, job, facts, request) then
             local highest = rules.highest(group, job, facts)
+            local rest = group.rest
             for i = 1, #group do
                 local rule = group[i]
                 if not highest or rule.value < highest then
-                    changed = judge(found, rule, job, queue, facts, request, policy, accept) or changed
+                    changed = judge(found, rule, job, queue, facts, request, policy, made, accept) or changed
+                elseif rest[i] >= highest then
+                    break
                 end
             end
         end
@@ -202,21 +193,29 @@ local function judge_queue(found, groups, job, queue, request, policy, accept)
     return changed
 end
 
--- All rules once, in order, in every queue of the job. True when something changed: then another round may see more.
--- `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
+-- Whether a job that rules of its one queue have changed would see the same in another round. Rules are in the order of
+-- plan.ORDER: those behind a change have seen it, and of those before it a lower limit breaks none but the least ones.
+local function settled(found, job, groups)
+    return not found.blind_before and job.kind == "finite" and job.limit >= groups.bounds.least and not job.time_min
+end
+
+-- All rules once, in order, in every queue of the job, whose shape() is known. True when something changed and another round
+-- may see more. `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
 function verdict.round(found, job, request, policy, made, accept)
-    verdict.shape(job, request, policy, made)
     if found.blind then
-        found.blind, found.more_blind = nil, nil
+        found.blind, found.more_blind, found.blind_before = nil, nil, nil
     end
     local queues = job.queues
     local first = queues[1] or made.default
     local groups = first and (made.of_queue[first] or made.anywhere) or made.everything
-    local changed = not keeps(groups, job, request) and judge_queue(found, groups, job, first, request, policy, accept)
+    local changed = not keeps(groups, job, request) and judge_queue(found, groups, job, first, request, policy, made, accept)
+    if not queues[2] then
+        return changed and not settled(found, job, groups)
+    end
     for i = 2, #queues do
         groups = made.of_queue[queues[i]] or made.anywhere
         if not keeps(groups, job, request) then
-            changed = judge_queue(found, groups, job, queues[i], request, policy, accept) or changed
+            changed = judge_queue(found, groups, job, queues[i], request, policy, made, accept) or changed
         end
     end
     return changed
@@ -252,21 +251,34 @@ function verdict.fit(request, policy, made)
     return (route.shortest(read_job(asked_for, request), request, made))
 end
 
+-- The lines that name the queue that fits, made once for each.
+local function fit_lines(fit, policy, made)
+    local kept = made.fit[fit]
+    if not kept then
+        kept = {}
+        text.say(kept, policy, "fit", "reject", { fit = text.word(fit) }, nil, LAST_FIT)
+        made.fit[fit] = kept
+    end
+    return kept
+end
+
 -- The decision to refuse. The queue that fits stands in the texts that ask for it, else behind them.
 function verdict.refuse(found, request, policy, made)
     local refused = found.refused
     local fit = verdict.fit(request, policy, made)
-    local values = { fit = fit and text.word(fit) or "-" }
     local named = found.misfit
     for i = 1, #refused do
         local line = refused[i]
-        if string.find(line, "{fit}", 1, true) then
-            refused[i] = text.fill(line, values)
+        if find(line, "{fit}", 1, true) then
+            refused[i] = text.fill(line, { fit = fit and text.word(fit) or "-" })
             named = true
         end
     end
     if fit and not named then
-        text.say(refused, policy, "fit", "reject", values, nil, LAST.fit)
+        local kept = fit_lines(fit, policy, made)
+        for i = 1, #kept do
+            refused[#refused + 1] = kept[i]
+        end
     end
     local answer = answered
     answer.verdict = "reject"
@@ -281,6 +293,10 @@ end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user.
 function verdict.answer(found, job, made)
+    if next(found) == nil then
+        accepted.points, accepted.record = nil, nil
+        return accepted
+    end
     local messages = found.amended or found.warned
     if found.amended and found.warned then
         for i = 1, #found.warned do

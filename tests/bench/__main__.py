@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench.pairs import Ratio
 
 FOLDER = Path("build/bench")
-PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "tree")
+PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "tree")
 
 
 def main() -> int:

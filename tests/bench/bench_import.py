@@ -17,10 +17,10 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
 
     def shell_import() -> float:
         fresh(theirs)
-        return pairs.timed(loading)
+        return pairs.timed(loading, cores=pairs.CORES)
 
     def first() -> float:
-        return pairs.timed(adminkit("import", source, "--db", fresh(ours)))
+        return pairs.timed(adminkit("import", source, "--db", fresh(ours)), cores=pairs.CORES)
 
     results = [pairs.compare(f"first import of {rows} rows, against .import", first, shell_import, 1.3)]
 
@@ -31,12 +31,12 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     def into() -> float:
         fresh(ours)
         shutil.copy(base, ours)
-        return pairs.timed(adminkit("import", source, "--db", ours))
+        return pairs.timed(adminkit("import", source, "--db", ours), cores=pairs.CORES)
 
     results.append(pairs.compare("import into an existing trace, against .import", into, shell_import, 1.1))
 
     def again() -> float:
-        return pairs.timed(adminkit("import", source, "--db", ours))
+        return pairs.timed(adminkit("import", source, "--db", ours), cores=pairs.CORES)
 
     results.append(pairs.compare("the same file again (nothing changed), against .import", again, shell_import, 2.0))
     check_killed(source, folder)

@@ -1,6 +1,7 @@
 -- One round: how long submissions take in slurm_job_submit, in microseconds at the 50th and 99th percentile, for jobs that keep
 -- every rule, that name no queue, that a rule amends, that a rule refuses, and for a mixture of them; and how long the script with
--- its tables takes to load, in milliseconds. `lua decide.lua FOLDER BLOCKS` prints NAME P50 P99 lines.
+-- its tables takes to load, in milliseconds. `lua decide.lua FOLDER BLOCKS` prints NAME P50 P99 lines, and for each submission of
+-- one block of the mixture a line: call MICROSECONDS.
 local folder, blocks = arg[1], tonumber(arg[2])
 local mock = dofile(folder .. "/mock.lua")
 
@@ -22,6 +23,7 @@ local UNSET = {
     default_account = "physics", default_qos = "normal", min_cpus = 8, num_tasks = 1, cpus_per_task = 8, script = "#!/bin/sh\n",
     time_min = slurm.NO_VAL, max_nodes = slurm.NO_VAL, het_job_offset = slurm.NO_VAL, site_factor = slurm.NO_VAL,
     ntasks_per_node = slurm.NO_VAL16, ntasks_per_tres = slurm.NO_VAL16, sockets_per_node = slurm.NO_VAL16,
+    pn_min_cpus = slurm.NO_VAL16,
 }
 
 local KINDS = {
@@ -60,20 +62,36 @@ end
 local LONGEST = 1000
 local BLOCK = 2000 -- calls that a percentile is taken of; Lua collects its garbage several times in them
 
+local function spent_in(call, i, kind)
+    local job_desc = job_desc_of(i, kind or MIXTURE[i * 37 % 100 + 1])
+    local start = clock()
+    call(job_desc, parts, 1000 + i % 12000)
+    local spent = math.min(LONGEST, math.floor((clock() - start) * 1e6 + 0.5))
+    said.messages, said.info = {}, {}
+    return spent
+end
+
 local function measure(call, kind)
     local counts = {}
     for i = 0, LONGEST do
         counts[i] = 0
     end
     for i = 1, BLOCK do
-        local job_desc = job_desc_of(i, kind or MIXTURE[i * 37 % 100 + 1])
-        local start = clock()
-        call(job_desc, parts, 1000 + i % 12000)
-        local spent = math.min(LONGEST, math.floor((clock() - start) * 1e6 + 0.5))
+        local spent = spent_in(call, i, kind)
         counts[spent] = counts[spent] + 1
-        said.messages, said.info = {}, {}
     end
     return counts
+end
+
+-- Every process makes the same calls here, in the same state, so the collector's pauses fall into the same ones.
+local function print_calls()
+    local spent = {}
+    for i = 1, BLOCK do
+        spent[i] = spent_in(submit, i)
+    end
+    for i = 1, BLOCK do
+        print("call", spent[i])
+    end
 end
 
 local function at(counts, share)
@@ -98,6 +116,7 @@ local function report(name, call, kind)
 end
 
 measure(submit)
+print_calls()
 local half = report("mixture", submit)
 for _, name in ipairs({ "kept", "routed", "amended", "refused" }) do
     report(name, submit, name)

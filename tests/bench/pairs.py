@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-#: One core for both sides, so that neither gains from threads or from where it happens to run.
-CORE = min(os.sched_getaffinity(0))
+#: The same for both sides, so that neither gains from where it happens to run: one core, or two where a side may have
+#: a thread to use the second.
+CORES = sorted(os.sched_getaffinity(0))[:2]
+CORE = CORES[0]
 PAIRS = 7
 
 
@@ -66,12 +68,12 @@ def compare(
     return ratio
 
 
-def timed(argv: Sequence[str], stdin: str | None = None, cwd: str | None = None) -> float:
-    """Seconds a command takes on the one core. Raises when it fails."""
-    command = ["taskset", "-c", str(CORE), *argv]
+def timed(argv: Sequence[str], stdin: str | None = None, cores: Sequence[int] = (CORE,)) -> float:
+    """Seconds a command takes on these cores. Raises when it fails."""
+    command = ["taskset", "-c", ",".join(map(str, cores)), *argv]
     with Path(stdin or os.devnull).open("rb") as source:
         started = time.perf_counter()
-        done = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=cwd)
+        done = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         seconds = time.perf_counter() - started
     if done.returncode:
         raise SystemExit(f"{' '.join(argv)[:200]}: exit {done.returncode}: {done.stderr.decode()[-2000:]}")

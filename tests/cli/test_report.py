@@ -12,7 +12,7 @@ import pytest
 from adminkit import config
 from adminkit.cli.main import main
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.report.reports import some_chains
 
 
@@ -32,6 +32,18 @@ def trace(tmp_path: Path) -> Path:
         job(4, queue="gq-short", limit_source="default"),
     ]
     return make_trace(tmp_path / "t.db", jobs, [("aaic", "gq", 0, HOUR, 4 * HOUR)])
+
+
+def test_the_effect_of_letters_is_told_or_that_there_is_none(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "feedback", "--db", str(trace)]) == 0
+    assert "no letter has been sent yet" in capsys.readouterr().out
+    add_letters(trace, [letter()])
+    assert main(["report", "feedback", "--db", str(trace), "--days", "14", "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [row["measure"] for row in shown["rows"]] == ["accuracy", "unused_hours"]
+    assert "14 before and after" in shown["meta"]["filters"]["days"]
+    assert main(["report", "feedback", "--db", str(trace), "--cluster", "aiac"]) == 1
+    assert "known: aaic" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,8 @@ class Cluster:
         self.start_dbd()
         for cluster in clusters:
             cluster._people()
+            # Trap: slurmdbd of 24.11 and newer draws a cluster's id by lot; slurmctld refuses to start with another.
+            (cluster.home / "state" / "clustername").unlink(missing_ok=True)
             cluster.start_ctld()
             cluster.until_idle()
 
@@ -305,9 +307,10 @@ class Cluster:
 
     def _make_folders(self) -> None:
         make_folders(self.folder)
-        host, address, _ = config.local_address()
+        host, address, loopback_only = config.local_address()
         dbd_conf = self.folder / "dbd" / "slurmdbd.conf"
-        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, config.free_ports(1)[0]))
+        port = config.free_ports(1)[0]
+        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, port, loopback_only))
         dbd_conf.chmod(0o600)
         self._configure()
 

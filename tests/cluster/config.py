@@ -41,6 +41,7 @@ class Plan:
     gpu_type: str = ""
     proctrack: str = "linuxproc"
     release: tuple[int, int] = (22, 5)
+    one_host: bool = True  # else each node is a host of its own name
     settings: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
@@ -50,6 +51,11 @@ class Plan:
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(f"{self.node_prefix}{number}" for number in range(1, len(self.node_ports) + 1))
+
+    def host_of(self, node: str) -> str:
+        """The words of slurm.conf that say where a node is."""
+        host, address = (self.host, self.address) if self.one_host else (node, node)
+        return f"NodeHostname={host} NodeAddr={address}"
 
 
 def munge_socket(folder: Path) -> Path:
@@ -103,7 +109,7 @@ def slurm_conf(plan: Plan, loopback_only: bool) -> str:
         "AuthType": "auth/munge",
         "CredType": "cred/munge",
         "AuthInfo": f"socket={munge_socket(plan.folder)},cred_expire=5",
-        "CommunicationParameters": "NoInAddrAny,NoCtldInAddrAny" if loopback_only else None,
+        "CommunicationParameters": _listen(loopback_only),
         "StateSaveLocation": f"{home}/state",
         "SlurmctldPidFile": f"{home}/slurmctld.pid",
         "SlurmctldLogFile": f"{log}/slurmctld.log",
@@ -143,7 +149,7 @@ def slurm_conf(plan: Plan, loopback_only: bool) -> str:
     lines = [f"{key}={value}" for key, value in values.items() if value is not None]
     gres = f"gpu:{plan.gpu_type}:{GPUS_PER_NODE}" if plan.gpu_type else f"gpu:{GPUS_PER_NODE}"
     lines += [
-        f"NodeName={node} NodeHostname={plan.host} NodeAddr={plan.address} Port={port} "
+        f"NodeName={node} {plan.host_of(node)} Port={port} "
         f"CPUs={CPUS_PER_NODE} RealMemory=64000 Gres={gres} State=UNKNOWN"
         for node, port in zip(plan.nodes, plan.node_ports, strict=True)
     ]
@@ -173,15 +179,17 @@ def cgroup_conf(plan: Plan) -> str:
     return f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={plan.home}/cgroup\nCgroupAutomount=no\n"
 
 
-def slurmdbd_conf(folder: Path, host: str, address: str, port: int) -> str:
-    values = {
+def slurmdbd_conf(
+    folder: Path, host: str, address: str, port: int, loopback_only: bool, settings: Mapping[str, str] | None = None
+) -> str:
+    values: dict[str, str | None] = {
         "AuthType": "auth/munge",
         "AuthInfo": f"socket={munge_socket(folder)}",
         "DbdHost": host,
         "DbdAddr": address,
         "DbdPort": str(port),
         "SlurmUser": "root",
-        "CommunicationParameters": "NoInAddrAny,NoCtldInAddrAny",
+        "CommunicationParameters": _listen(loopback_only),
         "PidFile": f"{folder}/dbd/slurmdbd.pid",
         "LogFile": f"{folder}/dbd/slurmdbd.log",
         "DebugLevel": "info",
@@ -190,8 +198,14 @@ def slurmdbd_conf(folder: Path, host: str, address: str, port: int) -> str:
         "StorageUser": "root",
         "StorageLoc": "slurm_acct_db",
         "MessageTimeout": "30",
+        **(settings or {}),
     }
-    return "".join(f"{key}={value}\n" for key, value in values.items())
+    return "".join(f"{key}={value}\n" for key, value in values.items() if value is not None)
+
+
+def _listen(loopback_only: bool) -> str | None:
+    """Trap: told not to listen everywhere, a daemon listens where the host name points, whatever its own address."""
+    return "NoInAddrAny,NoCtldInAddrAny" if loopback_only else None
 
 
 def munge_command(folder: Path) -> list[str]:
@@ -205,11 +219,15 @@ def database_install(folder: Path) -> list[str]:
     return [*command, "--auth-root-authentication-method=socket", "--skip-name-resolve"]
 
 
-def database_command(folder: Path) -> list[str]:
-    """MariaDB that only its socket reaches and that hands out text byte for byte, whatever it is."""
+def database_command(folder: Path, network: bool = False) -> list[str]:
+    """MariaDB that hands out text byte for byte, whatever it is; without `network` only its socket reaches it.
+
+    Snapshot isolation, on by default from 11.6 on, is what slurmdbd says it does not support.
+    """
     home = folder / "db"
     command = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={home}/data", f"--socket={home}/socket"]
-    command += [f"--pid-file={home}/pid", f"--tmpdir={home}", "--skip-networking", "--skip-log-bin"]
+    command += [f"--pid-file={home}/pid", f"--tmpdir={home}", "--skip-log-bin"]
+    command += [] if network else ["--skip-networking"]
     command += ["--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=256M", "--skip-name-resolve"]
-    command += ["--innodb-flush-log-at-trx-commit=0"]
+    command += ["--innodb-flush-log-at-trx-commit=0", "--loose-innodb-snapshot-isolation=OFF"]
     return [*command, "--character-set-server=latin1", "--skip-character-set-client-handshake"]

@@ -14,7 +14,11 @@ from tests.cluster.processes import LEDGER, ClusterError
 
 #: In the environment of every process that is started for a cluster: the cluster's folder.
 MARK = "ADMINKIT_CLUSTER"
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#: Where Slurm lies; another than Debian's with SLURM_PREFIX.
+PREFIX = os.environ.get("SLURM_PREFIX", "/usr")
+SEARCH = (
+    f"{PREFIX}/sbin:{PREFIX}/bin:" * (PREFIX != "/usr") + "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+)
 
 
 def release() -> tuple[int, int]:
@@ -24,6 +28,11 @@ def release() -> tuple[int, int]:
     if not found:
         raise ClusterError(f"slurmctld -V says {said!r}")
     return int(found[1]), int(found[2])
+
+
+def header(name: str) -> str:
+    """The text of one of Slurm's own C headers."""
+    return Path(PREFIX, "include/slurm", name).read_text()
 
 
 def make_folders(folder: Path) -> None:
@@ -45,7 +54,7 @@ def make_folders(folder: Path) -> None:
 
 
 def plain_env() -> dict[str, str]:
-    return {"PATH": _PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/"}
+    return {"PATH": SEARCH, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/"}
 
 
 def fake_gpu(path: Path) -> None:

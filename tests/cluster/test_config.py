@@ -20,10 +20,17 @@ def plan(**changes: object) -> Plan:
 
 
 def test_every_path_lies_in_the_private_folder() -> None:
-    text = slurm_conf(plan(), True) + gres_conf(plan()) + slurmdbd_conf(FOLDER, "box", "127.0.0.1", 18001)
+    text = slurm_conf(plan(), True) + gres_conf(plan()) + slurmdbd_conf(FOLDER, "box", "127.0.0.1", 18001, True)
     paths = re.findall(r"=(/[^\s,]*)", text)
     assert len(paths) > 10
     assert [path for path in paths if not path.startswith(f"{FOLDER}/")] == ["/bin/true"]
+
+
+def test_a_host_whose_name_is_no_loopback_address_listens_everywhere() -> None:
+    """Told otherwise, slurmdbd listened where nobody asked it: at the address of the host name."""
+    for loopback_only in (True, False):
+        texts = slurm_conf(plan(), loopback_only), slurmdbd_conf(FOLDER, "box", "127.0.0.1", 1, loopback_only)
+        assert ["NoInAddrAny" in text for text in texts] == [loopback_only] * 2
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,10 @@ def test_its_names_its_backlog_and_its_rights(reached: Cluster) -> None:
     assert slurm.admin_level("root") == "Administrator"
     assert slurm.admin_level("games") is None
     said = slurm.accounting()
-    assert said.release == release.show_release(release.release())
+    own = release.release() < (26, 5, 0)  # from there on the client writes its own release and PrivateData
+    assert (said.release, said.private) == (
+        (release.show_release(release.release()), frozenset()) if own else (None, None)
+    )
     assert said.booted_at is not None
     assert time.time() - 86_400 < said.booted_at <= time.time()
 

@@ -14,11 +14,14 @@ from adminkit.ingest.fields import (
     STEP_FIELDS,
     columns_for,
     field_name,
+    fields_of,
     job_values,
     step_values,
 )
 from adminkit.ingest.spec import KINDS
 from adminkit.job import Job, Step
+from adminkit.slurm.release import Release, parse_fields
+from tests.fakes import DATA
 
 _RAN = "CASE WHEN ?2 IS NOT NULL AND ?3 IS NOT ?2 THEN CASE WHEN ?1 <> 0 THEN ?1 END END"
 _PER_CPU = "CASE ?2 WHEN 'c' THEN ?1 * ?3 WHEN 'n' THEN ?1 * NULL ELSE ?1 END"
@@ -39,6 +42,11 @@ def test_every_kind_named_is_one_of_the_helpers() -> None:
 def test_no_field_is_listed_twice() -> None:
     names = [*KINDS_OF_FIELDS, *FREE_FIELDS, *OTHER_FIELDS]
     assert len(names) == len({name.lower() for name in names})
+
+
+@pytest.mark.parametrize(("release", "capture"), [((22, 5, 8), "22.05"), ((24, 11, 5), "24.11"), ((26, 5, 5), "26.05")])
+def test_the_fields_of_a_release_are_those_its_sacct_lists(release: Release, capture: str) -> None:
+    assert fields_of(release) == parse_fields((DATA / f"sacct-helpformat-{capture}.txt").read_text())
 
 
 def test_what_sync_asks_for_fills_all_of_a_job_that_one_row_can_say() -> None:

@@ -20,6 +20,9 @@ FIELDS = (
     "most_gpus"
 ).split()
 
+#: Where false is an answer; elsewhere it is what is not there.
+ANSWERS = {"batch", "restartable", "qos_given"}
+
 
 def read(lua: Lua, desc: dict[str, Any], **more: Any) -> dict[str, Any]:
     mock = lua.state.execute(f"return dofile({str(DRIVER.with_name('mock.lua'))!r})")
@@ -29,6 +32,7 @@ def read(lua: Lua, desc: dict[str, Any], **more: Any) -> dict[str, Any]:
     plan = lua.need("plan").of(table)
     made = lua.need("request").of_submission(job_desc, None, 1001.0, table, plan, 5)
     found = {name: lua.value(made[name]) for name in FIELDS}
+    found = {name: None if value is False and name not in ANSWERS else value for name, value in found.items()}
     return {**found, "queues": found["queues"] or []}
 
 
@@ -147,6 +151,9 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         "more named nodes than --nodes: Slurm takes them all",
     ),
     ({"req_nodes": "n[1-2]", "min_nodes": 4}, {"nodes": 4}, "fewer named nodes than --nodes"),
+    ({"pn_min_cpus": 16, "min_nodes": 2}, {"cpus": 32}, "--mincpus, of each node"),
+    ({"pn_min_cpus": 2, "num_tasks": 8}, {"cpus": 8}, "--mincpus, fewer than the tasks need"),
+    ({"shared": 0, "num_tasks": 1}, {"cpus": 1}, "--exclusive: whole nodes, of how many CPUs nobody knows yet"),
     ({"req_nodes": "n[2-1],[[,]"}, {"nodes": 1}, "named nodes that are none"),
     ({"admin_comment": "x"}, {"admin_comment": "x"}, "the record's field"),
 ]

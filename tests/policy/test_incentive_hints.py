@@ -57,6 +57,14 @@ def test_who_wants_none_gets_none(settings: dict[str, Any]) -> None:
     assert hints(history(), users_off=("grace",)) and not hints(history(), **settings)
 
 
+def test_who_is_held_out_gets_none() -> None:
+    rules = policy()
+    with trace(history()) as db:
+        found = compute(db, rules, "aaic", NOW, worth(rules.incentives))
+        assert list(learnt(db, rules, found, NOW, {1001}.__contains__)) == []
+        assert list(learnt(db, rules, found, NOW, {1002}.__contains__))
+
+
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
 def test_a_hint_reaches_the_user_who_asks_for_too_much(version: Any) -> None:
     rules = policy()

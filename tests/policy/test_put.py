@@ -220,20 +220,26 @@ def test_a_rollback_behind_an_install_that_crashed_goes_back_by_one(tmp_path: Pa
     raise AssertionError("it never came to its end")
 
 
-def test_a_crash_at_any_step_of_a_rollback_loses_neither_table(tmp_path: Path) -> None:
+def test_a_rollback_behind_one_that_crashed_goes_on_with_it(tmp_path: Path) -> None:
     number, reached = 0, set()
     while True:
-        folder = started(tmp_path, number)
-        if not crash_at(number, lambda: put_back(folder, "policy", check_table)):  # noqa: B023
+        folder, other, third = (started(tmp_path / name, number) for name in ("again", "install", "both"))
+        crashed = [crash_at(number, lambda: put_back(at, "policy", check_table)) for at in (folder, other, third)]  # noqa: B023
+        if not any(crashed):
             break
         found = kept(folder)
         reached.add(found)
-        assert set(found) == {"one", "two"}
-        if number % 2 == 0 and found[2] == "one":  # before the swap is done, a second rollback goes on with the first
-            put_back(folder, "policy", check_table)
-        else:
-            place(folder, table("one"))
+        assert set(found) == {"one", "two"}, "neither is lost"
+        put_back(folder, "policy", check_table)
         assert kept(folder) == ("one", "one", "two"), found
+        place(other, table("one"))
+        assert kept(other) == ("one", "one", "two"), found
+        place(third, table("three"))
+        put_back(third, "policy", check_table)
+        assert kept(third)[2] == "three", "an install in between is what is gone back from"
+        assert not [left for at in (folder, other, third) for left in (at / "adminkit").glob(".*")]
+        put_back(folder, "policy", check_table)
+        assert kept(folder) == ("two", "two", "one"), "a rollback of one that came to its end swaps"
         number += 1
     assert number > 15
     assert len(reached) == 4
@@ -241,7 +247,7 @@ def test_a_crash_at_any_step_of_a_rollback_loses_neither_table(tmp_path: Path) -
 
 def started(top: Path, number: int) -> Path:
     folder = top / str(number)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     place(folder, table("one"))
     place(folder, table("two"))
     return folder

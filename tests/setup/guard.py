@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.machine import MARK
+from tests.cluster.machine import MARK, SEARCH
 from tests.cluster.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
 
 NOT_RUN = "Slurm part not run"
@@ -51,7 +51,6 @@ CONFIGURATIONS = (
 HARMLESS = frozenset({"plugstack.conf"})
 
 IMAGE = "docker.io/library/debian:bookworm"
-_SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Host:
     root: Path = Path("/")
     env: Mapping[str, str] | None = None
     uid: int | None = None
-    search: str = _SEARCH
+    search: str = SEARCH
     pause: float = 0.5
 
     @property

@@ -1,22 +1,25 @@
 #!/bin/sh
 # Installs what `make demo` or `make test` needs, through apt, as root on Debian or Ubuntu; elsewhere says what is
-# missing, how to get it, and what does not run without it.
+# missing, how to get it, and what does not run without it. `slurm` is the part of `test` that runs on a Slurm, for
+# the images of `make matrix`.
 #
-#   tests/setup/install.sh demo|test     exit 0: what cannot be done without is there; 1: it is not
+#   tests/setup/install.sh demo|slurm|test     exit 0: what cannot be done without is there; 1: it is not
 #
 # Nothing is installed where the guard finds a Slurm. No service is started: a policy-rc.d forbids it while apt runs,
 # and the units that came with our packages are disabled again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-aim=${1:?usage: install.sh demo|test}
+aim=${1:?usage: install.sh demo|slurm|test}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
-TEST_PACKAGES="sqlite3 clang clang-format lua-check lua5.1 lua5.4"
+TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
+TEST_PACKAGES="clang clang-format lua-check"
 # Programs that a signal is sent through: shells, a small one in Go, and a Java.
 SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
     libslurm-dev"
-UNITS="munge mariadb slurmctld slurmd slurmdbd"
+MAIL_PACKAGES="postfix openssl"
+UNITS="postfix munge mariadb slurmctld slurmd slurmdbd"
 POLICY=/usr/sbin/policy-rc.d
 POLICY_MARK="# put here by adminkit's tests/setup/install.sh while apt runs"
 
@@ -134,7 +137,14 @@ install_all() {
             get $TEST_PACKAGES
             get $SIGNAL_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
+        fi
+        if [ "$aim" != demo ]; then
+            get $TOOL_PACKAGES
             get $SLURM_PACKAGES
+            # Without an answer it would set up a mail server of the host's.
+            absent postfix | grep -q . && echo "postfix postfix/main_mailer_type select No configuration" |
+                debconf-set-selections
+            get $MAIL_PACKAGES
             disable_new_units
         fi
     }
@@ -160,6 +170,7 @@ report() {
     [ "$aim" = test ] || return
     have sqlite3 || lack may "the sqlite3 shell" sqlite3 sqlite "benchmarks cannot compare with it"
     have clang-format || lack may clang-format clang-format clang-tools-extra "C files are not checked"
+    have postfix || lack may postfix postfix postfix "letters are not tried on a real mail server"
     have luacheck || lack may luacheck lua-check luacheck "Lua files are not checked"
     have lua5.1 || lack may "Lua 5.1" lua5.1 compat-lua "Lua is not tried under Slurm's own release of it"
     for program in busybox zsh tcsh mksh fish gron; do

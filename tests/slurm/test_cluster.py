@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.slurm import cluster
+from adminkit.slurm import bindings, cluster
 from adminkit.slurm.cluster import Queue
 from tests.fakes import DATA, Programs
 
@@ -62,6 +62,7 @@ def test_pyslurm_gives_the_same_queues_as_scontrol(programs: Programs, monkeypat
         part("free", None, "UNLIMITED", 0),
     ]
     monkeypatch.setitem(sys.modules, "pyslurm", fake_pyslurm(lambda: {p.name: p for p in parts}))
+    programs.add("sacct", "echo slurm 25.11.2")
     assert cluster.queue_source() == "pyslurm"
     assert cluster.queues() == QUEUES[:4]
     programs.says("scontrol", show_config="scontrol-config", beta="scontrol-partitions")
@@ -69,7 +70,27 @@ def test_pyslurm_gives_the_same_queues_as_scontrol(programs: Programs, monkeypat
     assert cluster.queues("beta") == QUEUES, "pyslurm reaches the local cluster only"
 
 
-def test_pyslurm_that_cannot_reach_slurmctld_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("version", "here", "why"),
+    [
+        ("25.11.0", "slurm 26.05.5", "is 25.11.0, for Slurm 25.11; this is 26.05"),
+        ("24.11.0", "slurm-wlm 22.05.8", "is 24.11.0, for Slurm 24.11; this is 22.05"),
+        (None, "slurm 25.11.2", "does not say its release"),
+    ],
+)
+def test_a_pyslurm_of_another_release_is_left_alone(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch, version: str | None, here: str, why: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyslurm", fake_pyslurm(dict, version))
+    programs.add("sacct", f"echo {here}")
+    programs.says("scontrol", show_partition="scontrol-partitions")
+    assert bindings.found() == (None, why)
+    assert cluster.queues() == QUEUES, "through scontrol"
+
+
+def test_pyslurm_that_cannot_reach_slurmctld_says_so(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs.add("sacct", "echo slurm 25.11.2")
+
     def load() -> dict[str, Any]:
         raise fake.RPCError("Unable to contact slurm controller")
 
@@ -125,8 +146,22 @@ def test_slurmdbd_describes_itself_apart_from_this_client(programs: Programs) ->
     )
 
 
-def test_an_accounting_that_says_nothing_is_unknown() -> None:
-    assert cluster.parse_accounting("") == cluster.Accounting(None, None, frozenset(), None)
+def test_what_the_client_writes_in_its_place_is_not_taken_for_slurmdbds(programs: Programs) -> None:
+    """From 26.05 on: PrivateData and the release are those of the client, and the start has to be had elsewhere."""
+    programs.says("sacctmgr", show_configuration="sacctmgr-configuration-26.05", show_stats="sacctmgr-stats")
+    assert cluster.accounting() == cluster.Accounting(None, 1_795_293_283, None, 86_400)
+    programs.says("sacctmgr", show_configuration="sacctmgr-configuration-26.05")
+    assert cluster.accounting() == cluster.Accounting(None, None, None, 86_400), "statistics are for operators"
+
+
+@pytest.mark.parametrize("text", ["", "PrivateData = none\nSLURM_VERSION = 24.11.5\n"])
+def test_a_slurmdbd_that_is_away_is_said_though_sacctmgr_exits_well(text: str) -> None:
+    with pytest.raises(AdminkitError, match="slurmdbd does not answer"):
+        cluster.parse_accounting(text)
+
+
+def test_statistics_that_do_not_say_since_when_are_unknown() -> None:
+    assert cluster.parse_stats("Data since yesterday\n") is None
 
 
 @pytest.mark.parametrize(
@@ -148,8 +183,10 @@ def part(name: str, default: int | str | None, most: int | str, nodes: int, is_d
     return SimpleNamespace(name=name, default_time=default, max_time=most, total_nodes=nodes, is_default=is_default)
 
 
-def fake_pyslurm(load: Callable[[], dict[str, Any]]) -> ModuleType:
+def fake_pyslurm(load: Callable[[], dict[str, Any]], version: str | None = "25.11.0") -> ModuleType:
     module: Any = ModuleType("pyslurm")
+    if version is not None:
+        module.__version__ = version
     module.RPCError = type("RPCError", (Exception,), {})
     module.Partitions = SimpleNamespace(load=load)
     return module  # type: ignore[no-any-return]

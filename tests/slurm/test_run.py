@@ -52,6 +52,22 @@ def test_bytes_that_are_no_text_come_through(programs: Programs) -> None:
     assert run.ask(["sacct"]) == "a\ufffdb"
 
 
+def test_a_slurm_under_a_prefix_of_its_own_counts_before_path(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs.add("sacct", "echo on PATH")
+    programs.add("rsync", "echo no program of Slurm")
+    for folder, name in (("bin", "sacct"), ("sbin", "slurmctld")):
+        (tmp_path / "opt" / folder).mkdir(parents=True)
+        (tmp_path / "opt" / folder / name).write_text("#!/bin/sh\necho below the prefix\n")
+        (tmp_path / "opt" / folder / name).chmod(0o755)
+    monkeypatch.setenv("ADMINKIT_SLURM_PREFIX", str(tmp_path / "opt"))
+    said = [run.ask([name]) for name in ("sacct", "slurmctld", "rsync")]
+    assert said == ["below the prefix\n", "below the prefix\n", "no program of Slurm\n"]
+    monkeypatch.delenv("ADMINKIT_SLURM_PREFIX")
+    assert run.ask(["sacct"]) == "on PATH\n"
+
+
 def test_a_missing_program_is_said_with_what_to_install(programs: Programs) -> None:
     with pytest.raises(run.NoSuchProgram) as caught:
         run.ask(["sacct", "-V"])

@@ -44,6 +44,17 @@ CREATE TABLE note (
 ) STRICT
 ;
 INSERT INTO "note" VALUES('alpha','dbd_started','1500000000',1500010000);
+CREATE TABLE outbox (
+    cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
+    job_id_raw INTEGER NOT NULL, submit INTEGER NOT NULL, until INTEGER NOT NULL, array INTEGER NOT NULL,
+    week TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, job_name TEXT, language TEXT NOT NULL, address TEXT NOT NULL,
+    notes TEXT NOT NULL,
+    state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
+    due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
+    PRIMARY KEY (cluster, run, kind)
+) STRICT
+;
+INSERT INTO "outbox" VALUES('alpha','1@1500000000','end',1,1500000000,1500003660,0,'','user1',1001,'train','en','user1@example.org','[]','sent',1,0,1500004000,1500004000,1500004001,1500004002,'ok');
 CREATE TABLE queue (
     cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
     default_limit INTEGER, max_limit INTEGER, nodes INTEGER,
@@ -89,5 +100,8 @@ CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);
 CREATE INDEX job_db_index ON job (db_index);
 CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL;
+CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL;
+CREATE INDEX outbox_open ON outbox (next_at) WHERE state IN ('due', 'claimed');
+CREATE INDEX outbox_user ON outbox (cluster, uid, kind);
 COMMIT;
 PRAGMA user_version = 1;

@@ -1,0 +1,65 @@
+"""adminkit feedback prefs: what a user chooses for themselves. Needs no trace, and writes one file of that user."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+
+
+class Frequency(StrEnum):
+    """How often; prefs.FREQUENCIES."""
+
+    EACH = "each"
+    WEEK = "week"
+    NEVER = "never"
+
+
+class Language(StrEnum):
+    """letter.LANGUAGES."""
+
+    EN = "en"
+    JA = "ja"
+
+
+Letters = Annotated[
+    Frequency | None,
+    typer.Option("--letters", help="each: after a job and once a week; week: once a week; never: none."),
+]
+Tongue = Annotated[Language | None, typer.Option("--language", help="What they are written in.")]
+Address = Annotated[str | None, typer.Option("--address", metavar="ADDRESS", help="Where they go instead.")]
+Hints = Annotated[bool | None, typer.Option("--hints/--no-hints", help="Hints at submission.")]
+Reset = Annotated[bool, typer.Option("--reset", help="Back to what the site has.")]
+
+
+def prefs(
+    letters: Letters = None,
+    language: Tongue = None,
+    address: Address = None,
+    hints: Hints = None,
+    reset: Reset = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Show what you chose, or choose: how often letters come, in which language, where to; hints or none."""
+    from adminkit.feedback.prefs import Prefs, checked, folder_of, read, write
+    from adminkit.report.outbox import prefs_report
+    from adminkit.report.sink import Way, emit
+
+    folder, uid = folder_of(config.load()), os.getuid()
+    found = read(folder, uid)
+    typed = {"letters": letters, "language": language, "address": address, "hints": hints}
+    given = {key: getattr(value, "value", value) for key, value in typed.items() if value is not None}
+    if given or reset:
+        before = Prefs() if reset or found.problem else found.prefs
+        known = {key: value for key, value in asdict(before).items() if value is not None}
+        write(folder, uid, checked({**known, **given}))
+        found = read(folder, uid)
+    notes = [found.problem] if found.problem else []
+    emit(prefs_report(asdict(found.prefs), notes, str(folder / f"{uid}.toml")), Way(format.value, output))

@@ -1,0 +1,111 @@
+"""What the commands of adminkit feedback show: letters that are due, and how things stand."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adminkit.cli.progress import progress
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.report.sink import Way, emit
+from adminkit.report.words import clean
+
+if TYPE_CHECKING:
+    from adminkit.config import Config
+    from adminkit.feedback.due import Found, Planned
+    from adminkit.feedback.letter import Compose, Letter
+    from adminkit.trace.outbox import Entry
+
+
+def show_due(
+    trace: sqlite3.Connection,
+    planned: Planned,
+    settings: Config,
+    database: str,
+    users: Sequence[str],
+    text: bool,
+    out: Path | None,
+    way: Way,
+    compose: Compose,
+) -> None:
+    """The letters as a list, or their texts; as files too where `out` says so."""
+    from adminkit.report.outbox import due_report
+
+    now = int(time.time())
+    found = [one for one in planned.found if not users or one.due.user in users]
+    rows = []
+    write = compose(trace, settings, now, [one.due for one in found])
+    with progress("writing", "letters") as tick:
+        for number, one in enumerate(found, start=1):
+            try:
+                letter = write(one.due)
+            except AdminkitError as error:
+                rows.append((one.entry(now), f"couldn't be written: {error.message}"))
+                continue
+            if out is not None:
+                _write(out, one, letter, settings, now)
+            if text:
+                print(f"To: {one.due.address}\nSubject: {clean(letter.subject)}\n\n{letter.text.rstrip()}\n")
+            rows.append((one.entry(now), letter.subject))
+            tick(number, len(found), number)
+    if not text:
+        emit(due_report(rows, planned.left_out, planned.notes, database), way)
+
+
+def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: int) -> None:
+    """DIR/KIND-RUN-CLUSTER.eml and .html; the same letter has the same name."""
+    from adminkit.feedback.message import Envelope, build
+
+    name = re.sub(r"[^A-Za-z0-9@-]+", "-", "-".join((found.due.kind, found.due.run, found.due.cluster)))
+    recipients = tuple(found.due.address.split(", "))
+    message = build(letter, Envelope(found.due.key, recipients, 0, now), settings.feedback)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / f"{name}.eml").write_bytes(message.as_bytes())
+        (folder / f"{name}.html").write_text(letter.html, "utf-8", "replace")
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't write to {folder}: {(error.strerror or str(error)).lower()}", "name another folder with --out"
+        ) from error
+
+
+def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[str]:
+    """Since when letters go out, to where, and what is in the way: sentences."""
+    from adminkit.feedback.due import switched_on
+    from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
+    from adminkit.feedback.transport import described
+    from adminkit.units import show_time
+
+    said = [f"letters go to {described(settings.feedback)}"]
+    for cluster in settings.feedback.clusters:
+        since = switched_on(trace, cluster)
+        said.append(f"{cluster}: " + ("not switched on yet" if since is None else f"on since {show_time(since)}"))
+    if not settings.feedback.clusters:
+        said.append("no cluster is listed in [feedback] clusters: nobody gets letters")
+    folder = folder_of(settings, path)
+    try:
+        check_folder(folder)
+    except AdminkitError as error:
+        said.append(f"no letter goes out: {error.message}; {error.hint}")
+    if (barred := out_of_reach(folder)) is not None:
+        said.append(f"users cannot reach {folder}, where their choices go: {barred} is closed to them; set prefs")
+    return said
+
+
+def chosen(trace: sqlite3.Connection, runs: Sequence[str], refused: bool, users: Sequence[str]) -> list[Entry]:
+    """The letters that are meant. UsageError where none is."""
+    from adminkit.errors import unknown_word
+    from adminkit.trace import outbox
+
+    if not runs and not refused:
+        raise UsageError("which letters?", "name them by run, as `adminkit feedback status --letters --all` shows them")
+    entries = outbox.find(trace, ["refused"] if refused and not runs else outbox.STATES, users)
+    known = {one.run for one in entries}
+    for run in runs:
+        if run not in known:
+            raise unknown_word("letter", run, known)
+    return [one for one in entries if not runs or one.run in runs]

@@ -1,0 +1,70 @@
+"""A letter from what is due: measures from the trace, judged, put into the templates."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.feedback import digest, end
+from adminkit.feedback.known import Known
+from adminkit.feedback.letter import Due, Kind, Letter
+from adminkit.feedback.templates import Templates
+from adminkit.feedback.words import NO_BREAK, subject_line
+
+if TYPE_CHECKING:
+    from adminkit.config import Config
+
+_VALUES: Final[dict[Kind, Callable[[sqlite3.Connection, Due, Known, tzinfo | None], dict[str, Any]]]] = {
+    "end": end.values,
+    "digest": digest.digest,
+    "operator": digest.operator,
+}
+#: How a text template begins.
+_SUBJECT: Final = "Subject:"
+
+
+class Composer:
+    """Makes letters from one state of the trace. Give all that is due: what it reads then serves many letters.
+
+    Times are shown in `tz`, None for the host's own.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, settings: Config, now: int, dues: Iterable[Due] = (), tz: tzinfo | None = None
+    ) -> None:
+        self._db = db
+        self._known = Known(db, settings, now, dues)
+        self._folder = settings.feedback.templates
+        self._tz = tz
+        self._templates: dict[str, Templates] = {}
+
+    def letter(self, due: Due) -> Letter:
+        """AdminkitError where a template is broken or the trace does not have what the letter is about."""
+        if due.language not in self._templates:
+            self._templates[due.language] = Templates(due.language, self._folder, self._tz)
+        templates = self._templates[due.language]
+        values = _VALUES[due.kind](self._db, due, self._known, self._tz)
+        values |= {"cluster": due.cluster, "user": due.user, "language": due.language, "kind": due.kind}
+        first, _, text = templates.render(f"{due.kind}.txt.j2", values).partition("\n")
+        if not first.startswith(_SUBJECT):
+            raise AdminkitError(
+                f"{due.kind}.txt.j2, line 1: a text template begins with the subject", "write Subject: … on line 1"
+            )
+        subject = subject_line(first.removeprefix(_SUBJECT))
+        html = templates.render(f"{due.kind}.html.j2", {**values, "subject": subject})
+        return Letter(subject, _tidy(text), html)
+
+
+def compose(db: sqlite3.Connection, due: Due, settings: Config, now: int) -> Letter:
+    """One letter. Trap: for many use one Composer, or each reads the trace anew."""
+    return Composer(db, settings, now, [due]).letter(due)
+
+
+def _tidy(text: str) -> str:
+    """At most one empty line in a row, none at the ends; no blanks at the end of a line."""
+    lines = "\n".join(line.rstrip() for line in text.replace(NO_BREAK, " ").splitlines())
+    return re.sub(r"\n{3,}", "\n\n", lines).strip("\n") + "\n"

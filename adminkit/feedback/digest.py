@@ -1,0 +1,106 @@
+"""What the weekly letters say: a user's own, and the operators'."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Any, Final
+
+from adminkit.feedback import words
+from adminkit.feedback.chart import Bar, bars
+from adminkit.feedback.known import Known
+from adminkit.feedback.letter import Due
+from adminkit.feedback.views import Chart, Missed, Named, Weekly, recommended
+from adminkit.findings import week as judge
+from adminkit.report.words import clean
+from adminkit.stats.finished import finished, tasks
+from adminkit.stats.letters import Late, failures, late, went_out
+from adminkit.stats.runs import Kind
+from adminkit.stats.weeks import WEEK, Name, Reserved, Week
+
+#: Weeks of the operators' chart.
+WEEKS: Final = 8
+DAY: Final = 86_400
+
+
+def digest(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+    """The values of digest.*.j2."""
+    weekly, names = known.weeks(due), known.names(due)
+    this, before = weekly[-1], sum(weekly[:-1], Week())
+    best = judge.best(names) if len(names) > 1 else None
+    missed = late(db, due.cluster, due.uid, due.submit, due.until) if due.uid is not None else []
+    return {
+        "week": _weekly(this, due.submit, due.until, sum(one.cut for one in names.values())),
+        "before": _weekly(before, due.until - len(weekly) * WEEK, due.submit) if before.runs else None,
+        "trend": judge.trend(this, before),
+        "praise": judge.does_well(this),
+        "best": None if best is None else _named(best, names[best], None),
+        "worst": [_named(name, names[name], _kind(due, name, known), known) for name in judge.worst(names)],
+        "waited_for": _sum(one.waited_for for one in names.values()),
+        "late": [_missed(db, due, one) for one in missed],
+        "chart": Chart("week", _week_bars(weekly, due, tz)),
+    }
+
+
+def operator(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+    """The values of operator.*.j2. Nobody is named: it says how many."""
+    weekly = known.cluster_weeks(due, WEEKS)
+    this, before = weekly[-1], sum(weekly[-5:-1], Week())
+    sent = went_out(db, due.cluster, due.submit, due.until)
+    failed = failures(db, due.cluster, due.submit, due.until)
+    return {
+        "notes": [clean(note) for note in due.notes],
+        "week": _weekly(this, due.submit, due.until),
+        "before": _weekly(before, due.until - 5 * WEEK, due.submit) if before.runs else None,
+        "trend": judge.trend(this, before),
+        "sent": sent,
+        "failures": [(words.harmless(one.said, 160), one.letters) for one in failed],
+        "chart": Chart("cluster", _week_bars(weekly, due, tz)),
+    }
+
+
+def _weekly(week: Week, since: int, until: int, cut: int = 0) -> Weekly:
+    return Weekly(
+        since, until - DAY // 2, week.runs, week.used, week.asked, week.share, week.accuracy, week.unused, cut
+    )
+
+
+def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) -> Named:
+    advice = None
+    if kind is not None and known is not None:
+        advice, _ = recommended(known.advice(kind), kind.limit, "over")
+    week = one.week
+    return Named(words.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
+
+
+def _kind(due: Due, name: str, known: Known) -> Kind | None:
+    """What the last run of that name had asked for."""
+    mine = known.runs(due.cluster, due.user)
+    return next((run.kind for run in reversed(mine) if run.kind.job_name == name), None)
+
+
+def _missed(db: sqlite3.Connection, due: Due, one: Late) -> Missed:
+    key = (one.job_id_raw, one.submit)
+    if one.array and (array := tasks(db, due.cluster, *key, due.until)):
+        key = array.key
+    run = finished(db, due.cluster, *key)
+    limit = run.kind.limit if run else None
+    return Missed(words.harmless(one.job_name), str(one.job_id_raw), (run.elapsed if run else None) or 0, limit)
+
+
+def _week_bars(weekly: Sequence[Week], due: Due, tz: tzinfo | None) -> list[Bar]:
+    """From the first week with a run on."""
+    begin = next((place for place, week in enumerate(weekly) if week.runs), len(weekly) - 1)
+    rows = []
+    for place in range(begin, len(weekly)):
+        since = due.until - (len(weekly) - place) * WEEK
+        rows.append((words.day(since + DAY // 2, due.language, tz), weekly[place].used, weekly[place].asked))
+    return bars(rows)
+
+
+def _sum(parts: Any) -> Reserved:
+    gpu = node = 0.0
+    for part in parts:
+        gpu, node = gpu + part.gpu_seconds, node + part.node_seconds
+    return Reserved(gpu, node)

@@ -1,0 +1,215 @@
+"""What users chose for themselves: prefs/UID.toml in a folder where everybody may put a file and nobody look around.
+
+The folder is of mode 1733. A file counts where it is a plain one of at most MOST bytes that belongs to that very user:
+anybody can put a file of any name there. It is read without following links and without waiting (it may be a pipe).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.config import Config
+from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.feedback.letter import LANGUAGES
+from adminkit.trace.place import SYSTEM_TRACE
+
+FOLDER_MODE: Final = 0o1733
+MOST: Final = 4096
+#: each: after a job and once a week. week: only once a week. never: none at all.
+FREQUENCIES: Final = ("each", "week", "never")
+#: What SMTP takes without an extension, and nothing that means something in a header.
+_ADDRESS: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+_FILE: Final = re.compile(r"([1-9][0-9]{0,9})\.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefs:
+    """One user's choices. None: as the site has it."""
+
+    letters: str = "each"  # one of FREQUENCIES
+    language: str | None = None
+    address: str | None = None
+    hints: bool = True  # at submission
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The choices of a user, and what is wrong with the file, in words; its own mistakes silence letters to it."""
+
+    prefs: Prefs
+    problem: str = ""
+
+
+def is_address(text: str) -> bool:
+    """Whether it can stand in a header and in SMTP as it is."""
+    return _ADDRESS.fullmatch(text) is not None and ".." not in text
+
+
+def folder_of(settings: Config, trace: Path | None = None) -> Path:
+    """Where users' choices are: the configured place, else `prefs` beside the trace."""
+    return settings.feedback.prefs or (trace or settings.db or SYSTEM_TRACE).parent / "prefs"
+
+
+def check_folder(folder: Path) -> None:
+    """AdminkitError where what is read from it could be somebody else's work. A missing one holds nothing."""
+    try:
+        facts = folder.lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise AdminkitError(f"couldn't look at {folder}: {_why(error)}", "name another in [feedback] prefs") from error
+    mode = stat.S_IMODE(facts.st_mode)
+    repair = f"as its owner: chmod 1733 {folder}"
+    if not stat.S_ISDIR(facts.st_mode):
+        raise AdminkitError(f"{folder} is no folder", "remove it, or name another in [feedback] prefs")
+    if facts.st_uid not in (0, os.geteuid()):
+        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "it must be root's or this user's")
+    if mode & 0o022 and not mode & stat.S_ISVTX:
+        raise AdminkitError(f"{folder} has mode {mode:04o}: users could remove each other's choices", repair)
+    if mode & 0o044:
+        raise AdminkitError(f"{folder} has mode {mode:04o}: users could see who chose something", repair)
+
+
+def out_of_reach(folder: Path) -> Path | None:
+    """The folder above it that users may not enter; None where they get there."""
+    return next((above for above in folder.absolute().parents if above.exists() and not above.stat().st_mode & 1), None)
+
+
+def make_folder(folder: Path) -> bool:
+    """Make it where it is missing. Whether it was made."""
+    if folder.is_dir():
+        return False
+    try:
+        folder.mkdir()
+        folder.chmod(FOLDER_MODE)
+    except OSError as error:
+        raise AdminkitError(f"couldn't make {folder}: {_why(error)}", "name another in [feedback] prefs") from error
+    return True
+
+
+def read(folder: Path, uid: int) -> Read:
+    """The choices of that user; the defaults where there is no file."""
+    path = folder / f"{uid}.toml"
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return Read(Prefs())
+    except OSError as error:
+        return _of_others(path, uid, _why(error))
+    try:
+        facts = os.fstat(handle)
+        plain = stat.S_ISREG(facts.st_mode)
+        if facts.st_uid != uid or (plain and facts.st_nlink != 1):  # a second name may be somebody else's doing
+            return Read(Prefs(), f"{path} is not that user's own file and is not read")
+        if not plain:
+            return Read(Prefs(letters="never", hints=False), f"{path} is no plain file")
+        if facts.st_size > MOST:
+            return Read(Prefs(letters="never", hints=False), f"{path} is larger than {MOST} bytes")
+        text = os.read(handle, MOST + 1)
+    except OSError as error:
+        return Read(Prefs(letters="never", hints=False), f"couldn't read {path}: {_why(error)}")
+    finally:
+        os.close(handle)
+    try:
+        return Read(parse(text))
+    except AdminkitError as error:
+        return Read(Prefs(letters="never", hints=False), f"{path}: {error.message}: {error.hint}")
+
+
+def _of_others(path: Path, uid: int, why: str) -> Read:
+    """What could not be opened: a user's own file silences letters, somebody else's link does nothing."""
+    with suppress(OSError):
+        if path.lstat().st_uid != uid:
+            return Read(Prefs(), f"{path} is not that user's own file and is not read")
+    return Read(Prefs(letters="never", hints=False), f"couldn't open {path}: {why}")
+
+
+def parse(text: bytes) -> Prefs:
+    """The text of such a file. UsageError names the key and the nearest one there is."""
+    try:
+        values = tomllib.loads(text.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"this is no TOML: {error}", 'write key = "value"') from error
+    return checked(values)
+
+
+def checked(values: Mapping[str, Any]) -> Prefs:
+    """The choices as a Prefs. UsageError for a key or a value that is none."""
+    known = [f.name for f in fields(Prefs)]
+    for key in values:
+        if key not in known:
+            raise unknown_word("choice", key, known)
+    letters, language = values.get("letters", "each"), values.get("language")
+    address, hints = values.get("address"), values.get("hints", True)
+    if letters not in FREQUENCIES:
+        raise unknown_word("frequency", str(letters), FREQUENCIES)
+    if language is not None and language not in LANGUAGES:
+        raise unknown_word("language", str(language), LANGUAGES)
+    if address is not None and not (isinstance(address, str) and is_address(address)):
+        raise UsageError("this is no mail address", "such as ada@example.org")
+    if not isinstance(hints, bool):
+        raise UsageError(f"hints is true or false, not {hints!r}"[:100], "hints = false")
+    return Prefs(letters, language, address, hints)
+
+
+def text_of(prefs: Prefs) -> str:
+    """The file, with what was chosen only."""
+    plain = asdict(Prefs())
+    lines = []
+    for key, value in asdict(prefs).items():
+        if value != plain[key]:
+            lines.append(f"{key} = {str(value).lower()}" if isinstance(value, bool) else f'{key} = "{value}"')
+    return "\n".join(["# Letters from adminkit; see adminkit feedback prefs --help", *lines, ""])
+
+
+def write(folder: Path, uid: int, prefs: Prefs) -> Path:
+    """Put that user's choices there, aside first and whole. The path written."""
+    path = folder / f"{uid}.toml"
+    aside = folder / f".{uid}.{secrets.token_hex(8)}"
+    try:
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(handle, text_of(prefs).encode())
+            os.fchmod(handle, 0o644)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        aside.rename(path)
+    except FileNotFoundError as error:
+        raise AdminkitError(f"there is no folder {folder}", "ask the operators to switch feedback on") from error
+    except OSError as error:
+        with suppress(OSError):
+            aside.unlink()
+        raise AdminkitError(f"couldn't write {path}: {_why(error)}", "tell the operators") from error
+    return path
+
+
+def everybody(folder: Path) -> Iterator[tuple[int, Read]]:
+    """(uid, what was read) of every user with a file of their name, by uid. Only the folder's owner can look around."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise AdminkitError(f"couldn't list {folder}: {_why(error)}", "run it as the folder's owner") from error
+    for found in sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name))):
+        yield found, read(folder, found)
+
+
+def without_hints(folder: Path) -> set[int]:
+    """The uids of those who want no hints at submission."""
+    check_folder(folder)
+    return {uid for uid, one in everybody(folder) if not one.prefs.hints}
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,224 @@
+"""One run: what is due goes into the outbox, and what is in the outbox goes out.
+
+Between any two steps the process may be killed. What is due has its row before anything is sent; a row is claimed
+before it is handed over and sent only afterwards. So nothing is lost, and only a letter whose handing over was cut off
+may arrive twice, with one Message-ID.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from adminkit import acts
+from adminkit.config import Config
+from adminkit.errors import AdminkitError
+from adminkit.feedback.due import Planned, due_of, plan, switched_on
+from adminkit.feedback.letter import Compose, Due, Letter
+from adminkit.feedback.message import Envelope, build
+from adminkit.feedback.people import People
+from adminkit.feedback.prefs import check_folder, make_folder, read
+from adminkit.feedback.transport import Later, Refused, Stopped, Transport
+from adminkit.feedback.week import WEEK, is_quiet
+from adminkit.trace import outbox
+from adminkit.trace.ledger import record_acts
+from adminkit.trace.outbox import Entry
+from adminkit.trace.windows import set_note
+
+#: Seconds until a letter is tried again, doubled each time, and the most.
+FIRST_WAIT: Final = 300
+LONGEST_WAIT: Final = 4 * 3600
+
+Tick = Callable[[float, float | None, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, so that tests need not wait."""
+
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a run works with. `at` is told each step by name, before the next begins; tests kill there."""
+
+    compose: Compose
+    transport: Transport
+    people: People
+    folder: Path
+    clock: Clock = field(default_factory=Clock)
+    tick: Tick = lambda done, total, letters: None
+    at: Callable[[str], None] = lambda step: None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a run's letters: `counts` by sent, later, refused, expired, broken.
+
+    `stopped`: why it ended early; empty where it did not.
+    """
+
+    planned: Planned
+    counts: Mapping[str, int]
+    notes: Sequence[str]
+    stopped: str = ""
+
+
+def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
+    """Everything from who is due to the last letter. Hold the outbox's lock around it."""
+    outbox.durable(db)
+    now = int(tools.clock.now())
+    notes = _switch_on(db, settings, tools.folder, now)
+    if recovered := outbox.recover(db):
+        notes.append(f"{recovered} letters were being sent when the last run was killed: they are sent now")
+    chosen = settings.feedback
+    expired = outbox.expire(db, now - chosen.max_age, now - WEEK, "too old: it is left to the digest")
+    planned = plan(db, settings, tools.people, tools.folder, now)
+    tools.at("planned")
+    outbox.put(db, (one.entry(now) for one in planned.found))
+    tools.at("queued")
+    waiting = [] if is_quiet(now, chosen.quiet_days) else _allowed(outbox.open_entries(db, now), chosen.max_letters)
+    done = deliver(db, settings, tools, waiting, planned)
+    counts = {**done.counts, "expired": expired + done.counts.get("expired", 0)}
+    _remember(db, "feedback run", counts)
+    return Done(planned, counts, [*notes, *planned.notes, *done.notes], done.stopped)
+
+
+def _allowed(waiting: Sequence[Entry], most: int) -> list[Entry]:
+    """What one run may send: behind a server that was away for a day waits more. The operators' own always goes."""
+    users = [one for one in waiting if one.uid is not None][:most]
+    return [one for one in waiting if one.uid is None] + users
+
+
+def deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Planned) -> Done:
+    """Send these, at the allowed rate, until one way or another nothing goes through any more."""
+    pause = 60 / settings.feedback.per_minute
+    writing = _writing(db, settings, tools, entries)
+    counts: Counter[str] = Counter()
+    notes: list[str] = []
+    ready = 0.0
+    for number, entry in enumerate(entries):
+        if wait := max(ready - tools.clock.now(), 0):
+            tools.clock.sleep(wait)
+        ready = max(ready, tools.clock.now()) + pause
+        if not outbox.claim(db, entry, int(tools.clock.now())):
+            continue
+        tools.at("claimed")
+        try:
+            counts[_one(db, settings, tools, writing, entry, notes)] += 1
+        except Stopped as error:
+            outbox.later(db, entry, int(tools.clock.now()), str(error))
+            return Done(planned, counts, notes, str(error))
+        tools.tick(number + 1, len(entries), number + 1)
+    return Done(planned, counts, notes)
+
+
+def _writing(
+    db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]
+) -> Callable[[Due], Letter]:
+    """What writes the letters of these rows. What hinders it hinders each of them, and is said of each."""
+    try:
+        return tools.compose(db, settings, int(tools.clock.now()), [due_of(one) for one in entries])
+    except Exception as error:
+        failure = error
+
+        def fail(due: Due) -> Letter:
+            raise failure
+
+        return fail
+
+
+def _one(
+    db: sqlite3.Connection,
+    settings: Config,
+    tools: Tools,
+    writing: Callable[[Due], Letter],
+    entry: Entry,
+    notes: list[str],
+) -> str:
+    """Compose and hand over one claimed letter; what became of it. Stopped passes."""
+    now = int(tools.clock.now())
+    if why := _unwanted(entry, tools):
+        outbox.drop(db, entry, why)
+        return "expired"
+    recipients = tuple(entry.address.split(", "))
+    try:
+        letter = writing(due_of(entry))
+        message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback).as_bytes()
+    except Exception as error:  # whatever is wrong with one letter, the others go out
+        why = error.message if isinstance(error, AdminkitError) else f"{type(error).__name__}: {error}"
+        outbox.later(db, entry, now + wait_after(entry.attempts + 1), f"couldn't be written: {why}"[:500])
+        if not notes:
+            notes.append(f"the letter {' '.join(entry.key)} couldn't be written: {why}")
+        return "broken"
+    tools.at("composed")
+    try:
+        said = tools.transport.send(
+            settings.feedback.sender, recipients, message, "\0".join((*entry.key, str(entry.copy)))
+        )
+    except Later as error:
+        outbox.later(db, entry, int(tools.clock.now()) + wait_after(entry.attempts + 1), str(error))
+        return "later"
+    except Refused as error:
+        outbox.refuse(db, entry, str(error))
+        return "refused"
+    tools.at("handed")
+    outbox.sent(db, entry, int(tools.clock.now()), said)
+    tools.at("sent")
+    return "sent"
+
+
+def wait_after(attempts: int) -> int:
+    """Seconds until the next try, after so many."""
+    return int(min(FIRST_WAIT * 2 ** min(attempts - 1, 20), LONGEST_WAIT))
+
+
+def _unwanted(entry: Entry, tools: Tools) -> str | None:
+    """A user may have thought better of it since the letter was found due."""
+    if entry.uid is None:
+        return None
+    chosen = read(tools.folder, entry.uid).prefs.letters
+    if chosen == "never" or (chosen == "week" and entry.kind == "end"):
+        return "its user wants none"
+    return None
+
+
+def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int) -> list[str]:
+    """Note the moment from which each cluster's users get letters; once."""
+    notes = []
+    if make_folder(folder):
+        notes.append(f"made {folder}, where users' choices go")
+    for cluster in settings.feedback.clusters:
+        if switched_on(db, cluster) is None:
+            set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
+            record_acts(db, [acts.act("feedback on", None, None, {}, cluster=cluster)])
+            notes.append(f"{cluster} is switched on: what ended before now gets no letter")
+    return notes
+
+
+def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> None:
+    """In the ledger, where anything happened."""
+    happened = {key: number for key, number in counts.items() if number}
+    if happened:
+        record_acts(db, [acts.act(what, None, None, {}, letters=happened)])
+
+
+def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:
+    """Send these once more, now. Hold the outbox's lock around it."""
+    outbox.durable(db)
+    check_folder(tools.folder)
+    now = int(tools.clock.now())
+    outbox.again(db, entries, now)
+    keys = {one.key for one in entries}
+    done = deliver(
+        db, settings, tools, [one for one in outbox.open_entries(db, now) if one.key in keys], Planned((), {}, ())
+    )
+    _remember(db, "feedback resend", done.counts)
+    return done

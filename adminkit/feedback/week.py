@@ -1,0 +1,41 @@
+"""Days and weeks as people count them: in the host's own time zone, unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta, tzinfo
+from typing import Final
+
+from adminkit.config import WEEKDAYS
+from adminkit.units import local_time, midnight
+
+WEEK: Final = 7 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """[since, until), epoch seconds; `name` is the ISO week, 2026-W47."""
+
+    name: str
+    since: int
+    until: int
+
+
+def last_week(now: int, tz: tzinfo | None = None) -> Week:
+    """The last whole ISO week."""
+    today = local_time(now, tz).date()
+    monday = today - timedelta(days=today.weekday() + 7)
+    year, number, _ = monday.isocalendar()
+    return Week(f"{year}-W{number:02}", midnight(monday, tz), midnight(monday + timedelta(days=7), tz))
+
+
+def is_quiet(now: int, days: Sequence[str], tz: tzinfo | None = None) -> bool:
+    """Whether nothing goes out today: a weekday (mon) or a date (2026-12-29) of `days`."""
+    today = local_time(now, tz).date()
+    return WEEKDAYS[today.weekday()] in days or today.isoformat() in days
+
+
+def has_come(now: int, day: str, tz: tzinfo | None = None) -> bool:
+    """Whether that day of this week is today or past."""
+    return local_time(now, tz).date().weekday() >= WEEKDAYS.index(day)

@@ -1,0 +1,128 @@
+"""What ended lately, as the judgement on letters needs it: a run, or an array as a whole."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG
+
+#: A run that no snapshot has shown for so long is lost, as sync counts them; an array does not wait for it.
+_LOST: Final = 35 * 86_400
+#: Tasks that were submitted longer ago belong to an older array of the same number: Slurm's numbers come around.
+_SAME_ARRAY: Final = 180 * 86_400
+
+#: SQL: how a batch job that can be carried on says so, or shows it.
+_CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0 OR exit_code = :exit OR derived_exit_code = :exit
+    OR submit_line GLOB '*--ckpt*' OR submit_line GLOB '*ADMINKIT_CKPT=*')"""
+#: SQL: somebody sat before it. salloc and srun name themselves; without a command line there is no batch step.
+INTERACTIVE: Final = """(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
+    OR submit_line GLOB '/*/salloc*' OR submit_line GLOB '/*/srun*' OR EXISTS (SELECT 1 FROM step
+        WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)
+        AND step = 'interactive')
+    OR submit_line IS NULL AND EXISTS (SELECT 1 FROM step
+        WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time))
+    AND NOT EXISTS (SELECT 1 FROM step
+        WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)
+        AND step = 'batch'))"""
+_COUNTS: Final = f"state = 'COMPLETED' AND elapsed >= 0 AND elapsed < {TOO_LONG}"
+_BOUNDED: Final = f"{_COUNTS} AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"
+_UNITS: Final = f"max(coalesce(nullif({GPUS}, 0), {NODES}, 1), 1)"
+
+_SUMS: Final = f"""
+    min(submit_time), max(end_time), max(user), max(uid), max(account), max(queue), max(job_name), count(*),
+    count(*) FILTER (WHERE end_time IS NULL AND seen_open >= :now - {_LOST}),
+    count(*) FILTER (WHERE {_COUNTS}), count(*) FILTER (WHERE {_BOUNDED}),
+    coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max({LIMIT}) FILTER (WHERE {_BOUNDED}), 0),
+    coalesce(sum(elapsed * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
+    coalesce(sum({LIMIT} * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
+    coalesce(max({INTERACTIVE}), 0), coalesce(max({_CHECKPOINT}), 0)
+"""
+#: Components of a het job share one limit: its leader speaks for all.
+_RECENT: Final = """
+FROM job WHERE cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time <= :now
+    AND coalesce(het_offset, 0) = 0"""
+_RUNS: Final = f"""
+SELECT job_id_raw, 0, {_SUMS} {_RECENT} AND array_job IS NULL GROUP BY job_id_raw, submit_time ORDER BY end_time
+"""
+_ARRAYS: Final = f"""
+SELECT array_job, 1, {_SUMS} FROM job
+WHERE cluster = :cluster AND synced = 1 AND submit_time >= :now - {_SAME_ARRAY}
+    AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
+GROUP BY array_job
+"""
+_REPORTED: Final = f"""cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time < :until
+    AND state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < {TOO_LONG}
+    AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} AND NOT {CHECKPOINT}"""
+#: How well each user asked: used and reserved, over runs that count in a report.
+_HABITS: Final = f"""
+SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * {LIMIT}) FROM job
+WHERE {_REPORTED} AND uid IS NOT NULL
+GROUP BY uid
+"""
+_ACTIVE: Final = f"""
+SELECT DISTINCT uid, user, account FROM job
+WHERE {_REPORTED}
+    AND uid IS NOT NULL AND user IS NOT NULL
+ORDER BY uid, user, account
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One run, or all tasks of an array together. Sums are over tasks that completed with a finite limit."""
+
+    number: int  # the run's JobIDRaw, the array's number
+    array: int  # 0, 1
+    submit: int  # the first of its tasks
+    until: int  # when the last one that has ended did
+    user: str | None
+    uid: int | None
+    account: str | None
+    queue: str | None
+    job_name: str | None
+    tasks: int
+    open: int  # still to end
+    completed: int
+    bounded: int  # of these, with a limit
+    elapsed: int  # seconds, of the longest
+    limit: int  # seconds, the largest
+    used: int  # GPU-seconds; node-seconds without GPUs
+    reserved: int
+    interactive: int  # 0, 1; so was one of its tasks
+    checkpoint: int  # 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a user asked for and used: seconds, of the runs that count in a report."""
+
+    runs: int
+    used: float
+    reserved: float
+
+    @property
+    def accuracy(self) -> float:
+        return self.used / self.reserved
+
+
+def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint_exit: int = 85) -> Iterator[Ended]:
+    """What slurmdbd itself told us ended in [since, now], single runs first. Imported and demo rows are none of it."""
+    values = {"cluster": cluster, "since": since, "now": now, "exit": checkpoint_exit}
+    for sql in (_RUNS, _ARRAYS):
+        for row in db.execute(sql, values):
+            yield Ended(*row)
+
+
+def habits(db: sqlite3.Connection, cluster: str, since: int, until: int) -> dict[int, Habit]:
+    """By uid, over runs that ended in [since, until)."""
+    values = {"cluster": cluster, "since": since, "until": until}
+    return {row[0]: Habit(*row[1:]) for row in db.execute(_HABITS, values)}
+
+
+def active(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[tuple[int, str, str | None]]:
+    """(uid, user, account) of those with something to tell about [since, until)."""
+    values = {"cluster": cluster, "since": since, "until": until}
+    return [(row[0], row[1], row[2]) for row in db.execute(_ACTIVE, values)]

@@ -1,0 +1,248 @@
+"""What changed after a user's first letter, against users who had none then and had done alike before.
+
+Letters go to those who did badly, and who did badly by chance does better next time, letter or not. So a user's change
+is held against that of others who were about as bad in the same weeks. Days are counted from 1970, in UTC.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from adminkit.stats.select import GPUS, LIMIT, NODES, Filter, select
+
+DAY: Final = 86_400
+Measure = Literal["accuracy", "unused_hours"]
+MEASURES: Final[tuple[Measure, ...]] = ("accuracy", "unused_hours")
+
+_FIRST: Final = """
+SELECT uid, min(sent_at) / 86400 FROM outbox
+WHERE cluster = ? AND state = 'sent' AND sent_at IS NOT NULL AND uid IS NOT NULL AND kind <> 'operator' GROUP BY uid
+"""
+_DAYS: Final = f"""
+SELECT uid, submit_time / {DAY} AS submitted, end_time / {DAY} AS ended, count(*), total(elapsed * 1.0 / {LIMIT}),
+    total(max({LIMIT} - elapsed, 0) * coalesce(nullif({GPUS}, 0), {NODES}, 1))
+FROM job WHERE """
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How it is measured."""
+
+    days: int = 28  # before, and after
+    least_runs: int = 3  # on each side, for a user to count
+    settle: int = 7  # days that runs get to end before a user is looked at
+    selected: int = 1  # days before the letter: what ended then may be why it was sent, and counts nowhere
+    neighbours: int = 5  # others that a user is held against, at most
+    accuracy_apart: float = 0.1  # so far apart they may have been before
+    hours_apart: float = 0.3  # the same for unused hours, as the difference of logarithms of hours a week and one
+    draws: int = 2000
+    seed: int = 5
+
+
+class _Day(NamedTuple):
+    """The runs of one user that were submitted, and ended, on these days."""
+
+    submitted: int
+    ended: int
+    runs: int
+    ratios: float
+    unused: float  # GPU-seconds, node-seconds of runs without GPUs
+
+
+class _Sides(NamedTuple):
+    """One user around one day, a measure before and after."""
+
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One measure: of all users with a letter and runs on both sides, and of those who could be held against others.
+
+    `low` and `high` bound 95 % of the bootstrap's draws of `effect`; None where there was nobody to compare with.
+    """
+
+    measure: Measure
+    users: int
+    before: float | None  # mean over users
+    after: float | None
+    compared: int
+    others: int  # different users they were held against
+    change: float | None  # of those compared
+    expected: float | None  # of the others they were held against
+    effect: float | None  # the difference of the two
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """`too_recent` had a first letter whose weeks after are not over; `too_few` lack runs on one side."""
+
+    changes: Sequence[Change]
+    lettered: int
+    too_recent: int
+    too_few: int
+    held_out: bool  # whether the others are the hold-out
+    others: int  # who had runs and, at some user's time, no letter
+    first: int | None  # the day of the first letter
+    span: tuple[int, int]  # [since, until), epoch seconds, of the runs read
+    runs: int
+
+
+def effect(
+    db: sqlite3.Connection, chosen: Filter, now: int, design: Design, held_out: Callable[[int], bool], least_others: int
+) -> Effect:
+    """The effect of letters on one cluster, chosen.clusters. The hold-out are the others, if enough of it have runs."""
+    (cluster,) = chosen.clusters
+    first = {uid: day for uid, day in db.execute(_FIRST, (cluster,)) if not held_out(uid)}
+    today = now // DAY
+    due = {uid: day for uid, day in first.items() if day + design.days + design.settle < today}
+    begin = min(due.values(), default=today) - design.days
+    days, runs = _days(db, chosen, begin)
+    around: dict[int, dict[int, dict[Measure, _Sides]]] = {
+        day: {uid: sides for uid, mine in days.items() if (sides := _sides(mine, day, design))}
+        for day in sorted(set(due.values()))
+    }
+    held = {uid for sides in around.values() for uid in sides if held_out(uid)}
+    use_held = len(held) >= least_others
+    pools = {day: _pool(around[day], day, first, design, held if use_held else None) for day in around}
+    mine = {uid: around[day][uid] for uid, day in due.items() if uid in around[day]}
+    changes = [_change(measure, mine, due, pools, design) for measure in MEASURES]
+    everybody = {uid for pool in pools.values() for uid in pool}
+    return Effect(
+        changes, len(first), len(first) - len(due), len(due) - len(mine), use_held, len(everybody),
+        min(first.values(), default=None), (begin * DAY, now), runs,
+    )  # fmt: skip
+
+
+def _days(db: sqlite3.Connection, chosen: Filter, begin: int) -> tuple[dict[int, list[_Day]], int]:
+    """What each user's runs of the day `begin` or later say, by day of submission; and how many there are."""
+    counted = select(chosen, limits=True)
+    query = _DAYS + counted.where + " AND end_time >= :begin AND submit_time >= :begin AND uid IS NOT NULL"
+    found: dict[int, list[_Day]] = defaultdict(list)
+    runs = 0
+    for uid, *row in db.execute(query + " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", {**counted.params, "begin": begin * DAY}):
+        found[uid].append(_Day(*row))
+        runs += row[2]
+    return found, runs
+
+
+def _sides(days: Sequence[_Day], letter: int, design: Design) -> dict[Measure, _Sides] | None:
+    """The measures around a letter's day, which itself belongs to neither side; None where a side has too few runs."""
+    sums = []
+    for since, until, ended in (
+        (letter - design.days, letter, letter - design.selected),
+        (letter + 1, letter + 1 + design.days, None),
+    ):
+        runs, ratios, unused = 0, 0.0, 0.0
+        for place in range(bisect_left(days, since, key=lambda one: one.submitted), len(days)):
+            day = days[place]
+            if day.submitted >= until:
+                break
+            if ended is None or day.ended < ended:
+                runs, ratios, unused = runs + day.runs, ratios + day.ratios, unused + day.unused
+        if runs < design.least_runs:
+            return None
+        sums.append((ratios / runs, unused / 3600 * 7 / design.days))
+    (accuracy, hours), (accuracy_after, hours_after) = sums
+    return {"accuracy": _Sides(accuracy, accuracy_after), "unused_hours": _Sides(hours, hours_after)}
+
+
+def _pool(
+    around: Mapping[int, Mapping[Measure, _Sides]],
+    day: int,
+    first: Mapping[int, int],
+    design: Design,
+    held: Collection[int] | None,
+) -> dict[int, Mapping[Measure, _Sides]]:
+    """Who had no letter on either side of that day: of the hold-out, or anybody."""
+    return {
+        uid: sides
+        for uid, sides in around.items()
+        if (uid in held if held is not None else first.get(uid, math.inf) > day + design.days)
+    }
+
+
+def _change(
+    measure: Measure,
+    mine: Mapping[int, Mapping[Measure, _Sides]],
+    due: Mapping[int, int],
+    pools: Mapping[int, Mapping[int, Mapping[Measure, _Sides]]],
+    design: Design,
+) -> Change:
+    own = {uid: sides[measure] for uid, sides in mine.items()}
+    pairs: list[tuple[float, list[tuple[int, float]]]] = []  # a user's change; others and theirs
+    for uid in sorted(own):
+        pool = pools[due[uid]]
+        near = sorted(
+            (apart, other)
+            for other, sides in pool.items()
+            if (apart := _apart(measure, own[uid].before, sides[measure].before, design)) <= 1 and other != uid
+        )
+        if near:
+            others = [(other, pool[other][measure].change) for _, other in near[: design.neighbours]]
+            pairs.append((own[uid].change, others))
+    count = len(own)
+    before = sum(one.before for one in own.values()) / count if count else None
+    after = sum(one.after for one in own.values()) / count if count else None
+    people = {other for _, others in pairs for other, _ in others}
+    if not pairs:
+        return Change(measure, count, before, after, 0, 0, None, None, None, None, None)
+    change = sum(one for one, _ in pairs) / len(pairs)
+    expected = sum(sum(theirs for _, theirs in others) / len(others) for _, others in pairs) / len(pairs)
+    low, high = _interval(pairs, sorted(people), design)
+    return Change(
+        measure, count, before, after, len(pairs), len(people), change, expected, change - expected, low, high
+    )
+
+
+def _apart(measure: Measure, one: float, other: float, design: Design) -> float:
+    """How unlike two users were before; above 1 they are not compared."""
+    if measure == "accuracy":
+        return abs(one - other) / design.accuracy_apart
+    return abs(math.log1p(one) - math.log1p(other)) / design.hours_apart
+
+
+def _interval(
+    pairs: Sequence[tuple[float, Sequence[tuple[int, float]]]], people: Sequence[int], design: Design
+) -> tuple[float, float]:
+    """95 % of the effects of drawn users: those with letters, and those without, each drawn with replacement.
+
+    A user without letters who is held against several is drawn once for all of them. Who is held against whom stays.
+    """
+    import numpy as np
+
+    place = {uid: number for number, uid in enumerate(people)}
+    width = max(len(others) for _, others in pairs)
+    who = np.zeros((len(pairs), width), dtype=np.int64)
+    theirs, there = np.zeros((len(pairs), width)), np.zeros((len(pairs), width))
+    for row, (_, others) in enumerate(pairs):
+        for column, (uid, change) in enumerate(others):
+            who[row, column], theirs[row, column], there[row, column] = place[uid], change, 1
+    own = np.array([change for change, _ in pairs])
+    random = np.random.default_rng(design.seed)
+    effects = []
+    for _ in range(design.draws):
+        drawn = np.bincount(random.integers(len(pairs), size=len(pairs)), minlength=len(pairs)).astype(float)
+        weight = np.bincount(random.integers(len(people), size=len(people)), minlength=len(people))[who] * there
+        total = weight.sum(axis=1)
+        drawn[total == 0] = 0  # nobody whom this user is held against was drawn
+        if drawn.sum():
+            expected = (weight * theirs).sum(axis=1) / np.maximum(total, 1)
+            effects.append(float((drawn * (own - expected)).sum() / drawn.sum()))
+    if not effects:
+        return math.nan, math.nan
+    low, high = np.quantile(effects, (0.025, 0.975))
+    return float(low), float(high)

@@ -1,0 +1,71 @@
+"""What a run that ended had asked for and used, or all tasks of an array."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.stats.runs import KIND, Kind
+from adminkit.stats.select import CPUS, GPUS, NODES, TOO_LONG
+
+#: The kind's eight fields first, what it says of the request; then what the run got and used.
+_RUN: Final = f"""
+SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
+    CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END, {NODES}, {CPUS}, {GPUS}, mem, cpu_time, max_rss
+FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
+"""
+#: Of a task that was requeued only the last run: SQLite shows the row that has the maximum.
+_TASKS: Final = f"""
+SELECT job_id_raw, max(submit_time), state, elapsed FROM job
+WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND elapsed BETWEEN 0 AND {TOO_LONG}
+    AND start_time IS NOT NULL AND array_task IS NOT NULL
+GROUP BY array_task ORDER BY array_task
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """One run. None is unknown; in the limit of `kind` also none."""
+
+    kind: Kind
+    job_id: str  # as Slurm prints it
+    state: str | None
+    start: int | None
+    end: int | None
+    elapsed: int | None
+    nodes: int | None
+    cpus: int | None
+    gpus: int | None
+    mem: int | None  # bytes, the whole job
+    cpu_time: float | None
+    max_rss: int | None  # bytes, the largest peak of any task
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The tasks of one array that ran: run times ascending, how many ended in which state, and one of them."""
+
+    elapsed: Sequence[int]
+    states: Mapping[str, int]
+    key: tuple[int, int]  # job_id_raw and submit of the longest
+
+
+def finished(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit: int) -> Finished | None:
+    """The run with this key; None where the trace has none."""
+    row = db.execute(_RUN, (cluster, job_id_raw, submit)).fetchone()
+    return None if row is None else Finished(Kind(*row[:8]), str(row[8]), *row[9:])
+
+
+def tasks(db: sqlite3.Connection, cluster: str, array: int, submit: int, until: int) -> Tasks | None:
+    """The tasks that ended by `until`, of the array whose first task was submitted at `submit`; None for none."""
+    rows = db.execute(_TASKS, (cluster, array, submit, until)).fetchall()
+    if not rows:
+        return None
+    states: dict[str, int] = {}
+    for _, _, state, _ in rows:
+        states[state or "UNKNOWN"] = states.get(state or "UNKNOWN", 0) + 1
+    longest = max(rows, key=lambda row: row[3])
+    ordered = dict(sorted(states.items(), key=lambda one: (-one[1], one[0])))
+    return Tasks(sorted(row[3] for row in rows), ordered, (longest[0], longest[1]))

@@ -1,0 +1,66 @@
+"""What became of letters: how many of which kind went out, what failed, which were too late."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+_COUNTS: Final = """
+SELECT kind, state, count(*), count(DISTINCT uid) FROM outbox
+WHERE cluster = ? AND coalesce(sent_at, due_at) >= ? AND coalesce(sent_at, due_at) < ? AND kind <> 'operator'
+GROUP BY kind, state ORDER BY kind, state
+"""
+_FAILURES: Final = """
+SELECT said, count(*) FROM outbox
+WHERE cluster = ? AND due_at < ? AND (state = 'refused' AND due_at >= ? OR state = 'due' AND attempts > 0)
+    AND said IS NOT NULL
+GROUP BY said ORDER BY count(*) DESC, said LIMIT ?
+"""
+_LATE: Final = """
+SELECT job_name, job_id_raw, submit, array FROM outbox
+WHERE cluster = ? AND uid = ? AND kind = 'end' AND state = 'expired' AND until >= ? AND until < ?
+ORDER BY until, run LIMIT ?
+"""
+
+
+class Sent(NamedTuple):
+    """Letters of one kind in one state: due, claimed, sent, refused, expired."""
+
+    kind: str
+    state: str
+    letters: int
+    users: int
+
+
+class Failure(NamedTuple):
+    """What the mail server, or adminkit, said of letters that did not leave."""
+
+    said: str
+    letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A letter about a run, or an array, that was not sent in time."""
+
+    job_name: str | None
+    job_id_raw: int
+    submit: int
+    array: bool
+
+
+def went_out(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[Sent]:
+    """Letters to users that were sent, or else due, in [since, until)."""
+    return [Sent(*row) for row in db.execute(_COUNTS, (cluster, since, until))]
+
+
+def failures(db: sqlite3.Connection, cluster: str, since: int, until: int, most: int = 5) -> list[Failure]:
+    """Why letters were refused that were due in [since, until), and why any still wait; the most frequent reasons."""
+    return [Failure(*row) for row in db.execute(_FAILURES, (cluster, until, since, most))]
+
+
+def late(db: sqlite3.Connection, cluster: str, uid: int, since: int, until: int, most: int = 10) -> list[Late]:
+    """Letters to a user about what ended in [since, until) that expired."""
+    rows = db.execute(_LATE, (cluster, uid, since, until, most))
+    return [Late(name, number, submit, bool(array)) for name, number, submit, array in rows]

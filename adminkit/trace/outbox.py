@@ -1,0 +1,192 @@
+"""The outbox: one row per letter, from the moment it is due. Each step of a letter is one commit of its own.
+
+    due ──claim──▶ claimed ──sent──▶ sent        expired: too old to be of use; the digest tells it
+     ▲                │  └──refuse──▶ refused     refused: the mail server never will take it
+     └──── later ─────┘
+
+A row that is claimed while nobody holds the lock of the outbox is of a run that was killed: `recover` makes it due.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields
+from typing import Final
+
+STATES: Final = ("due", "claimed", "sent", "refused", "expired")
+#: The note that says since when a cluster's users get letters.
+SWITCHED_ON: Final = "feedback_since"
+#: A letter that was handed over is written down however long another writer takes; tries of BUSY_SECONDS each.
+_PATIENCE: Final = 20
+#: Then a letter is given up: three days, with the pauses between.
+MOST_TRIES: Final = 24
+#: What a killed run leaves behind.
+KILLED: Final = "a run was killed while it sent this letter; it may arrive twice"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row. The first fields say what is due to whom, the rest what became of it; see docs/trace.md."""
+
+    cluster: str
+    run: str
+    kind: str
+    job_id_raw: int
+    submit: int
+    until: int
+    array: int
+    week: str
+    user: str
+    uid: int | None
+    job_name: str | None
+    language: str
+    address: str
+    notes: str  # a JSON list of sentences
+    state: str = "due"
+    attempts: int = 0
+    copy: int = 0
+    due_at: int = 0
+    next_at: int = 0
+    claimed_at: int | None = None
+    sent_at: int | None = None
+    said: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.cluster, self.run, self.kind
+
+
+_COLUMNS: Final = ", ".join(f.name for f in fields(Entry))
+_PUT: Final = f"""
+INSERT INTO outbox ({_COLUMNS}) VALUES ({", ".join("?" * len(fields(Entry)))})
+ON CONFLICT (cluster, run, kind) DO NOTHING
+"""
+_MOVE: Final = """
+UPDATE outbox SET state = ?, next_at = coalesce(?, next_at), sent_at = coalesce(?, sent_at), said = ?
+WHERE cluster = ? AND run = ? AND kind = ? AND state = ?
+"""
+_CLAIM: Final = """
+UPDATE outbox SET state = 'claimed', attempts = attempts + 1, claimed_at = ?
+WHERE cluster = ? AND run = ? AND kind = ? AND state = 'due'
+"""
+_AGAIN: Final = """
+UPDATE outbox SET copy = copy + 1, state = 'due', next_at = ?, attempts = 0
+WHERE cluster = ? AND run = ? AND kind = ? AND state <> 'claimed'
+"""
+_EXPIRE: Final = """
+UPDATE outbox SET state = 'expired', said = coalesce(said || '; ', '') || ?
+WHERE state = 'due' AND (attempts > ? OR copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END)
+"""
+# Those that were tried least come first: one that fails, or kills its run, holds nobody up. A user's come together:
+# what is read of the trace for one letter serves the next.
+_OPEN: Final = f"""
+SELECT {_COLUMNS} FROM outbox WHERE state = 'due' AND next_at <= ? ORDER BY attempts, cluster, uid, due_at, run
+"""
+_LAST: Final = """
+SELECT uid, job_name, max(coalesce(sent_at, due_at)) FROM outbox
+WHERE cluster = ? AND kind = 'end' AND state IN ('due', 'claimed', 'sent') AND coalesce(sent_at, due_at) > ?
+GROUP BY uid, job_name
+"""
+
+
+def durable(db: sqlite3.Connection) -> None:
+    """From here on a commit is on the disk, not only past a crash of this process."""
+    db.execute("PRAGMA synchronous = FULL")
+
+
+def put(db: sqlite3.Connection, entries: Iterable[Entry]) -> int:
+    """Add what is due, all or nothing; what has a row keeps it. Returns how many were new."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        before = db.total_changes
+        db.executemany(_PUT, (astuple(one) for one in entries))
+        new = db.total_changes - before
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+    return new
+
+
+def known(db: sqlite3.Connection, keys: Sequence[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
+    """Those of `keys` that have a row."""
+    sql = "SELECT 1 FROM outbox WHERE cluster = ? AND run = ? AND kind = ?"
+    return {key for key in keys if db.execute(sql, key).fetchone()}
+
+
+def open_entries(db: sqlite3.Connection, now: int) -> list[Entry]:
+    """What may be sent at `now`."""
+    return [Entry(*row) for row in db.execute(_OPEN, (now,))]
+
+
+def find(db: sqlite3.Connection, states: Sequence[str], users: Sequence[str] = (), limit: int = -1) -> list[Entry]:
+    """The rows in these states, of these users where any are named; the newest first."""
+    where = f"state IN ({', '.join('?' * len(states))})"
+    if users:
+        where += f" AND user IN ({', '.join('?' * len(users))})"
+    sql = f"SELECT {_COLUMNS} FROM outbox WHERE {where} ORDER BY due_at DESC, cluster, run, kind LIMIT ?"
+    return [Entry(*row) for row in db.execute(sql, (*states, *users, limit))]
+
+
+def counts(db: sqlite3.Connection) -> list[tuple[str, str, str, int, int, int]]:
+    """(cluster, kind, state, letters, first due, last due)."""
+    sql = (
+        "SELECT cluster, kind, state, count(*), min(due_at), max(due_at) FROM outbox GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    )
+    return [tuple(row) for row in db.execute(sql)]
+
+
+def last_letters(db: sqlite3.Connection, cluster: str, since: int) -> list[tuple[int | None, str | None, int]]:
+    """(uid, job name, when) of the letters about jobs since then, the last of each."""
+    return [(row[0], row[1], row[2]) for row in db.execute(_LAST, (cluster, since))]
+
+
+def claim(db: sqlite3.Connection, entry: Entry, now: int) -> bool:
+    """Take it up. False where it is not due any more."""
+    return db.execute(_CLAIM, (now, *entry.key)).rowcount == 1
+
+
+def sent(db: sqlite3.Connection, entry: Entry, now: int, said: str) -> None:
+    """The mail server has it. Trap: to give up here would send it twice, so a busy trace is waited for."""
+    for _ in range(_PATIENCE):
+        with suppress(sqlite3.OperationalError):
+            db.execute(_MOVE, ("sent", None, now, said, *entry.key, "claimed"))
+            return
+        time.sleep(1)
+    db.execute(_MOVE, ("sent", None, now, said, *entry.key, "claimed"))
+
+
+def later(db: sqlite3.Connection, entry: Entry, next_at: int, said: str) -> None:
+    """It goes out at `next_at` or after."""
+    db.execute(_MOVE, ("due", next_at, None, said, *entry.key, "claimed"))
+
+
+def refuse(db: sqlite3.Connection, entry: Entry, said: str) -> None:
+    """Nobody will take it."""
+    db.execute(_MOVE, ("refused", None, None, said, *entry.key, "claimed"))
+
+
+def drop(db: sqlite3.Connection, entry: Entry, said: str) -> None:
+    """It is not wanted any more."""
+    db.execute(_MOVE, ("expired", None, None, said, *entry.key, "claimed"))
+
+
+def recover(db: sqlite3.Connection) -> int:
+    """Make what a killed run had claimed due again. Only for who holds the lock of the outbox. How many."""
+    return db.execute("UPDATE outbox SET state = 'due', said = ? WHERE state = 'claimed'", (KILLED,)).rowcount
+
+
+def expire(db: sqlite3.Connection, ends_before: int, weeks_before: int, why: str) -> int:
+    """Give up letters about what ended before then, and what was tried too often. How many.
+
+    What an operator sends again has no age.
+    """
+    return db.execute(_EXPIRE, (why, MOST_TRIES, ends_before, weeks_before)).rowcount
+
+
+def again(db: sqlite3.Connection, entries: Iterable[Entry], now: int) -> int:
+    """Make these due again, however they ended, as another copy. How many."""
+    return sum(db.execute(_AGAIN, (now, *one.key)).rowcount for one in entries)

@@ -1,0 +1,74 @@
+"""10 000 letters that are due at once: how long it takes to find, write and hand them over, and in how much memory.
+
+`python -m tests.bench.bench_letters DB LETTERS` is the run itself, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+from adminkit.config import Config, Feedback
+from adminkit.feedback.compose import Composer
+from adminkit.feedback.due import plan
+from adminkit.feedback.message import Envelope, build
+from adminkit.feedback.people import People
+from adminkit.trace.outbox import SWITCHED_ON
+from adminkit.trace.windows import set_note
+from tests.bench import pairs
+from tests.bench.bench_report import trace
+from tests.bench.tools import fresh
+
+LETTERS = 10_000
+#: Nobody is left out for having had a letter: the bench is about many.
+SITE = Feedback(
+    clusters=("alpha",),
+    domain="example.org",
+    user_pause=0,
+    name_pause=0,
+    quiet_days=(),
+    max_letters=10**6,
+    digest=False,
+)
+
+
+def run(rows: int, folder: Path) -> list[pairs.Ratio]:
+    db = fresh(folder / "letters.db")
+    with closing(sqlite3.connect(trace(rows, folder))) as source, closing(sqlite3.connect(db)) as copy:
+        source.backup(copy)
+        copy.execute("UPDATE job SET synced = 1")
+        copy.commit()
+    peak = pairs.peak_memory([sys.executable, "-m", "tests.bench.bench_letters", str(db), str(LETTERS)]) / 2**20
+    print(db.with_suffix(".said").read_text(), end="")
+    print(f"peak memory of {LETTERS} letters over {rows} rows: {peak:.0f} MB")
+    return []
+
+
+def write(path: Path, letters: int) -> None:
+    """Find who is due, write so many letters as whole messages, and say how long each part took."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        (last,) = db.execute("SELECT max(end_time) FROM job").fetchone()
+        now = last - 2 * 86_400
+        set_note(db, "alpha", SWITCHED_ON, "0", 0)
+        names = dict(db.execute("SELECT DISTINCT uid, user FROM job WHERE uid IS NOT NULL"))
+        settings, started = Config(feedback=SITE), time.perf_counter()
+        found = plan(db, settings, People(SITE, names.get, {}), path.with_name("no-prefs"), now)
+        dues = sorted((one.due for one in found.found), key=lambda due: (due.user, due.run))[:letters]
+        planned = time.perf_counter()
+        writer = Composer(db, settings, now, dues)
+        size = 0
+        for due in dues:
+            message = build(writer.letter(due), Envelope(due.key, (due.address,), 0, now), SITE)
+            size += len(message.as_bytes())
+        done = time.perf_counter()
+    seconds, each = done - planned, size / max(len(dues), 1) / 1024
+    said = f"{len(dues)} of {len(found.found)} letters due, found in {planned - started:.1f} s"
+    said += f"; written in {seconds:.1f} s, {len(dues) / seconds:.0f} letters/s, {each:.1f} KiB each"
+    path.with_suffix(".said").write_text(f"{said}\n")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,1 @@
+"""A small site in containers: what `make cluster-up RELEASE=…` starts."""

@@ -1,0 +1,165 @@
+"""`python3 -m tests.cluster.compose.part ROLE`: what a container of the site does; it ends when its daemon does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cluster import config
+from tests.cluster.compose import feed, site
+from tests.cluster.compose.site import CONF, SHARED, SITE, TREE
+from tests.cluster.config import ACCOUNTS, GPUS_PER_NODE
+from tests.cluster.machine import fake_gpu
+from tests.cluster.processes import until
+
+ADMINKIT = TREE / ".venv/bin/adminkit"
+#: What systemd's timers do on a host: seconds between two runs, and the words, as the operator or as root.
+TIMERS = (
+    (60, True, ("sync",)),
+    (120, True, ("feedback", "run", "--send")),
+    (300, True, ("incentives", "compute", "--out", "/var/lib/adminkit/tables")),
+    (300, False, ("incentives", "install", "--from", "/var/lib/adminkit/tables", "--apply")),
+)
+
+
+def main(role: str) -> None:
+    """Everything that all containers have, then the role's own; does not return."""
+    for folder in (
+        SITE / "munge",
+        SITE / "dev",
+        SITE / "dbd",
+        *(SITE / site.NAME / child for child in ("state", "log")),
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+    site.prepare()
+    _people()
+    shutil.copy(SHARED / "munge.key", SITE / "munge/key")
+    CONF.mkdir(exist_ok=True)
+    for name in ("slurm.conf", "gres.conf", "cgroup.conf", "plugstack.conf"):
+        shutil.copy(SHARED / name, CONF / name)
+    shutil.copytree(TREE / "etc/plugstack.conf.d", CONF / "plugstack.conf.d", dirs_exist_ok=True)
+    subprocess.run(["make", "-s", "-C", str(TREE / "spank"), "install"], check=True)
+    subprocess.Popen(config.munge_command(SITE))
+    until("munged", config.munge_socket(SITE).exists, 20)
+    ROLES[role]()
+
+
+def database() -> None:
+    command = config.database_command(SITE, network=True)
+    if not (SITE / "db/data").exists():
+        (SITE / "db").mkdir(exist_ok=True)
+        subprocess.run(config.database_install(SITE), check=True, stdout=subprocess.DEVNULL)
+        command.append(f"--init-file={SHARED}/database.sql")
+    os.execvp(command[0], command)
+
+
+def slurmdbd() -> None:
+    conf = CONF / "slurmdbd.conf"
+    shutil.copy(SHARED / "slurmdbd.conf", conf)
+    conf.chmod(0o600)
+    os.execvp("slurmdbd", ["slurmdbd", "-D"])
+
+
+def slurmctld() -> None:
+    """slurmctld with the shipped policy, and what the admin host does."""
+    _answers("sacctmgr", "-n", "show", "cluster")
+    _accounts()
+    settings = Path("/etc/adminkit")
+    settings.mkdir(exist_ok=True)
+    shutil.copy(TREE / "etc/policy.toml", settings)
+    (settings / "adminkit.toml").write_text(site.SETTINGS)
+    # slurmctld does not start without the script, and a policy is compiled for a slurmctld that answers.
+    shutil.copy(TREE / "job_submit/job_submit.lua", CONF / "job_submit.lua")
+    for name in site.NODES:
+        until(f"{name} to have an address", lambda name=name: _address(name), 60, pause=1)
+    controller = subprocess.Popen(["slurmctld", "-D", "-i"])
+    _answers("scontrol", "ping")
+    _adminkit("policy", "install", "--apply")
+    for seconds, as_operator, words in TIMERS:
+        threading.Thread(target=_timer, args=(seconds, as_operator, words), daemon=True).start()
+    sys.exit(controller.wait())
+
+
+def node() -> None:
+    for number in range(GPUS_PER_NODE):
+        fake_gpu(SITE / f"dev/gpu{number}")
+    name = os.uname().nodename
+    (SITE / site.NAME / "spool" / name).mkdir(parents=True, exist_ok=True)
+    _answers("scontrol", "ping")
+    os.execvp("slurmd", ["slurmd", "-D", "-N", name])
+
+
+def mail() -> None:
+    """Takes every letter, into the maildir /shared/mail."""
+    python = str(TREE / ".venv/bin/python")
+    os.execv(
+        python, [python, "-m", "aiosmtpd", "-n", "-l", "0.0.0.0:25", "-c", "aiosmtpd.handlers.Mailbox", "/shared/mail"]
+    )
+
+
+def login() -> None:
+    """Where people log in; jobs of all kinds go in all day."""
+    _answers("scontrol", "ping")
+    feed.forever(list(site.PEOPLE))
+
+
+ROLES: dict[str, Callable[[], None]] = {
+    "database": database, "slurmdbd": slurmdbd, "slurmctld": slurmctld, "node": node, "mail": mail, "login": login,
+}  # fmt: skip
+
+
+def _people() -> None:
+    users = {site.OPERATOR: site.OPERATOR_UID, **{name: site.FIRST_UID + at for at, name in enumerate(site.PEOPLE)}}
+    for name, uid in users.items():
+        subprocess.run(
+            ["useradd", "-u", str(uid), "-m", "-s", "/bin/bash", name], check=False, stderr=subprocess.DEVNULL
+        )
+    folder = Path("/var/lib/adminkit")
+    folder.mkdir(mode=0o750, exist_ok=True)
+    os.chown(folder, site.OPERATOR_UID, site.OPERATOR_UID)
+
+
+def _accounts() -> None:
+    add = ["sacctmgr", "-i", "add"]
+    commands = [["cluster", site.NAME], ["account", ",".join(ACCOUNTS), f"cluster={site.NAME}"]]
+    commands += [["user", name, f"account={account}"] for name, account in site.PEOPLE.items()]
+    commands.append(["user", site.OPERATOR, f"account={ACCOUNTS[0]}", "adminlevel=Operator"])
+    for words in commands:
+        subprocess.run([*add, *words], check=False, stdout=subprocess.DEVNULL)
+
+
+def _address(name: str) -> str:
+    try:
+        return socket.gethostbyname(name)
+    except OSError:
+        return ""
+
+
+def _answers(*command: str) -> None:
+    def answered() -> bool:
+        done = subprocess.run(command, capture_output=True, check=False)
+        return done.returncode == 0 and b"DOWN" not in done.stdout
+
+    until(f"{' '.join(command)} to answer", answered, 120, pause=1)
+
+
+def _timer(seconds: int, as_operator: bool, words: tuple[str, ...]) -> None:
+    while True:
+        _adminkit(*words, as_operator=as_operator)
+        time.sleep(seconds)
+
+
+def _adminkit(*words: str, as_operator: bool = False) -> None:
+    user = ["runuser", "-u", site.OPERATOR, "--"] if as_operator else []
+    subprocess.run([*user, str(ADMINKIT), *words], check=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,34 @@
+"""The site in containers, as far as it is files; `make cluster-up RELEASE=…` starts it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from tests.cluster import config
+from tests.cluster.compose import feed, site
+
+
+def test_every_node_is_a_host_of_its_own_and_the_pieces_are_those_of_the_one_host_cluster() -> None:
+    here = config.Plan(site.SITE, site.NAME, "slurmctld", "slurmctld", 1, 2, (3, 3), one_host=False)
+    lines = config.slurm_conf(here, False).splitlines()
+    nodes = [line for line in lines if line.startswith("NodeName=")]
+    assert [line.split(" CPUs=")[0] for line in nodes] == [
+        f"NodeName={name} NodeHostname={name} NodeAddr={name} Port=3" for name in ("n1", "n2")
+    ]
+    queues = [line.split()[0].partition("=")[2] for line in lines if line.startswith("PartitionName=")]
+    assert queues[:4] == ["gq", "gq-short", "gq-middle", "gq-long"]
+
+
+def test_slurmdbd_has_its_database_elsewhere() -> None:
+    text = config.slurmdbd_conf(site.SITE, "slurmdbd", "slurmdbd", 1, False, {"StorageHost": "database"})
+    assert "StorageHost=database\n" in text and "localhost" not in text
+    assert "--skip-networking" in config.database_command(site.SITE)
+    assert "--skip-networking" not in config.database_command(site.SITE, network=True)
+
+
+def test_the_jobs_are_varied_and_the_same_for_the_same_seed() -> None:
+    made = list(islice(feed.jobs(["a", "b"], 7), 200))
+    assert made == list(islice(feed.jobs(["a", "b"], 7), 200))
+    assert {job.user for job in made} == {"a", "b"}
+    assert len({job.options[:2] for job in made}) >= 4, "every queue"
+    assert any("exit 3" in job.script for job in made) and any("--array=1-4%2" in job.options for job in made)

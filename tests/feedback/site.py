@@ -1,0 +1,113 @@
+"""A site with letters, for tests: settings, people, a trace that was synced, a transport that keeps what it gets."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adminkit.config import Config, Feedback
+from adminkit.feedback.letter import Due, Letter
+from adminkit.feedback.people import People
+from adminkit.feedback.prefs import make_folder
+from adminkit.feedback.send import Clock, Tools
+from adminkit.job import Job
+from adminkit.trace.outbox import SWITCHED_ON
+from adminkit.trace.windows import JOBS, Asked, record, set_note
+from tests.builders import HOUR, MONDAY, job, make_trace
+
+DAY = 24 * HOUR
+#: Wednesday, 12:00 UTC. Monday and Tuesday before it are no quiet days either.
+NOW = MONDAY + 2 * DAY + 12 * HOUR
+USERS = {1001: "ada", 1002: "bob", 1003: "cyd", 30: "svc"}
+
+FEEDBACK = Feedback(clusters=("aaic",), domain="example.org", operators=("ops@example.org",), per_minute=6000.0)
+SETTINGS = Config(feedback=FEEDBACK)
+
+
+def settings(**changes: Any) -> Config:
+    return Config(feedback=replace(FEEDBACK, **changes))
+
+
+def ended(number: int = 1, ago: int = HOUR, **changes: Any) -> Job:
+    """A run of ada's that ended so many seconds before NOW and is worth a letter: it used an hour of ten."""
+    elapsed = changes.pop("elapsed", HOUR)
+    start = NOW - ago - elapsed
+    given = {"submit_time": start - 60, "start_time": start, "end_time": NOW - ago, "uid": 1001, "job_name": "train"}
+    given |= {"synced": 1, "time_limit": 10 * HOUR, "elapsed": elapsed, "submit_line": "sbatch train.sh"}
+    return job(number, **{**given, **changes})
+
+
+def people(chosen: Config = SETTINGS, addresses: dict[str, str] | None = None) -> People:
+    return People(chosen.feedback, USERS.get, addresses or {})
+
+
+def synced(path: Path, jobs: Iterable[Job] = (), on: int | None = NOW - 30 * DAY) -> Path:
+    """A trace of these jobs, whose cluster was synced and, unless `on` is None, switched on then."""
+    make_trace(path, jobs)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        record(db, "aaic", JOBS, Asked(MONDAY - 90 * DAY, NOW, False, NOW))
+        if on is not None:
+            set_note(db, "aaic", SWITCHED_ON, str(on), on)
+    return path
+
+
+def folder(place: Path) -> Path:
+    """An empty folder for users' choices."""
+    make_folder(place / "prefs")
+    return place / "prefs"
+
+
+def opened(path: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(path, isolation_level=None))
+
+
+def composing(db: sqlite3.Connection, settings: Config, now: int, dues: Sequence[Due]) -> Callable[[Due], Letter]:
+    """Letters that say what they are about."""
+    return lambda due: Letter(f"Job {due.run}", f"{due.user}: {due.run}\n", f"<p>{due.run}</p>")
+
+
+@dataclass
+class Kept:
+    """A transport that keeps every message; `fails` is raised instead, for as long as there are any left."""
+
+    fails: list[Exception] = field(default_factory=list)
+    messages: list[tuple[tuple[str, ...], bytes]] = field(default_factory=list)
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, sender: str, recipients: Sequence[str], message: bytes, key: str) -> str:
+        if self.fails:
+            raise self.fails.pop(0)
+        self.messages.append((tuple(recipients), message))
+        return "250 kept"
+
+
+class Hand:
+    """A clock that only moves when somebody sleeps or a test says so."""
+
+    def __init__(self, at: float = NOW) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(self.now, self.sleep)
+
+
+def tools(place: Path, transport: Any, clock: Clock | None = None, chosen: Config = SETTINGS, **more: Any) -> Tools:
+    """What a run works with; `place` holds users' choices."""
+    made = Tools(composing, transport, people(chosen), place, clock or Hand().clock)
+    return replace(made, **more)

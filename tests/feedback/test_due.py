@@ -1,0 +1,316 @@
+"""Who is due a letter, line by line: what ended, whose it is, what they chose, what they had."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.config import Config
+from adminkit.errors import AdminkitError
+from adminkit.feedback.due import Planned, due_of, plan
+from adminkit.feedback.letter import Due
+from adminkit.feedback.prefs import Prefs, write
+from adminkit.job import Job
+from adminkit.trace import outbox
+from tests.builders import HOUR, MONDAY
+from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
+
+
+def planned(
+    path: Path,
+    jobs: Sequence[Job],
+    chosen: Config = SETTINGS,
+    at: int = NOW,
+    on: int | None = NOW - 30 * DAY,
+    **more: Any,
+) -> Planned:
+    """What is due of these jobs at `at`."""
+    trace = path / "t.db"
+    if not trace.exists():
+        synced(trace, jobs, on)
+    place = path / "prefs" if (path / "prefs").exists() else folder(path)
+    with opened(trace) as db:
+        return plan(db, chosen, more.pop("people", people(chosen)), place, at, UTC, **more)
+
+
+def ends(found: Planned) -> list[Due]:
+    return [one.due for one in found.found if one.due.kind == "end"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "why"),
+    [
+        ({}, None, "an hour of ten hours"),
+        ({"end_time": NOW - 25 * HOUR}, "nothing", "ended before max_age"),
+        ({"end_time": NOW + 60}, "nothing", "ends in the future: its clock is wrong"),
+        ({"synced": 0}, "nothing", "imported, or of the demo: slurmdbd never told us"),
+        ({"cluster": "other"}, "nothing", "a cluster that is not listed"),
+        ({"state": "CANCELLED"}, "state", "cancelled"),
+        ({"state": "FAILED"}, "state", "failed"),
+        ({"state": "TIMEOUT"}, "state", "cut off: what it would have needed is not known"),
+        ({"state": "NODE_FAIL"}, "state", "lost its node"),
+        ({"job_name": "interactive"}, "interactive", "as salloc names it"),
+        ({"submit_line": "salloc -t 600"}, "interactive", "by its command line"),
+        ({"submit_line": "/usr/bin/srun --pty bash"}, "interactive", "with its path"),
+        ({"submit_line": "sbatch srun.sh"}, None, "a script that is called so"),
+        ({"submit_line": None}, None, "no command line and no steps: a batch job, for all we know"),
+        ({"submit_line": "sbatch --ckpt=USR1@300 train.sh"}, "checkpoint", "asked for"),
+        ({"restarts": 1}, "checkpoint", "was carried on"),
+        ({"exit_code": 85}, "checkpoint", "the exit code of a checkpoint"),
+        ({"ckpt_at": NOW - 2 * HOUR, "ckpt_heard": 0}, "checkpoint", "the plugin warned it, whoever listened"),
+        ({"elapsed": 300}, "short", "five minutes"),
+        ({"time_limit": None, "limit_kind": "unlimited"}, "limit", "there is no limit to lower"),
+        ({"time_limit": 2 * HOUR}, "accuracy", "used half"),
+        ({"time_limit": 4 * HOUR}, "unused", "three GPU-hours are not worth a letter"),
+        ({"time_limit": 4 * HOUR, "gpus": 2}, None, "six are"),
+        ({"time_limit": 4 * HOUR, "gpus": 0, "nodes": 2}, None, "without GPUs nodes count"),
+        ({"limit_original": 2 * HOUR}, "accuracy", "what was asked for counts, not what somebody made of it"),
+        ({"het_job": 1, "het_offset": 0}, None, "the leader of a het job speaks for it"),
+        ({"het_job": 9, "het_offset": 1}, "nothing", "its other components do not"),
+        ({"uid": None}, "unknown", "no uid"),
+        ({"user": None}, "unknown", "no name"),
+        ({"uid": 1009}, "unknown", "the host knows no such uid"),
+        ({"uid": 1002}, "unknown", "the uid is somebody else's by now"),
+        ({"uid": 30, "user": "svc"}, "service", "below min_uid"),
+    ],
+)
+def test_of_one_run(tmp_path: Path, changes: dict[str, Any], reason: str | None, why: str) -> None:
+    found = planned(tmp_path, [ended(**changes)])
+    counted = {name: number for name, number in found.left_out.items() if number}
+    assert (len(ends(found)), counted) == (reason is None, {} if reason in (None, "nothing") else {reason: 1}), why
+
+
+@pytest.mark.parametrize(
+    ("jobs", "due", "why"),
+    [
+        ([ended(1, ago=HOUR)], 1, "ended after it was switched on"),
+        ([ended(1, ago=3 * HOUR)], 0, "before: switching it on writes to nobody about the past"),
+    ],
+)
+def test_nothing_that_ended_before_it_was_switched_on(tmp_path: Path, jobs: list[Job], due: int, why: str) -> None:
+    found = planned(tmp_path, jobs, on=NOW - 2 * HOUR)
+    assert len(ends(found)) == due, why
+    assert found.left_out.get("before", 0) == 1 - due
+
+
+def test_a_cluster_that_is_not_switched_on_yet_has_nothing_due_but_a_preview_shows_what_would_be(
+    tmp_path: Path,
+) -> None:
+    assert ends(planned(tmp_path, [ended()], on=None)) == []
+    shown = planned(tmp_path, [], preview=True)
+    assert len(ends(shown)) == 1
+    assert "aaic is not switched on" in shown.notes[0]
+
+
+def test_a_cluster_that_was_never_synced_is_named(tmp_path: Path) -> None:
+    found = planned(tmp_path, [ended()], settings(clusters=("alpha",)))
+    assert found.found == ()
+    assert "alpha is listed in [feedback] clusters, but was never synced into this trace" in found.notes
+
+
+def task(number: int, **changes: Any) -> Job:
+    return ended(500 + number, array_job=500, array_task=number, submit_time=NOW - 5 * HOUR, **changes)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "due", "why"),
+    [
+        ([task(n) for n in range(1, 51)], 1, "fifty tasks are one letter"),
+        ([task(1), task(2, state="RUNNING", end_time=None, seen_open=NOW - 60)], 0, "not before the last has ended"),
+        (
+            [task(1), task(2, state="RUNNING", end_time=None, seen_open=NOW - 40 * DAY)],
+            1,
+            "a lost one is not waited for",
+        ),
+        ([task(n, elapsed=1200, time_limit=1 * HOUR) for n in range(1, 11)], 1, "small ones add up"),
+        ([task(1), task(2, state="FAILED"), task(3, state="FAILED")], 0, "most failed"),
+        ([task(1), task(2), task(3, ago=30 * HOUR)], 1, "tasks that ended long before belong to it"),
+        ([task(1), task(2, synced=0)], 1, "an imported row of the same number does not"),
+    ],
+)
+def test_an_array_is_one_letter(tmp_path: Path, tasks: list[Job], due: int, why: str) -> None:
+    found = ends(planned(tmp_path, tasks))
+    assert len(found) == due, why
+    assert all((one.run, one.array) == (f"500@{NOW - 5 * HOUR}", True) for one in found)
+
+
+def test_a_task_that_is_requeued_later_makes_no_second_letter_of_its_array(tmp_path: Path) -> None:
+    found = planned(tmp_path, [task(1), task(2)])
+    with opened(tmp_path / "t.db") as db:
+        outbox.put(db, [one.entry(NOW) for one in found.found if one.due.kind == "end"])
+        names = ", ".join(f'"{name}"' for name in asdict(task(1)))
+        again = asdict(ended(502, ago=60, array_job=500, array_task=2, submit_time=NOW - 2 * HOUR))
+        db.execute(f"INSERT INTO job ({names}) VALUES ({', '.join('?' * len(again))})", tuple(again.values()))
+    later = planned(tmp_path, [], settings(user_pause=0, name_pause=0))
+    assert (ends(later), later.left_out) == ([], {"had": 1})
+
+
+@pytest.mark.parametrize(
+    ("jobs", "changes", "due", "why"),
+    [
+        ([ended(1), ended(2)], {}, ["1"], "one a day, the first of two alike"),
+        ([ended(1), ended(2, gpus=8)], {}, ["2"], "of several the one that matters most"),
+        ([ended(1), ended(2, user="bob", uid=1002)], {}, ["1", "2"], "each user has a pause of their own"),
+        ([ended(1), ended(2)], {"user_pause": 0}, ["1"], "one job name a week"),
+        ([ended(1), ended(2, job_name="test")], {"user_pause": 0}, ["1", "2"], "another name"),
+        ([ended(1), ended(2)], {"user_pause": 0, "name_pause": 0}, ["1", "2"], "no pauses"),
+        ([ended(1)], {"exclude_users": ("a?a", "svc-*")}, [], "an excluded user"),
+        ([ended(1)], {"exclude_accounts": ("vision",)}, [], "an excluded account"),
+        ([ended(1)], {"quiet_days": ("wed",)}, [], "a quiet weekday"),
+        ([ended(1)], {"quiet_days": ("2026-01-07",)}, [], "a quiet date"),
+        ([ended(1)], {"quiet_days": ("2026-01-08", "thu")}, ["1"], "tomorrow is one"),
+        ([ended(1)], {"holdout": 0.5, "holdout_until": "2026-12-31", "holdout_salt": "b"}, [], "held out"),
+        ([ended(1)], {"holdout": 0.5, "holdout_until": "2026-12-31", "holdout_salt": "a"}, ["1"], "not held out"),
+        ([ended(1)], {"domain": None}, [], "no address"),
+        ([ended(1)], {"max_age": 1800}, [], "too long ago for this site"),
+    ],
+)
+def test_what_the_site_allows(
+    tmp_path: Path, jobs: list[Job], changes: dict[str, Any], due: list[str], why: str
+) -> None:
+    found = planned(tmp_path, jobs, settings(**changes))
+    assert sorted(one.run.partition("@")[0] for one in ends(found)) == due, why
+
+
+@pytest.mark.parametrize(
+    ("had_ago", "name", "state", "due", "why"),
+    [
+        (23 * HOUR, "test", "sent", 0, "a letter yesterday"),
+        (25 * HOUR, "test", "sent", 1, "the day before, about something else"),
+        (25 * HOUR, "train", "sent", 0, "about the same name"),
+        (8 * DAY, "train", "sent", 1, "a week ago"),
+        (HOUR, "train", "due", 0, "one that still waits counts"),
+        (HOUR, "train", "expired", 1, "one that never went out does not"),
+        (HOUR, "train", "refused", 1, "nor one that was refused"),
+    ],
+)
+def test_pauses_count_from_the_letters_before(
+    tmp_path: Path, had_ago: int, name: str, state: str, due: int, why: str
+) -> None:
+    trace = synced(tmp_path / "t.db", [ended(1)])
+    at = NOW - had_ago
+    with opened(trace) as db:
+        row = outbox.Entry(
+            "aaic", "9@1", "end", 9, 1, at, 0, "", "ada", 1001, name, "en", "a@b.c", "[]", state, due_at=at
+        )
+        outbox.put(db, [row])
+    assert len(ends(planned(tmp_path, []))) == due, why
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "runs", "due", "why"),
+    [(0.9, 30, 0, "does well already"), (0.9, 3, 1, "three runs say nothing"), (0.4, 30, 1, "does not")],
+)
+def test_who_does_well_already_gets_no_letter_per_job(
+    tmp_path: Path, accuracy: float, runs: int, due: int, why: str
+) -> None:
+    good = [
+        ended(100 + n, ago=3 * DAY + n * HOUR, elapsed=int(accuracy * 100 * HOUR), time_limit=100 * HOUR)
+        for n in range(runs)
+    ]
+    found = planned(tmp_path, [ended(1), *good])
+    assert (len(ends(found)), found.left_out.get("well", 0)) == (due, 1 - due), why
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kinds", "why"),
+    [
+        (Prefs(), ["digest", "end"], "both"),
+        (Prefs(letters="week"), ["digest"], "only once a week"),
+        (Prefs(letters="never"), [], "none"),
+        (Prefs(hints=False), ["digest", "end"], "hints are another matter"),
+    ],
+)
+def test_users_choose_how_often(tmp_path: Path, chosen: Prefs, kinds: list[str], why: str) -> None:
+    place = folder(tmp_path)
+    (place / "1001.toml").write_text("")
+    os.chown(write(place, 1001, chosen), 1001, -1)
+    found = planned(tmp_path, [ended(1), ended(2, ago=4 * DAY)])
+    assert sorted(one.due.kind for one in found.found if one.due.user) == kinds, why
+
+
+def test_users_choose_language_and_address(tmp_path: Path) -> None:
+    os.chown(write(folder(tmp_path), 1001, Prefs(language="ja", address="ada@home.example")), 1001, -1)
+    (due,) = ends(planned(tmp_path, [ended()]))
+    assert (due.language, due.address) == ("ja", "ada@home.example")
+
+
+@pytest.mark.parametrize(
+    ("text", "owner", "due", "note", "why"),
+    [
+        (
+            'leters = "never"',
+            1001,
+            0,
+            "did you mean letters?",
+            "who may have meant to opt out gets none; the slip is named",
+        ),
+        ("letters = never", 1001, 0, "no TOML", "the same"),
+        ("#" * 5000, 1001, 0, "larger than 4096 bytes", "the same"),
+        ('letters = "never"', 1002, 1, "not that user's own file", "somebody else's file says nothing"),
+    ],
+)
+def test_a_file_that_is_wrong(tmp_path: Path, text: str, owner: int, due: int, note: str, why: str) -> None:
+    file = folder(tmp_path) / "1001.toml"
+    file.write_text(text)
+    os.chown(file, owner, -1)
+    found = planned(tmp_path, [ended()])
+    assert len(ends(found)) == due, why
+    assert note in " ".join(found.notes)
+
+
+@pytest.mark.parametrize(
+    ("at", "on", "due", "why"),
+    [
+        (MONDAY + 7 * DAY + 60, MONDAY - DAY, ["2026-W02/1001", "2026-W02"], "from Monday on"),
+        (MONDAY + 11 * DAY, MONDAY - DAY, ["2026-W02/1001", "2026-W02"], "all the week after"),
+        (MONDAY + 14 * DAY, MONDAY - DAY, ["2026-W03"], "then it is too late; nothing of ada's ended in the next"),
+        (MONDAY + 6 * DAY, MONDAY - 8 * DAY, ["2026-W01"], "not before the week is over"),
+        (MONDAY + 7 * DAY + 60, MONDAY + DAY, [], "a week that began before it was switched on is nobody's"),
+    ],
+)
+def test_a_digest_of_the_last_whole_week(tmp_path: Path, at: int, on: int, due: list[str], why: str) -> None:
+    found = planned(tmp_path, [ended()], settings(quiet_days=()), at, on)
+    assert [one.due.run for one in found.found if one.due.kind != "end"] == due, why
+
+
+def test_the_day_of_the_digest(tmp_path: Path) -> None:
+    chosen = settings(digest_day="thu", quiet_days=())
+    early = planned(tmp_path, [ended(ago=3 * DAY)], chosen)
+    assert [one.due.kind for one in early.found if one.due.kind != "end"] == []
+    assert {one.due.kind for one in planned(tmp_path, [], chosen, NOW + DAY).found} == {"digest", "operator"}
+    assert planned(tmp_path, [], settings(digest=False), NOW + DAY).found == ()
+
+
+def test_more_than_max_letters_sends_nothing_and_tells_the_operators_once(tmp_path: Path) -> None:
+    few = settings(max_letters=2, user_pause=0, name_pause=0)
+    found = planned(tmp_path, [ended(n) for n in range(1, 5)], few)
+    (alarm,) = found.found
+    assert (found.flood, alarm.due.kind, alarm.due.address) == (True, "operator", "ops@example.org")
+    assert "4 letters would go out at once, more than max_letters = 2" in alarm.due.notes[0]
+    with opened(tmp_path / "t.db") as db:
+        outbox.put(db, [alarm.entry(NOW)])
+    assert planned(tmp_path, [], few).found == ()
+    shown = planned(tmp_path, [], few, preview=True)
+    assert (len(ends(shown)), shown.flood) == (4, True)
+
+
+def test_a_row_of_the_outbox_is_its_letter_again(tmp_path: Path) -> None:
+    found = planned(tmp_path, [ended(), task(1), ended(7, ago=4 * DAY)])
+    assert {one.due.kind for one in found.found} == {"end", "digest", "operator"}
+    with opened(tmp_path / "t.db") as db:
+        outbox.put(db, [one.entry(NOW) for one in found.found])
+        back = {due_of(one) for one in outbox.open_entries(db, NOW)}
+    assert back == {one.due for one in found.found}
+
+
+def test_an_unsafe_folder_of_choices_stops_everything(tmp_path: Path) -> None:
+    folder(tmp_path).chmod(0o777)
+    with pytest.raises(AdminkitError, match="mode 0777"):
+        planned(tmp_path, [ended()])

@@ -1,0 +1,319 @@
+"""Letters as people read them: golden files in two languages, every number against the trace, names that attack."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adminkit.config import Config, Feedback
+from adminkit.errors import AdminkitError
+from adminkit.feedback import views
+from adminkit.feedback.chart import Bar
+from adminkit.feedback.letter import LANGUAGES, Letter
+from adminkit.feedback.templates import TEMPLATES
+from adminkit.feedback.words import SUBJECT, wide
+from adminkit.installed import data_file
+from adminkit.recommend.advice import walltime
+from adminkit.stats.runs import Kind, runs
+from tests.builders import HOUR, MONDAY
+from tests.conftest import GOLDEN
+from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, WEEK, due, end, run, trace, write
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trace(tmp_path_factory.mktemp("letters") / "t.db")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", DUES)
+def test_a_letter_reads_as_it_did(known: Path, golden: Callable[[str, str], None], kind: str, language: str) -> None:
+    (letter,) = write(known, DUES[kind](language))
+    golden(f"letters/{kind}-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
+    golden(f"letters/{kind}-{language}.html", letter.html)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", DUES)
+def test_the_text_fits_a_terminal_of_80_columns(known: Path, kind: str, language: str) -> None:
+    (letter,) = write(known, DUES[kind](language))
+    assert max(wide(line) for line in letter.text.splitlines()) <= 80
+
+
+def numbers(text: str) -> set[str]:
+    """Every number as it stands there, 1,234 and 0.5 too."""
+    return set(re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", text))
+
+
+def shown(seconds: int) -> set[str]:
+    """What a duration of less than 100 h says: hours and minutes, rounded to minutes."""
+    minutes = round(seconds / 60)
+    return {str(minutes // 60), str(minutes % 60)} if minutes >= 60 else {str(minutes)}
+
+
+def test_every_number_about_a_job_is_that_of_the_trace(known: Path) -> None:
+    (letter,) = write(known, end())
+    assert LAST.elapsed is not None
+    with closing(sqlite3.connect(known)) as db:
+        mine = list(runs(db, ["ada"], ["aaic"]))
+        advice = walltime(mine, Kind("aaic", "ada", "train_resnet", "gq", 1, 8, 1, 72 * HOUR))
+    assert advice.limit is not None and advice.risk is not None
+    last = [one for one in JOBS if one.job_name == "train_resnet"][-6:]
+    expected = {"60", "72"} | shown(LAST.elapsed) | {f"{100 * LAST.elapsed / (72 * HOUR):.0f}"}
+    expected |= {f"{advice.limit // 3600:02}", "00", str(advice.tried), f"{100 * advice.risk:.0f}"} - {"0"}
+    expected |= {f"{100 * 10_000 / (LAST.elapsed * 8):.0f}", "8", "3.1", "64"}
+    for one in last:
+        assert one.end_time is not None and one.elapsed is not None
+        days = (one.end_time - MONDAY) // DAY + 5
+        expected |= {str(days), f"{one.end_time % DAY // 3600:02}", "00"} | shown(one.elapsed)
+    found = numbers(letter.text + letter.subject)
+    assert advice.over == 0
+    assert found - {"0"} == expected - {"0"}
+
+
+def test_every_number_of_a_week_is_that_of_the_trace(known: Path) -> None:
+    """Counted by hand: which runs of ada ended in the week, and what they asked for."""
+    (letter,) = write(known, due("digest"))
+    week = [
+        one
+        for one in JOBS
+        if one.user == "ada" and one.state != "FAILED" and MONDAY <= (one.end_time or 0) < NEXT_MONDAY
+    ]
+    asked, used = sum(one.time_limit or 0 for one in week), sum(one.elapsed or 0 for one in week)
+    unused = sum((one.time_limit or 0) - (one.elapsed or 0) for one in week)
+    assert f"{len(week)} runs of yours" in letter.text
+    assert f"asked for {asked / 3600:,.0f} h and used {used / 3600:,.0f} h: {100 * used / asked:.0f} %." in re.sub(
+        r"\s+", " ", letter.text
+    )
+    assert f"They left {unused / 3600:,.0f} GPU-hours reserved" in letter.text
+    before = [
+        one
+        for one in JOBS
+        if one.user == "ada" and MONDAY - 4 * WEEK <= (one.end_time or 0) < MONDAY and one.state != "FAILED"
+    ]
+    share = sum(one.elapsed or 0 for one in before) / sum(one.time_limit or 0 for one in before)
+    assert f"four weeks before ({100 * share:.0f} %)" in re.sub(r"\s+", " ", letter.text)
+    # bob waited from the middle of Thursday on: every run of ada that began later ran while he stood in line
+    line = MONDAY + 3 * DAY + DAY // 2
+    waited = sum(
+        ((one.time_limit or 0) - (one.elapsed or 0))
+        * max((one.end_time or 0) - max(one.start_time or 0, line), 0)
+        / (one.elapsed or 1)
+        for one in week
+        if (one.end_time or 0) < NEXT_MONDAY - 2 * HOUR
+    )
+    assert f"Of these, {waited / 3600:,.0f} GPU-hours" in re.sub(r"\s+", " ", letter.text)
+
+
+def test_a_letter_never_names_another_user(known: Path) -> None:
+    for kind in ("end", "array", "digest"):
+        (letter,) = write(known, DUES[kind]())
+        for other in ("bob", "eve", "fit", "post"):
+            assert not re.search(rf"\b{other}\b", letter.text + letter.html), (kind, other)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says", "why"),
+    [
+        ({"state": "TIMEOUT", "elapsed": 72 * HOUR}, "ended when it reached its time limit of 72 h", "cut off"),
+        ({"elapsed": 60 * HOUR}, "That is a good estimate", "a good part was used"),
+        ({"time_limit": None, "limit_kind": "unlimited"}, "no time limit of its own", "unlimited"),
+        ({"job_name": "new", "uid": 1009, "user": "new"}, "nothing to paste", "no history"),
+        ({"job_name": None}, "Your job - (60", "no name"),
+        ({"queue": None, "gpus": None, "cpus": None, "nodes": None}, "queue -)", "nothing known of it"),
+        ({"elapsed": 0}, "ran for 0 s", "no time at all"),
+    ],
+)
+def test_what_a_run_was_decides_what_is_said(tmp_path: Path, changes: dict[str, object], says: str, why: str) -> None:
+    last = replace(LAST, **changes)  # type: ignore[arg-type]
+    (letter,) = write(trace(tmp_path / "t.db", [*JOBS[:40], last]), end(last))
+    assert says in " ".join(letter.text.split()), why
+    assert says in " ".join(letter.html.split()), why
+
+
+def test_nothing_is_recommended_that_the_queue_does_not_allow(tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.db")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE queue SET max_limit = 3600")
+    (letter,) = write(path, end())
+    assert "--time" not in letter.text and "more than the queue allows" in letter.text
+
+
+def test_a_run_that_the_trace_does_not_have_is_an_error(known: Path) -> None:
+    with pytest.raises(AdminkitError, match="no finished run 999"):
+        write(known, due("end", job_id_raw=999))
+
+
+def test_a_week_without_runs_says_so(known: Path) -> None:
+    for user, uid in (("nobody", 1099), ("ada", 1001)):
+        one = due("digest", user=user, uid=uid, submit=MONDAY - 52 * WEEK, until=MONDAY - 51 * WEEK)
+        (letter,) = write(known, one)
+        assert "no run of yours ended" in letter.text
+        assert "no runs" in letter.subject
+
+
+# What jobs are called
+
+
+class _Tags(HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def tags(letter: Letter) -> list[tuple[str, tuple[str, ...]]]:
+    page = _Tags()
+    page.feed(letter.html)
+    return page.tags
+
+
+#: What breaks mail, pages, terminals and templates.
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "{{7*7}}{% for x in range(9) %}",
+    "{{ cluster.__class__ }}",
+    "train\r\nBcc: all@example.org\r\n\r\n<b>",
+    "\u202egnp.exe",
+    "\u2066a\u2069",
+    "\x1b[31mred\x07\x00",
+    "x" * 10_000,
+    "é" * 10_000,
+    '"><img src=x onerror=alert(1)>',
+    "'; DROP TABLE job; --",
+    "\u2028line\u2029",
+    "=?utf-8?q?Subject?=",
+    "#SBATCH --time=1-00:00:00",
+    "大規模学習",
+    "\ufeff\u200b\u00ad",
+    "%s %(x)s {0}",
+    "",
+    " ",
+)
+
+
+def check_hostile(path: Path, name: str) -> None:
+    """Both letters of a run of that name are as safe as those of any other."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE job SET job_name = ?, queue = ? WHERE user = 'ada'", (name, name))
+        db.execute("UPDATE outbox SET job_name = ?", (name,))
+    for letter in write(path, end(), DUES["array"](), due("digest")):
+        for part in (letter.subject, letter.text, letter.html):
+            bad = [c for c in part if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"]
+            assert bad == []
+            part.encode()
+            assert len(part) < 20_000
+        assert "\n" not in letter.subject and len(letter.subject) <= SUBJECT
+        assert {tag for tag, _ in tags(letter)} <= {
+            "html", "head", "meta", "title", "style", "body", "table", "tr", "td", "p", "pre", "b", "br"
+        }  # fmt: skip
+        assert not any(word.startswith("on") or word in ("src", "href") for _, words in tags(letter) for word in words)
+        pasted = [line for line in letter.text.splitlines() if line.strip().startswith("#SBATCH")]
+        assert all(re.fullmatch(r" +#SBATCH --time=[\d:-]+( +too short for .*)?", line) for line in pasted) or (
+            "#SBATCH" in name
+        )
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    jobs = [*JOBS[20:41], *[one for one in JOBS if one.array_job]]
+    return trace(tmp_path_factory.mktemp("hostile") / "t.db", jobs)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_harmless(hostile: Path, name: str) -> None:
+    check_hostile(hostile, name)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.text(max_size=200).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)))
+def test_any_name_is_harmless(hostile: Path, name: str) -> None:
+    check_hostile(hostile, name)
+
+
+def test_a_name_that_looks_like_a_template_is_shown_as_it_is(hostile: Path) -> None:
+    check_hostile(hostile, "{{7*7}}")
+    (letter,) = write(hostile, end())
+    assert "{{7*7}}" in letter.subject and "{{7*7}}" in letter.html and "{{7*7}}" in letter.text
+
+
+# A site's own templates
+
+
+def with_site(path: Path) -> Config:
+    return Config(feedback=Feedback(templates=path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message", "hint", "why"),
+    [
+        ("end.txt.j2", "Subject: hello\n\n{{ rnu.elapsed }}\n", r"end\.txt\.j2, line 3: .*'rnu'", "run", "a value"),
+        ("end.txt.j2", "Subject: x\n{{ run.elapsd }}\n", r"end\.txt\.j2, line 2: .*elapsd", "elapsed", "a field"),
+        ("end.txt.j2", "Subject: x\n{{ 1 | duratoin }}", r"end\.txt\.j2, line 2: .*duratoin", "duration", "a filter"),
+        ("end.txt.j2", "Subject: x\n\n{% if %}", r"end\.txt\.j2, line 3: ", "docs/letters.md", "syntax"),
+        ("end.txt.j2", "Dear {{ user }}", r"end\.txt\.j2, line 1: .*subject", "Subject:", "no subject"),
+        ("end.txt.j2", "Subject: x\n{{ 1 / 0 }}", r"end\.txt\.j2, line 2: division", "docs/letters.md", "arithmetic"),
+        ("end.html.j2", "<p>{{ run.limt }}</p>", r"end\.html\.j2, line 1: .*limt", "limit", "the HTML"),
+        ("words.en.j2", "\n{% macro end_subject() %}{{ rnu }}{% endmacro %}", r"words\.en\.j2, line 2", "run", "all"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_template_is_told_with_its_place_and_the_nearest_word(
+    known: Path, tmp_path: Path, name: str, text: str, message: str, hint: str, why: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AdminkitError, match=message) as found:
+        write(known, end(), settings=with_site(tmp_path))
+    assert hint in found.value.hint, why
+
+
+def test_a_broken_template_of_one_kind_leaves_the_others_alone(known: Path, tmp_path: Path) -> None:
+    (tmp_path / "end.txt.j2").write_text("Subject: {{ nothing }}\n")
+    with pytest.raises(AdminkitError):
+        write(known, end(), settings=with_site(tmp_path))
+    (letter,) = write(known, due("digest"), settings=with_site(tmp_path))
+    assert letter.subject.startswith("Your week")
+
+
+def test_a_site_replaces_one_template_and_keeps_the_rest(known: Path, tmp_path: Path) -> None:
+    (tmp_path / "end.txt.j2").write_text("Subject: hello {{ user }}\n\nAsk for {{ advice.limit | duration }}.\n")
+    (letter,) = write(known, end(), settings=with_site(tmp_path))
+    assert (letter.subject, letter.text) == ("hello ada", "Ask for 4 h.\n")
+    assert "#SBATCH --time=04:00:00" in letter.html
+
+
+def test_the_page_lists_every_value_that_a_template_may_say() -> None:
+    page = (GOLDEN.parent.parent / "docs" / "letters.md").read_text()
+    rows = {line for line in page.splitlines() if re.match(r"\| (end|digest|operator|all)", line)}
+    for view in (views.Ran, views.Tasked, views.Recommended, views.Weekly, views.Named, views.Missed, views.Chart, Bar):
+        names = {f.name for f in fields(view)}
+        assert any(names <= set(re.findall(r"`(\w+)`", row)) for row in rows), view
+    assert set(TEMPLATES) == {one.name for one in data_file("etc", "letters", TEMPLATES[0]).parent.iterdir()}
+    assert all(f"`{name}`" in page for name in TEMPLATES)
+
+
+def test_many_letters_read_the_trace_once_for_many_people(tmp_path: Path) -> None:
+    """Letters about different people from one Composer say what each says alone."""
+    jobs = [run(1000 + n, MONDAY + n * 60, HOUR + n % 7 * 600, user=f"u{n % 7}", uid=2000 + n % 7) for n in range(210)]
+    path = trace(tmp_path / "t.db", jobs)
+    dues = [end(one) for one in jobs[-7:]] + [due("digest", user=f"u{n}", uid=2000 + n) for n in range(7)]
+    together = write(path, *dues)
+    assert together == [write(path, one)[0] for one in dues]
+    assert len({letter.text for letter in together}) == 14

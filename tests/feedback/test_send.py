@@ -1,0 +1,310 @@
+"""Delivery: nothing is lost, nothing is sent twice but what the protocol cannot tell apart, nobody holds up others."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.config import Config
+from adminkit.errors import AdminkitError
+from adminkit.feedback.due import switched_on
+from adminkit.feedback.letter import Due, Letter
+from adminkit.feedback.prefs import Prefs, write
+from adminkit.feedback.send import LONGEST_WAIT, Done, Tools, resend, run, wait_after
+from adminkit.feedback.transport import Later, Refused, Stopped, opened
+from adminkit.job import Job
+from adminkit.trace import outbox
+from tests.builders import HOUR
+from tests.feedback.server import Postbox, mail_server
+from tests.feedback.site import DAY, NOW, Hand, Kept, ended, folder, settings, synced, tools
+from tests.feedback.site import opened as trace_of
+
+#: Three letters, to be told apart by their jobs.
+THREE = tuple(ended(n, user=user, uid=uid, ago=n * 60) for n, (uid, user) in enumerate(
+    [(1001, "ada"), (1002, "bob"), (1003, "cyd")], start=1
+))  # fmt: skip
+QUIET = settings(operators=(), digest=False)
+
+
+def site(path: Path, jobs: Sequence[Job] = THREE) -> tuple[Path, Path]:
+    """(a trace of these jobs, an empty folder of choices)."""
+    return synced(path / "t.db", jobs), folder(path)
+
+
+def act(trace: Path, made: Tools, chosen: Config = QUIET) -> Done:
+    with trace_of(trace) as db:
+        return run(db, chosen, made)
+
+
+def states(trace: Path) -> dict[str, str]:
+    """Job -> the state of its letter."""
+    with trace_of(trace) as db:
+        return {one.run.partition("@")[0]: one.state for one in outbox.find(db, outbox.STATES)}
+
+
+def rows(trace: Path) -> list[outbox.Entry]:
+    with trace_of(trace) as db:
+        return outbox.find(db, outbox.STATES)
+
+
+def test_every_letter_goes_out_once_however_often_it_runs(tmp_path: Path) -> None:
+    (trace, place), kept = site(tmp_path), Kept()
+    done = act(trace, tools(place, kept))
+    assert done.counts["sent"] == 3
+    for _ in range(3):
+        assert act(trace, tools(place, kept)).counts == {"expired": 0}
+    assert sorted(to for (to,), _ in kept.messages) == ["ada@example.org", "bob@example.org", "cyd@example.org"]
+    assert set(states(trace).values()) == {"sent"}
+
+
+@pytest.mark.parametrize(
+    ("failure", "state", "counted", "others", "why"),
+    [
+        (Later("450 busy"), "due", "later", 2, "tried again; the others went"),
+        (Refused("550 no such user"), "refused", "refused", 2, "never again; the others went"),
+        (Stopped("connection refused"), "due", None, 0, "nothing goes through: all are kept"),
+    ],
+)
+def test_what_a_failure_means(
+    tmp_path: Path, failure: Exception, state: str, counted: str | None, others: int, why: str
+) -> None:
+    (trace, place), kept = site(tmp_path), Kept([failure])
+    done = act(trace, tools(place, kept))
+    assert (len(kept.messages), Counter(states(trace).values())["sent"]) == (others, others), why
+    assert state in states(trace).values()
+    assert counted is None or done.counts[counted] == 1
+    assert bool(done.stopped) is isinstance(failure, Stopped)
+    later = Hand(NOW + HOUR)
+    act(trace, tools(place, kept, later.clock))
+    assert len(kept.messages) == (2 if state == "refused" else 3), why
+
+
+def test_a_letter_waits_longer_each_time_and_then_is_left_to_the_digest(tmp_path: Path) -> None:
+    trace, place = site(tmp_path, [ended(1, ago=60)])
+    hand, tries = Hand(), []
+    for _ in range(400):
+        kept = Kept([Later("450 busy")])
+        act(trace, tools(place, kept, hand.clock))
+        if not kept.fails:
+            tries.append(int(hand.at) - NOW)
+        hand.at += 300
+    assert tries[:4] == [0, 300, 900, 2100]
+    assert max(b - a for a, b in pairwise(tries)) == LONGEST_WAIT
+    assert max(tries) < DAY
+    (row,) = rows(trace)
+    assert (row.state, row.said) == ("expired", "450 busy; too old: it is left to the digest")
+    assert wait_after(1) < wait_after(2) < wait_after(50) == LONGEST_WAIT
+
+
+def test_a_template_that_is_broken_holds_up_its_own_letters_only(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    kept = Kept()
+
+    def compose(*_: Any) -> Callable[[Due], Letter]:
+        def one(due: Due) -> Letter:
+            if due.user == "ada":
+                raise AdminkitError("end.txt.j2, line 3: 'limt' is undefined", "mend it")
+            if due.user == "bob":
+                raise ZeroDivisionError("a bug")
+            return Letter("s", "t\n", "<p>h</p>")
+
+        return one
+
+    done = act(trace, replace(tools(place, kept), compose=compose))
+    assert (done.counts["sent"], done.counts["broken"]) == (1, 2)
+    assert "couldn't be written: end.txt.j2, line 3" in " ".join(done.notes)
+    said = {one.user: one.said for one in rows(trace)}
+    assert said["bob"] == "couldn't be written: ZeroDivisionError: a bug"
+    assert act(trace, tools(place, kept, Hand(NOW + 400).clock)).counts["sent"] == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["\r\nBcc: eve@example.org\r\n\r\nx", "\x00\x1b[2J", "x" * 10_000, "<script>", "\udcff"]
+)
+def test_a_job_name_of_any_kind_is_a_safe_letter(tmp_path: Path, name: str) -> None:
+    trace, place = site(tmp_path)
+
+    def compose(*_: Any) -> Callable[[Due], Letter]:
+        return lambda due: Letter(f"Job {name}", f"{name}\n", "<p>h</p>")
+
+    kept = Kept()
+    assert act(trace, replace(tools(place, kept), compose=compose)).counts["sent"] == 3
+    for (to,), text in kept.messages:
+        found = email.message_from_bytes(text, policy=email.policy.default)
+        assert (found["To"], found["Bcc"], found["Auto-Submitted"]) == (to, None, "auto-generated")
+
+
+def test_the_rate_is_kept(tmp_path: Path) -> None:
+    (trace, place), hand = site(tmp_path), Hand()
+    at: list[float] = []
+
+    class Watching(Kept):
+        def send(self, *words: Any) -> str:
+            at.append(hand.at)
+            return super().send(*words)
+
+    act(trace, tools(place, Watching(), hand.clock), settings(operators=(), digest=False, per_minute=4.0))
+    assert [b - a for a, b in pairwise(at)] == [15.0, 15.0]
+
+
+def test_switching_on_is_noted_and_writes_to_nobody_about_the_past(tmp_path: Path) -> None:
+    trace = synced(tmp_path / "t.db", THREE, on=None)
+    kept = Kept()
+    done = act(trace, tools(tmp_path / "prefs", kept))
+    assert kept.messages == [] and "aaic is switched on" in " ".join(done.notes)
+    assert (tmp_path / "prefs").stat().st_mode & 0o7777 == 0o1733
+    with trace_of(trace) as db:
+        assert switched_on(db, "aaic") == NOW
+        assert [row[0] for row in db.execute("SELECT what FROM act")] == ["feedback on"]
+    act(trace, tools(tmp_path / "prefs", kept, Hand(NOW + HOUR).clock))
+    with trace_of(trace) as db:
+        assert switched_on(db, "aaic") == NOW, "the moment is the first one"
+
+
+def test_what_was_sent_is_in_the_ledger(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    act(trace, tools(place, Kept()))
+    with trace_of(trace) as db:
+        (line,) = [row[0] for row in db.execute("SELECT line FROM act WHERE what = 'feedback run'")]
+    assert '"letters": {"sent": 3}' in line
+
+
+def test_who_opts_out_while_a_letter_waits_gets_none(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    act(trace, tools(place, Kept([Stopped("away")])))
+    os.chown(write(place, 1002, Prefs(letters="never")), 1002, -1)
+    kept = Kept()
+    act(trace, tools(place, kept))
+    assert sorted(to for (to,), _ in kept.messages) == ["ada@example.org", "cyd@example.org"]
+    assert {one.user: one.said for one in rows(trace)}["bob"] == "its user wants none"
+
+
+def test_behind_a_server_that_was_away_no_run_sends_more_than_it_may(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    chosen = settings(operators=(), digest=False, max_letters=2)
+    act(trace, tools(place, Kept([Stopped("away")])))
+    kept = Kept()
+    assert act(trace, tools(place, kept), chosen).counts["sent"] == 2
+    assert act(trace, tools(place, kept), chosen).counts["sent"] == 1
+
+
+def test_a_flood_sends_nothing_but_a_word_to_the_operators_once(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    chosen, kept = settings(digest=False, max_letters=2), Kept()
+    for _ in range(3):
+        assert act(trace, tools(place, kept), chosen).planned.flood
+    assert [to for to, _ in kept.messages] == [("ops@example.org",)]
+
+
+def test_nothing_goes_out_on_a_quiet_day_and_what_waits_goes_the_next(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    act(trace, tools(place, Kept([Stopped("away")])))
+    kept = Kept()
+    act(trace, tools(place, kept), settings(operators=(), digest=False, quiet_days=("wed",)))
+    assert kept.messages == []
+    act(trace, tools(place, kept, Hand(NOW + 13 * HOUR).clock))
+    assert len(kept.messages) == 3
+
+
+def test_resend_makes_another_copy_of_what_was_sent_and_tries_what_was_refused(tmp_path: Path) -> None:
+    (trace, place), kept = site(tmp_path), Kept([Refused("550 full")])
+    act(trace, tools(place, kept))
+    with trace_of(trace) as db:
+        done = resend(db, QUIET, tools(place, kept, Hand(NOW + 9 * DAY).clock), outbox.find(db, ["sent", "refused"]))
+    assert done.counts["sent"] == 3
+    ids = Counter(email.message_from_bytes(text)["Message-ID"] for _, text in kept.messages)
+    assert len(kept.messages) == 5 and max(ids.values()) == 1, "a copy by hand is no duplicate to be swallowed"
+
+
+def test_a_letter_that_is_sent_again_by_hand_has_no_age_but_is_given_up_some_day(tmp_path: Path) -> None:
+    trace, place = site(tmp_path, THREE[:1])
+    act(trace, tools(place, Kept([Refused("550 full")])))
+    hand = Hand(NOW + 9 * DAY)
+    with trace_of(trace) as db:
+        resend(db, QUIET, tools(place, Kept([Later("450 busy")]), hand.clock), outbox.find(db, ["refused"]))
+    act(trace, tools(place, Kept([Later("450 busy")]), Hand(NOW + 9 * DAY + HOUR).clock))
+    assert states(trace) == {"1": "due"}
+    for _ in range(40):
+        hand.at += LONGEST_WAIT
+        act(trace, tools(place, Kept([Later("450 busy")]), hand.clock))
+    assert states(trace) == {"1": "expired"}
+
+
+STEPS = ("planned", "queued", "claimed", "composed", "handed", "sent")
+
+
+@pytest.mark.parametrize(
+    ("step", "which"), [(step, which) for step in STEPS for which in ((1,) if step in STEPS[:2] else (1, 2, 3))]
+)
+def test_kill_9_between_any_two_steps(tmp_path: Path, step: str, which: int) -> None:
+    """Killed at the `which`th time it gets there; afterwards every letter has arrived, one of them perhaps twice."""
+    trace, place = site(tmp_path)
+    box = Postbox()
+    with mail_server(box) as port:
+        chosen = settings(operators=(), digest=False, host="localhost", port=port)
+        killed_at(trace, place, chosen, step, which)
+        with opened(chosen.feedback) as way:
+            act(trace, tools(place, way, chosen=chosen), chosen)
+            act(trace, tools(place, way, chosen=chosen), chosen)
+    arrived = Counter(email.message_from_bytes(text)["Message-ID"] for _, text in box.letters)
+    assert len(arrived) == 3, "nothing is lost"
+    twice = sum(arrived.values()) - 3
+    assert twice == (1 if step == "handed" else 0), "only what was handed over and not yet written down"
+    assert set(states(trace).values()) == {"sent"}
+
+
+def test_kill_9_while_the_server_takes_the_text(tmp_path: Path) -> None:
+    """The server has it and its answer never arrives: nobody can tell, so it goes again under the same Message-ID."""
+    trace, place = site(tmp_path, THREE[:1])
+    child: list[int] = []
+    box = Postbox(taken=lambda: os.kill(child[0], signal.SIGKILL) if len(box.letters) == 1 else None)
+    with mail_server(box) as port:
+        chosen = settings(operators=(), digest=False, host="localhost", port=port)
+        child.append(forked(lambda: _run_there(trace, place, chosen, lambda step: None)))
+        os.waitpid(child[0], 0)
+        assert set(states(trace).values()) == {"claimed"}
+        with opened(chosen.feedback) as way:
+            done = act(trace, tools(place, way, chosen=chosen), chosen)
+    assert "were being sent when the last run was killed" in " ".join(done.notes)
+    assert [email.message_from_bytes(text)["Message-ID"] for _, text in box.letters] == [
+        email.message_from_bytes(box.letters[0][1])["Message-ID"]
+    ] * 2
+
+
+def killed_at(trace: Path, place: Path, chosen: Config, step: str, which: int) -> None:
+    """A run in a process of its own that dies by SIGKILL when it gets to `step` for the `which`th time."""
+    seen: Counter[str] = Counter()
+
+    def at(name: str) -> None:
+        seen[name] += 1
+        if (name, seen[name]) == (step, which):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = forked(lambda: _run_there(trace, place, chosen, at))
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, "it got past that step"
+
+
+def _run_there(trace: Path, place: Path, chosen: Config, at: Callable[[str], None]) -> None:
+    with opened(chosen.feedback) as way:
+        act(trace, tools(place, way, chosen=chosen, at=at), chosen)
+
+
+def forked(do: Callable[[], object]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            do()
+        finally:
+            os._exit(1)
+    return child

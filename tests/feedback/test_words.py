@@ -1,0 +1,119 @@
+"""Values in people's words, and names made harmless."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adminkit.feedback import words
+from adminkit.feedback.chart import bars
+from tests.builders import HOUR, MONDAY
+
+
+@pytest.mark.parametrize(
+    ("seconds", "en", "ja"),
+    [
+        (0, "0 s", "0秒"),
+        (45, "45 s", "45秒"),
+        (59.6, "1 min", "1分"),
+        (89, "1 min", "1分"),
+        (3569, "59 min", "59分"),
+        (3570, "1 h", "1時間"),
+        (3 * HOUR + 600, "3 h 10 min", "3時間10分"),
+        (72 * HOUR, "72 h", "72時間"),
+        (100 * HOUR - 30, "4 d 4 h", "4日4時間"),
+        (240 * HOUR, "10 d", "10日"),
+    ],
+)
+def test_durations(seconds: float, en: str, ja: str) -> None:
+    assert words.duration(seconds, "en").replace(words.NO_BREAK, " ") == en
+    assert words.duration(seconds, "ja") == ja
+
+
+@pytest.mark.parametrize(
+    ("gpu", "node", "en", "ja"),
+    [
+        (3600, 0, "1 GPU-hour", "1GPU時間"),
+        (0, 1800, "0.5 node-hours", "0.5ノード時間"),
+        (4e6, 7200, "1,111 GPU-hours and 2 node-hours", "1,111GPU時間と2ノード時間"),
+        (3600, 60, "1 GPU-hour", "1GPU時間"),
+        (0, 0, "0 GPU-hours", "0GPU時間"),
+    ],
+)
+def test_hours_that_were_reserved(gpu: float, node: float, en: str, ja: str) -> None:
+    assert words.hours(gpu, node, "en").replace(words.NO_BREAK, " ") == en
+    assert words.hours(gpu, node, "ja") == ja
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0, "0 %"), (0.001, "<1 %"), (0.054, "5 %"), (0.999, ">99 %"), (1, "100 %"), (1.2, "120 %")]
+)
+def test_shares_are_never_none_or_all_of_what_is_only_nearly_so(value: float, said: str) -> None:
+    assert words.share(value).replace(words.NO_BREAK, " ") == said
+
+
+def test_moments() -> None:
+    assert words.moment(MONDAY + 10 * HOUR, "en", UTC) == "5 Jan 10:00"
+    assert words.moment(MONDAY + 10 * HOUR, "ja", UTC) == "1月5日 10:00"
+    assert (words.day(MONDAY, "en", UTC), words.day(MONDAY, "ja", UTC)) == ("5 Jan", "1月5日")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "why"),
+    [
+        (None, "-", "none"),
+        ("", "-", "empty"),
+        ("  a \t b\n c ", "a b c", "blanks"),
+        ("a\r\nBcc: x", "a\\r Bcc: x", "a header"),
+        ("a\u202eb", "a\\u202eb", "an override"),
+        ("\udc80", "\\udc80", "half a character"),
+        ("\x1b[31m", "\\x1b[31m", "a terminal's colour"),
+        ("x" * 49, "x" * 47 + "…", "one too long"),
+        ("x" * 48, "x" * 48, "just fits"),
+        ("大規模学習", "大規模学習", "letters of any language"),
+    ],
+)
+def test_names_are_made_harmless(name: str | None, shown: str, why: str) -> None:
+    assert words.harmless(name) == shown, why
+
+
+@given(st.text(max_size=300))
+def test_any_name_is_one_short_line_that_every_program_can_show(name: str) -> None:
+    shown = words.harmless(name)
+    assert 1 <= len(shown) <= words.NAME
+    assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in shown)
+    assert words.harmless(shown) == shown
+    shown.encode()
+
+
+@given(st.text(st.sampled_from("ab (),.。、（」日本語\n"), max_size=200), st.integers(12, 80))
+def test_filled_text_fits_and_loses_nothing(text: str, columns: int) -> None:
+    lines = words.fill(text, columns, "  ").split("\n")
+    longest = max(map(words.wide, text.split()), default=0)
+    # a closing bracket may hang over the edge, as may a word that is longer than the line
+    assert all(words.wide(line) <= max(columns + 12, longest + 2) for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "why"),
+    [
+        ("ask for 3\u00a0h 10\u00a0min now", ["ask for", "3\u00a0h 10\u00a0min", "now"], "a number keeps its unit"),
+        ("制限時間は長い。短い", ["制限時間は長い。", "短い"], "a full stop does not begin a line"),
+        ("制限時間は長い(長い)", ["制限時間は長い", "(長い)"], "a bracket does not end one"),
+        ("", [""], "nothing"),
+    ],
+)
+def test_lines_break_where_people_would(text: str, lines: list[str], why: str) -> None:
+    assert words.fill(text, 14 if "制" in text else 10).split("\n") == lines, why
+
+
+def test_bars_share_a_scale_and_show_what_little_there_is() -> None:
+    found = bars([("a", 1, 1000), ("b", 500, 500), ("c", 300, None), ("d", 0, 0), ("e", 2000, 1000)])
+    assert [(one.full, one.empty) for one in found] == [(1, 49), (25, 0), (15, 0), (0, 0), (100, 0)]
+    assert [one.text for one in found] == ["#" + 15 * ".", 8 * "#", 5 * "#", "", 32 * "#"]
+    assert bars([]) == []

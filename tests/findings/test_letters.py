@@ -1,0 +1,83 @@
+"""What letters judge: one run's limit, a user's week."""
+
+from __future__ import annotations
+
+import pytest
+
+from adminkit.findings import week as judge
+from adminkit.findings.estimate import verdict, worth_typing
+from adminkit.stats.weeks import Name, Week
+from tests.builders import HOUR
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "limit", "state", "expected", "why"),
+    [
+        (HOUR, 4 * HOUR, "COMPLETED", "over", "a quarter"),
+        (2 * HOUR, 4 * HOUR, "COMPLETED", "well", "just half"),
+        (4 * HOUR, 4 * HOUR, "COMPLETED", "cut", "all of it: it may have needed more"),
+        (HOUR, 4 * HOUR, "TIMEOUT", "cut", "its limit was shortened meanwhile"),
+        (HOUR, None, "COMPLETED", "none", "unlimited"),
+        (0, 4 * HOUR, None, "over", "nothing"),
+    ],
+)
+def test_a_limit_is_judged(elapsed: int, limit: int | None, state: str | None, expected: str, why: str) -> None:
+    assert verdict(elapsed, limit, state) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("recommended", "asked", "judged", "expected", "why"),
+    [
+        (4, 5, "over", True, "a fifth less"),
+        (41, 50, "over", False, "less than a fifth"),
+        (6, 5, "over", False, "longer, though it was too long"),
+        (6, 5, "cut", True, "longer, for it was cut off"),
+        (5, 5, "cut", False, "the same again"),
+        (5, None, "none", True, "it had none"),
+    ],
+)
+def test_a_limit_is_worth_typing(recommended: int, asked: int | None, judged: str, expected: bool, why: str) -> None:
+    assert worth_typing(recommended, asked, judged) is expected, why  # type: ignore[arg-type]
+
+
+def week(runs: int, share: float, unused: int = 0) -> Week:
+    return Week(runs, round(share * 1000 * HOUR), 1000 * HOUR, share * runs, unused, 0)
+
+
+@pytest.mark.parametrize(
+    ("this", "before", "expected", "why"),
+    [
+        (week(3, 0.3), week(9, 0.2), "better", "ten points more"),
+        (week(3, 0.1), week(9, 0.2), "worse", "ten points less"),
+        (week(3, 0.24), week(9, 0.2), "same", "four points are none"),
+        (week(2, 0.9), week(9, 0.2), "unknown", "two runs are an accident"),
+        (week(9, 0.9), week(2, 0.2), "unknown", "so are two before"),
+        (Week(), week(9, 0.2), "unknown", "no runs"),
+    ],
+)
+def test_a_trend_needs_runs_and_a_difference(this: Week, before: Week, expected: str, why: str) -> None:
+    assert judge.trend(this, before) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("this", "expected"), [(week(3, 0.5), True), (week(3, 0.49), False), (week(2, 0.9), False), (Week(), False)]
+)
+def test_praise_is_for_a_good_share_of_some_runs(this: Week, expected: bool) -> None:
+    assert judge.does_well(this) is expected
+
+
+def test_the_best_and_the_worst_names_are_found() -> None:
+    names = {
+        "good": Name(week(3, 0.8)),
+        "better": Name(week(2, 0.9)),  # two runs only
+        "bad": Name(week(3, 0.1, 9 * HOUR)),
+        "worse": Name(week(1, 0.1, 10 * HOUR)),
+        "little": Name(week(3, 0.1, HOUR - 1)),
+        "fine": Name(week(3, 0.6, 90 * HOUR)),
+        "third": Name(week(3, 0.2, 8 * HOUR)),
+        "fourth": Name(week(3, 0.2, 7 * HOUR)),
+        None: Name(week(9, 0.01, 99 * HOUR)),
+    }
+    assert judge.best(names) == "good"
+    assert judge.worst(names) == ["worse", "bad", "third"]
+    assert judge.best({}) is None and judge.worst({}) == []

@@ -1,0 +1,71 @@
+"""`python -m tests.matrix [--row ROW]… [--suite SUITE]… [--page]`: run cells of the matrix, then print its table.
+
+What ran goes into tests/data/matrix.json with the commit, what ran earlier stays there; --page writes docs/releases.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+
+from tests.matrix import engine, page, results
+from tests.matrix.rows import ROOT, ROWS, suites
+
+#: Written by the matrix itself, so they do not count as changes to what is run.
+_OURS = (":!docs/releases.md", ":!tests/data/matrix.json")
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__)
+    parser.add_argument("--row", action="append", choices=[row.name for row in ROWS], help="default: every row")
+    parser.add_argument("--suite", action="append", choices=[suite.name for suite in suites()], help="default: all")
+    parser.add_argument("--table", action="store_true", help="print the table of earlier runs and run nothing")
+    options = parser.parse_args(argv)
+    # Trap: a killed client leaves its container, and a Slurm in it.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    if not options.table:
+        _run(options.row, options.suite)
+    table = results.load()
+    if not options.table:
+        page.write(table)
+    print(page.text(table))
+    return int(any(cell.state == "failed" for cell in table.cells))
+
+
+def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
+    """Every cell goes into the file as soon as it is known."""
+    commit = _commit()
+    for row in ROWS:
+        if rows and row.name not in rows:
+            continue
+        chosen = [suite for suite in suites() if not wanted or suite.name in wanted]
+        print(f"== {row.name}: image", file=sys.stderr, flush=True)
+        try:
+            engine.image(row)
+            results.save(results.load().with_ground(engine.ground(row)))
+        except engine.NotRun as why:
+            for suite in chosen:
+                results.save(results.load().with_cell(results.not_run(row.name, suite.name, commit, str(why))))
+            continue
+        for suite in chosen:
+            cell = engine.run(row, suite, commit)
+            print(
+                f"== {row.name}: {suite.name}: {page.cell_text(cell)} ({cell.seconds} s)", file=sys.stderr, flush=True
+            )
+            results.save(results.load().with_cell(cell))
+
+
+def _commit() -> str:
+    """The commit that is run, with a + where files differ from it."""
+    head = _git("rev-parse", "--short=10", "HEAD")
+    return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_OURS) else "")
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""What adminkit minds of Slurm's releases, and the one place that minds each: a table of docs/releases.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`since` is the first release that has it, `place` the file that minds it."""
+
+    since: str
+    what: str
+    place: str
+
+
+DIFFERENCES: Final = (
+    Difference(
+        "23.02", "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)", "adminkit/ingest/fields.py"
+    ),
+    Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor_rules.py"),
+    Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
+    Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/glue.lua"),
+    Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
+    Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/config.py"),
+    Difference("24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/cluster.py"),
+    Difference(
+        "24.11", "MariaDB from 11.6 on isolates snapshots, which slurmdbd does not support", "tests/cluster/config.py"
+    ),
+    Difference(
+        "26.05", "an error in job_submit.lua refuses the job; before, it was accepted", "job_submit/adminkit/glue.lua"
+    ),
+    Difference(
+        "26.05",
+        "`sacctmgr show configuration` does not have slurmdbd's PrivateData, release and start",
+        "adminkit/slurm/cluster.py",
+    ),
+    Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
+)

@@ -1,0 +1,159 @@
+"""podman (or ENGINE): a row's image, its copy of the repository, one container for each suite.
+
+A row's folder is build/matrix/ROW/: the files that git knows, with an environment of the container's own Python, which
+stays for the next run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from tests.matrix.results import Cell, Ground, from_junit
+from tests.matrix.rows import BUILD, ROOT, Row, Suite
+
+ENGINE: Final = os.environ.get("ENGINE", "podman")
+#: Seconds for one suite.
+LIMIT: Final = 1500.0
+COMPOSE: Final = ROOT / "tests/cluster/compose"
+
+#: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
+_RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
+#: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
+_LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
+_GROUND: Final = """slurmctld -V; . /etc/os-release; echo "$PRETTY_NAME"; python3 -V
+lua=$(find / -xdev -name job_submit_lua.so 2>/dev/null | head -n 1)
+ldd "$lua" | sed -n 's/\\s*\\(liblua[^ ]*\\).*/\\1/p'
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then echo v2; else echo v1; fi"""
+
+
+class NotRun(Exception):
+    """Why a row cannot be run here."""
+
+
+def image(row: Row) -> str:
+    """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
+    if shutil.which(ENGINE) is None:
+        raise NotRun(f"no {ENGINE}: apt-get install podman runc mmdebstrap catatonit")
+    name = f"localhost/adminkit-slurm:{row.name}"
+    _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
+    words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
+    words += ["--build-arg", f"BASE=localhost/adminkit-base:{row.debian}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
+    _must([ENGINE, *words], f"{name} cannot be built")
+    return name
+
+
+def folder_of(row: Row) -> Path:
+    folder = ROOT / "build/matrix" / row.name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def build(row: Row) -> None:
+    """The row's copy of the repository with all of adminkit built in it. NotRun with the last words of what failed."""
+    copy(row)
+    _must(_command(row, list(BUILD.command)), f"adminkit cannot be built on {row.name}")
+
+
+def copy(row: Row) -> Path:
+    """The row's folder with every file that git knows, and none that it no longer knows."""
+    folder = folder_of(row)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    before = folder / ".copied"
+    for old in set(before.read_text().split("\0") if before.exists() else ()) - set(names):
+        (folder / old).unlink(missing_ok=True)
+    for name in names:
+        source, target = ROOT / name, folder / name
+        if not target.exists() or target.stat().st_mtime_ns != source.stat().st_mtime_ns:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    before.write_text("\0".join(names))
+    return folder
+
+
+def run(row: Row, suite: Suite, commit: str) -> Cell:
+    """One suite in a container of its own. Its output goes to build/matrix/ROW-SUITE.log."""
+    folder = copy(row)
+    report = folder / "build/matrix.xml"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    words = ["sh", "-ec", _PYTEST, "pytest", *suite.command] if suite.pytest else list(suite.command)
+    log = folder.parent / f"{row.name}-{suite.name}.log"
+    began = time.monotonic()
+    with log.open("w") as out:
+        code = _inside(row, words, out.fileno())
+    seconds = time.monotonic() - began
+    if code is None:
+        return Cell(row.name, suite.name, commit, "failed", failed=1, reasons=(f"no end within {LIMIT:g} s",))
+    if not suite.pytest:
+        return _by_code(code, log, row, suite, commit, seconds)
+    if not report.exists():
+        return Cell(row.name, suite.name, commit, "failed", failed=1, reasons=(f"pytest said nothing: {log.name}",))
+    return from_junit(report.read_text(), row.name, suite.name, commit, seconds)
+
+
+def _by_code(code: int, log: Path, row: Row, suite: Suite, commit: str, seconds: float) -> Cell:
+    """A suite that is one command: it counts as one test."""
+    if code == 0:
+        return Cell(row.name, suite.name, commit, "passed", passed=1, seconds=round(seconds))
+    last = log.read_text(errors="replace").splitlines()[-1:] or [""]
+    said = (f"exit {code}: {last[0][:200]}",)
+    return Cell(row.name, suite.name, commit, "failed", failed=1, seconds=round(seconds), reasons=said)
+
+
+def ground(row: Row) -> Ground:
+    """What the row's programs say they are."""
+    said = subprocess.run(_command(row, ["sh", "-ec", _GROUND]), capture_output=True, text=True, check=False)
+    lines = said.stdout.splitlines()
+    if len(lines) != 5:
+        raise NotRun(f"the image of {row.name} lacks a Slurm: {(said.stdout + said.stderr).strip()[-200:]}")
+    return Ground(row.name, lines[0].split()[-1], lines[1], lines[2].split()[-1], lines[3], lines[4])
+
+
+#: The host's name is a loopback address, as Debian's installer has it: two slurmctlds can then share the port.
+_HOSTS: Final = 'echo "127.0.0.1 localhost slurm" >/etc/hosts; exec "$@"'
+_PYTEST: Final = 'make -s .venv/.built; exec .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@"'
+
+
+def _inside(row: Row, words: list[str], output: int) -> int | None:
+    """The exit code; None when it had to be ended."""
+    name = f"adminkit-matrix-{row.name}-{os.getpid()}"
+    try:
+        done = subprocess.run(_command(row, words, name), stdout=output, stderr=output, timeout=LIMIT, check=False)
+        return done.returncode
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        subprocess.run([ENGINE, "rm", "-f", "-i", name], capture_output=True, check=False)
+
+
+def _command(row: Row, words: list[str], name: str = "") -> list[str]:
+    folder = folder_of(row)
+    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *_LIMITS, "-v", f"{folder}:/adminkit"]
+    command += ["--name", name] if name else []
+    for key, value in (*row.env, *_index_settings()):
+        command += ["-e", f"{key}={value}"]
+    for bundle in (Path("/etc/ssl/certs/ca-certificates.crt"),):
+        command += ["-v", f"{bundle}:{bundle}:ro"] if bundle.exists() else []
+    return [*command, f"localhost/adminkit-slurm:{row.name}", "sh", "-ec", _HOSTS, "sh", *words]
+
+
+def _index_settings() -> list[tuple[str, str]]:
+    """How this host's pip reaches its index: settings in the environment, and whom it trusts."""
+    wanted = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT", "PIP_DEFAULT_TIMEOUT")
+    wanted += ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+    return [(name, os.environ[name]) for name in wanted if name in os.environ]
+
+
+def _must(command: list[str], what: str) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        words = (done.stderr + done.stdout).strip().splitlines()[-3:]
+        print("\n".join(words), file=sys.stderr)
+        raise NotRun(f"{what}: {words[-1] if words else f'exit {done.returncode}'}")

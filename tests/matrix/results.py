@@ -1,0 +1,113 @@
+"""What the cells of the matrix said, and the file they are kept in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree
+
+from tests.matrix.rows import ROOT
+
+FILE: Final = ROOT / "tests/data/matrix.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One suite on one row. `reasons`: why tests were skipped or failed, with how many for each.
+
+    `state` is passed, failed or "not run"; a suite that did not run has its only reason there.
+    """
+
+    row: str
+    suite: str
+    commit: str
+    state: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a row's container holds, as its own programs say it."""
+
+    row: str
+    slurm: str
+    system: str
+    python: str
+    lua: str
+    cgroups: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    grounds: tuple[Ground, ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+    def cell(self, row: str, suite: str) -> Cell | None:
+        return next((one for one in self.cells if (one.row, one.suite) == (row, suite)), None)
+
+    def with_cell(self, new: Cell) -> Table:
+        """`new` in the place of the one before."""
+        kept = (one for one in self.cells if (one.row, one.suite) != (new.row, new.suite))
+        return Table(self.grounds, (*kept, new))
+
+    def with_ground(self, new: Ground) -> Table:
+        return Table((*(one for one in self.grounds if one.row != new.row), new), self.cells)
+
+
+def from_junit(text: str, row: str, suite: str, commit: str, seconds: float) -> Cell:
+    """pytest's --junitxml. No test at all is "not run": a suite that vanished is never passed."""
+    cases = list(ElementTree.fromstring(text).iter("testcase"))
+    wrong = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    left = [case for case in cases if case.find("skipped") is not None]
+    good = len([case for case in cases if case not in wrong and case not in left])
+    state = "failed" if wrong else "passed" if good else "not run"
+    said = [f"failed: {case.get('name')}" for case in wrong] + _counted(_reason(case) for case in left)
+    return Cell(row, suite, commit, state, good, len(wrong), len(left), round(seconds), tuple(said or _nothing(state)))
+
+
+def not_run(row: str, suite: str, commit: str, reason: str) -> Cell:
+    return Cell(row, suite, commit, "not run", reasons=(reason,))
+
+
+def load(path: Path = FILE) -> Table:
+    """An empty table where nothing was run yet."""
+    if not path.exists():
+        return Table()
+    raw: dict[str, list[dict[str, Any]]] = json.loads(path.read_text())
+    cells = (Cell(**{**one, "reasons": tuple(one["reasons"])}) for one in raw["cells"])
+    return Table(tuple(Ground(**one) for one in raw["grounds"]), tuple(cells))
+
+
+def save(table: Table, path: Path = FILE) -> None:
+    """Sorted, so that a run changes the lines of what it ran and no others."""
+    cells = sorted(table.cells, key=lambda one: (one.row, one.suite))
+    raw = {"grounds": [asdict(one) for one in sorted(table.grounds, key=lambda one: one.row)]}
+    raw["cells"] = [asdict(one) for one in cells]
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(raw, indent=1) + "\n")
+    fresh.replace(path)
+
+
+def _reason(case: ElementTree.Element) -> str:
+    found = case.find("skipped")
+    said = "" if found is None else found.get("message") or ""
+    return re.sub(r"\s+", " ", said) or "no reason given"
+
+
+def _counted(reasons: Iterable[str]) -> list[str]:
+    found: dict[str, int] = {}
+    for reason in reasons:
+        found[reason] = found.get(reason, 0) + 1
+    return [f"{count} skipped: {reason}" for reason, count in found.items()]
+
+
+def _nothing(state: str) -> tuple[str, ...]:
+    return ("it holds no test for this row",) if state == "not run" else ()

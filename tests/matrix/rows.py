@@ -1,0 +1,61 @@
+"""The rows of the matrix, one Slurm each, and its columns, one suite each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One Slurm. `target` is the stage of the Dockerfile it comes from, `env` what its suites are told besides."""
+
+    name: str
+    debian: str
+    slurm: str
+    target: str = "debian"
+    env: tuple[tuple[str, str], ...] = ()
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What is run in a row's container, from the root of the copied repository."""
+
+    name: str
+    command: tuple[str, ...]
+    pytest: bool = True
+
+
+ROWS: Final = (
+    Row("bookworm", "bookworm", "22.05", about="Debian 12's own packages"),
+    Row("trixie", "trixie", "24.11", about="Debian 13's own packages"),
+    Row("forky", "forky", "26.05", about="Debian testing's own packages"),
+    Row("prefix", "trixie", "24.11", target="prefix", about="the source, under /opt/slurm, with Lua 5.4"),
+)
+
+
+#: The helper is built with the environment; plugins are built against the row's own headers.
+_BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C spank"
+BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
+
+
+def suites(root: Path = ROOT) -> list[Suite]:
+    """The build first, then what needs no Slurm, then every file of tests on one."""
+    found = [
+        BUILD,
+        Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak")),
+    ]
+    for path in sorted((root / "tests/cluster").glob("test_*.py")):
+        if "soak" not in path.stem and _BOOTS.search(path.read_text()):
+            name = path.stem.removeprefix("test_")
+            found.append(Suite(name, ("-m", "cluster and not soak", str(path.relative_to(root)))))
+    return found
+
+
+#: What a file of tests imports that has a Slurm booted.
+_BOOTS: Final = re.compile(r"^from tests\.cluster\.(?:cluster|ruled|checkpoint|conftest) import", re.MULTILINE)

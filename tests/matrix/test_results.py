@@ -1,0 +1,68 @@
+"""What the matrix counts and says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.matrix import page, results
+from tests.matrix.differences import DIFFERENCES
+from tests.matrix.results import Cell, Ground, Table
+from tests.matrix.rows import ROOT, ROWS, suites
+
+GOOD = '<testcase name="good"/>'
+BAD = '<testcase name="bad"><failure message="no"/></testcase>'
+BROKEN = '<testcase name="broken"><error message="no cluster"/></testcase>'
+LEFT = '<testcase name="left"><skipped message="no\n pyslurm"/></testcase>'
+
+
+@pytest.mark.parametrize(
+    ("cases", "state", "counts", "reasons"),
+    [
+        (GOOD + GOOD, "passed", (2, 0, 0), ()),
+        (GOOD + LEFT + LEFT, "passed", (1, 0, 2), ("2 skipped: no pyslurm",)),
+        (GOOD + BAD + BROKEN, "failed", (1, 2, 0), ("failed: bad", "failed: broken")),
+        (LEFT, "not run", (0, 0, 1), ("1 skipped: no pyslurm",)),
+        ("", "not run", (0, 0, 0), ("it holds no test for this row",)),
+    ],
+)
+def test_a_suite_is_counted_from_what_pytest_wrote(
+    cases: str, state: str, counts: tuple[int, int, int], reasons: tuple[str, ...]
+) -> None:
+    text = f"<testsuites><testsuite>{cases}</testsuite></testsuites>"
+    cell = results.from_junit(text, "trixie", "sync", "abc", 3.4)
+    assert (cell.state, (cell.passed, cell.failed, cell.skipped), cell.reasons) == (state, counts, reasons)
+
+
+def test_a_table_is_kept_whole_and_a_new_run_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    table = Table().with_ground(Ground("trixie", "24.11.5", "Debian", "3.13.5", "liblua5.1.so.0", "v1"))
+    table = table.with_cell(Cell("trixie", "sync", "abc", "failed", failed=1, reasons=("failed: x",)))
+    table = table.with_cell(Cell("trixie", "sync", "abd", "passed", passed=9))
+    results.save(table, tmp_path / "matrix.json")
+    assert results.load(tmp_path / "matrix.json") == table
+    assert results.load(tmp_path / "none.json") == Table()
+    assert table.cell("trixie", "sync") == Cell("trixie", "sync", "abd", "passed", passed=9)
+
+
+def test_the_table_has_every_cell_and_every_reason() -> None:
+    table = Table(cells=(Cell("forky", "sync", "abc", "failed", 8, 1, 2, 30, ("failed: x", "2 skipped: y")),))
+    said = page.text(table)
+    assert "1 FAILED, 8 passed, 2 skipped" in said
+    assert said.endswith("forky sync: failed: x\nforky sync: 2 skipped: y")
+    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped |" in page.markdown(table)
+
+
+def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:
+    names = {suite.name for suite in suites()}
+    assert {"build", "unit", "cluster", "ground", "releases", "sync", "policy_rules"} <= names
+    assert "soak" not in names
+    assert "config" not in names, "it boots none: it is among the unit tests"
+
+
+def test_every_difference_is_minded_in_a_file_that_is_there() -> None:
+    assert [one.place for one in DIFFERENCES if not (ROOT / one.place).exists()] == []
+
+
+def test_rows_are_named_once() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS)
