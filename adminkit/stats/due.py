@@ -15,7 +15,8 @@ _LOST: Final = 35 * 86_400
 _SAME_ARRAY: Final = 180 * 86_400
 
 #: SQL: how a batch job that can be carried on says so, or shows it.
-_CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0 OR exit_code = :exit OR derived_exit_code = :exit
+_CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0
+    OR exit_code = :exit OR derived_exit_code = :exit
     OR submit_line GLOB '*--ckpt*' OR submit_line GLOB '*ADMINKIT_CKPT=*')"""
 #: SQL: somebody sat before it. salloc and srun name themselves; without a command line there is no batch step.
 INTERACTIVE: Final = """(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
