@@ -104,7 +104,7 @@ def test_an_option_arrives_where_job_submit_looks_for_it(cases: Cases) -> None:
 @pytest.mark.parametrize("program", ["sbatch", "srun", "salloc"])
 def test_the_help_explains_each_option(watched: Watched, program: str) -> None:
     said = watched.cluster.ask(program, "--help")
-    for option in ("--ckpt-signal=SIG@SECONDS", "--ckpt-requeue[=MAX]", "--ckpt-target=shell|jvm", "--ckpt-off"):
+    for option in ("--ckpt-signal=SIG@SECONDS", "--ckpt-requeue=[MAX]", "--ckpt-target=shell|jvm", "--ckpt-off"):
         assert option in said
 
 

@@ -121,7 +121,7 @@ def test_requeues(watched: Watched) -> None:
     cancelled = watched.submit("{train}; sleep 60", "-t1", append, wish="TERM@30,requeue=2")
     forbidden = watched.submit("{train} code=85", "-t1", append, "--no-requeue", wish="TERM@15,requeue=2")
     itself = watched.submit(
-        "{train} runs=2 code=85\n[ $? = 85 ] && scontrol requeue $SLURM_JOB_ID\nexit 85",
+        "{train} runs=2 code=85 || { scontrol requeue $SLURM_JOB_ID; exit 85; }",
         "-t1",
         append,
         wish="TERM@15,requeue=2",

@@ -142,6 +142,28 @@ static void reaches_its_limit(void) {
     CASE(requeued("heard=1,rq=1,end=limit") == 1, "%s", fake.log);
 }
 
+/* slurmctld is back when slurmstepd has told it that the job failed. */
+static void is_late(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    fake_lock();
+    job()->load_error = ETIMEDOUT;
+    fake_unlock();
+    end();
+    fake_lock();
+    CASE(job()->requeues == 0 && strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+    job()->load_error = 0;
+    job()->state = JOB_FAILED | JOB_COMPLETING;
+    fake_unlock();
+    for (int i = 0; i < 100 && !strstr(fake.log, "goes back"); i++)
+        ck_sleep(1000);
+    ck_sleep(10000);
+    fake_lock();
+    CASE(requeued("heard=1,rq=1,end=more") == 1, "%s", fake.log);
+    fake_unlock();
+}
+
 static void hangs_at_the_end(void) {
     set("ADMINKIT_CKPT", "TERM@60,requeue");
     begin(SLURM_BATCH_SCRIPT, 240);
@@ -235,9 +257,10 @@ static void is_submitted(void) {
 }
 
 static void (*const SCENARIOS[])(void) = {
-    goes_on,          often_enough,  is_pending_again, is_refused,           reaches_its_limit,
-    hangs_at_the_end, is_short,      has_no_wish,      is_not_to_be_watched, is_configured_wrongly,
-    is_a_step,        knows_its_end, is_submitted};
+    goes_on,       often_enough,         is_pending_again,      is_refused,
+    is_late,       reaches_its_limit,    hangs_at_the_end,      is_short,
+    has_no_wish,   is_not_to_be_watched, is_configured_wrongly, is_a_step,
+    knows_its_end, is_submitted};
 #define COUNT (sizeof SCENARIOS / sizeof *SCENARIOS)
 
 int main(void) {
