@@ -97,8 +97,9 @@ int slurm_spank_init_post_opt(spank_t spank, int words, char **word) {
     if (*why)
         ck_say("%s", why);
     const char *mode = getenv("SLURM_OPEN_MODE");
-    bool sbatch = strcmp(program_invocation_short_name, "sbatch") == 0;
-    if (sbatch && ck.wish.on && ck.wish.requeue && (!mode || *mode != 'a') && !ck_ask_appends())
+    bool sbatch = strcmp(program_invocation_short_name, "sbatch") == 0,
+         said = ck.said.requeue || ck.said.variable;
+    if (sbatch && said && ck.wish.on && ck.wish.requeue && (!mode || *mode != 'a') && !ck_ask_appends())
         ck_say("its output file is emptied each time the job runs again; keep it with --open-mode=append");
     return 0;
 }

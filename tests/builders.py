@@ -11,6 +11,7 @@ from typing import Any
 
 from adminkit.job import Job
 from adminkit.trace.connect import create
+from adminkit.trace.outbox import Entry, put
 
 HOUR = 3600
 #: 2026-01-05T00:00:00Z, a Monday.
@@ -59,4 +60,21 @@ def make_trace(
         db.executemany(
             "INSERT INTO queue (cluster, queue, since, default_limit, max_limit) VALUES (?, ?, ?, ?, ?)", queues
         )
+    return path
+
+
+def letter(uid: int = 1001, **changes: Any) -> Entry:
+    """A row of the outbox: a letter about a job that left for this user on MONDAY."""
+    given: dict[str, Any] = {
+        "cluster": "aaic", "run": f"1@{uid}", "kind": "end", "job_id_raw": 1, "submit": 0, "until": 0, "array": 0,
+        "week": "", "user": "ada", "uid": uid, "job_name": None, "language": "en", "address": "", "notes": "[]",
+        "state": "sent", "due_at": MONDAY, "sent_at": MONDAY,
+    }  # fmt: skip
+    return Entry(**{**given, **changes})
+
+
+def add_letters(path: Path, letters: Iterable[Entry]) -> Path:
+    """The trace at `path` with these rows in its outbox."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        put(db, letters)
     return path

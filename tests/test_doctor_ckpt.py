@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit import doctor_ckpt
@@ -209,6 +209,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return build(tmp_path_factory.mktemp("elf") / "a.so").read_bytes()
 
 
+@settings(deadline=None)
 @given(cut=st.floats(0, 1), changed=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=9))
 def test_a_damaged_file_is_said_to_be_one(whole: bytes, cut: float, changed: list[tuple[int, int]]) -> None:
     data = bytearray(whole[: int(len(whole) * cut)])

@@ -24,7 +24,7 @@ from adminkit.trace.place import find_trace
 from adminkit.trace.rights import sees_others
 
 if TYPE_CHECKING:
-    from adminkit.policy.incentive_build import Table, Worth
+    from adminkit.policy.incentive_build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
@@ -67,18 +67,14 @@ def compute(
     output: options.Output = None,
 ) -> None:
     """Derive the tables of points and hints from the trace. Nothing is installed."""
-    from adminkit.policy import incentive_build as build
+    from adminkit.policy.incentive_build import write_tables
     from adminkit.report.incentives import everybody_report
 
-    now, path = int(time.time()), find_trace(db, config.load().db)
-    held_out = _held_out(now)
+    path = find_trace(db, config.load().db)
     rules, worth = _rules(policy, points_per_hour)
-    with reader(path) as trace:
-        _operators_only(path)
-        found = build.compute(trace, rules, only_cluster(trace, cluster), now, worth, held_out)
-        tables = build.tables(found, build.learnt(trace, rules, found, now, held_out), rules, now, _want_no_hints(path))
+    found, tables = _computed(path, rules, worth, cluster)
     if out is not None:
-        build.write_tables(out, tables)
+        write_tables(out, tables)
     emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
 
 
@@ -148,18 +144,25 @@ def install(
 
 def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:
     """The tables, from the trace of this host."""
-    from adminkit.policy import incentive_build as build
-
-    now, path = int(time.time()), find_trace(db, config.load().db)
+    path = find_trace(db, config.load().db)
     if not path.exists():
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
+    return _computed(path, rules, worth, cluster)[1]
+
+
+def _computed(path: Path, rules: Policy, worth: Worth, cluster: str | None) -> tuple[Computed, list[Table]]:
+    """Everybody's standing and the tables that follow from it, for the operators."""
+    from adminkit.policy import incentive_build as build
+
+    now = int(time.time())
     held_out = _held_out(now)
     with reader(path) as trace:
         _operators_only(path)
         found = build.compute(trace, rules, only_cluster(trace, cluster), now, worth, held_out)
-        return build.tables(found, build.learnt(trace, rules, found, now, held_out), rules, now, _want_no_hints(path))
+        learnt = build.learnt(trace, rules, found, now, held_out)
+        return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
 
 
 def _want_no_hints(path: Path) -> set[int]:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adminkit.errors import UsageError
-from adminkit.units import parse_duration
+from adminkit.policy.durations import Seconds
 
-
-def _seconds(value: Any) -> int:
-    """A duration as people write it. A bare number is refused: it is minutes to sbatch, seconds to adminkit."""
-    if not isinstance(value, str) or value.strip().isdigit():
-        raise ValueError('write a duration with its unit, in quotes: "2h", "90s", "02:00:00"')
-    try:
-        return parse_duration(value)
-    except UsageError as error:
-        raise ValueError(f"{error.message}; {error.hint}") from error
-
-
-Seconds = Annotated[int, BeforeValidator(_seconds)]
 Hours = Annotated[float, Field(ge=0, le=10_000)]
 
 

@@ -12,12 +12,11 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from adminkit.errors import AdminkitError
 from adminkit.job import CLASSES
 from adminkit.policy.checks import ACTIONS, CHECKS, Action
+from adminkit.policy.durations import seconds
 from adminkit.policy.incentive_model import Hints, Incentives
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
-from adminkit.units import parse_duration
 
 JobClass = Literal["cpu", "single-gpu", "multi-gpu", "multi-node"]
 Language = Literal["en", "ja"]
@@ -50,21 +49,14 @@ def _version(value: Any) -> int:
     return value
 
 
-def _duration(value: Any) -> int:
-    """Text -> seconds. A bare number is refused: sbatch takes it for minutes, the rest of adminkit for seconds."""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError('write it as Slurm does, in quotes: "3-00:00:00", "02:00:00"')
-    if isinstance(value, int) or value.strip().isdigit():
-        raise ValueError(f'minutes or seconds? write "{value}m" or "{value}s"')
-    try:
-        seconds = parse_duration(value)
-    except AdminkitError as error:
-        raise ValueError(f"{error.message} ({error.hint})") from error
-    if not 0 < seconds <= _LONGEST:
+def _limit(value: Any) -> int:
+    """A time limit, seconds."""
+    limit = seconds(value)
+    if not 0 < limit <= _LONGEST:
         raise ValueError("a limit is more than nothing and less than ten years")
-    if seconds % 60:
+    if limit % 60:
         raise ValueError("Slurm keeps limits in whole minutes")
-    return seconds
+    return limit
 
 
 def _range(value: Any) -> Range:
@@ -143,7 +135,7 @@ def _words(value: Any) -> str | dict[str, str]:
     return _text(value)
 
 
-Duration = Annotated[int, BeforeValidator(_duration)]
+Duration = Annotated[int, BeforeValidator(_limit)]
 Numbers = Annotated[Range, BeforeValidator(_range)]
 Moment = Annotated[int, BeforeValidator(_moment)]
 Name = Annotated[str, AfterValidator(_name)]

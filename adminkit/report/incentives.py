@@ -9,7 +9,7 @@ from adminkit.policy.incentive_build import Computed, Explained, Table, Worth
 from adminkit.policy.incentives import Standing
 from adminkit.report.model import Cell, Field, Meta, Report
 from adminkit.report.words import number, percent, plural, some
-from adminkit.stats.incentives import COUNTED
+from adminkit.stats.incentives import COUNTED, DAY
 from adminkit.units import show_bytes
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def everybody_report(found: Computed, settings: Incentives, database: str, table
         for one in found.standings
     ]
     notes = [*preview(found.largest, found.worth), *sizes(tables)]
+    if not found.standings:
+        notes.append(_nobody(found, settings))
     if found.left_out.get("use_unknown"):
         notes.append(
             f"the CPU time of {plural(found.left_out['use_unknown'], 'run')} is unknown, so they count for nothing: "
@@ -100,6 +102,18 @@ def everybody_report(found: Computed, settings: Incentives, database: str, table
         _meta("Incentives", database, found, settings, runs, found.left_out, notes),
         EVERYBODY,
         rows,
+    )
+
+
+def _nobody(found: Computed, settings: Incentives) -> str:
+    """Why there is nobody to list."""
+    last = found.span[1]
+    if last is None:
+        return "nobody has points: the trace has no run that ended"
+    days = max(found.window[1] - last, 0) // DAY
+    return (
+        f"nobody has points: no run ended on {found.cluster} in the last {settings.window_days} days; "
+        f"the trace's last one ended {plural(days, 'day')} ago (incentives.window_days, or `adminkit sync`)"
     )
 
 

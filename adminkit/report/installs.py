@@ -34,4 +34,4 @@ def listing(
     title: str, cluster: str, fields: Sequence[Field], rows: Sequence[Sequence[Cell]], notes: Sequence[str]
 ) -> Report:
     """A report that is about files and hosts, not about jobs."""
-    return Report(Meta(title, "", (None, None), [cluster], {}, None, {}, notes), fields, rows)
+    return Report(Meta.plain(title, notes, [cluster]), fields, rows)

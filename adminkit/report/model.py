@@ -44,6 +44,13 @@ class Meta:
     notes: Sequence[str] = ()
     span: tuple[int | None, int | None] = (None, None)
 
+    @classmethod
+    def plain(
+        cls, title: str, notes: Sequence[str], clusters: Sequence[str] = (), filters: Mapping[str, str] | None = None
+    ) -> Meta:
+        """That of a listing which is about files, rules or hosts, not about the jobs of a trace."""
+        return cls(title, "", (None, None), clusters, filters or {}, None, {}, notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -59,7 +59,7 @@ REPLAY_FIELDS: Final = (
 def check_report(problems: Sequence[Problem], notes: Sequence[str]) -> Report:
     """One row per problem."""
     rows = [("note" if one.note else "error", "; ".join(one.places), one.message, one.hint) for one in problems]
-    return Report(_meta("What is wrong with the policy", notes), CHECK_FIELDS, rows)
+    return Report(Meta.plain("What is wrong with the policy", notes), CHECK_FIELDS, rows)
 
 
 def check_lines(problems: Sequence[Problem], notes: Sequence[str]) -> str:
@@ -74,7 +74,7 @@ def check_lines(problems: Sequence[Problem], notes: Sequence[str]) -> str:
 
 def explain_report(rows: Sequence[tuple[str, str]], notes: Sequence[str]) -> Report:
     """One row per sentence."""
-    return Report(_meta("What the policy means", notes), EXPLAIN_FIELDS, rows)
+    return Report(Meta.plain("What the policy means", notes), EXPLAIN_FIELDS, rows)
 
 
 def explain_lines(rows: Sequence[tuple[str, str]]) -> str:
@@ -96,7 +96,7 @@ def try_report(decision: Decision, notes: Sequence[str]) -> Report:
         decision.record,
         "\n".join(decision.messages) or None,
     ]
-    return Report(_meta("What would happen to the job", notes), TRY_FIELDS, [row])
+    return Report(Meta.plain("What would happen to the job", notes), TRY_FIELDS, [row])
 
 
 def try_lines(decision: Decision) -> str:
@@ -121,7 +121,7 @@ def try_lines(decision: Decision) -> str:
 def diff_report(found: Sequence[Difference], notes: Sequence[str]) -> Report:
     """One row per difference."""
     rows = [(one.place, one.change, one.installed, one.file) for one in found]
-    return Report(_meta("The policy installed, against the file", notes), DIFF_FIELDS, rows)
+    return Report(Meta.plain("The policy installed, against the file", notes), DIFF_FIELDS, rows)
 
 
 def diff_lines(found: Sequence[Difference]) -> str:
@@ -191,7 +191,3 @@ def _hit(count: Count) -> int:
 
 def _fired(decision: Decision) -> str:
     return " ".join(f"{rule}={action}" for rule, action in decision.fired)
-
-
-def _meta(title: str, notes: Sequence[str], filters: Mapping[str, str] | None = None) -> Meta:
-    return Meta(title, "", (None, None), (), filters or {}, None, {}, notes)

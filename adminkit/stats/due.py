@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.select import GPUS, LIMIT, NODES, TOO_LONG
+from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG
 
 #: A run that no snapshot has shown for so long is lost, as sync counts them; an array does not wait for it.
 _LOST: Final = 35 * 86_400
@@ -15,7 +15,8 @@ _LOST: Final = 35 * 86_400
 _SAME_ARRAY: Final = 180 * 86_400
 
 #: SQL: how a batch job that can be carried on says so, or shows it.
-_CHECKPOINT: Final = """(coalesce(restarts, 0) > 0 OR exit_code = :exit OR derived_exit_code = :exit
+_CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0
+    OR exit_code = :exit OR derived_exit_code = :exit
     OR submit_line GLOB '*--ckpt*' OR submit_line GLOB '*ADMINKIT_CKPT=*')"""
 #: SQL: somebody sat before it. salloc and srun name themselves; without a command line there is no batch step.
 INTERACTIVE: Final = """(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
@@ -55,7 +56,7 @@ GROUP BY array_job
 """
 _REPORTED: Final = f"""cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time < :until
     AND state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < {TOO_LONG}
-    AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"""
+    AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} AND NOT {CHECKPOINT}"""
 #: How well each user asked: used and reserved, over runs that count in a report.
 _HABITS: Final = f"""
 SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * {LIMIT}) FROM job

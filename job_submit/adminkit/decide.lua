@@ -176,7 +176,7 @@ local function judge(found, job, request, policy, made)
     end
 end
 
-local function write_record(found, job, kind, request, policy, made)
+local function write_record(found, job, kind, request, made)
     local field = made.record
     if not field or kind == "unknown" then
         return nil
@@ -237,7 +237,7 @@ function decide.decide(request, policy, incentives, hints)
         local earned = points_of(job.class, request.uid, incentives)
         answer.points = earned > 0 and earned or nil
     end
-    answer.record = write_record(found, job, asked_kind, request, policy, made)
+    answer.record = write_record(found, job, asked_kind, request, made)
     return answer
 end
 

@@ -48,7 +48,7 @@ end
 
 local COUNTS = { gpus = true, gpus_per_node = true, nodes = true, cpus = true }
 
--- The bounds of all groups together, for rules.keeps. `limits`: some rule looks at the limit, which lies between `least` and
+-- The bounds of all groups together, for bounds.keeps. `limits`: some rule looks at the limit, which lies between `least` and
 -- `most`; `counts`: some rule looks at a number, whose group stands under the name of the check.
 local function bounds_of(groups)
     local bounds = { limits = false, counts = false, least = -math.huge, most = math.huge }

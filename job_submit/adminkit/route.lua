@@ -1,14 +1,14 @@
 -- Which queue takes a job. Only facts that Slurm checks too, and the rules of the policy, count; doubt is said, not guessed.
 local need = ...
+local bounds = need("bounds")
 local classes = need("classes")
-local rules = need("rules")
 local text = need("text")
 
 local route = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
-local class_of, least_nodes, keeps = classes.of, classes.least_nodes, rules.keeps
+local class_of, least_nodes, keeps = classes.of, classes.least_nodes, bounds.keeps
 
 local DOUBT = nil
 
@@ -200,11 +200,11 @@ local function fits(candidate, job, request)
     if keeps(groups, there, request) then
         return answer, true
     end
-    return rules.pass(groups, there, request, facts) and answer, false
+    return bounds.pass(groups, there, request, facts) and answer, false
 end
 
--- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it; the third
--- is true where the job surely keeps every rule of the queue.
+-- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it; the
+-- third is true where the job surely keeps every rule of the queue.
 function route.shortest(job, request, plan)
     local candidates = plan.candidates
     read_wish(request)

@@ -7,7 +7,7 @@ local NO_VAL = 4294967294
 -- What an update is about: a hold, a release, a new name and the like are none of these.
 local POLICED = {
     { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
-    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node" },
+    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus" },
     { "partition", "account", "qos", "features", "reservation", "req_nodes" },
     { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" },
 }
@@ -36,7 +36,9 @@ function update.record_view(job_rec)
     })
 end
 
-local SMALL = { cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true }
+local SMALL = {
+    cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true, pn_min_cpus = true,
+}
 
 -- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
 function update.view(job_desc, job_rec)

@@ -132,8 +132,8 @@ end
 
 local this = {} -- what is being said, for the functions of value_of
 
--- Appends what the policy says about a broken rule to `into`, in each of its languages. `outcome` is reject, amend, warn or later,
--- `broken` the number that broke the rule, `job` the job after it was amended, `made` the policy's plan.
+-- Appends what the policy says about a broken rule to `into`, in each of its languages. `outcome` is reject, amend, warn or
+-- later, `broken` the number that broke the rule, `job` the job after it was amended, `made` the policy's plan.
 function values.say(into, rule, outcome, job, queue, facts, broken, policy, made)
     local texts = made.texts[rule]
     if not texts then

@@ -1,5 +1,6 @@
 -- A round of rules over a job, what fired in it, and the decision's parts that submission and update share.
 local need = ...
+local bounds = need("bounds")
 local classes = need("classes")
 local route = need("route")
 local rules = need("rules")
@@ -12,7 +13,7 @@ local UNTOLD = rules.UNTOLD
 local NONE = text.NONE
 local find = string.find
 local class_of, least_nodes = classes.of, classes.least_nodes
-local check, holds, keeps = rules.check, rules.holds, rules.keeps
+local check, holds, keeps = rules.check, bounds.holds, bounds.keeps
 
 local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 
@@ -178,7 +179,7 @@ local function judge_queue(found, groups, job, queue, request, policy, made, acc
     for g = 1, #groups do
         local group = groups[g]
         if not holds[group.check](group, job, facts, request) then
-            local highest = rules.highest(group, job, facts)
+            local highest = bounds.highest(group, job, facts)
             local rest = group.rest
             for i = 1, #group do
                 local rule = group[i]

@@ -23,6 +23,7 @@ local UNSET = {
     default_account = "physics", default_qos = "normal", min_cpus = 8, num_tasks = 1, cpus_per_task = 8, script = "#!/bin/sh\n",
     time_min = slurm.NO_VAL, max_nodes = slurm.NO_VAL, het_job_offset = slurm.NO_VAL, site_factor = slurm.NO_VAL,
     ntasks_per_node = slurm.NO_VAL16, ntasks_per_tres = slurm.NO_VAL16, sockets_per_node = slurm.NO_VAL16,
+    pn_min_cpus = slurm.NO_VAL16,
 }
 
 local KINDS = {

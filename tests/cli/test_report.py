@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from adminkit import config
 from adminkit.cli.main import main
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.report.reports import some_chains
 
 
@@ -38,13 +37,7 @@ def trace(tmp_path: Path) -> Path:
 def test_the_effect_of_letters_is_told_or_that_there_is_none(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "feedback", "--db", str(trace)]) == 0
     assert "no letter has been sent yet" in capsys.readouterr().out
-    with sqlite3.connect(trace) as db:
-        db.execute(
-            "INSERT INTO outbox (cluster, run, kind, job_id_raw, submit, until, array, week, user, uid, language, address,"
-            " notes, state, due_at, next_at, sent_at) VALUES ('aaic', '1@1', 'end', 1, 0, 0, 0, '', 'ada', 1001, 'en', '',"
-            " '[]', 'sent', 0, 0, ?)",
-            (MONDAY,),
-        )
+    add_letters(trace, [letter()])
     assert main(["report", "feedback", "--db", str(trace), "--days", "14", "--format", "json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [row["measure"] for row in shown["rows"]] == ["accuracy", "unused_hours"]

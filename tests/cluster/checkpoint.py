@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -161,6 +162,11 @@ class Watched:
             return self.cluster.ask("squeue", "-h", "-t", "PD,R,S,CG", "-j", listed, "-o", "%i") == ""
 
         self.until("the jobs to end", done, seconds)
+
+
+def proctrack() -> str:
+    """cgroup, where stock Slurm reaches least, on a host with version 1 of them to write to; containers have none."""
+    return "cgroup" if os.access("/sys/fs/cgroup/freezer", os.W_OK) else "linuxproc"
 
 
 def watched(cluster: Cluster) -> Watched:

@@ -1,4 +1,4 @@
-"""The signal before the kill, on the real Slurm with proctrack/cgroup. All jobs run at once; limits are a minute."""
+"""The signal before the kill, on the real Slurm, by cgroups if it can be. All jobs run at once; limits are a minute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.cluster.checkpoint import Job, Watched
+from tests.cluster.checkpoint import Job, Watched, proctrack
 from tests.cluster.checkpoint import watched as watching
 from tests.cluster.conftest import private_slurm
 from tests.cluster.listing import Listing
@@ -69,7 +69,7 @@ def submit(cases: Cases) -> None:
 
 @pytest.fixture(scope="module")
 def watched(outside: Listing) -> Iterator[Watched]:
-    with private_slurm("cgroup") as cluster:
+    with private_slurm(proctrack()) as cluster:
         found = watching(cluster)
         found.configure("quiet=5", "poll=5")
         yield found

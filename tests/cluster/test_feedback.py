@@ -95,7 +95,7 @@ def sacct(cluster: Cluster, job: int) -> Mapping[str, str]:
     return dict(zip(names.split(","), said.splitlines()[0].split("|"), strict=True))
 
 
-def test_a_job_ends_and_its_user_reads_what_sacct_says(site: Site) -> None:
+def test_a_job_ends_and_its_user_reads_what_sacct_says_once(site: Site) -> None:
     job = site.job(6, "-J", "train-x", user="news")
     site.adminkit("sync")
     assert site.run()["sent"] >= 1
@@ -111,15 +111,9 @@ def test_a_job_ends_and_its_user_reads_what_sacct_says(site: Site) -> None:
     assert f"Your job {facts['JobName']} ({job}, queue {facts['Partition']}) ran for {facts['ElapsedRaw']} s" in text
     assert f"Its time limit was {hours} h" in text
     assert "train-x" in rich.get_content()
-
-
-def test_the_same_job_never_gets_a_second_letter(site: Site) -> None:
-    job = site.job(3, "-J", "once", user="news")
-    for _ in range(3):
-        site.adminkit("sync")
-        site.run()
-    assert site.arrived("news", job)
-    assert one(site.db, "SELECT count(*) FROM outbox WHERE job_id_raw = ?", job) == 1
+    site.adminkit("sync")
+    site.run()  # other tests' jobs may have ended meanwhile
+    assert one(site.db, "SELECT count(*) || ' ' || sum(attempts) FROM outbox WHERE job_id_raw = ?", job) == "1 1"
 
 
 def test_an_array_is_one_letter_and_failed_or_interactive_ones_are_none(site: Site) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +10,7 @@ from adminkit.config import Config
 from adminkit.feedback.compose import Composer
 from adminkit.feedback.letter import Due, Letter
 from adminkit.job import Job
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 DAY: Final = 86_400
 WEEK: Final = 7 * DAY
@@ -55,7 +53,8 @@ JOBS: Final = [
     *(
         run(
             200 + n, MONDAY + 2 * DAY + 3600 + 60 * n, HOUR + 60 * n, array_job=200, array_task=n, job_name="sweep",
-            job_id=f"200_{n}", submit_time=MONDAY + DAY, time_limit=24 * HOUR, state="FAILED" if n == 7 else "COMPLETED",
+            job_id=f"200_{n}", submit_time=MONDAY + DAY, time_limit=24 * HOUR,
+            state="FAILED" if n == 7 else "COMPLETED",
         )
         for n in range(40)
     ),
@@ -108,20 +107,17 @@ DUES: Final = {
 def trace(path: Path, jobs: list[Job] = JOBS) -> Path:
     """The trace with an outbox in which one letter went out, one was refused, one was too late."""
     make_trace(path, jobs, QUEUES)
-    rows = [
-        ("60@1", "end", 60, LAST.submit_time, LAST.end_time, 0, "", "train_resnet", "sent", MONDAY + 5 * DAY, None),
-        ("2026-W01/1001", "digest", 0, MONDAY - WEEK, MONDAY, 0, "2026-W01", None, "sent", MONDAY + DAY, None),
-        ("300@1", "end", 300, 0, 0, 0, "", "fit", "refused", None, "550 5.1.1 no such user <bob@example.org>"),
-        ("59@1", "end", 59, JOBS[39].submit_time, JOBS[39].end_time, 0, "", "train_resnet", "expired", None, "too old"),
-    ]
-    with closing(sqlite3.connect(path)) as db, db:
-        db.executemany(
-            "INSERT INTO outbox (cluster, run, kind, job_id_raw, submit, until, array, week, user, uid, job_name, language,"
-            " address, notes, state, due_at, next_at, sent_at, said)"
-            f" VALUES ('aaic', ?, ?, ?, ?, ?, ?, ?, 'ada', 1001, ?, 'en', '', '[]', ?, {MONDAY + DAY}, 0, ?, ?)",
-            rows,
-        )
-    return path
+    other = JOBS[39]
+    late = {"job_id_raw": 59, "submit": other.submit_time, "until": other.end_time, "job_name": "train_resnet"}
+    return add_letters(
+        path,
+        [
+            letter(run="60@1", job_name="train_resnet", sent_at=MONDAY + 5 * DAY),
+            letter(run="2026-W01/1001", kind="digest", week="2026-W01", sent_at=MONDAY + DAY),
+            letter(run="300@1", state="refused", sent_at=None, said="550 5.1.1 no such user <bob@example.org>"),
+            letter(run="59@1", state="expired", sent_at=None, said="too old", **late),
+        ],
+    )
 
 
 def write(path: Path, *dues: Due, settings: Config | None = None) -> list[Letter]:

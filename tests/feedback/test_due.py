@@ -63,6 +63,7 @@ def ends(found: Planned) -> list[Due]:
         ({"submit_line": "sbatch --ckpt=USR1@300 train.sh"}, "checkpoint", "asked for"),
         ({"restarts": 1}, "checkpoint", "was carried on"),
         ({"exit_code": 85}, "checkpoint", "the exit code of a checkpoint"),
+        ({"ckpt_at": NOW - 2 * HOUR, "ckpt_heard": 0}, "checkpoint", "the plugin warned it, whoever listened"),
         ({"elapsed": 300}, "short", "five minutes"),
         ({"time_limit": None, "limit_kind": "unlimited"}, "limit", "there is no limit to lower"),
         ({"time_limit": 2 * HOUR}, "accuracy", "used half"),

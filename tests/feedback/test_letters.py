@@ -272,7 +272,7 @@ def with_site(path: Path) -> Config:
         ("end.txt.j2", "Dear {{ user }}", r"end\.txt\.j2, line 1: .*subject", "Subject:", "no subject"),
         ("end.txt.j2", "Subject: x\n{{ 1 / 0 }}", r"end\.txt\.j2, line 2: division", "docs/letters.md", "arithmetic"),
         ("end.html.j2", "<p>{{ run.limt }}</p>", r"end\.html\.j2, line 1: .*limt", "limit", "the HTML"),
-        ("words.en.j2", "\n{% macro end_subject() %}{{ runn.id }}{% endmacro %}", r"words\.en\.j2, line 2", "run", "words"),
+        ("words.en.j2", "\n{% macro end_subject() %}{{ rnu }}{% endmacro %}", r"words\.en\.j2, line 2", "run", "all"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_template_is_told_with_its_place_and_the_nearest_word(

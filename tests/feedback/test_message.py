@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit.config import Feedback
@@ -78,6 +78,7 @@ def test_a_subject_is_one_line(subject: str, shown: str, why: str) -> None:
     assert set(message.keys()) == HEADERS, why
 
 
+@settings(deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_whatever_it_says_the_headers_are_ours_and_lines_are_short(subject: str, text: str, html: str) -> None:
     made = build(Letter(subject, text, html), Envelope(KEY, ("ada@example.org",), 0, 1_796_083_200), SITE).as_bytes()
@@ -88,6 +89,7 @@ def test_whatever_it_says_the_headers_are_ours_and_lines_are_short(subject: str,
     assert max(len(line) for line in made.split(b"\r\n")) <= 998
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_one_line_is_one_line(text: str) -> None:
     assert one_line(text).splitlines() in ([], [one_line(text)])

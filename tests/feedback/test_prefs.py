@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit.config import Config, Feedback
@@ -64,6 +64,7 @@ def test_a_slip_is_named(text: str, message: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_whatever_a_file_holds_is_choices_or_a_slip(text: bytes) -> None:
     try:
@@ -72,6 +73,7 @@ def test_whatever_a_file_holds_is_choices_or_a_slip(text: bytes) -> None:
         assert error.message and error.hint
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Prefs,

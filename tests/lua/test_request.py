@@ -151,6 +151,9 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         "more named nodes than --nodes: Slurm takes them all",
     ),
     ({"req_nodes": "n[1-2]", "min_nodes": 4}, {"nodes": 4}, "fewer named nodes than --nodes"),
+    ({"pn_min_cpus": 16, "min_nodes": 2}, {"cpus": 32}, "--mincpus, of each node"),
+    ({"pn_min_cpus": 2, "num_tasks": 8}, {"cpus": 8}, "--mincpus, fewer than the tasks need"),
+    ({"shared": 0, "num_tasks": 1}, {"cpus": 1}, "--exclusive: whole nodes, of how many CPUs nobody knows yet"),
     ({"req_nodes": "n[2-1],[[,]"}, {"nodes": 1}, "named nodes that are none"),
     ({"admin_comment": "x"}, {"admin_comment": "x"}, "the record's field"),
 ]

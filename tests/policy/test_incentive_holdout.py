@@ -12,8 +12,8 @@ from tests.policy.incentive_cases import NOW, good, policy, run, trace, worth
 #: ada asks for far too much; bob, carl and dan earn more and more.
 JOBS: list[Job] = [
     *good(1, 12, time_limit=40 * HOUR),
-    *good(100, 12, user="bob", uid=1002, time_limit=3 * HOUR),
-    *good(200, 12, user="carl", uid=1003, time_limit=2 * HOUR),
+    *good(100, 12, user="bob", uid=1002, time_limit=HOUR * 3 // 2),
+    *good(200, 12, user="carl", uid=1003, time_limit=HOUR * 5 // 4),
     *good(300, 12, user="dan", uid=1004),
     run(400, 1, user="eve", uid=1005),
 ]

@@ -13,9 +13,9 @@ from adminkit.report import text
 from adminkit.report.incentives import LACKING, REASONS, everybody_report, preview, user_report
 from adminkit.report.model import Report
 from adminkit.slurm.priority import Spread
-from adminkit.stats.incentives import LEFT_OUT
+from adminkit.stats.incentives import DAY, LEFT_OUT
 from tests.builders import HOUR
-from tests.policy.incentive_cases import PER_HOUR, ada, everybody, good, policy, run, step
+from tests.policy.incentive_cases import NOW, PER_HOUR, ada, everybody, good, policy, run, step
 
 SETTINGS = policy(name_day_hours=48).incentives
 WIDE = run(300, 1, gpus=8, cpus=64, job_name="sweep", user="bob", uid=1002)
@@ -63,6 +63,19 @@ def test_the_preview_says_hours_of_ageing_and_the_share_of_the_spread() -> None:
     assert lines[0] == "the largest bonus is 360 points, 6.0 h of ageing; the cap is 12.0 h"
     assert lines[1] == "that is 15.0 % of the spread that sprio shows now: 120 to 2,520 over 41 waiting jobs"
     assert "more than all of the spread" in preview(360, replace(WORTH, spread=Spread(1, 7, 7)))[1]
+
+
+def test_a_trace_that_ended_before_the_window_says_so() -> None:
+    old = everybody(good(first=1), window_days=3, bundle_days=3)
+    assert not any("no run ended" in note for note in everybody_report(old, SETTINGS, "trace.db").meta.notes)
+    old = replace(old, standings=[], span=(NOW - 500 * DAY, NOW - 400 * DAY))
+    (note,) = [note for note in everybody_report(old, SETTINGS, "trace.db").meta.notes if "no run ended" in note]
+    assert "in the last 180 days" in note
+    assert "400 days ago" in note
+    none = replace(old, span=(None, None))
+    assert any(
+        "the trace has no run that ended" in note for note in everybody_report(none, SETTINGS, "trace.db").meta.notes
+    )
 
 
 def test_a_trace_whose_use_is_unknown_says_what_to_do() -> None:

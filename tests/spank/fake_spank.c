@@ -1,6 +1,7 @@
 #include "fake_spank.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,26 @@ int fake_option(const char *name, const char *text) {
         if (strcmp(fake.option[i]->name, name) == 0)
             return fake.option[i]->cb(fake.option[i]->val, text, 0);
     return -1;
+}
+
+pid_t fake_child(void (*handler)(int)) {
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0)
+        exit(1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGTERM, handler);
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    if (read(ready[0], &byte, 1) != 1)
+        exit(1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
 }
 
 spank_context_t spank_context(void) {

@@ -44,5 +44,7 @@ void fake_unlock(void);
 struct fake_job *fake_job(uint32_t id);
 /* As sbatch does with --NAME=TEXT. */
 int fake_option(const char *name, const char *text);
+/* A child with that handler for SIGTERM, installed already, that waits. Kill it. */
+pid_t fake_child(void (*handler)(int));
 
 #endif

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit.job import CKPT_ENDS
@@ -147,6 +147,7 @@ NOTES = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(comment=COMMENTS, note=NOTES)
 def test_what_was_put_is_found_and_all_else_stays(plugin: Plugin, comment: str, note: Note) -> None:
     text = plugin.put(comment, note)
@@ -158,6 +159,7 @@ def test_what_was_put_is_found_and_all_else_stays(plugin: Plugin, comment: str, 
     assert text.split(" ") == [*words[:place], mine, *words[place + (former is not None) :]]
 
 
+@settings(deadline=None)
 @given(comment=COMMENTS, note=NOTES)
 def test_the_trace_reads_what_the_plugin_put(plugin: Plugin, comment: str, note: Note) -> None:
     text = plugin.put(comment, note)

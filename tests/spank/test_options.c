@@ -12,6 +12,10 @@
 #define TABLE "../data/ckpt_options.tsv"
 #endif
 
+#ifndef EXAMPLE
+#define EXAMPLE "../../etc/plugstack.conf.d/adminkit.conf"
+#endif
+
 static struct ck_site site(void) {
     struct ck_site site;
     char why[128];
@@ -182,10 +186,37 @@ static void plugstack(void) {
     CASE(wish.on && wish.requeue && wish.requeues == 9, "nothing said where the site's default is on");
 }
 
+/* The words that etc/plugstack.conf.d/adminkit.conf explains, with the values it gives, are what holds
+ * without them. */
+static void the_example(void) {
+    char line[256], *words[16], why[128];
+    int count = 0;
+    FILE *example = fopen(EXAMPLE, "r");
+    if (!example) {
+        CASE(example, "no " EXAMPLE);
+        return;
+    }
+    while (fgets(line, sizeof line, example))
+        for (char *word = strtok(line, "# \n"); word && strchr(word, '='); word = strtok(NULL, " \n"))
+            if (strcmp(word, "poll=N") != 0 && count < 16)
+                words[count++] = strdup(word);
+    fclose(example);
+    struct ck_site ours, defaults = site();
+    CASE(count == 9 && ck_site_read(&ours, count, words, why, sizeof why), "%d words, %s", count, why);
+    CASE(ours.on == defaults.on && ours.signal == defaults.signal && ours.lead == defaults.lead, "signal");
+    CASE(ours.min_lead == defaults.min_lead && ours.max_lead == defaults.max_lead, "bounds of the lead");
+    CASE(ours.requeue == defaults.requeue && ours.max_requeues == defaults.max_requeues, "requeues");
+    CASE(ours.code == defaults.code && ours.quiet == defaults.quiet, "code and quiet");
+    CASE(strcmp(ours.state, defaults.state) == 0, "%s", ours.state);
+    while (count > 0)
+        free(words[--count]);
+}
+
 int main(void) {
     the_table();
     wishes();
     bounds();
     plugstack();
+    the_example();
     return DONE();
 }

@@ -20,7 +20,7 @@ from adminkit.report import text
 from adminkit.report.feedback import feedback_report
 from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 DAY = 86_400
 LETTER = MONDAY + 40 * DAY
@@ -54,14 +54,8 @@ def lettered(path: Path, jobs: list[Job], letters: Letters | dict[str, Letters])
     """A trace in which these users, of one cluster or of several, got a first letter then."""
     by_cluster: Any = letters if any(isinstance(one, dict) for one in letters.values()) else {"aaic": letters}
     make_trace(path, jobs)
-    with closing(sqlite3.connect(path)) as db, db:
-        db.executemany(
-            "INSERT INTO outbox (cluster, run, kind, job_id_raw, submit, until, array, week, user, uid, language, address,"
-            " notes, state, due_at, next_at, sent_at) VALUES (?, ?, 'end', 1, 0, 0, 0, '', 'u', ?, 'en', '', '[]',"
-            " 'sent', 0, 0, ?)",
-            [(name, f"{uid}@1", uid, at) for name, mine in by_cluster.items() for uid, at in mine.items()],
-        )
-    return path
+    sent = [(name, uid, at) for name, mine in by_cluster.items() for uid, at in mine.items()]
+    return add_letters(path, [letter(uid, cluster=name, sent_at=at) for name, uid, at in sent])
 
 
 def of(path: Path, cluster: str = "aaic", held: Callable[[int], bool] = nobody, now: int = NOW) -> Effect:

@@ -1,0 +1,67 @@
+"""Whether a run that has ended is worth a letter: both the share and the floor, at their edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adminkit.findings.overestimate import REASONS, Limits, check
+from adminkit.stats.due import Ended, Habit
+from tests.builders import HOUR, MONDAY
+
+#: One GPU for one hour of ten.
+RUN = Ended(
+    1, 0, MONDAY, MONDAY + HOUR, "ada", 1001, "vision", "gq", "train",
+    tasks=1, open=0, completed=1, bounded=1, elapsed=HOUR, limit=10 * HOUR, used=HOUR, reserved=10 * HOUR,
+    interactive=0, checkpoint=0,
+)  # fmt: skip
+#: Each of these reasons by itself.
+WRONG: dict[str, dict[str, Any]] = {
+    "open": {"open": 1},
+    "state": {"completed": 0},
+    "interactive": {"interactive": 1},
+    "checkpoint": {"checkpoint": 1},
+    "limit": {"bounded": 0},
+    "short": {"elapsed": 599},
+    "accuracy": {"used": 5 * HOUR},
+    "unused": {"used": 1, "reserved": 4 * HOUR},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "why"),
+    [
+        ({}, None, "worth one"),
+        ({"used": 5 * HOUR - 1}, None, "just under the share"),
+        ({"used": 5 * HOUR}, "accuracy", "the share itself"),
+        ({"used": 600, "reserved": 600 + 4 * HOUR}, None, "the floor itself"),
+        ({"used": 600, "reserved": 599 + 4 * HOUR}, "unused", "just under the floor"),
+        ({"elapsed": 600}, None, "just long enough"),
+        ({"tasks": 4, "completed": 2, "bounded": 2}, None, "half of the tasks completed"),
+        ({"tasks": 5, "completed": 2, "bounded": 2}, "state", "less than half did"),
+        *((changes, reason, reason) for reason, changes in WRONG.items()),
+    ],
+)
+def test_one_run(changes: dict[str, Any], reason: str | None, why: str) -> None:
+    assert check(replace(RUN, **changes), None, Limits()) == reason, why
+
+
+@pytest.mark.parametrize(
+    ("habit", "reason", "why"),
+    [
+        (None, None, "nothing known"),
+        (Habit(5, 70.0, 100.0), "well", "does well, over just enough runs"),
+        (Habit(4, 100.0, 100.0), None, "too few runs to say"),
+        (Habit(50, 69.0, 100.0), None, "does not"),
+    ],
+)
+def test_a_habit(habit: Habit | None, reason: str | None, why: str) -> None:
+    assert check(RUN, habit, Limits()) == reason, why
+
+
+def test_the_first_reason_is_the_one_that_is_told() -> None:
+    everything = {key: value for changes in WRONG.values() for key, value in changes.items()}
+    assert check(replace(RUN, **everything), Habit(9, 1.0, 1.0), Limits()) == REASONS[0]
+    assert {*WRONG, "well"} == set(REASONS)
