@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from adminkit.feedback.letter import Due
-from adminkit.recommend.advice import Advice, walltime
+from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.predict import Rule
 from adminkit.recommend.recent import Recent
 from adminkit.stats.runs import Kind, Run, queue_maximum, runs
@@ -43,6 +43,8 @@ class Known:
         self._weeks: dict[tuple[str, int, str], Sequence[Week]] = {}
         self._lines: dict[tuple[int, int], dict[tuple[str, str | None], Line]] = {}
         self._advice: dict[Kind, Advice] = {}
+        self._of: tuple[str | None, str | None] = (None, None)
+        self._histories: dict[tuple[tuple[str, ...], ...], History] = {}  # of that person, by what is known of a job
         self._most: dict[tuple[str | None, str], int | None] = {}
 
     def runs(self, cluster: str, user: str) -> Sequence[Run]:
@@ -60,9 +62,18 @@ class Known:
         """A limit for the person's next job of this kind."""
         mine = self.runs(kind.cluster or "", kind.user or "")
         if kind not in self._advice:
-            rule = Rule(risk=self._settings.recommend.risk)
-            self._advice[kind] = walltime(mine, kind, rule, self._settings.recommend.menu, self._maximum(kind))
+            history = self._history(kind, mine)
+            self._advice[kind] = history.advice(kind, self._settings.recommend.menu, self._maximum(kind))
         return self._advice[kind]
+
+    def _history(self, kind: Kind, mine: Sequence[Run]) -> History:
+        """Letters come person by person, so one person's is held."""
+        if (kind.cluster, kind.user) != self._of:
+            self._of, self._histories = (kind.cluster, kind.user), {}
+        levels = levels_of(kind)
+        if levels not in self._histories:
+            self._histories[levels] = History(mine, Rule(risk=self._settings.recommend.risk), levels)
+        return self._histories[levels]
 
     def names(self, due: Due) -> Mapping[str | None, Name]:
         """The week of a digest by job name."""

@@ -106,6 +106,8 @@ def subject_line(text: str) -> str:
 
 def wide(text: str) -> int:
     """The columns that `text` takes in a terminal."""
+    if text.isascii():
+        return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit.recommend.backtest import online
 from adminkit.recommend.menu import MENU, round_up
-from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, at_limit, needed
+from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, at_limit, getter, needed
 from adminkit.stats.runs import Kind, Run
 
 #: Batches of past tries that a risk is measured on.
@@ -92,6 +92,11 @@ def levels_for(given: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(level for level in kept if level))
 
 
+def levels_of(kind: Kind) -> tuple[tuple[str, ...], ...]:
+    """LEVELS with only what is known of the job."""
+    return levels_for(name for name, value in zip(Kind._fields, kind, strict=True) if value is not None)
+
+
 def walltime(
     runs: Iterable[Run],
     kind: Kind,
@@ -104,7 +109,7 @@ def walltime(
     No limit above `most`, the queue's maximum, is recommended.
     """
     rule = rule or Rule()
-    levels = levels_for(name for name, value in zip(Kind._fields, kind, strict=True) if value is not None)
+    levels = levels_of(kind)
     predictor = Predictor(rule, levels)
     wanted = [values(level, kind) for level in levels]
     tried = [Tried() for _ in levels]
@@ -120,6 +125,33 @@ def walltime(
     given = predictor.predict(kind)
     past = tried[levels.index(given.level)]
     return Advice(given, on_menu(given.safe, menu, most), past.risk(rule), *past.counts())
+
+
+class History:
+    """One person's runs, tried once: advice about each kind of job is then a look at the tries.
+
+    As `walltime` of the same runs, which all are of one user and cluster; they are held in memory.
+    """
+
+    def __init__(self, runs: Iterable[Run], rule: Rule, levels: Sequence[tuple[str, ...]]) -> None:
+        self._rule = rule
+        self._predictor = Predictor(rule, levels)
+        self._tries: list[tuple[Run, int]] = []
+        for has_ended, run in online(runs):
+            if has_ended:
+                self._predictor.ended(run)
+            elif (safe := self._predictor.predict(run.kind).safe) is not None:
+                self._tries.append((run, safe))
+
+    def advice(self, kind: Kind, menu: Sequence[int] = MENU, most: int | None = None) -> Advice:
+        """A limit for the next job of `kind`, none above `most`."""
+        given, past = self._predictor.predict(kind), Tried()
+        of_level = getter(given.level)
+        wanted = of_level(kind)
+        for run, safe in self._tries:
+            if of_level(run.kind) == wanted and (before := on_menu(safe, menu, most)) is not None:
+                past.add(run, before, self._rule)
+        return Advice(given, on_menu(given.safe, menu, most), past.risk(self._rule), *past.counts())
 
 
 def on_menu(safe: int | None, menu: Sequence[int], most: int | None = None) -> int | None:

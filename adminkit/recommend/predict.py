@@ -99,7 +99,7 @@ class Predictor:
     def __init__(self, rule: Rule | None = None, levels: Sequence[tuple[str, ...]] = LEVELS) -> None:
         self.rule = rule or Rule()
         self.levels = tuple(levels)
-        self._keys = [_getter(level) for level in self.levels]
+        self._keys = [getter(level) for level in self.levels]
         self._groups: dict[tuple[Any, ...], _Group] = {}
 
     def ended(self, run: Run) -> None:
@@ -193,5 +193,6 @@ def _answer(batches: Sequence[_Batch], rule: Rule, level: tuple[str, ...]) -> Re
     return Recommendation(level, runs, cut_off, expected, None, True)
 
 
-def _getter(level: tuple[str, ...]) -> Callable[[Kind], Any]:
+def getter(level: tuple[str, ...]) -> Callable[[Kind], Any]:
+    """What the level looks at in a Kind, to compare by."""
     return itemgetter(*(Kind._fields.index(name) for name in level))

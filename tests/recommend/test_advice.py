@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from adminkit.recommend.advice import TRIED_BATCHES, levels_for, walltime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adminkit.recommend.advice import TRIED_BATCHES, History, levels_for, levels_of, walltime
 from adminkit.recommend.predict import LEVELS, Rule
 from adminkit.stats.runs import Kind, Run
 from tests.builders import HOUR
@@ -84,3 +88,33 @@ def test_nothing_is_recommended_without_knowledge(runs: list[Run], enough: bool,
 )
 def test_no_limit_above_the_queues_maximum_is_recommended(most: int | None, limit: int | None, why: str) -> None:
     assert walltime(history([6 * HOUR] * 30), ASKED, most=most).limit == limit, why
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    past=st.lists(
+        st.tuples(
+            st.integers(1, 4),
+            st.integers(1, 40),
+            st.sampled_from(["COMPLETED", "TIMEOUT"]),
+            st.sampled_from(["a", "b"]),
+            st.sampled_from([None, HOUR, 9 * HOUR]),
+            st.sampled_from([None, 7]),
+        ),
+        max_size=60,
+    ),
+    name=st.sampled_from([None, "a", "b"]),
+    limit=st.sampled_from([None, HOUR]),
+    most=st.sampled_from([None, 1800, 2 * HOUR]),
+)
+def test_a_history_that_is_tried_once_advises_as_one_that_is_tried_for_each_kind(
+    past: list[tuple[int, int, str, str, int | None, int | None]], name: str | None, limit: int | None, most: int | None
+) -> None:
+    at, runs = 0, []
+    for gap, need, state, called, asked, array in past:
+        at += gap
+        kind = Kind("aaic", "ada", called, "gq", limit=asked)
+        runs.append(replace(run(0, need * 300, state, kind, array=array), submit=at * 900, end=at * 900 + need * 300))
+    wanted = Kind("aaic", "ada", name, "gq", limit=limit)
+    history = History(runs, Rule(), levels_of(wanted))
+    assert history.advice(wanted, most=most) == walltime(runs, wanted, most=most)
