@@ -163,6 +163,7 @@ int slurm_load_job(job_info_msg_t **found, uint32_t id, uint16_t flags) {
                                  .start_time = job->start,
                                  .end_time = job->end,
                                  .requeue = job->requeue,
+                                 .restart_cnt = job->restarts,
                                  .admin_comment = strdup(job->comment)};
         *message = (job_info_msg_t){.record_count = 2, .job_array = record};
         *found = message;
