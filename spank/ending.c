@@ -76,6 +76,16 @@ static enum ak_note_end foreseen(const struct ending *ending) {
     return most < 2 * run->lead ? AK_NOTE_SHORT : AK_NOTE_GOES_ON;
 }
 
+/* Where no note is kept, a site's job_submit script refuses them perhaps, Slurm's own count is what ends a
+ * chain. For a job that is running still, `unkept` tells; for another, whether the one of its signal is
+ * there. */
+static bool exhausted(const struct ending *ending, bool running, int unkept) {
+    int64_t at = ending->batch.at ? ending->batch.at : ending->steps.at;
+    struct ak_note note;
+    bool kept = running ? unkept == 0 : ak_note_find(ending->answer.comment, &note) && note.at >= at;
+    return !kept && ending->answer.restarts >= ending->run.most;
+}
+
 static void note_signal(void *subject) {
     struct ending *ending = subject;
     ck_sleep(SETTLE);
@@ -108,6 +118,11 @@ static void put_back(const struct ending *ending) {
     const struct ck_run *run = &ending->run;
     bool running = run->state == CK_RUNNING;
     int unkept = running ? leave_note(ending, AK_NOTE_MORE, run->ours + 1) : 0;
+    if (exhausted(ending, running, unkept)) {
+        ck_say("not requeued: that could not be counted, and the job was restarted %" PRIu32 " times already",
+               ending->answer.restarts);
+        return;
+    }
     int error = ck_put_back(ending->batch.job);
     if (error) {
         ck_say("not requeued: %s", slurm_strerror(error));

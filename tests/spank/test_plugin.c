@@ -175,6 +175,33 @@ static void hangs_at_the_end(void) {
     CASE(strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
 }
 
+/* Something refuses every note, a site's job_submit script perhaps: Slurm's own count bounds the chain then.
+ */
+static void is_not_counted(uint32_t restarts, uint32_t state) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    job()->update_error = ESLURM_ACCESS_DENIED;
+    job()->restarts = restarts;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    job()->state = state;
+    end();
+}
+
+static void is_not_counted_yet(void) {
+    is_not_counted(1, JOB_RUNNING);
+    CASE(requeued("") == 1 && strstr(fake.log, "could not be counted"), "%s", fake.log);
+}
+
+static void is_not_counted_any_more(void) {
+    is_not_counted(2, JOB_RUNNING);
+    CASE(requeued("") == 0 && strstr(fake.log, "not requeued"), "%s", fake.log);
+}
+
+static void is_not_counted_at_its_limit(void) {
+    is_not_counted(2, JOB_TIMEOUT);
+    CASE(requeued("") == 0 && strstr(fake.log, "not requeued"), "%s", fake.log);
+}
+
 static void is_short(void) {
     set("ADMINKIT_CKPT", "TERM@300,requeue");
     begin(SLURM_BATCH_SCRIPT, 3600);
@@ -256,11 +283,23 @@ static void is_submitted(void) {
     CASE(strstr(fake.log, "--ckpt-signal=KILL@90 is not understood"), "%s", fake.log);
 }
 
-static void (*const SCENARIOS[])(void) = {
-    goes_on,       often_enough,         is_pending_again,      is_refused,
-    is_late,       reaches_its_limit,    hangs_at_the_end,      is_short,
-    has_no_wish,   is_not_to_be_watched, is_configured_wrongly, is_a_step,
-    knows_its_end, is_submitted};
+static void (*const SCENARIOS[])(void) = {goes_on,
+                                          often_enough,
+                                          is_pending_again,
+                                          is_refused,
+                                          is_late,
+                                          reaches_its_limit,
+                                          is_not_counted_yet,
+                                          is_not_counted_any_more,
+                                          is_not_counted_at_its_limit,
+                                          hangs_at_the_end,
+                                          is_short,
+                                          has_no_wish,
+                                          is_not_to_be_watched,
+                                          is_configured_wrongly,
+                                          is_a_step,
+                                          knows_its_end,
+                                          is_submitted};
 #define COUNT (sizeof SCENARIOS / sizeof *SCENARIOS)
 
 int main(void) {
