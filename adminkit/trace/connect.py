@@ -34,7 +34,7 @@ _OUR_MIGRATIONS: Final = "SELECT 1 FROM _sqlite_migrations WHERE migration_set =
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something; PermissionError where that cannot be seen. Trap: Path.exists of Python 3.14 says no."""
+    """Whether there is something. PermissionError where that cannot be seen: Path.exists of Python 3.14 says no."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
