@@ -83,7 +83,7 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
-    words = ["sh", "-ec", _PYTEST, "pytest", *suite.command] if suite.pytest else list(suite.command)
+    words = ["bash", "-ec", _PYTEST, "pytest", *suite.command] if suite.pytest else list(suite.command)
     log = folder.parent / f"{row.name}-{suite.name}.log"
     began = time.monotonic()
     with log.open("w") as out:
@@ -141,7 +141,7 @@ def _command(row: Row, words: list[str], name: str = "") -> list[str]:
         command += ["-e", f"{key}={value}"]
     for bundle in (Path("/etc/ssl/certs/ca-certificates.crt"),):
         command += ["-v", f"{bundle}:{bundle}:ro"] if bundle.exists() else []
-    return [*command, f"localhost/adminkit-slurm:{row.name}", "sh", "-ec", _HOSTS, "sh", *words]
+    return [*command, f"localhost/adminkit-slurm:{row.name}", "bash", "-ec", _HOSTS, "bash", *words]
 
 
 def _index_settings() -> list[tuple[str, str]]:
