@@ -21,8 +21,8 @@ that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.m
 has its reason below, and `-` was never tried.
 """
 
-_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only. In containers jobs are tracked by proctrack/linuxproc;
-proctrack/cgroup (v1) is run by `make test` on the host.
+_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only. In containers jobs are tracked by
+proctrack/linuxproc; proctrack/cgroup (v1) is run by `make test` on the host.
 """
 _PYSLURM: Final = """## pyslurm
 
