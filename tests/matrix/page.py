@@ -21,8 +21,7 @@ that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.m
 has its reason below, and `-` was never tried.
 """
 
-_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only. In containers jobs are tracked by
-proctrack/linuxproc; proctrack/cgroup (v1) is run by `make test` on the host.
+_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only.
 """
 _PYSLURM: Final = """## pyslurm
 
@@ -84,7 +83,9 @@ def _lines(table: Table) -> list[list[str]]:
 
 def _grounds(table: Table) -> str:
     about = {row.name: row.about for row in ROWS}
-    rows = ([one.row, one.slurm, about[one.row], one.python, one.lua, one.cgroups] for one in table.grounds)
+    order = [row.name for row in ROWS]
+    grounds = sorted(table.grounds, key=lambda one: order.index(one.row))
+    rows = ([one.row, one.slurm, about[one.row], one.python, one.lua, one.cgroups] for one in grounds)
     return _drawn(["row", "Slurm", "from", "Python", "Lua", "cgroups"], rows)
 
 
