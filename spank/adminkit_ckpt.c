@@ -96,12 +96,16 @@ int slurm_spank_init_post_opt(spank_t spank, int words, char **word) {
     ck_wish_read(&ck.wish, &ck.said, &ck.site, why, sizeof why);
     if (*why)
         ck_say("%s", why);
+    return 0;
+}
+
+/* In sbatch, when all options are read and told the environment; 26.05 does that later than 22.05. */
+static void hint_at_output(void) {
     const char *mode = getenv("SLURM_OPEN_MODE");
     bool sbatch = strcmp(program_invocation_short_name, "sbatch") == 0,
          said = ck.said.requeue || ck.said.variable;
     if (sbatch && said && ck.wish.on && ck.wish.requeue && (!mode || *mode != 'a') && !ck_ask_appends())
         ck_say("its output file is emptied each time the job runs again; keep it with --open-mode=append");
-    return 0;
 }
 
 /* A number in the job's environment, or 0. */
@@ -249,6 +253,8 @@ int slurm_spank_task_exit(spank_t spank, int words, char **word) {
 
 int slurm_spank_exit(spank_t spank, int words, char **word) {
     (void)words, (void)word;
+    if (spank_context() == S_CTX_ALLOCATOR)
+        hint_at_output();
     if (!ck.wish.on || spank_remote(spank) != 1)
         return 0;
     ck_watch_stop(ck.watch);

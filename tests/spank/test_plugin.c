@@ -272,10 +272,11 @@ static void is_submitted(void) {
     CALL(slurm_spank_init);
     CASE(fake_option("ckpt-signal", "USR1@90") == 0 && fake_option("ckpt-requeue", NULL) == 0, "options");
     CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
     CASE(strstr(fake.log, "--open-mode=append") && fake.confs == 1, "%s", fake.log);
     *fake.log = '\0';
     setenv("SLURM_OPEN_MODE", "a", 1);
-    CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
     CASE(*fake.log == '\0' && fake.confs == 1, "%s", fake.log);
     CASE(fake_option("ckpt-signal", "KILL@90") == 0, "options");
     CALL(slurm_spank_init_post_opt);
