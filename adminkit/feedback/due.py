@@ -19,6 +19,7 @@ from adminkit.feedback.week import Week, has_come, is_quiet, last_week
 from adminkit.findings.holdout import held_out
 from adminkit.findings.overestimate import REASONS, Limits, check
 from adminkit.stats import due as measured
+from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
 from adminkit.trace.windows import JOBS, asked, note
 
@@ -130,7 +131,7 @@ def plan(
     Nothing on quiet days, nor of what ended before `run --send` first noted the cluster. A `preview` shows what would
     go out if today were none, the cluster were switched on, and there were no max_letters; its notes tell.
     """
-    check_folder(folder)
+    check_folder(folder, file_of(db))
     ask, chosen = _Asked(db, settings, people, folder, now, tz), settings.feedback
     if is_quiet(now, chosen.quiet_days, tz):
         ask.notes.append("today is a quiet day: nothing goes out")

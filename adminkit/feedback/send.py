@@ -27,6 +27,7 @@ from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.transport import Later, Refused, Stopped, Transport
 from adminkit.feedback.week import WEEK, is_quiet
 from adminkit.trace import outbox
+from adminkit.trace.connect import file_of
 from adminkit.trace.ledger import record_acts
 from adminkit.trace.outbox import Entry
 from adminkit.trace.windows import set_note
@@ -253,7 +254,7 @@ def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> N
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:
     """Send these once more, now. Hold the outbox's lock around it."""
     outbox.durable(db)
-    check_folder(tools.folder)
+    check_folder(tools.folder, file_of(db))
     if _is_old(db, tools):
         raise AdminkitError(
             "letters left that this trace does not know of: it is an older copy", "first: adminkit feedback run --send"
