@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define SPAN 200 /* ms, for a reader that is slow */
+#define SPAN 50 /* ms, for a reader that is slow */
 
 /* Slurm writes with its log's lock held, so a line that nobody reads would hold all of slurmstepd. */
 static bool has_room(void) {

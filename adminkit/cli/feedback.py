@@ -15,6 +15,7 @@ from adminkit.cli import options
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.report.sink import Way, emit
+from adminkit.report.words import clean
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.lock import only_one
 from adminkit.trace.place import find_trace
@@ -171,7 +172,7 @@ def test(address: Address, send: Send = False) -> None:
         print(message.as_string())
         print(f"note: it would go to {described(settings)}; --send does it", file=sys.stderr)
         return
-    print(f"{described(settings)}: {send_trial(settings, address, message)}")
+    print(f"{described(settings)}: {clean(send_trial(settings, address, message))}")
 
 
 @contextmanager
@@ -179,6 +180,7 @@ def _at_work(
     settings: Config, path: Path, act: Callable[[sqlite3.Connection, Config, Tools], Done]
 ) -> Iterator[tuple[sqlite3.Connection, Done]]:
     """Do `act` alone on the outbox of this trace, with a bar."""
+    from adminkit.feedback.mark import mark_of
     from adminkit.feedback.people import People, read_addresses, system_name
     from adminkit.feedback.prefs import folder_of
     from adminkit.feedback.send import Tools
@@ -193,7 +195,8 @@ def _at_work(
         stack.enter_context(only_one(path.with_name(f"{path.name}-outbox"), "adminkit feedback"))
         tick = stack.enter_context(progress("sending", "letters"))
         with transport as way:
-            done = act(trace, settings, Tools(_compose(), way, people, folder_of(settings, path), tick=tick))
+            choices = folder_of(settings, path)
+            done = act(trace, settings, Tools(_compose(), way, people, choices, tick=tick, mark=mark_of(path)))
         yield trace, done
 
 

@@ -88,7 +88,7 @@ def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[st
         said.append("no cluster is listed in [feedback] clusters: nobody gets letters")
     folder = folder_of(settings, path)
     try:
-        check_folder(folder)
+        check_folder(folder, path)
     except AdminkitError as error:
         said.append(f"no letter goes out: {error.message}; {error.hint}")
     if (barred := out_of_reach(folder)) is not None:

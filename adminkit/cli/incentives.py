@@ -169,7 +169,7 @@ def _want_no_hints(path: Path) -> set[int]:
     """The users who said so by `adminkit feedback prefs`."""
     from adminkit.feedback.prefs import folder_of, without_hints
 
-    return without_hints(folder_of(config.load(), path))
+    return without_hints(folder_of(config.load(), path), path)
 
 
 def _held_out(now: int) -> Callable[[int], bool]:

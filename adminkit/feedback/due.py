@@ -19,6 +19,7 @@ from adminkit.feedback.week import Week, has_come, is_quiet, last_week
 from adminkit.findings.holdout import held_out
 from adminkit.findings.overestimate import REASONS, Limits, check
 from adminkit.stats import due as measured
+from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
 from adminkit.trace.windows import JOBS, asked, note
 
@@ -130,18 +131,20 @@ def plan(
     Nothing on quiet days, nor of what ended before `run --send` first noted the cluster. A `preview` shows what would
     go out if today were none, the cluster were switched on, and there were no max_letters; its notes tell.
     """
-    check_folder(folder)
+    check_folder(folder, file_of(db))
     ask, chosen = _Asked(db, settings, people, folder, now, tz), settings.feedback
     if is_quiet(now, chosen.quiet_days, tz):
         ask.notes.append("today is a quiet day: nothing goes out")
         if not preview:
             return Planned((), {}, ask.said)
-    found: list[Found] = []
+    worth: list[Found] = []
+    weekly: list[Found] = []
     for cluster in chosen.clusters:
         on = _since(ask, cluster, preview)
-        found += _ends(ask, cluster, on)
+        worth += _ends(ask, cluster, on)
         if chosen.digest:
-            found += _weeks(ask, cluster, on)
+            weekly += _weeks(ask, cluster, on)
+    found = [*_spaced(ask, worth), *weekly]
     kept = {one.due.key: one for one in found}
     had = known(db, list(kept))
     ask.left_out["had"] += len(had)
@@ -176,7 +179,7 @@ def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
 
 
 def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
-    """Letters about jobs: of each user the one that matters most, then what the pauses allow."""
+    """Letters about jobs that are worth one."""
     chosen, now = ask.chosen, ask.now
     limits = Limits(chosen.accuracy, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
     habits = measured.habits(ask.db, cluster, now - HABIT, now + 1)
@@ -194,16 +197,19 @@ def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
             continue
         due = Due(cluster, run.number, run.submit, "end", str(run.user), run.uid, *to, run.until, bool(run.array))
         worth.append(Found(due, run.job_name, run.reserved - run.used))
-    return list(_spaced(ask, cluster, worth))
+    return worth
 
 
-def _spaced(ask: _Asked, cluster: str, worth: list[Found]) -> Iterator[Found]:
-    """What is left when a user's letters, and those about one job name, keep their distance. Those with a row pass."""
+def _spaced(ask: _Asked, worth: list[Found]) -> Iterator[Found]:
+    """What is left when a user's letters, and those about one job name, keep their distance; what matters most first.
+
+    Those with a row pass. A user of two clusters is one person.
+    """
     chosen, now = ask.chosen, ask.now
     had = known(ask.db, [one.due.key for one in worth])
     by_user: dict[int | None, int] = {}
     by_name: dict[tuple[int | None, str | None], int] = {}
-    for uid, name, at in last_letters(ask.db, cluster, now - max(chosen.user_pause, chosen.name_pause)):
+    for uid, name, at in last_letters(ask.db, chosen.clusters, now - max(chosen.user_pause, chosen.name_pause)):
         by_user[uid] = max(at, by_user.get(uid, at))
         by_name[uid, name] = at
     for one in sorted(worth, key=lambda one: (-one.weight, one.due.job_id_raw)):

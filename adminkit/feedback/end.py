@@ -13,7 +13,7 @@ from adminkit.feedback.chart import bars
 from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due
 from adminkit.feedback.views import Chart, Ran, Tasked, named, recommended
-from adminkit.findings.estimate import verdict
+from adminkit.findings.estimate import Verdict, verdict
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
@@ -33,7 +33,7 @@ def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
             f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit}",
             "sync it again: adminkit sync",
         )
-    judged = verdict(run.elapsed, run.kind.limit, run.state)
+    judged = _judged(run.elapsed, run, array)
     advice, why_not = recommended(known.advice(run.kind), run.kind.limit, judged)
     past = known.runs(due.cluster, due.user)
     chart = _spread(array, due.language) if array else _last_runs(past, run, due.language, tz)
@@ -46,7 +46,15 @@ def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
     }
 
 
-def _ran(due: Due, run: Finished, array: Tasks | None, judged: Any) -> Ran:
+def _judged(elapsed: int, run: Finished, array: Tasks | None) -> Verdict:
+    """An array by its longest task. Where that one ran into its limit: by the task in the middle, as most went."""
+    judged = verdict(elapsed, run.kind.limit, run.state)
+    if array is None or judged != "cut":
+        return judged
+    return verdict(array.elapsed[len(array.elapsed) // 2], run.kind.limit, None)
+
+
+def _ran(due: Due, run: Finished, array: Tasks | None, judged: Verdict) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.limit
     name, short_name = named(run.kind.job_name)
     spent = (elapsed * run.cpus) if run.cpus else 0

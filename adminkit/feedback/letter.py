@@ -57,22 +57,12 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
-    """A picture inside a letter. Its HTML names it as src="cid:NAME"; `alt` is what is read without images."""
-
-    name: str  # letters, digits and -
-    png: bytes
-    alt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Letter:
-    """What is said, not to whom: one line of subject, plain text, the same as HTML, and its pictures."""
+    """What is said, not to whom: one line of subject, plain text and the same as HTML, which loads nothing."""
 
     subject: str
     text: str
     html: str
-    images: tuple[Image, ...] = ()
 
 
 #: compose(db, settings, now, dues): what writes the letters of these. It reads one state of the trace, through stats

@@ -1,4 +1,4 @@
-"""A Letter as a message: plain text and HTML in one, its pictures inside, and headers that mail programs heed."""
+"""A Letter as a message: plain text and HTML in one, and headers that mail programs heed."""
 
 from __future__ import annotations
 
@@ -58,17 +58,7 @@ def build(letter: Letter, envelope: Envelope, settings: Feedback) -> EmailMessag
     message["X-Auto-Response-Suppress"] = "All"  # Exchange: no "I am away" in return
     message["List-Unsubscribe"] = f"<{unsubscribe(settings)}>"
     message.set_content(_whole(letter.text), subtype="plain", charset="utf-8")
-    html, cids = _whole(letter.html), {}
-    for image in letter.images:
-        cids[image.name] = f"{image.name}.{message_id(envelope.key, envelope.copy, settings.sender)[1:-1]}"
-        html = html.replace(f'"cid:{image.name}"', f'"cid:{cids[image.name]}"')
-    message.add_alternative(html, subtype="html", charset="utf-8")
-    part = message.get_payload()[1]  # type: ignore[index]
-    assert isinstance(part, EmailMessage)
-    for image in letter.images:
-        part.add_related(
-            image.png, "image", "png", cid=f"<{cids[image.name]}>", filename=f"{image.name}.png", disposition="inline"
-        )
+    message.add_alternative(_whole(letter.html), subtype="html", charset="utf-8")
     return message
 
 

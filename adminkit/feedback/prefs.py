@@ -59,8 +59,11 @@ def folder_of(settings: Config, trace: Path | None = None) -> Path:
     return settings.feedback.prefs or (trace or settings.db or SYSTEM_TRACE).parent / "prefs"
 
 
-def check_folder(folder: Path) -> None:
-    """AdminkitError where what is read from it could be somebody else's work. A missing one holds nothing."""
+def check_folder(folder: Path, trace: Path | None = None) -> None:
+    """AdminkitError where what is read from it could be somebody else's work. A missing one holds nothing.
+
+    It is root's, this user's, or that of who owns the `trace`: operators and root look at it too.
+    """
     try:
         facts = folder.lstat()
     except FileNotFoundError:
@@ -71,12 +74,19 @@ def check_folder(folder: Path) -> None:
     repair = f"as its owner: chmod 1733 {folder}"
     if not stat.S_ISDIR(facts.st_mode):
         raise AdminkitError(f"{folder} is no folder", "remove it, or name another in [feedback] prefs")
-    if facts.st_uid not in (0, os.geteuid()):
-        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "it must be root's or this user's")
+    if facts.st_uid not in (0, os.geteuid()) and facts.st_uid != _owner(trace):
+        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "it must be root's or that of the trace's owner")
     if mode & 0o022 and not mode & stat.S_ISVTX:
         raise AdminkitError(f"{folder} has mode {mode:04o}: users could remove each other's choices", repair)
     if mode & 0o044:
         raise AdminkitError(f"{folder} has mode {mode:04o}: users could see who chose something", repair)
+
+
+def _owner(trace: Path | None) -> int | None:
+    try:
+        return trace.stat().st_uid if trace is not None else None
+    except OSError:
+        return None
 
 
 def out_of_reach(folder: Path) -> Path | None:
@@ -205,9 +215,9 @@ def everybody(folder: Path) -> Iterator[tuple[int, Read]]:
         yield found, read(folder, found)
 
 
-def without_hints(folder: Path) -> set[int]:
+def without_hints(folder: Path, trace: Path | None = None) -> set[int]:
     """The uids of those who want no hints at submission."""
-    check_folder(folder)
+    check_folder(folder, trace)
     return {uid for uid, one in everybody(folder) if not one.prefs.hints}
 
 

@@ -18,6 +18,7 @@ from typing import Final
 from adminkit import acts
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
+from adminkit.feedback import mark
 from adminkit.feedback.due import Planned, due_of, plan, switched_on
 from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.message import Envelope, build
@@ -26,6 +27,7 @@ from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.transport import Later, Refused, Stopped, Transport
 from adminkit.feedback.week import WEEK, is_quiet
 from adminkit.trace import outbox
+from adminkit.trace.connect import file_of
 from adminkit.trace.ledger import record_acts
 from adminkit.trace.outbox import Entry
 from adminkit.trace.windows import set_note
@@ -54,6 +56,7 @@ class Tools:
     people: People
     folder: Path
     clock: Clock = field(default_factory=Clock)
+    mark: Path | None = None  # where it is noted when a letter last left; None: nowhere
     tick: Tick = lambda done, total, letters: None
     at: Callable[[str], None] = lambda step: None
 
@@ -76,10 +79,12 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
     outbox.durable(db)
     now = int(tools.clock.now())
     notes = _switch_on(db, settings, tools.folder, now)
+    if _is_old(db, tools):
+        notes.append(_begin_anew(db, settings, tools, now))
     if recovered := outbox.recover(db):
         notes.append(f"{recovered} letters were being sent when the last run was killed: they are sent now")
     chosen = settings.feedback
-    expired = outbox.expire(db, now - chosen.max_age, now - WEEK, "too old: it is left to the digest")
+    expired = outbox.expire(db, now, now - chosen.max_age, now - WEEK, "too old: it is left to the digest")
     planned = plan(db, settings, tools.people, tools.folder, now)
     tools.at("planned")
     outbox.put(db, (one.entry(now) for one in planned.found))
@@ -99,15 +104,25 @@ def _allowed(waiting: Sequence[Entry], most: int) -> list[Entry]:
 
 def deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Planned) -> Done:
     """Send these, at the allowed rate, until one way or another nothing goes through any more."""
+    try:
+        return _deliver(db, settings, tools, entries, planned)
+    finally:
+        if tools.mark is not None:
+            mark.keep(tools.mark, outbox.last_claim(db))
+
+
+def _deliver(
+    db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Planned
+) -> Done:
     pause = 60 / settings.feedback.per_minute
     writing = _writing(db, settings, tools, entries)
     counts: Counter[str] = Counter()
     notes: list[str] = []
     ready = 0.0
     for number, entry in enumerate(entries):
-        if wait := max(ready - tools.clock.now(), 0):
+        if wait := min(max(ready - tools.clock.now(), 0), pause):  # no more, also where the clock was set back
             tools.clock.sleep(wait)
-        ready = max(ready, tools.clock.now()) + pause
+        ready = tools.clock.now() + pause
         if not outbox.claim(db, entry, int(tools.clock.now())):
             continue
         tools.at("claimed")
@@ -145,10 +160,10 @@ def _one(
 ) -> str:
     """Compose and hand over one claimed letter; what became of it. Stopped passes."""
     now = int(tools.clock.now())
-    if why := _unwanted(entry, tools):
+    if why := _unwanted(entry, settings, tools):
         outbox.drop(db, entry, why)
         return "expired"
-    recipients = tuple(entry.address.split(", "))
+    recipients = _recipients(entry, tools)
     try:
         letter = writing(due_of(entry))
         message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback).as_bytes()
@@ -180,14 +195,40 @@ def wait_after(attempts: int) -> int:
     return int(min(FIRST_WAIT * 2 ** min(attempts - 1, 20), LONGEST_WAIT))
 
 
-def _unwanted(entry: Entry, tools: Tools) -> str | None:
-    """A user may have thought better of it since the letter was found due."""
+def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
+    """The operators, or its user, may have thought better of it since the letter was found due."""
+    if entry.cluster not in settings.feedback.clusters:
+        return "its cluster is not listed any more"
     if entry.uid is None:
         return None
+    if tools.people.refused(entry.user, entry.uid, None) in ("service", "excluded"):
+        return "its user is excluded"
     chosen = read(tools.folder, entry.uid).prefs.letters
     if chosen == "never" or (chosen == "week" and entry.kind == "end"):
         return "its user wants none"
     return None
+
+
+def _recipients(entry: Entry, tools: Tools) -> tuple[str, ...]:
+    """Where its user wants it now."""
+    if entry.uid is None:
+        return tuple(entry.address.split(", "))
+    return (tools.people.address(entry.user, read(tools.folder, entry.uid).prefs) or entry.address,)
+
+
+def _is_old(db: sqlite3.Connection, tools: Tools) -> bool:
+    return tools.mark is not None and mark.is_behind(tools.mark, outbox.last_claim(db))
+
+
+def _begin_anew(db: sqlite3.Connection, settings: Config, tools: Tools, now: int) -> str:
+    """Nothing that may have left already leaves again: it is as if the clusters were switched on now."""
+    outbox.give_up(db, "the trace was put back from a copy; it may have been sent")
+    for cluster in settings.feedback.clusters:
+        set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
+        record_acts(db, [acts.act("feedback on", None, None, {}, cluster=cluster)])
+    if tools.mark is not None:
+        mark.keep(tools.mark, outbox.last_claim(db))
+    return "letters left that this trace does not know of: it is an older copy; what ended before now gets none"
 
 
 def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int) -> list[str]:
@@ -213,7 +254,11 @@ def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> N
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:
     """Send these once more, now. Hold the outbox's lock around it."""
     outbox.durable(db)
-    check_folder(tools.folder)
+    check_folder(tools.folder, file_of(db))
+    if _is_old(db, tools):
+        raise AdminkitError(
+            "letters left that this trace does not know of: it is an older copy", "first: adminkit feedback run --send"
+        )
     now = int(tools.clock.now())
     outbox.again(db, entries, now)
     keys = {one.key for one in entries}

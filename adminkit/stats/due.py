@@ -63,9 +63,10 @@ SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * {LIMIT}) FROM job
 WHERE {_REPORTED} AND uid IS NOT NULL
 GROUP BY uid
 """
+#: A digest tells of batch runs.
 _ACTIVE: Final = f"""
 SELECT DISTINCT uid, user, account FROM job
-WHERE {_REPORTED}
+WHERE {_REPORTED} AND NOT coalesce({INTERACTIVE}, 0)
     AND uid IS NOT NULL AND user IS NOT NULL
 ORDER BY uid, user, account
 """

@@ -47,6 +47,12 @@ def schema_version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
+def file_of(db: sqlite3.Connection) -> Path | None:
+    """The file of a connection; None for a trace in memory."""
+    name = db.execute("PRAGMA database_list").fetchone()[2]
+    return Path(name) if name else None
+
+
 @contextmanager
 def reader(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind."""

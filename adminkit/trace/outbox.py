@@ -21,8 +21,10 @@ STATES: Final = ("due", "claimed", "sent", "refused", "expired")
 SWITCHED_ON: Final = "feedback_since"
 #: A letter that was handed over is written down however long another writer takes; tries of BUSY_SECONDS each.
 _PATIENCE: Final = 20
-#: Then a letter is given up: three days, with the pauses between.
+#: A letter that was tried more often, and for longer (seconds), is given up. Trap: a server that is away costs a try
+#: with each run, so the number alone would be reached within hours.
 MOST_TRIES: Final = 24
+LONGEST: Final = 3 * 86_400
 #: What a killed run leaves behind.
 KILLED: Final = "a run was killed while it sent this letter; it may arrive twice"
 
@@ -73,12 +75,12 @@ UPDATE outbox SET state = 'claimed', attempts = attempts + 1, claimed_at = ?
 WHERE cluster = ? AND run = ? AND kind = ? AND state = 'due'
 """
 _AGAIN: Final = """
-UPDATE outbox SET copy = copy + 1, state = 'due', next_at = ?, attempts = 0
+UPDATE outbox SET copy = copy + 1, state = 'due', due_at = ?, next_at = ?, attempts = 0
 WHERE cluster = ? AND run = ? AND kind = ? AND state <> 'claimed'
 """
 _EXPIRE: Final = """
 UPDATE outbox SET state = 'expired', said = coalesce(said || '; ', '') || ?
-WHERE state = 'due' AND (attempts > ? OR copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END)
+WHERE state = 'due' AND (attempts > ? AND due_at < ? OR copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END)
 """
 # Those that were tried least come first: one that fails, or kills its run, holds nobody up. A user's come together:
 # what is read of the trace for one letter serves the next.
@@ -87,7 +89,7 @@ SELECT {_COLUMNS} FROM outbox WHERE state = 'due' AND next_at <= ? ORDER BY atte
 """
 _LAST: Final = """
 SELECT uid, job_name, max(coalesce(sent_at, due_at)) FROM outbox
-WHERE cluster = ? AND kind = 'end' AND state IN ('due', 'claimed', 'sent') AND coalesce(sent_at, due_at) > ?
+WHERE cluster IN ({clusters}) AND kind = 'end' AND state IN ('due', 'claimed', 'sent') AND coalesce(sent_at, due_at) > ?
 GROUP BY uid, job_name
 """
 
@@ -139,9 +141,12 @@ def counts(db: sqlite3.Connection) -> list[tuple[str, str, str, int, int, int]]:
     return [tuple(row) for row in db.execute(sql)]
 
 
-def last_letters(db: sqlite3.Connection, cluster: str, since: int) -> list[tuple[int | None, str | None, int]]:
+def last_letters(
+    db: sqlite3.Connection, clusters: Sequence[str], since: int
+) -> list[tuple[int | None, str | None, int]]:
     """(uid, job name, when) of the letters about jobs since then, the last of each."""
-    return [(row[0], row[1], row[2]) for row in db.execute(_LAST, (cluster, since))]
+    sql = _LAST.format(clusters=", ".join("?" * len(clusters)))
+    return [(row[0], row[1], row[2]) for row in db.execute(sql, (*clusters, since))]
 
 
 def claim(db: sqlite3.Connection, entry: Entry, now: int) -> bool:
@@ -179,14 +184,25 @@ def recover(db: sqlite3.Connection) -> int:
     return db.execute("UPDATE outbox SET state = 'due', said = ? WHERE state = 'claimed'", (KILLED,)).rowcount
 
 
-def expire(db: sqlite3.Connection, ends_before: int, weeks_before: int, why: str) -> int:
+def expire(db: sqlite3.Connection, now: int, ends_before: int, weeks_before: int, why: str) -> int:
     """Give up letters about what ended before then, and what was tried too often. How many.
 
     What an operator sends again has no age.
     """
-    return db.execute(_EXPIRE, (why, MOST_TRIES, ends_before, weeks_before)).rowcount
+    return db.execute(_EXPIRE, (why, MOST_TRIES, now - LONGEST, ends_before, weeks_before)).rowcount
+
+
+def last_claim(db: sqlite3.Connection) -> int:
+    """When a letter was last taken up; 0 for never."""
+    return int(db.execute("SELECT coalesce(max(claimed_at), 0) FROM outbox").fetchone()[0])
+
+
+def give_up(db: sqlite3.Connection, why: str) -> int:
+    """Whatever still waits. How many."""
+    sql = "UPDATE outbox SET state = 'expired', said = ? WHERE state IN ('due', 'claimed')"
+    return db.execute(sql, (why,)).rowcount
 
 
 def again(db: sqlite3.Connection, entries: Iterable[Entry], now: int) -> int:
     """Make these due again, however they ended, as another copy. How many."""
-    return sum(db.execute(_AGAIN, (now, *one.key)).rowcount for one in entries)
+    return sum(db.execute(_AGAIN, (now, now, *one.key)).rowcount for one in entries)

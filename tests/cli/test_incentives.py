@@ -15,11 +15,12 @@ import pytest
 from adminkit import config
 from adminkit.cli import incentives
 from adminkit.cli.main import main
+from adminkit.feedback.prefs import Prefs, make_folder, write
 from adminkit.policy.program import put_program, shipped
 from adminkit.policy.runtime import Lua
 from tests.builders import HOUR, make_trace
 from tests.fakes import Programs
-from tests.policy.incentive_cases import MENU, NOW, good
+from tests.policy.incentive_cases import MENU, NOW, good, run
 from tests.slurm.test_priority import config as scontrol_config
 
 
@@ -78,6 +79,29 @@ def test_compute_writes_tables_that_load(programs: Programs, trace: Path, rules:
     text = (tmp_path / "out" / "adminkit" / "incentives.lua").read_bytes()
     assert lua.out(lua.table(text, "incentives.lua"))["users"] == {1001: {"points": 360, "class": True}}
     assert (tmp_path / "out" / "adminkit" / "hints.lua").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="as root only: files of two users")
+@pytest.mark.parametrize(("who", "given"), [(None, {1001, 1002}), (1001, {1002}), (1002, {1001})])
+def test_who_wants_no_hints_is_in_no_table(
+    site: Path, rules: Path, tmp_path: Path, who: int | None, given: set[int]
+) -> None:
+    """Both asked for nine hours where one was needed; the file is the one that `adminkit feedback prefs` writes."""
+    wasteful = [
+        run(100 * uid + n, n % 20, user=user, uid=uid, time_limit=9 * HOUR)
+        for uid, user in ((1001, "ada"), (1002, "bob"))
+        for n in range(40)
+    ]
+    trace = make_trace(tmp_path / "t.db", wasteful)
+    make_folder(tmp_path / "prefs")
+    if who is not None:
+        os.chown(write(tmp_path / "prefs", who, Prefs(hints=False)), who, -1)
+    assert main(words("compute", trace, rules, "--out", str(tmp_path / "out"))) == 0
+    assert main(words("install", trace, rules, "--apply")) == 0
+    lua = Lua()
+    for folder in (tmp_path / "out", site):
+        text = (folder / "adminkit" / "hints.lua").read_bytes()
+        assert set(lua.out(lua.table(text, "hints.lua"))["users"]) == given
 
 
 @pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "html"])

@@ -18,6 +18,7 @@ from adminkit.feedback.letter import Due
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox
+from adminkit.trace.windows import set_note
 from tests.builders import HOUR, MONDAY
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
 
@@ -201,6 +202,27 @@ def test_pauses_count_from_the_letters_before(
         )
         outbox.put(db, [row])
     assert len(ends(planned(tmp_path, []))) == due, why
+
+
+def test_a_user_of_two_clusters_is_one_person(tmp_path: Path) -> None:
+    """The same job id on both; one letter a day, about what matters most, and none more the next hour."""
+    two = settings(clusters=("aaic", "beta"), digest=False)
+    synced(tmp_path / "t.db", [ended(1), ended(1, cluster="beta", gpus=8, job_name="other")])
+    with opened(tmp_path / "t.db") as db:
+        set_note(db, "beta", outbox.SWITCHED_ON, "0", 0)
+    found = planned(tmp_path, [], two)
+    assert [one.cluster for one in ends(found)] == ["beta"]
+    with opened(tmp_path / "t.db") as db:
+        outbox.put(db, [one.entry(NOW) for one in found.found])
+    later = planned(tmp_path, [], two, at=NOW + HOUR)
+    assert later.left_out == {"had": 1, "user_pause": 1}
+
+
+def test_a_week_of_interactive_runs_alone_is_no_digest(tmp_path: Path) -> None:
+    """There would be nothing in it: those are not compared with their limits."""
+    week = {"ago": 6 * DAY}
+    found = planned(tmp_path, [ended(1, **week, submit_line="salloc"), ended(2, **week, uid=1002, user="bob")])
+    assert [one.due.user for one in found.found if one.due.kind == "digest"] == ["bob"]
 
 
 @pytest.mark.parametrize(

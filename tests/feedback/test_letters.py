@@ -141,6 +141,30 @@ def test_what_a_run_was_decides_what_is_said(tmp_path: Path, changes: dict[str, 
     assert says in " ".join(letter.html.split()), why
 
 
+def test_one_task_that_hung_does_not_make_an_array_one_that_needs_more(tmp_path: Path) -> None:
+    hung = [
+        replace(one, state="TIMEOUT", elapsed=24 * HOUR, end_time=(one.start_time or 0) + 24 * HOUR)
+        if one.array_task == 3 else one
+        for one in JOBS
+    ]  # fmt: skip
+    about = replace(DUES["array"](), until=MONDAY + 4 * DAY)
+    for language, says in (
+        ("en", "half of them took at most 1 h 21 min of 24 h"),
+        ("ja", "半数は24時間のうち1時間21分以内"),
+    ):
+        (letter,) = write(trace(tmp_path / f"{language}.db", hung), replace(about, language=language))
+        assert says in letter.subject
+        assert "#SBATCH --time=04:00:00" in letter.text
+
+
+def test_who_needs_more_is_not_told_to_lengthen_a_job_that_waits(tmp_path: Path) -> None:
+    """Slurm refuses that to users: scontrol lengthens a limit for operators only."""
+    last = replace(LAST, state="TIMEOUT", elapsed=2 * HOUR, time_limit=2 * HOUR)
+    (letter,) = write(trace(tmp_path / "t.db", [*JOBS[:40], last]), end(last))
+    assert "sbatch --time=04:00:00" in letter.text
+    assert "scontrol" not in letter.text + letter.html
+
+
 def test_nothing_is_recommended_that_the_queue_does_not_allow(tmp_path: Path) -> None:
     path = trace(tmp_path / "t.db")
     with closing(sqlite3.connect(path)) as db, db:

@@ -180,6 +180,12 @@ def test_the_folder_is_ours(folder: Path) -> None:
     os.chown(folder, READER, READER)
     with pytest.raises(AdminkitError, match=f"belongs to uid {READER}"):
         check_folder(folder)
+    trace = folder.parent / "t.db"
+    trace.touch()
+    with pytest.raises(AdminkitError, match=f"belongs to uid {READER}"):
+        check_folder(folder, trace)
+    os.chown(trace, READER, READER)
+    check_folder(folder, trace)  # as root, of a trace that is another's
 
 
 def test_a_link_is_no_folder_and_a_missing_one_holds_nothing(tmp_path: Path) -> None:

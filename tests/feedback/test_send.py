@@ -19,8 +19,9 @@ from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.feedback.due import switched_on
 from adminkit.feedback.letter import Due, Letter
+from adminkit.feedback.mark import mark_of
 from adminkit.feedback.prefs import Prefs, write
-from adminkit.feedback.send import LONGEST_WAIT, Done, Tools, resend, run, wait_after
+from adminkit.feedback.send import LONGEST_WAIT, Clock, Done, Tools, resend, run, wait_after
 from adminkit.feedback.transport import Later, Refused, Stopped, opened
 from adminkit.job import Job
 from adminkit.trace import outbox
@@ -238,6 +239,85 @@ def test_a_letter_that_is_sent_again_by_hand_has_no_age_but_is_given_up_some_day
         hand.at += LONGEST_WAIT
         act(trace, tools(place, Kept([Later("450 busy")]), hand.clock))
     assert states(trace) == {"1": "expired"}
+
+
+def test_a_server_that_is_away_for_two_days_costs_no_letter_that_is_still_of_use(tmp_path: Path) -> None:
+    """A run every quarter of an hour: far more tries than a letter that fails by itself would get."""
+    place = folder(tmp_path)
+    chosen, hand = settings(digest=True, digest_day="wed", quiet_days=()), Hand()
+    synced(tmp_path / "w.db", [ended(1, ago=6 * DAY)])
+    for _ in range(2 * 24 * 4):
+        act(tmp_path / "w.db", tools(place, Kept([Stopped("away")]), hand.clock), chosen)
+        hand.at += 900
+    kept = Kept()
+    act(tmp_path / "w.db", tools(place, kept, hand.clock), chosen)
+    assert sorted(to for (to,), _ in kept.messages) == ["ada@example.org", "ops@example.org"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "why"),
+    [
+        ({"clusters": ("other",)}, "its cluster is not listed any more", "switched off"),
+        ({"exclude_users": ("ada", "bob", "cyd")}, "its user is excluded", "excluded since"),
+    ],
+)
+def test_what_the_operators_stop_while_it_waits_does_not_go_out(
+    tmp_path: Path, changes: dict[str, Any], said: str, why: str
+) -> None:
+    trace, place = site(tmp_path)
+    act(trace, tools(place, Kept([Stopped("away")])))
+    chosen, kept = settings(operators=(), digest=False, **changes), Kept()
+    act(trace, tools(place, kept, chosen=chosen), chosen)
+    assert kept.messages == [], why
+    assert {one.said for one in rows(trace)} == {said}
+
+
+def test_a_letter_that_waits_goes_where_its_user_wants_it_by_then(tmp_path: Path) -> None:
+    trace, place = site(tmp_path, THREE[:1])
+    act(trace, tools(place, Kept([Stopped("away")])))
+    os.chown(write(place, 1001, Prefs(address="home@example.net")), 1001, -1)
+    kept = Kept()
+    act(trace, tools(place, kept))
+    assert [to for to, _ in kept.messages] == [("home@example.net",)]
+
+
+def test_a_clock_that_is_set_back_holds_up_nothing(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    hand, slept = Hand(), []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        hand.at += seconds
+
+    class Back(Kept):
+        def send(self, *given: Any) -> str:
+            hand.at -= 5 * HOUR
+            return super().send(*given)
+
+    kept = Back()
+    chosen = settings(operators=(), digest=False, per_minute=6.0)
+    act(trace, tools(place, kept, Clock(hand.now, sleep)), chosen)
+    assert len(kept.messages) == 3
+    assert max(slept) <= 10
+
+
+def test_an_older_copy_of_the_trace_sends_nothing_again(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    copy, first = tmp_path / "copy.db", Kept()
+    note = mark_of(trace)
+    act(trace, tools(place, Kept([Stopped("away")]), mark=note))
+    with trace_of(trace) as old, trace_of(copy) as new:
+        old.backup(new)
+    act(trace, tools(place, first, Hand(NOW + 60).clock, mark=note))
+    assert len(first.messages) == 3
+    copy.replace(trace)
+    with trace_of(trace) as db, pytest.raises(AdminkitError, match="an older copy"):
+        resend(db, QUIET, tools(place, Kept(), mark=note), outbox.find(db, ["due"]))
+    for minutes in (5, 10, 15):
+        kept = Kept()
+        done = act(trace, tools(place, kept, Hand(NOW + minutes * 60).clock, mark=note))
+        assert kept.messages == []
+        assert any("an older copy" in one for one in done.notes) is (minutes == 5), "told once"
 
 
 STEPS = ("planned", "queued", "claimed", "composed", "handed", "sent")

@@ -254,6 +254,25 @@ static void is_a_step(void) {
     ck_records_end(state, fake.job);
 }
 
+/* Nothing catches the signal on this node, the fourth of the step. */
+static void is_deaf_on(uint32_t nodes, bool said) {
+    set("ADMINKIT_CKPT", "XCPU@60");
+    fake.nodes = nodes;
+    fake.node = 3;
+    begin(0, 240);
+    let_run(230);
+    end();
+    CASE((strstr(fake.log, "nothing here hears SIGXCPU") != NULL) == said, "%u nodes: %s", nodes, fake.log);
+}
+
+static void is_deaf_on_one_of_four_nodes(void) {
+    is_deaf_on(4, true);
+}
+
+static void is_deaf_on_one_of_a_thousand(void) {
+    is_deaf_on(1000, false);
+}
+
 /* Its slurmctld is newer and the environment says the end: no question but the one before the signal. */
 static void knows_its_end(void) {
     char end_time[32];
@@ -272,10 +291,11 @@ static void is_submitted(void) {
     CALL(slurm_spank_init);
     CASE(fake_option("ckpt-signal", "USR1@90") == 0 && fake_option("ckpt-requeue", NULL) == 0, "options");
     CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
     CASE(strstr(fake.log, "--open-mode=append") && fake.confs == 1, "%s", fake.log);
     *fake.log = '\0';
     setenv("SLURM_OPEN_MODE", "a", 1);
-    CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
     CASE(*fake.log == '\0' && fake.confs == 1, "%s", fake.log);
     CASE(fake_option("ckpt-signal", "KILL@90") == 0, "options");
     CALL(slurm_spank_init_post_opt);
@@ -299,6 +319,8 @@ static void (*const SCENARIOS[])(void) = {goes_on,
                                           is_configured_wrongly,
                                           is_a_step,
                                           knows_its_end,
+                                          is_deaf_on_one_of_four_nodes,
+                                          is_deaf_on_one_of_a_thousand,
                                           is_submitted};
 #define COUNT (sizeof SCENARIOS / sizeof *SCENARIOS)
 
