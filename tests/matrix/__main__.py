@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from tests.matrix import engine, page, results
+from tests.matrix.results import Table
 from tests.matrix.rows import ROOT, ROWS, suites
 
 #: Written by the matrix itself, so they do not count as changes to what is run.
@@ -28,8 +29,6 @@ def main(argv: list[str] | None = None) -> int:
     if not options.table:
         _run(options.row, options.suite)
     table = results.load()
-    if not options.table:
-        page.write(table)
     print(page.text(table))
     return int(any(cell.state == "failed" for cell in table.cells))
 
@@ -44,17 +43,23 @@ def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
         print(f"== {row.name}: image", file=sys.stderr, flush=True)
         try:
             engine.image(row)
-            results.save(results.load().with_ground(engine.ground(row)))
+            _keep(results.load().with_ground(engine.ground(row)))
         except engine.NotRun as why:
             for suite in chosen:
-                results.save(results.load().with_cell(results.not_run(row.name, suite.name, commit, str(why))))
+                _keep(results.load().with_cell(results.not_run(row.name, suite.name, commit, str(why))))
             continue
         for suite in chosen:
             cell = engine.run(row, suite, commit)
             print(
                 f"== {row.name}: {suite.name}: {page.cell_text(cell)} ({cell.seconds} s)", file=sys.stderr, flush=True
             )
-            results.save(results.load().with_cell(cell))
+            _keep(results.load().with_cell(cell))
+
+
+def _keep(table: Table) -> None:
+    """File and page together: a suite that is copied next compares them."""
+    results.save(table)
+    page.write(table)
 
 
 def _commit() -> str:

@@ -57,7 +57,7 @@ def markdown(table: Table) -> str:
     )
     if not any(one.cgroups == "v2" for one in table.grounds):
         parts.append(_NO_V2)
-    reasons = [f"- {cell.row}, {cell.suite}: {said}" for cell, said in _reasons(table)]
+    reasons = [f"- {cell.row}, {cell.suite}, on {cell.commit}: {said}" for cell, said in _reasons(table)]
     parts.append("\n".join(reasons or ["Nothing was skipped."]) + "\n")
     parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
