@@ -96,7 +96,7 @@ def _trace(db: Path, why: str) -> Iterator[Check]:
 
 def _database(db: Path, why: str) -> Check:
     try:
-        there = db.exists()
+        there = connect.is_there(db)
     except OSError as error:
         return Check("database", "missing", f"{db} ({why}): {(error.strerror or '').lower()}", _join_group(db))
     if not there:
@@ -116,7 +116,7 @@ def _join_group(db: Path) -> str:
 def _rights(db: Path) -> Iterator[Check]:
     """Who may read and write the trace; nothing where there is none, or none to be seen."""
     try:
-        if not db.exists():
+        if not connect.is_there(db):
             return
         file, folder = db.stat(), db.parent.stat()
         beside = [one for one in rights.sidecars(db) if one.exists()]

@@ -32,7 +32,9 @@ class Job:
     submit_time: int
     synced: int = 0  # 1 when slurmdbd itself told us; imported and demo rows stay 0
     seen_open: int | None = None  # when sync's last snapshot showed it pending, running or suspended
-    db_index: int | None = None  # slurmdbd's DBIndex, a cross-check and no key: it restarts with a rebuilt database
+    db_index: int | None = (
+        None  # slurmdbd's DBIndex: a cross-check, no key. Until 24.05 it restarts with a rebuilt database
+    )
     job_id: str | None = None  # as Slurm prints it: 123, 123_4, 123_[5-9%2], 123+1
     array_job: int | None = None
     array_task: int | None = None  # None while pending tasks share one record

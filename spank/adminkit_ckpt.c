@@ -23,6 +23,7 @@ SPANK_PLUGIN(adminkit_ckpt, 1)
 #define VARIABLE "ADMINKIT_CKPT"
 #define EXIT_SPAN 2000 /* ms for slurmctld when a run has ended; with all other waits below 5 s */
 #define NOTE_SPAN 1800
+#define FEW 8 /* nodes of a step that may each say so where nothing hears the signal on them */
 
 enum { SIGNAL = 1, REQUEUE, TARGET, OFF };
 
@@ -37,8 +38,8 @@ static struct {
     struct ck_watch *watch;
     struct ck_batch batch; /* job and wish in every step; the rest in the batch step only */
     bool is_batch, empty;
-    int script; /* exit code of the batch script */
-    uint32_t node;
+    int script;           /* exit code of the batch script */
+    uint32_t node, nodes; /* of the step */
     struct ck_call *note;
     bool codes[256]; /* left already */
 } ck;
@@ -96,12 +97,16 @@ int slurm_spank_init_post_opt(spank_t spank, int words, char **word) {
     ck_wish_read(&ck.wish, &ck.said, &ck.site, why, sizeof why);
     if (*why)
         ck_say("%s", why);
+    return 0;
+}
+
+/* In sbatch, when all options are read and told the environment; 26.05 does that later than 22.05. */
+static void hint_at_output(void) {
     const char *mode = getenv("SLURM_OPEN_MODE");
     bool sbatch = strcmp(program_invocation_short_name, "sbatch") == 0,
          said = ck.said.requeue || ck.said.variable;
     if (sbatch && said && ck.wish.on && ck.wish.requeue && (!mode || *mode != 'a') && !ck_ask_appends())
         ck_say("its output file is emptied each time the job runs again; keep it with --open-mode=append");
-    return 0;
 }
 
 /* A number in the job's environment, or 0. */
@@ -149,7 +154,7 @@ static bool on_fired(const struct ck_moment *moment, void *subject) {
     } else {
         ck_records_heard(ck.site.state, ck.batch.job, heard, at);
     }
-    if ((ck.node == 0 || heard == 0) && !by_step)
+    if ((ck.node == 0 || (heard == 0 && ck.nodes <= FEW)) && !by_step)
         say_moment(moment);
     return heard == 0 && !by_step;
 }
@@ -178,6 +183,7 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
         spank_get_item(spank, S_JOB_NODEID, &plan.terms.node);
     }
     ck.node = plan.terms.node;
+    ck.nodes = plan.terms.nodes;
     if (!ck_step_cgroup(task, plan.cgroup, sizeof plan.cgroup))
         *plan.cgroup = '\0';
     ck.watch = ck_watch_start(&plan);
@@ -249,6 +255,8 @@ int slurm_spank_task_exit(spank_t spank, int words, char **word) {
 
 int slurm_spank_exit(spank_t spank, int words, char **word) {
     (void)words, (void)word;
+    if (spank_context() == S_CTX_ALLOCATOR)
+        hint_at_output();
     if (!ck.wish.on || spank_remote(spank) != 1)
         return 0;
     ck_watch_stop(ck.watch);

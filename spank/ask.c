@@ -13,6 +13,9 @@ static enum ck_state state_of(uint32_t state) {
         return CK_SUSPENDED;
     case JOB_PENDING:
         return CK_PENDING;
+    case JOB_COMPLETE:
+    case JOB_FAILED:
+        return CK_FINISHED;
     case JOB_TIMEOUT:
         return CK_TIMEOUT;
     case JOB_CANCELLED:

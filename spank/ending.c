@@ -9,8 +9,9 @@
 #include "say.h"
 #include "slurm_compat.h"
 
-#define SETTLE 700 /* ms, for the steps' records */
-#define AGAIN 3000 /* ms, to the next try where slurmctld does not answer */
+#define SETTLE 700     /* ms, for the steps' records */
+#define LAST_WAIT 4000 /* ms */
+#define AGAIN 500      /* ms, to the next try where slurmctld does not answer */
 
 struct ending {
     struct ck_batch batch;
@@ -19,6 +20,9 @@ struct ending {
     struct ck_answer answer;
     bool answered;
 };
+
+/* Not done when the last callback returned. */
+static struct ck_call *late;
 
 static struct ending *new_ending(const struct ck_batch *batch) {
     struct ending *ending = calloc(1, sizeof *ending);
@@ -72,6 +76,16 @@ static enum ak_note_end foreseen(const struct ending *ending) {
     return most < 2 * run->lead ? AK_NOTE_SHORT : AK_NOTE_GOES_ON;
 }
 
+/* Where no note is kept, a site's job_submit script refuses them perhaps, Slurm's own count is what ends a
+ * chain. For a job that is running still, `unkept` tells; for another, whether the one of its signal is
+ * there. */
+static bool exhausted(const struct ending *ending, bool running, int unkept) {
+    int64_t at = ending->batch.at ? ending->batch.at : ending->steps.at;
+    struct ak_note note;
+    bool kept = running ? unkept == 0 : ak_note_find(ending->answer.comment, &note) && note.at >= at;
+    return !kept && ending->answer.restarts >= ending->run.most;
+}
+
 static void note_signal(void *subject) {
     struct ending *ending = subject;
     ck_sleep(SETTLE);
@@ -98,12 +112,17 @@ struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_ans
     return call;
 }
 
-/* The job may be running still, or past its limit: then slurmctld takes a note only once it is pending again.
- */
+/* The job may be running still, or have ended for slurmctld: then that takes a note only once the job is
+ * pending again. */
 static void put_back(const struct ending *ending) {
     const struct ck_run *run = &ending->run;
-    bool running = run->state != CK_TIMEOUT;
+    bool running = run->state == CK_RUNNING;
     int unkept = running ? leave_note(ending, AK_NOTE_MORE, run->ours + 1) : 0;
+    if (exhausted(ending, running, unkept)) {
+        ck_say("not requeued: that could not be counted, and the job was restarted %" PRIu32 " times already",
+               ending->answer.restarts);
+        return;
+    }
     int error = ck_put_back(ending->batch.job);
     if (error) {
         ck_say("not requeued: %s", slurm_strerror(error));
@@ -112,7 +131,7 @@ static void put_back(const struct ending *ending) {
         return;
     }
     if (!running)
-        unkept = leave_note(ending, AK_NOTE_LIMIT, run->ours + 1);
+        unkept = leave_note(ending, run->state == CK_TIMEOUT ? AK_NOTE_LIMIT : AK_NOTE_MORE, run->ours + 1);
     if (unkept)
         ck_say("this requeue could not be counted: %s", slurm_strerror(unkept));
 }
@@ -165,7 +184,17 @@ void ck_end_run(const struct ck_batch *batch, int64_t span) {
         free(ending);
         return;
     }
-    if (!ck_call_done(call, span))
-        ck_say("slurmctld does not answer, so this job may not be put back into the queue");
-    ck_call_end(call);
+    if (ck_call_done(call, span)) {
+        ck_call_end(call);
+        return;
+    }
+    ck_say("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
+    ck_pin();
+    late = call;
+}
+
+/* When slurmstepd ends, which it does once slurmctld has heard that the job has. */
+__attribute__((destructor)) static void wait_for_late(void) {
+    if (late)
+        ck_call_done(late, LAST_WAIT);
 }

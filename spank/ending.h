@@ -24,7 +24,7 @@ struct ck_call;
 struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer);
 
 /* The run has ended: puts the job back if that is due, and says so. Returns within `span` ms; where slurmctld
- * does not answer by then it goes on for as long as slurmstepd lives. */
+ * does not answer by then it goes on while slurmstepd lives, and that waits some seconds for it. */
 void ck_end_run(const struct ck_batch *batch, int64_t span);
 
 #endif

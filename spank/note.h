@@ -26,7 +26,7 @@
  *
  * Traps: S_SLURM_RESTART_COUNT was 0 in slurm_spank_exit of a batch step's thirteenth run; what counts our requeues is
  * the job's own AdminComment, read with slurm_load_job(…, SHOW_LOCAL) - without that flag each question is two.
- * slurm_requeue() returns its error (2037, ESLURM_DISABLED, for --no-requeue); errno stays 0.
+ * slurm_requeue() answers --no-requeue with ESLURM_DISABLED (2037).
  */
 /* clang-format on */
 #ifndef ADMINKIT_NOTE_H

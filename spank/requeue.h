@@ -12,7 +12,8 @@
 enum ck_state {
     CK_RUNNING,
     CK_SUSPENDED,
-    CK_PENDING, /* somebody has requeued it already */
+    CK_PENDING,  /* somebody has requeued it already */
+    CK_FINISHED, /* completed or failed, by its exit code */
     CK_TIMEOUT,
     CK_CANCELLED,
     CK_ENDED /* in another way: preempted, a node failed, out of memory */

@@ -20,14 +20,14 @@
 #define slurm_free_ctl_conf slurm_free_conf
 #endif
 
-/* 0 or an errno of Slurm's. */
+/* 0 or an errno of Slurm's. Without SHOW_LOCAL libslurm asks for the federation first, each time. */
 static inline int ck_slurm_load_job(job_info_msg_t **answer, uint32_t job) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
     slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
     id.job_id = job;
-    return (slurm_load_job)(answer, id, SHOW_ALL) == SLURM_SUCCESS ? 0 : errno;
+    return (slurm_load_job)(answer, id, SHOW_ALL | SHOW_LOCAL) == SLURM_SUCCESS ? 0 : errno;
 #else
-    return slurm_load_job(answer, job, SHOW_ALL) == SLURM_SUCCESS ? 0 : errno;
+    return slurm_load_job(answer, job, SHOW_ALL | SHOW_LOCAL) == SLURM_SUCCESS ? 0 : errno;
 #endif
 }
 

@@ -112,6 +112,17 @@ static bool fire(struct ck_watch *watch, int64_t now) {
     return reached || !again;
 }
 
+/* Nobody heard, and the end as it was known has come. A step that outlives it was given more time: slurmctld
+ * is asked once more, and the signal comes before the new end. */
+static int64_t outlive(struct ck_watch *watch) {
+    if (watch->question)
+        return CK_SECOND;
+    if (watch->known.asked > watch->known.end)
+        return -1;
+    watch->known.doubt = watch->known.end + CK_AGAIN;
+    return 0;
+}
+
 /* One look at everything; how long to sleep then, or -1 when there is nothing left to do. */
 static int64_t turn(struct ck_watch *watch) {
     int64_t now = ck_now();
@@ -121,8 +132,12 @@ static int64_t turn(struct ck_watch *watch) {
     if (watch->known.suspended || watch->paused)
         look_for_pause(watch, now);
     struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
-    if (next.act == CK_FIRE && watch->attempts > 0)
-        next.at = watch->attempted + RETRY;
+    if (next.act == CK_FIRE && watch->attempts > 0) {
+        if (now + RETRY > watch->known.end)
+            return outlive(watch);
+        if (next.at < watch->attempted + RETRY)
+            next.at = watch->attempted + RETRY;
+    }
     if (next.at <= now && next.act == CK_ASK) {
         put_question(watch, now);
         return LISTEN;
@@ -135,9 +150,7 @@ static int64_t turn(struct ck_watch *watch) {
             return 0;
         if (watch->known.doubt && watch->question && now < watch->known.asked + PATIENCE)
             return LISTEN;
-        if (fire(watch, now) || now + RETRY > watch->known.end)
-            return -1;
-        return RETRY;
+        return fire(watch, now) ? -1 : RETRY;
     }
     int64_t span = next.at - now;
     if (watch->question)

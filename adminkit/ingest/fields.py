@@ -14,7 +14,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
     "JobIDRaw": "rawid!",
     "Submit": "time!^",
     "Cluster": "text^",
-    "DBIndex": "int",
+    "DBIndex": "serial",
     "User": "text",
     "UID": "int",
     "Group": "text",

@@ -19,6 +19,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     # free, what a record of the policy in its first word says, and a note of the checkpoint plugin in any
     "noted": ("text", "limit", "source", "at", "heard", "requeues", "end"),
     "int": ("value",),
+    "serial": ("value",),  # 64 bits without a sign, kept as 64 with one
     "real": ("value",),
     "swf": ("value",),  # a number of SWF, whole or not; -1 is unknown
     "time": ("epoch",),  # epoch seconds or YYYY-MM-DDTHH:MM:SS in --timezone

@@ -12,6 +12,7 @@ const struct ak_kind_info ak_kinds[AK_KINDS] = {
     [AK_FREE] = {"free", 1, {"text"}},
     [AK_NOTED] = {"noted", 7, {"text", "limit", "source", "at", "heard", "requeues", "end"}},
     [AK_KIND_INT] = {"int", 1, {"value"}},
+    [AK_SERIAL] = {"serial", 1, {"value"}},
     [AK_KIND_REAL] = {"real", 1, {"value"}},
     [AK_SWF] = {"swf", 1, {"value"}},
     [AK_TIME] = {"time", 1, {"epoch"}},
@@ -204,6 +205,8 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const stru
         break;
     case AK_KIND_INT:
         return ak_int(s, out);
+    case AK_SERIAL:
+        return ak_serial(s, out);
     case AK_KIND_REAL:
         return ak_real(s, out);
     case AK_SWF:

@@ -27,6 +27,7 @@
  *                                             "mine ck1:at=1700000000,heard=3,rq=1,end=more" -> 1700000000, 3, 1,
  *                                             "more". Anything else is text only. Counts as free below.
  *   int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are unknown
+ *   serial    value                           48; the same are unknown; from 2^63 on, which SQLite lacks, the number less 2^64
  *   real      value                           0.25, 1e6
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
  *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given; 0 is
@@ -118,6 +119,7 @@ enum ak_kind {
     AK_FREE,
     AK_NOTED,
     AK_KIND_INT,
+    AK_SERIAL,
     AK_KIND_REAL,
     AK_SWF,
     AK_TIME,

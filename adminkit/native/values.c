@@ -102,6 +102,19 @@ enum ak_fault ak_int(struct ak_slice s, struct ak_cell *out) {
     return AK_FINE;
 }
 
+enum ak_fault ak_serial(struct ak_slice s, struct ak_cell *out) {
+    uint64_t value;
+    if (ak_unknown(s))
+        return AK_UNKNOWN;
+    enum ak_fault fault = ak_number(s, &value);
+    if (fault)
+        return fault;
+    if (unset(value))
+        return AK_UNKNOWN;
+    ak_set_int(out, (int64_t)value);
+    return AK_FINE;
+}
+
 /* [-]digits[.digits][e[+-]digits] */
 static enum ak_fault decimal(struct ak_slice s, double *value, bool *whole) {
     const char *p = s.s, *end = s.s + s.n;

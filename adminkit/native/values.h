@@ -103,6 +103,7 @@ enum ak_fault ak_duration(struct ak_slice s, struct ak_clock *clock, int64_t *se
 
 /* The kinds. Outputs are AK_NULL before. AK_UNKNOWN leaves them so (and `limit` says "unknown"). */
 enum ak_fault ak_int(struct ak_slice s, struct ak_cell *out);
+enum ak_fault ak_serial(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_real(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_swf(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_seconds(struct ak_slice s, struct ak_cell *out);

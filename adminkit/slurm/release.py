@@ -50,7 +50,7 @@ def show_release(release: Release) -> str:
 def sacct_fields() -> frozenset[str]:
     """The fields this sacct can print. Trap: one field too many and it prints nothing at all.
 
-    sacct connects to slurmdbd even for this.
+    sacct connects to slurmdbd even for this; that of 26.05 no longer does.
     """
     return parse_fields(ask(["sacct", "--helpformat"]))
 
@@ -66,7 +66,8 @@ def parse_fields(text: str) -> frozenset[str]:
 def finished_states(states: Iterable[str] = FINISHED) -> tuple[str, ...]:
     """Those of `states` that this sacct knows; it refuses the whole question for one that it does not.
 
-    No jobs are asked for. Trap: even so sacct connects to slurmdbd first, and fails where that is away.
+    No jobs are asked for. Trap: even so sacct connects to slurmdbd first, and fails where that is away; that of 26.05
+    does not.
     """
     left = list(states)
     while left:

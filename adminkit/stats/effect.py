@@ -195,13 +195,13 @@ def _change(
             others = [(other, pool[other][measure].change) for _, other in near[: design.neighbours]]
             pairs.append((own[uid].change, others))
     count = len(own)
-    before = sum(one.before for one in own.values()) / count if count else None
-    after = sum(one.after for one in own.values()) / count if count else None
+    before = math.fsum(one.before for one in own.values()) / count if count else None
+    after = math.fsum(one.after for one in own.values()) / count if count else None
     people = {other for _, others in pairs for other, _ in others}
     if not pairs:
         return Change(measure, count, before, after, 0, 0, None, None, None, None, None)
-    change = sum(one for one, _ in pairs) / len(pairs)
-    expected = sum(sum(theirs for _, theirs in others) / len(others) for _, others in pairs) / len(pairs)
+    change = math.fsum(one for one, _ in pairs) / len(pairs)
+    expected = math.fsum(math.fsum(theirs for _, theirs in others) / len(others) for _, others in pairs) / len(pairs)
     low, high = _interval(pairs, sorted(people), design)
     return Change(
         measure, count, before, after, len(pairs), len(people), change, expected, change - expected, low, high

@@ -33,6 +33,15 @@ FOLDER_MODE: Final = 0o2750
 _OUR_MIGRATIONS: Final = "SELECT 1 FROM _sqlite_migrations WHERE migration_set = 'adminkit' LIMIT 1"
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something. PermissionError where that cannot be seen: Path.exists of Python 3.14 says no."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def schema_version(db: sqlite3.Connection) -> int:
     """How many migrations the trace has seen; 0 for an empty file."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
@@ -48,7 +57,7 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 def reader(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind."""
     with _permitted(path, "read"):
-        if not path.exists():
+        if not is_there(path):
             raise AdminkitError(
                 f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
             )
@@ -77,7 +86,7 @@ def prepare(path: Path) -> None:
     """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer or no trace."""
     refuse_network_mount(path)
     with _permitted(path, "write"):
-        if not path.parent.exists():
+        if not is_there(path.parent):
             path.parent.mkdir(parents=True)
             path.parent.chmod(FOLDER_MODE)
         if not _is_current(path):
@@ -95,7 +104,7 @@ def upgrade(path: Path) -> tuple[int, int]:
     Puts back -wal and -shm if they were lost, so that the group can read again.
     """
     with _permitted(path, "read"):
-        if not path.exists():
+        if not is_there(path):
             raise AdminkitError(f"no trace database at {path}", "name one with --db")
     refuse_network_mount(path)
     with closing(_open(path, "ro")) as db, _explained(path):
@@ -116,7 +125,7 @@ def create(path: Path) -> None:
 
 def _is_current(path: Path) -> bool:
     """Whether the trace is there and of this schema. Raises for anything that must not be touched."""
-    if not path.exists():
+    if not is_there(path):
         return False
     if not stat.S_ISREG(path.stat().st_mode):
         raise AdminkitError(f"{path} is not a file", "name the trace database with --db")
@@ -125,7 +134,7 @@ def _is_current(path: Path) -> bool:
 
 
 def _migrate(path: Path) -> None:
-    if not path.exists():
+    if not is_there(path):
         _touch(path)
     with closing(_open(path, "rw")) as db, _explained(path):
         db.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # heeded only while the file is empty

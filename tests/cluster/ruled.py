@@ -19,6 +19,11 @@ _JOB = re.compile(rb"(?:Submitted batch job|job|allocation|^)\s*(\d+)", re.MULTI
 _WORD = re.compile(r"(\S+?)=(.*?)(?= +\S+?=|$)")
 
 
+def at_most(hours: int) -> str:
+    """A rule: gq takes so many hours."""
+    return f'[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "{hours:02d}:00:00"\n'
+
+
 @dataclass(frozen=True)
 class Said:
     """What a submission said to its user: every line without the program's name and "error:"."""
@@ -71,6 +76,12 @@ class Ruled:
     def sbatch(self, *options: Word, user: str | None = "games", script: str = "true") -> Said:
         """Submit a held job; nothing of it ever runs."""
         return self.run("sbatch", "-H", "-o", "/dev/null", *options, "--wrap", script, user=user)
+
+    def most(self) -> int | None:
+        """The hours that gq takes now under at_most(), as a user finds out; None where nothing is refused."""
+        refused = self.sbatch("--test-only", "-p", "gq", "-t", "71:00:00")
+        found = re.search(r"may ask for (\d+):00:00 at most", refused.text)
+        return int(found.group(1)) if found else None
 
     def run(self, *command: Word, user: str | None = "games", env: Mapping[str, str] | None = None) -> Said:
         done = self.cluster.run(*command, user=user, env=env)

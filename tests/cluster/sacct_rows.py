@@ -75,7 +75,7 @@ def _row(cells: Mapping[str, str]) -> Row:
         "gpus": int(alloc.get("gres/gpu", "0")) if alloc else None,
         "req_gpus": int(requested.get("gres/gpu", "0")) if requested else None,
         "node_list": None if cells["NodeList"] == "None assigned" else cells["NodeList"],
-        "db_index": int(cells["DBIndex"]),
+        "db_index": (int(cells["DBIndex"]) + 2**63) % 2**64 - 2**63,  # 64 bits, with a sign
         "job_name": re.sub("[\udc80-\udcff]", "\ufffd", cells["JobName"]),
         "array_job": int(array[1]) if array else None,
         "array_task": int(task) if task.isdigit() else None,

@@ -121,7 +121,7 @@ def test_requeues(watched: Watched) -> None:
     cancelled = watched.submit("{train}; sleep 60", "-t1", append, wish="TERM@30,requeue=2")
     forbidden = watched.submit("{train} code=85", "-t1", append, "--no-requeue", wish="TERM@15,requeue=2")
     itself = watched.submit(
-        "{train} runs=2 code=85\n[ $? = 85 ] && scontrol requeue $SLURM_JOB_ID\nexit 85",
+        "{train} runs=2 code=85 || { scontrol requeue $SLURM_JOB_ID; exit 85; }",
         "-t1",
         append,
         wish="TERM@15,requeue=2",
@@ -224,21 +224,22 @@ def _environment(pid: int) -> str:
         return ""
 
 
-def asked(watched: Watched) -> int:
-    """How often slurmctld was asked for one job since it started."""
-    found = re.search(r"REQUEST_JOB_INFO_SINGLE\s*\(\d+\)\s*count:(\d+)", watched.cluster.ask("sdiag"))
+def asked(watched: Watched, question: str = "REQUEST_JOB_INFO_SINGLE") -> int:
+    """How often slurmctld was asked for one job, or another question, since it started."""
+    found = re.search(rf"{question}\s*\(\d+\)\s*count:(\d+)", watched.cluster.ask("sdiag"))
     return int(found[1]) if found else 0
 
 
 def test_what_a_job_asks_slurmctld(watched: Watched) -> None:
     watched.configure()
-    before = asked(watched)
+    before, federation = asked(watched), asked(watched, "REQUEST_FED_INFO")
     jobs = [watched.submit("{train} code=0", "-t2", wish=f"TERM@{LEAD}") for _ in range(10)]
     time.sleep(75)
     count = asked(watched) - before
     print(f"10 jobs of one step: {count} questions", flush=True)
     assert all(len(job.times("heard")) == 1 for job in jobs)
     assert count == 20, "each one when it was a minute old, and one before its signal"
+    assert asked(watched, "REQUEST_FED_INFO") == federation, "and libslurm none of its own"
     watched.ended(*jobs)
 
 

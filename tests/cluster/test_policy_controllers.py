@@ -19,7 +19,7 @@ from tests.cluster.conftest import private_slurm
 from tests.cluster.listing import Listing
 from tests.cluster.machine import MARK
 from tests.cluster.processes import ClusterError, until
-from tests.cluster.ruled import HEAD, Ruled, ruling
+from tests.cluster.ruled import HEAD, Ruled, at_most, ruling
 
 pytestmark = pytest.mark.cluster
 
@@ -70,8 +70,7 @@ class Pair:
         self.install(hours, "--push", self.push, "--fetch", self.fetch)
 
     def install(self, hours: int, *words: str, code: int = 0) -> str:
-        rule = f'[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "{hours:02d}:00:00"\n'
-        self.ruled.policy.write_text(HEAD + rule)
+        self.ruled.policy.write_text(HEAD + at_most(hours))
         policy = ("--policy", self.ruled.policy)
         done = self.adminkit("policy", "install", "--apply", *policy, *words, code=code)
         return done.stdout + done.stderr
@@ -80,12 +79,6 @@ class Pair:
         """On the first host. Two hosts have one path each for this folder; here there are two, and it is named."""
         env = {"ADMINKIT_POLICY_FOLDER": str(self.cluster.home), "ADMINKIT_POLICY_FETCH": fetch}
         return self.ruled.adminkit(*words, code=code, env=env)
-
-    def most(self) -> int | None:
-        """The hours that gq takes now; None where nothing is refused."""
-        said = self.ruled.sbatch("-p", "gq", "-t", "71:00:00")
-        found = re.search(r"may ask for (\d+):00:00 at most", said.text)
-        return int(found.group(1)) if found else None
 
     def doctor(self, code: int | None = None, fetch: bool = True) -> str:
         words = ("doctor", "--db", self.cluster.folder / "none.db")
@@ -127,7 +120,7 @@ def test_with_the_same_files_the_second_decides_the_same(pair: Pair) -> None:
     assert re.search(r"ok +hosts +the same files on second", pair.doctor())
     pair.start_second()
     pair.take_over()
-    assert pair.most() == 5
+    assert pair.ruled.most() == 5
     pair.adminkit("policy", "status", "--fetch", pair.fetch)
 
 
@@ -136,11 +129,11 @@ def test_with_old_files_the_second_decides_by_them_until_they_are_carried(pair: 
     assert re.search(r"missing +hosts +second differs: adminkit/policy.good.lua, adminkit/policy.lua", pair.doctor(1))
     pair.start_second()
     pair.take_over()
-    assert pair.most() == 5
+    assert pair.ruled.most() == 5
     assert "not in use" in pair.adminkit("policy", "status", code=1).stdout
     assert re.search(r"missing +rules +slurmctld decides by policy", pair.doctor(1))
     pair.carry(6)
-    assert pair.most() == 6, "the second loaded what was carried, without a restart"
+    assert pair.ruled.most() == 6, "the second loaded what was carried, without a restart"
 
 
 def test_with_files_missing_the_second_takes_over_all_the_same(pair: Pair) -> None:
@@ -150,10 +143,10 @@ def test_with_files_missing_the_second_takes_over_all_the_same(pair: Pair) -> No
     assert re.search(r"missing +hosts +second .*no such file", pair.doctor(1), re.IGNORECASE)
     pair.start_second()
     pair.take_over()
-    assert pair.most() is None
+    assert pair.ruled.most() is None
     assert "answers without adminkit's script" in pair.adminkit("policy", "status", code=1).stdout
     pair.carry(7)
-    assert pair.most() == 7
+    assert pair.ruled.most() == 7
 
 
 @pytest.mark.soak

@@ -18,19 +18,7 @@ import pytest
 from adminkit import doctor_rules
 from adminkit.slurm.act import touch
 from tests.cluster.machine import release
-from tests.cluster.ruled import ADMINKIT, HEAD, Ruled
-
-
-def at_most(hours: int) -> str:
-    return f'[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "{hours:02d}:00:00"\n'
-
-
-def limit_in_force(ruled: Ruled) -> int:
-    """The hours that gq takes now, as a user finds out."""
-    refused = ruled.sbatch("--test-only", "-p", "gq", "-t", "71:00:00")
-    found = re.search(r"may ask for (\d+):00:00 at most", refused.text)
-    assert found, refused
-    return int(found.group(1))
+from tests.cluster.ruled import ADMINKIT, HEAD, Ruled, at_most
 
 
 def acts(ruled: Ruled) -> list[dict[str, object]]:
@@ -49,7 +37,7 @@ def test_a_preview_changes_nothing(ruled: Ruled) -> None:
     assert re.search(r"adminkit/policy.lua +changed", said)
     assert "files are there already" in said
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in ruled.inner.iterdir()} == before
-    assert limit_in_force(ruled) == 5
+    assert ruled.most() == 5
     assert len(acts(ruled)) == known
 
 
@@ -58,15 +46,15 @@ def test_install_rollback_and_status_say_what_is_in_force(ruled: Ruled) -> None:
     first = generation(ruled)
     ruled.rules(at_most(6))
     second = generation(ruled)
-    assert limit_in_force(ruled) == 6
+    assert ruled.most() == 6
     said = ruled.adminkit("policy", "rollback").stdout
     assert (second in said, first in said, "nothing was written" in said) == (True, True, True)
-    assert limit_in_force(ruled) == 6
+    assert ruled.most() == 6
     ruled.adminkit("policy", "rollback", "--apply")
     ruled.text = ""
-    assert (generation(ruled), limit_in_force(ruled)) == (first, 5)
+    assert (generation(ruled), ruled.most()) == (first, 5)
     ruled.adminkit("policy", "rollback", "--apply")
-    assert (generation(ruled), limit_in_force(ruled)) == (second, 6)
+    assert (generation(ruled), ruled.most()) == (second, 6)
     last = acts(ruled)[-1]
     host = os.uname().nodename.partition(".")[0]
     assert (last["what"], last["generation"], last["before"]) == ("policy rollback", second, first)
@@ -154,7 +142,7 @@ def test_a_policy_with_a_slip_changes_nothing(ruled: Ruled, text: str, says: str
     ruled.policy.write_text(HEAD + text)
     failed = ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy, code=1)
     assert says in failed.stderr
-    assert limit_in_force(ruled) == 5
+    assert ruled.most() == 5
 
 
 def test_an_act_that_cannot_be_recorded_is_not_done(ruled: Ruled) -> None:
@@ -163,7 +151,7 @@ def test_an_act_that_cannot_be_recorded_is_not_done(ruled: Ruled) -> None:
     env = {"ADMINKIT_ACTS": "/proc/nosuch/acts.jsonl"}
     failed = ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy, code=1, env=env)
     assert "couldn't record acts" in failed.stderr
-    assert limit_in_force(ruled) == 5
+    assert ruled.most() == 5
 
 
 SITE = """
@@ -203,7 +191,7 @@ def test_a_site_with_a_script_of_its_own_adds_two_lines(ruled: Ruled) -> None:
         loaded = touch(entry, loaded)
         ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy)
         assert ruled.sbatch("-J", "no").lines[0] == "the site says no"
-        assert limit_in_force(ruled) == 5
+        assert ruled.most() == 5
         job = ruled.job(ruled.sbatch("-p", "gq", "-t", "60").job)
         assert job["AdminComment"] == "ak1:lim=3600,src=e grant 42, see ticket", "an existing text is kept"
         ruled.adminkit("policy", "status")
@@ -217,7 +205,7 @@ def test_a_site_with_a_script_of_its_own_adds_two_lines(ruled: Ruled) -> None:
         loaded = max(loaded, int(entry.stat().st_mtime))
         entry.write_bytes(ours)
         touch(entry, loaded)
-    assert limit_in_force(ruled) == 5
+    assert ruled.most() == 5
 
 
 def test_built_files_go_where_they_are_carried(ruled: Ruled, tmp_path: Path) -> None:
@@ -227,10 +215,10 @@ def test_built_files_go_where_they_are_carried(ruled: Ruled, tmp_path: Path) -> 
     out = tmp_path / "files"
     paths = ruled.adminkit("policy", "install", "--policy", ruled.policy, "--out", out).stdout.split()
     assert {str(path) for path in out.rglob("*") if path.is_file()} == set(paths)
-    assert limit_in_force(ruled) == 5
+    assert ruled.most() == 5
     ruled.adminkit("policy", "install", "--from", out, "--apply")
     ruled.text = ""
-    assert limit_in_force(ruled) == 7
+    assert ruled.most() == 7
     listed = ruled.adminkit("policy", "install", "--policy", ruled.policy, "--print-files").stdout.split()
     there = [ruled.folder / "job_submit.lua", *ruled.inner.glob("*.lua")]
     wanted = {str(path) for path in there if ".good." not in path.name and ".previous." not in path.name}
@@ -277,8 +265,8 @@ def test_an_install_killed_at_any_moment_leaves_rules_in_force(ruled: Ruled) -> 
         process.send_signal(signal.SIGKILL)
         process.wait()
         touch(ruled.folder / "job_submit.lua")
-        assert limit_in_force(ruled) in (5, 6, 7)
+        assert ruled.most() in (5, 6, 7)
     ruled.text = ""
     ruled.rules(at_most(8))
-    assert limit_in_force(ruled) == 8
+    assert ruled.most() == 8
     ruled.adminkit("policy", "status")

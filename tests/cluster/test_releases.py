@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.fields import fields_of
+from adminkit.ingest.fields import RECORD_FIELDS, fields_of
 from adminkit.slurm import bindings, release
 from adminkit.slurm import cluster as slurm
 from tests.cluster import machine
@@ -46,25 +46,31 @@ def test_its_fields_are_those_of_this_release(reached: Cluster) -> None:
     assert release.sacct_fields() == fields_of(release.release())
 
 
+#: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
+READERS = {
+    "cluster": (("scontrol", "-o", "--all", "show", "partition"), ("sacctmgr", "show", "configuration")),
+    "gather": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
+    "controller": (("scontrol", "show", "config"),),
+    "priority": (("scontrol", "show", "config"),),
+}
+
+
 def test_every_word_that_is_read_is_printed(reached: Cluster) -> None:
     """What this release calls otherwise would be read as unknown, in silence."""
     reached.ask("scontrol", "create", "PartitionName=denied", "Nodes=n1", "DenyAccounts=chemistry", "DenyQos=normal")
     try:
-        shown = [("scontrol", "-o", "--all", "show", kind) for kind in ("partition", "node")]
-        shown += [("scontrol", "show", "config"), ("sacctmgr", "show", "configuration")]
-        printed = "\n".join(reached.ask(*command) for command in shown)
+        lacking = {word for module, commands in READERS.items() for word in _lacking(reached, module, commands)}
     finally:
         reached.ask("scontrol", "delete", "PartitionName=denied")
-    wanted = {
-        word
-        for module in ("cluster", "gather", "controller", "priority")
-        for word in re.findall(
-            r'words(?:\.get\(|\[)"(\w+)"', (ROOT / "adminkit" / "slurm" / f"{module}.py").read_text()
-        )
-    }
-    assert len(wanted) > 25, "they are found in the source as words.get(…) and words[…]"
-    lacking = {word for word in wanted if not re.search(rf"(?:^|\s){word}\s*=", printed, re.MULTILINE)}
     assert lacking == {word for word, first in GONE.items() if machine.release() >= first}
+
+
+def _lacking(cluster: Cluster, module: str, commands: tuple[tuple[str, ...], ...]) -> set[str]:
+    printed = "\n".join(cluster.ask(*command) for command in commands)
+    source = (ROOT / "adminkit" / "slurm" / f"{module}.py").read_text()
+    wanted = set(re.findall(r'words(?:\.get\(|\[)"(\w+)"', source))
+    assert len(wanted) >= 4, f"they are in {module}.py as words.get(…) and words[…]"
+    return {word for word in wanted if not re.search(rf"(?:^|\s){word}\s*=", printed, re.MULTILINE)}
 
 
 def test_pyslurm_says_what_scontrol_says(reached: Cluster) -> None:
@@ -109,7 +115,7 @@ def _probe() -> str:
     """A job_submit.lua that takes what job_submit/adminkit takes, as tests/lua/mock.lua sorts it."""
     mock = (ROOT / "tests" / "lua" / "mock.lua").read_text()
     source = "\n".join(path.read_text() for path in sorted((ROOT / "job_submit" / "adminkit").glob("*.lua")))
-    used = set(re.findall(r"\w+", source))
+    used = set(re.findall(r"(?:\.|(?<!need\()\")(\w+)", source))
     sets = {
         name: sorted(set(text.split()) & used)
         for name, text in re.findall(r"local (\w+) = set\(\[?\[?\"?([\w\s]+)", mock)
@@ -117,7 +123,7 @@ def _probe() -> str:
     codes = sorted(set(re.findall(r"\bESLURM_\w+\w", source)) - {"ESLURM_"})
     assert len(sets["STRINGS"]) > 10 and len(sets["LARGE"]) > 5 and len(codes) >= 3
     lists = {
-        "STRINGS": sets["STRINGS"],
+        "STRINGS": sorted({*sets["STRINGS"], *RECORD_FIELDS}),
         "NUMBERS": sets["SMALL"] + sets["LARGE"],
         "RECORD": sets["RECORD"],
         "CONSTANTS": ["SUCCESS", "ERROR", *codes],

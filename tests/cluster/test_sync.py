@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.machine import release
 from tests.cluster.operator import ADMINKIT, accounted, adminkit, one, readable, rows, with_path, wrapper
 from tests.cluster.sacct_rows import sacct_rows
 from tests.cluster.workload import KINDS, NAMES, Workload
@@ -244,7 +245,8 @@ def test_a_rebuilt_accounting_database_is_said_and_nothing_is_overwritten(cluste
         cluster.wait(cluster.submit("sleep 1", "-t", "5"), "COMPLETED")
     cluster.settle()
     said = adminkit(cluster, db, "sync").stdout
-    assert "the accounting database was rebuilt; nothing was overwritten" in said
+    # From 24.11 on DBIndex is a number that never comes again: there is nothing to notice.
+    assert ("the accounting database was rebuilt; nothing was overwritten" in said) == (release() < (24, 11))
     after = rows(db)
     assert {key: after[key] for key in before} == before
     assert {key: row for key, row in after.items() if key not in before} == {

@@ -24,6 +24,9 @@ COMPOSE: Final = ROOT / "tests/cluster/compose"
 
 #: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
 _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
+#: Whom this host trusts, for pip.
+_TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
+_CGROUPS: Final = Path("/sys/fs/cgroup")
 #: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
 _LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
 _GROUND: Final = """slurmctld -V; . /etc/os-release; echo "$PRETTY_NAME"; python3 -V
@@ -83,7 +86,7 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
-    words = ["sh", "-ec", _PYTEST, "pytest", *suite.command] if suite.pytest else list(suite.command)
+    words = ["bash", "-ec", _PYTEST, "pytest", *suite.command] if suite.pytest else list(suite.command)
     log = folder.parent / f"{row.name}-{suite.name}.log"
     began = time.monotonic()
     with log.open("w") as out:
@@ -139,9 +142,10 @@ def _command(row: Row, words: list[str], name: str = "") -> list[str]:
     command += ["--name", name] if name else []
     for key, value in (*row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]
-    for bundle in (Path("/etc/ssl/certs/ca-certificates.crt"),):
-        command += ["-v", f"{bundle}:{bundle}:ro"] if bundle.exists() else []
-    return [*command, f"localhost/adminkit-slurm:{row.name}", "sh", "-ec", _HOSTS, "sh", *words]
+    command += ["-v", f"{_TRUST}:{_TRUST}:ro"] if _TRUST.exists() else []
+    # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
+    command += ["-v", f"{_CGROUPS}:{_CGROUPS}"] if (_CGROUPS / "freezer").exists() else []
+    return [*command, f"localhost/adminkit-slurm:{row.name}", "bash", "-ec", _HOSTS, "bash", *words]
 
 
 def _index_settings() -> list[tuple[str, str]]:

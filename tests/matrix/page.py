@@ -21,6 +21,8 @@ that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.m
 has its reason below, and `-` was never tried.
 """
 
+_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only.
+"""
 _PYSLURM: Final = """## pyslurm
 
 adminkit needs none: scontrol tells the same. Where one is installed it is used for the local cluster's queues, if its
@@ -53,6 +55,8 @@ def markdown(table: Table) -> str:
     parts.append(
         f"Run on commit {', '.join(commits)}, in {minutes:.0f} minutes on two cores; a `+` had changes not yet in it.\n"
     )
+    if not any(one.cgroups == "v2" for one in table.grounds):
+        parts.append(_NO_V2)
     reasons = [f"- {cell.row}, {cell.suite}: {said}" for cell, said in _reasons(table)]
     parts.append("\n".join(reasons or ["Nothing was skipped."]) + "\n")
     parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
@@ -79,7 +83,9 @@ def _lines(table: Table) -> list[list[str]]:
 
 def _grounds(table: Table) -> str:
     about = {row.name: row.about for row in ROWS}
-    rows = ([one.row, one.slurm, about[one.row], one.python, one.lua, one.cgroups] for one in table.grounds)
+    order = [row.name for row in ROWS]
+    grounds = sorted(table.grounds, key=lambda one: order.index(one.row))
+    rows = ([one.row, one.slurm, about[one.row], one.python, one.lua, one.cgroups] for one in grounds)
     return _drawn(["row", "Slurm", "from", "Python", "Lua", "cgroups"], rows)
 
 

@@ -377,6 +377,11 @@ def integer(text: bytes) -> list[Value]:
     return [None if value in (1, 2) else -value]
 
 
+def serial(text: bytes) -> list[Value]:
+    value = number(text)
+    return [None if value in UNSET else value if value <= INT_MAX else value - 2**64]
+
+
 def decimal(text: bytes) -> float:
     if not re.fullmatch(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?", text):
         raise MALFORMED
@@ -680,6 +685,7 @@ CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "free": lambda text: [text or None],
     "noted": noted,
     "int": sentinel(integer),
+    "serial": sentinel(serial),
     "real": sentinel(real),
     "swf": sentinel(swf),
     "seconds": sentinel(seconds),

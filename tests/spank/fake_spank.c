@@ -149,10 +149,9 @@ static int answer(int error, int hangs) {
 }
 
 int slurm_load_job(job_info_msg_t **found, uint32_t id, uint16_t flags) {
-    (void)flags;
     fake_lock();
     struct fake_job *job = fake_job(id);
-    job->questions++;
+    job->questions += flags & SHOW_LOCAL ? 1 : 2; /* libslurm asks for the federation first */
     if (!job->load_error) {
         job_info_msg_t *message = calloc(1, sizeof *message);
         job_info_t *record = calloc(2, sizeof *record);
@@ -164,6 +163,7 @@ int slurm_load_job(job_info_msg_t **found, uint32_t id, uint16_t flags) {
                                  .start_time = job->start,
                                  .end_time = job->end,
                                  .requeue = job->requeue,
+                                 .restart_cnt = job->restarts,
                                  .admin_comment = strdup(job->comment)};
         *message = (job_info_msg_t){.record_count = 2, .job_array = record};
         *found = message;

@@ -18,6 +18,7 @@ struct fake_job {
     uint32_t id, state, derived;
     int64_t start, end; /* epoch seconds */
     uint16_t requeue;
+    uint32_t restarts;
     char comment[2048];
     int load_error, update_error, requeue_error; /* what slurmctld answers, 0: it does */
     int hangs;                                   /* real milliseconds until it answers */

@@ -91,6 +91,17 @@ class Stage:
         line, *rest = done.stdout.splitlines()
         return Told(line, {int(pid): fate for pid, fate, *_ in map(str.split, rest)})
 
+    def wait_catches(self, process: int, number: signal.Signals = signal.SIGTERM) -> None:
+        """Until it has a handler: a program that starts has none yet."""
+        until = time.monotonic() + 60
+        while True:
+            status = Path(f"/proc/{process}/status").read_text(errors="replace")
+            caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+            if int(caught.split()[1], 16) >> (number - 1) & 1:
+                return
+            assert time.monotonic() < until, f"{process} catches no {number.name}"
+            time.sleep(0.01)
+
     def alive(self, process: int) -> bool:
         """Runs, rather than being a zombie or gone."""
         try:

@@ -142,6 +142,28 @@ static void reaches_its_limit(void) {
     CASE(requeued("heard=1,rq=1,end=limit") == 1, "%s", fake.log);
 }
 
+/* slurmctld is back when slurmstepd has told it that the job failed. */
+static void is_late(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    fake_lock();
+    job()->load_error = ETIMEDOUT;
+    fake_unlock();
+    end();
+    fake_lock();
+    CASE(job()->requeues == 0 && strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+    job()->load_error = 0;
+    job()->state = JOB_FAILED | JOB_COMPLETING;
+    fake_unlock();
+    for (int i = 0; i < 100 && !strstr(fake.log, "goes back"); i++)
+        ck_sleep(1000);
+    ck_sleep(10000);
+    fake_lock();
+    CASE(requeued("heard=1,rq=1,end=more") == 1, "%s", fake.log);
+    fake_unlock();
+}
+
 static void hangs_at_the_end(void) {
     set("ADMINKIT_CKPT", "TERM@60,requeue");
     begin(SLURM_BATCH_SCRIPT, 240);
@@ -151,6 +173,33 @@ static void hangs_at_the_end(void) {
     fake_unlock();
     end();
     CASE(strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+}
+
+/* Something refuses every note, a site's job_submit script perhaps: Slurm's own count bounds the chain then.
+ */
+static void is_not_counted(uint32_t restarts, uint32_t state) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    job()->update_error = ESLURM_ACCESS_DENIED;
+    job()->restarts = restarts;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    job()->state = state;
+    end();
+}
+
+static void is_not_counted_yet(void) {
+    is_not_counted(1, JOB_RUNNING);
+    CASE(requeued("") == 1 && strstr(fake.log, "could not be counted"), "%s", fake.log);
+}
+
+static void is_not_counted_any_more(void) {
+    is_not_counted(2, JOB_RUNNING);
+    CASE(requeued("") == 0 && strstr(fake.log, "not requeued"), "%s", fake.log);
+}
+
+static void is_not_counted_at_its_limit(void) {
+    is_not_counted(2, JOB_TIMEOUT);
+    CASE(requeued("") == 0 && strstr(fake.log, "not requeued"), "%s", fake.log);
 }
 
 static void is_short(void) {
@@ -205,6 +254,25 @@ static void is_a_step(void) {
     ck_records_end(state, fake.job);
 }
 
+/* Nothing catches the signal on this node, the fourth of the step. */
+static void is_deaf_on(uint32_t nodes, bool said) {
+    set("ADMINKIT_CKPT", "XCPU@60");
+    fake.nodes = nodes;
+    fake.node = 3;
+    begin(0, 240);
+    let_run(230);
+    end();
+    CASE((strstr(fake.log, "nothing here hears SIGXCPU") != NULL) == said, "%u nodes: %s", nodes, fake.log);
+}
+
+static void is_deaf_on_one_of_four_nodes(void) {
+    is_deaf_on(4, true);
+}
+
+static void is_deaf_on_one_of_a_thousand(void) {
+    is_deaf_on(1000, false);
+}
+
 /* Its slurmctld is newer and the environment says the end: no question but the one before the signal. */
 static void knows_its_end(void) {
     char end_time[32];
@@ -223,10 +291,11 @@ static void is_submitted(void) {
     CALL(slurm_spank_init);
     CASE(fake_option("ckpt-signal", "USR1@90") == 0 && fake_option("ckpt-requeue", NULL) == 0, "options");
     CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
     CASE(strstr(fake.log, "--open-mode=append") && fake.confs == 1, "%s", fake.log);
     *fake.log = '\0';
     setenv("SLURM_OPEN_MODE", "a", 1);
-    CALL(slurm_spank_init_post_opt);
+    CALL(slurm_spank_exit);
     CASE(*fake.log == '\0' && fake.confs == 1, "%s", fake.log);
     CASE(fake_option("ckpt-signal", "KILL@90") == 0, "options");
     CALL(slurm_spank_init_post_opt);
@@ -234,10 +303,25 @@ static void is_submitted(void) {
     CASE(strstr(fake.log, "--ckpt-signal=KILL@90 is not understood"), "%s", fake.log);
 }
 
-static void (*const SCENARIOS[])(void) = {
-    goes_on,          often_enough,  is_pending_again, is_refused,           reaches_its_limit,
-    hangs_at_the_end, is_short,      has_no_wish,      is_not_to_be_watched, is_configured_wrongly,
-    is_a_step,        knows_its_end, is_submitted};
+static void (*const SCENARIOS[])(void) = {goes_on,
+                                          often_enough,
+                                          is_pending_again,
+                                          is_refused,
+                                          is_late,
+                                          reaches_its_limit,
+                                          is_not_counted_yet,
+                                          is_not_counted_any_more,
+                                          is_not_counted_at_its_limit,
+                                          hangs_at_the_end,
+                                          is_short,
+                                          has_no_wish,
+                                          is_not_to_be_watched,
+                                          is_configured_wrongly,
+                                          is_a_step,
+                                          knows_its_end,
+                                          is_deaf_on_one_of_four_nodes,
+                                          is_deaf_on_one_of_a_thousand,
+                                          is_submitted};
 #define COUNT (sizeof SCENARIOS / sizeof *SCENARIOS)
 
 int main(void) {

@@ -254,7 +254,7 @@ def test_a_go_program_is_let_be(stage: Stage) -> None:
     if gron is None:
         pytest.skip("no Go program: apt-get install gron")
     pid = stage.start([gron], stdin=subprocess.PIPE)
-    time.sleep(0.3)
+    stage.wait_catches(pid)
     assert stage.tell().line == f"nothing here hears SIGTERM: gron ({pid}), which is a Go program"
     time.sleep(0.2)
     assert stage.alive(pid)

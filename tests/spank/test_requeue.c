@@ -33,6 +33,8 @@ static const struct {
     {"another code", WANTED, 5, 0, true, 1, 1, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_FAILED, NULL},
     {"a step was killed", WANTED, 5, 0, true, 1, 0, 137, 0, 0, CK_RUNNING, true, 900, 60, CK_FAILED, NULL},
     {"all is done", WANTED, 5, 0, true, 1, 0, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_DONE, NULL},
+    {"ended for slurmctld already", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_FINISHED, true, 900, 60, CK_MORE,
+     "85"},
     {"done at the limit", WANTED, 5, 0, true, 1, 0, 0, 0, 0, CK_TIMEOUT, true, 900, 60, CK_DONE, NULL},
     {"the limit after the signal", WANTED, 5, 2, true, 1, 143, 0, 0, 0, CK_TIMEOUT, true, 900, 60, CK_LIMIT,
      "(3 of 5)"},

@@ -22,17 +22,20 @@ static const struct {
     int dies, hangs;           /* from that second on it does not answer, or not in time */
     int pauses, resumes, over; /* the task stops, and goes on; the job is over */
     int signalled;             /* when; 0: never */
+    int listens;               /* from that second on somebody hears; 0: always */
 } CASES[] = {
-    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120},
-    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160},
-    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140},
-    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88},
-    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120},
-    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120},
-    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0},
-    {"suspended before the signal, resumed after its time", 180, 60, 0, 130, 220, 0, 0, 100, 130, 0, 160},
-    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140},
-    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0},
+    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120, 0},
+    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160, 0},
+    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140, 0},
+    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88, 0},
+    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120, 0},
+    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120, 0},
+    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0},
+    {"suspended before the signal, resumed after its time", 180, 60, 0, 130, 220, 0, 0, 100, 130, 0, 160, 0},
+    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140, 0},
+    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0, 0},
+    {"nobody heard, and the limit was raised after the signal", 120, 40, 0, 100, 190, 0, 0, 0, 0, 0, 150,
+     117},
 };
 #define COUNT (sizeof CASES / sizeof *CASES)
 
@@ -41,6 +44,8 @@ static unsigned calls[COUNT];
 
 static bool fired(const struct ck_moment *moment, void *subject) {
     size_t i = (size_t)(uintptr_t)subject;
+    if (CASES[i].listens && moment->heard->sent == 0)
+        return true;
     fake_lock();
     signalled[i] = moment->at;
     calls[i]++;
@@ -51,6 +56,16 @@ static bool fired(const struct ck_moment *moment, void *subject) {
 
 static void on_signal(int number) {
     (void)number;
+}
+
+/* One that hears SIGUSR1. */
+static pid_t late_listener(void) {
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    signal(SIGUSR1, on_signal);
+    for (;;)
+        pause();
 }
 
 /* What slurmctld and the operator do at that second. */
@@ -88,7 +103,7 @@ static void check(size_t i) {
 
 int main(void) {
     struct ck_watch *watch[COUNT];
-    pid_t task[COUNT], listener = fake_child(on_signal);
+    pid_t task[COUNT], late = -1, listener = fake_child(on_signal);
     fast_start();
     for (size_t i = 0; i < COUNT; i++)
         task[i] = fake_child(SIG_IGN);
@@ -99,7 +114,7 @@ int main(void) {
                                          CASES[i].poll * CK_SECOND, 1, 0, (uint32_t)i},
                                .task = task[i],
                                .uid = getuid(),
-                               .signal = SIGTERM,
+                               .signal = CASES[i].listens ? SIGUSR1 : SIGTERM,
                                .fired = fired,
                                .subject = (void *)(uintptr_t)i};
         fake_lock();
@@ -111,8 +126,11 @@ int main(void) {
     for (int now = 1; now < 200; now++) {
         while (ck_now() < began + now * CK_SECOND)
             ck_sleep(CK_SECOND / 4);
-        for (size_t i = 0; i < COUNT; i++)
+        for (size_t i = 0; i < COUNT; i++) {
             act(i, now, task[i]);
+            if (now == CASES[i].listens)
+                late = late_listener();
+        }
     }
     int64_t before = fast_real(CLOCK_REALTIME);
     for (size_t i = 0; i < COUNT; i++)
@@ -125,7 +143,9 @@ int main(void) {
         waitpid(task[i], NULL, 0);
     }
     kill(listener, SIGKILL);
-    waitpid(listener, NULL, 0);
+    kill(late, SIGKILL);
+    while (wait(NULL) > 0)
+        ;
     usleep(4500000); /* the questions that were left behind: they free what they have */
     return DONE();
 }

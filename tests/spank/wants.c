@@ -1,0 +1,23 @@
+/* Says of each text on stdin, which a NUL ends, whether as a value of ADMINKIT_CKPT it asks for checkpoints:
+ * yes or no. For test_grammar.py, which asks the Lua of job_submit the same. */
+#include <stdio.h>
+
+#include "options.h"
+
+int main(void) {
+    static char text[65536];
+    size_t used = 0;
+    struct ck_site site;
+    char why[256];
+    ck_site_read(&site, 0, NULL, why, sizeof why);
+    for (int c; (c = getchar()) != EOF && used < sizeof text;) {
+        text[used++] = (char)c;
+        if (c != '\0')
+            continue;
+        struct ck_wish wish;
+        ck_wish_read(&wish, &(struct ck_said){.variable = text}, &site, why, sizeof why);
+        puts(wish.on ? "yes" : "no");
+        used = 0;
+    }
+    return 0;
+}
