@@ -121,7 +121,8 @@ def ground(row: Row) -> Ground:
 
 #: The host's name is a loopback address, as Debian's installer has it: two slurmctlds can then share the port.
 _HOSTS: Final = 'echo "127.0.0.1 localhost slurm" >/etc/hosts; exec "$@"'
-_PYTEST: Final = 'make -s .venv/.built; exec .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@"'
+#: Without exec: completion looks for a shell among the processes above it.
+_PYTEST: Final = 'make -s .venv/.built; .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?'
 
 
 def _inside(row: Row, words: list[str], output: int) -> int | None:
