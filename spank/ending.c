@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "call.h"
 #include "clock.h"
@@ -21,8 +22,9 @@ struct ending {
     bool answered;
 };
 
-/* Not done when the last callback returned. */
+/* Not done when the last callback returned, and whose it is. */
 static struct ck_call *late;
+static pid_t late_of;
 
 static struct ending *new_ending(const struct ck_batch *batch) {
     struct ending *ending = calloc(1, sizeof *ending);
@@ -191,10 +193,12 @@ void ck_end_run(const struct ck_batch *batch, int64_t span) {
     ck_say("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
     ck_pin();
     late = call;
+    late_of = getpid();
 }
 
-/* When slurmstepd ends, which it does once slurmctld has heard that the job has. */
+/* When slurmstepd ends, which it does once slurmctld has heard that the job has. Not in a child of it that
+ * ends: it has the call, but not the thread. */
 __attribute__((destructor)) static void wait_for_late(void) {
-    if (late)
+    if (late && late_of == getpid())
         ck_call_done(late, LAST_WAIT);
 }

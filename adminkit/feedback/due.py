@@ -25,6 +25,8 @@ from adminkit.trace.windows import JOBS, asked, note
 
 #: How far back a user's habit is looked at.
 HABIT: Final = 30 * 86_400
+#: Notes that are shown, and that the operators' letter holds.
+MOST_NOTES: Final = 20
 #: Why somebody gets no letter now, in the order in which it is asked.
 LEFT_OUT: Final = (
     *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "had", "user_pause",
@@ -88,8 +90,10 @@ class _Asked:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """The notes, each once."""
-        return tuple(dict.fromkeys(self.notes))
+        """The notes, each once; of a thousand users without an address a few are named."""
+        once = list(dict.fromkeys(self.notes))
+        more = len(once) - MOST_NOTES
+        return (*once[:MOST_NOTES], *([f"and {more:,} notes more"] if more > 0 else []))
 
     def prefs(self, uid: int) -> Prefs:
         """A user's own choices; each file is read once."""

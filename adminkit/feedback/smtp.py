@@ -30,6 +30,7 @@ class Smtp:
         self.login = login
         self.server: smtplib.SMTP | None = None
         self.lost = 0
+        self.taken = 0  # by this connection
 
     def __enter__(self) -> Smtp:
         return self
@@ -46,6 +47,9 @@ class Smtp:
         handed = False
         try:
             code, said = server.mail(sender)
+            if code == _CLOSING and self.taken:  # so many letters a connection
+                self._close()
+                return self.send(sender, recipients, message, key)
             if code != 250:
                 self._close()
                 raise Stopped(f"{sender} may not send here: {_words(code, said)}")
@@ -64,6 +68,7 @@ class Smtp:
             told = f"the connection was lost: {_reason(error)}" + ("; it may arrive twice" if handed else "")
             raise (Stopped if self.lost >= MOST_LOST else Later)(told) from error
         self.lost = 0
+        self.taken += 1
         missed = [one for one, (code, _) in zip(recipients, answers, strict=True) if code not in (250, 251)]
         return _words(code, said) + (f"; not taken for {', '.join(missed)}" if missed else "")
 
@@ -88,7 +93,7 @@ class Smtp:
                 server: smtplib.SMTP = smtplib.SMTP_SSL(s.host, s.port, timeout=s.timeout, context=trusted)
             else:
                 server = smtplib.SMTP(s.host, s.port, timeout=s.timeout)
-            self.server = server
+            self.server, self.taken = server, 0
             if s.tls == "starttls":
                 server.starttls(context=trusted)
             server.ehlo_or_helo_if_needed()
@@ -97,7 +102,7 @@ class Smtp:
         except smtplib.SMTPAuthenticationError as error:
             self._close()
             raise Stopped(f"{where} does not take the login: {_words(error.smtp_code, error.smtp_error)}") from error
-        except (*_LOST, smtplib.SMTPException) as error:
+        except (*_LOST, smtplib.SMTPException, UnicodeError) as error:  # UnicodeError: a host that is no name
             self._close()
             raise Stopped(f"{where}: {_reason(error)}") from error
         return server

@@ -191,11 +191,9 @@ local function write_record(found, job, kind, request, made)
     return record.write(job.asked_limit, kind, found.fired or NONE, before)
 end
 
-local uid_text = text.kept(text.whole)
-
 local function log_line(found, request, word)
     local fired = found.fired
-    local uid = request.uid and uid_text(request.uid) or "-"
+    local uid = request.uid and text.count(request.uid) or "-"
     local line = "adminkit: " .. word .. " job of uid " .. uid .. ": " .. fired[1].rule .. "=" .. fired[1].action
     for i = 2, #fired do
         line = line .. " " .. fired[i].rule .. "=" .. fired[i].action

@@ -89,10 +89,6 @@ function later.features(_, source)
     return word(source.features)
 end
 
-function later.reservation(_, source)
-    return word(source.reservation)
-end
-
 function later.array(_, source)
     return word(source.array_inx)
 end
@@ -158,16 +154,23 @@ local LATER = {
 
 submitted = setmetatable({}, LATER)
 
--- What routing looks at is read in one go; `wished`: the last submission left it there.
+-- What only routing looks at is read in one go; `wished`: the last submission left it there.
 local wished = false
 
 local function read_for_routing(made, source)
     made.reservation = word(source.reservation) or false
     made.features = word(source.features) or false
     made.max_nodes = u32(source.max_nodes) or false
-    made.cpus = sizes.cpus(made, source)
     made.mem = sizes.mem(made, source) or false
     wished = true
+end
+
+function later.reservation(made, source)
+    if made ~= submitted then
+        return word(source.reservation)
+    end
+    read_for_routing(made, source)
+    return made.reservation
 end
 
 local function read(made, source, uid, by, plan, now)
@@ -227,6 +230,7 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     end
     read(submitted, job_desc, job_desc.user_id, by, plan, now)
     if plan.routing and submitted.queues == NONE then
+        submitted.cpus = sizes.cpus(submitted, job_desc)
         read_for_routing(submitted, job_desc)
     end
     return submitted

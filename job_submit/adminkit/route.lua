@@ -196,10 +196,10 @@ local function fits(candidate, job, request)
     there.kind = job.kind
     there.time_min = job.time_min
     there.nodes = least
-    there.class = class_of(least, request.gpus)
     if keeps(groups, there, request) then
         return answer, true
     end
+    there.class = class_of(least, request.gpus)
     return bounds.pass(groups, there, request, facts) and answer, false
 end
 

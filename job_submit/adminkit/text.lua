@@ -45,6 +45,9 @@ function text.kept(make)
     end
 end
 
+-- text.whole of a number that comes again and again: a user's, a size.
+text.count = text.kept(text.whole)
+
 local shown = text.kept(function(seconds)
     local days = floor(seconds / 86400)
     local rest = seconds - days * 86400

@@ -72,7 +72,7 @@ end
 function value_of.asked(this)
     local check = this.rule.check
     if rules.COUNTS[check] then
-        return text.whole(this.broken)
+        return text.count(this.broken)
     end
     if check == "require_limit" or check == "default_limit" then
         return "-"

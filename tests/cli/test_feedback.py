@@ -202,3 +202,17 @@ def test_a_trial_letter_is_shown_and_sent(capsys: pytest.CaptureFixture[str], tm
         out, _ = typed(capsys, "test", "ops@example.org", "--send")
         assert out == f"localhost:{port}: 250 taken\n"
     assert len(box.letters) == 1
+
+
+def test_what_a_mail_server_says_does_not_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, trace: Path
+) -> None:
+    program = tmp_path / "sendmail"
+    program.write_text("#!/bin/sh\ncat >/dev/null\nprintf 'queued\\033[2J' >&2\n")
+    program.chmod(0o755)
+    say(tmp_path, via="sendmail", sendmail=str(program))
+    out, _ = typed(capsys, "test", "ops@example.org", "--send")
+    assert out == f"{program}: queued\\x1b[2J\n"
+    typed(capsys, "run", "--send", "--db", trace)
+    out, _ = typed(capsys, "status", "--letters", "--all", "--db", trace)
+    assert "queued\\x1b[2J" in out and "\x1b[2J" not in out

@@ -226,7 +226,7 @@ def _environment(pid: int) -> str:
 
 def asked(watched: Watched, question: str = "REQUEST_JOB_INFO_SINGLE") -> int:
     """How often slurmctld was asked for one job, or another question, since it started."""
-    found = re.search(rf"{question}\s*\(\d+\)\s*count:(\d+)", watched.cluster.ask("sdiag"))
+    found = re.search(rf"{question}\s*\(\s*\d+\)\s*count:(\d+)", watched.cluster.ask("sdiag"))
     return int(found[1]) if found else 0
 
 

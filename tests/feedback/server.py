@@ -25,6 +25,8 @@ class Postbox:
     letters: list[tuple[list[str], bytes]] = field(default_factory=list)
     taken: Callable[[], None] = lambda: None  # before the last answer: the client does not know yet
     sessions: int = 0
+    most: int = 1000  # letters of one session; then it wants another
+    in_session: int = 0
 
     def _fault(self, step: str) -> str | None:
         if self.faults and self.faults[0][0] == step:
@@ -35,12 +37,16 @@ class Postbox:
         self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         self.sessions += 1
+        self.in_session = 0
         session.host_name = hostname
         return responses
 
     async def handle_MAIL(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
+        if self.in_session >= self.most:
+            return "421 4.7.0 too many messages in this connection"
+        self.in_session += 1
         envelope.mail_from = address
         return await self._answer(server, "MAIL") or "250 OK"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
-from adminkit.feedback.due import Planned, due_of, plan
+from adminkit.feedback.due import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.letter import Due
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
@@ -285,6 +285,19 @@ def test_a_file_that_is_wrong(tmp_path: Path, text: str, owner: int, due: int, n
     found = planned(tmp_path, [ended()])
     assert len(ends(found)) == due, why
     assert note in " ".join(found.notes)
+
+
+def test_a_thousand_mistakes_are_not_a_thousand_notes(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    for uid in range(2000, 2050):
+        (place / f"{uid}.toml").write_text("letters = never")
+    jobs = [ended(uid, uid=uid, user=f"u{uid}") for uid in range(2000, 2050)]
+    trace = synced(tmp_path / "t.db", jobs)
+    everybody = replace(people(), names=lambda uid: f"u{uid}")
+    with opened(trace) as db:
+        notes = plan(db, SETTINGS, everybody, place, NOW, UTC).notes
+    assert len(notes) == MOST_NOTES + 1
+    assert notes[-1] == "and 30 notes more"
 
 
 @pytest.mark.parametrize(

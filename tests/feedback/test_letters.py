@@ -25,6 +25,7 @@ from adminkit.feedback.words import SUBJECT, wide
 from adminkit.installed import data_file
 from adminkit.recommend.advice import walltime
 from adminkit.stats.runs import Kind, runs
+from tests import docs
 from tests.builders import HOUR, MONDAY
 from tests.conftest import GOLDEN
 from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, WEEK, due, end, run, trace, write
@@ -41,6 +42,12 @@ def test_a_letter_reads_as_it_did(known: Path, golden: Callable[[str, str], None
     (letter,) = write(known, DUES[kind](language))
     golden(f"letters/{kind}-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
     golden(f"letters/{kind}-{language}.html", letter.html)
+
+
+def test_the_readme_shows_a_letter_as_it_is(known: Path) -> None:
+    (letter,) = write(known, DUES["end"]())
+    begin = letter.text.partition("\nOn the command line")[0].rstrip()
+    assert f"Subject: {letter.subject}\n\n{begin}\n" in (docs.ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

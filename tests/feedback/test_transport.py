@@ -71,6 +71,20 @@ def test_many_letters_are_one_session() -> None:
     assert (box.sessions, len(box.letters)) == (1, 5)
 
 
+def test_a_server_that_takes_a_few_letters_a_connection_gets_another_connection() -> None:
+    box = Postbox(most=2)
+    with mail_server(box) as port, opened(site(port)) as way:
+        assert [outcome(lambda: way.send("a@b.c", ["u@b.c"], TEXT, "k")) for _ in range(5)] == ["sent"] * 5
+    assert (box.sessions, len(box.letters)) == (3, 5)
+    with mail_server(Postbox(most=0)) as port, opened(site(port)) as way:
+        assert outcome(lambda: way.send("a@b.c", ["u@b.c"], TEXT, "k")) == "Stopped", "one that takes none is away"
+
+
+def test_a_host_that_is_no_name_stops_the_run() -> None:
+    with opened(replace(site(25), host="x" * 70)) as way:
+        assert outcome(lambda: way.send("a@b.c", ["u@b.c"], TEXT, "k")) == "Stopped"
+
+
 def test_several_recipients_of_whom_one_is_not_taken() -> None:
     box = Postbox([("RCPT", "550 no such user")])
     with mail_server(box) as port, opened(site(port)) as way:

@@ -173,6 +173,12 @@ static void hangs_at_the_end(void) {
     fake_unlock();
     end();
     CASE(strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+    int64_t before = ck_now();
+    pid_t forked = fork();
+    if (forked == 0)
+        exit(0); /* as slurmstepd's children may */
+    waitpid(forked, NULL, 0);
+    CASE(ck_now() - before < 3000, "a child of slurmstepd waited %" PRId64 " ms", ck_now() - before);
 }
 
 /* Something refuses every note, a site's job_submit script perhaps: Slurm's own count bounds the chain then.
