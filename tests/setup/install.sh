@@ -103,8 +103,9 @@ get() {
     done
     [ -n "$known" ] || { rm -f "$log" && return 1; }
     say "apt-get install$known"
+    # Trap: a mail server would take the place of the one that is there.
     # shellcheck disable=SC2086
-    apt install --no-install-recommends $known >"$log" 2>&1
+    apt install --no-install-recommends --no-remove $known >"$log" 2>&1
     code=$?
     [ $code = 0 ] || { say "apt-get install failed:" && tail -5 "$log" >&2; }
     rm -f "$log"
