@@ -69,6 +69,9 @@ class Stage:
         self.known.add(pid)
         return pid
 
+    def children(self, process: int) -> list[int]:
+        return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
     def heard(self) -> list[str]:
         path = self.folder / "heard"
         return sorted(path.read_text().split("\n")[:-1]) if path.exists() else []

@@ -83,6 +83,10 @@ def test_a_wrapper_that_catches_is_the_topmost(stage: Stage) -> None:
 
 def test_one_that_has_ended_and_was_not_waited_for_is_no_target(stage: Stage) -> None:
     pid = stage.start(stage.actor("one", "default", "true"), "one")
+    until = time.monotonic() + 20
+    while any(map(stage.alive, stage.children(pid))) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert stage.children(pid) != []
     assert stage.tell().line == f"nothing here hears SIGTERM: actor ({pid}), which would die of it"
 
 
