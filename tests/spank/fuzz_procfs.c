@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (ck_parse_cgroup(text, size, kind, sizeof kind, path, sizeof path))
         assert(path[0] == '/' && strstr(path, "/job_") && strstr(path, "/step_"));
     if (ck_parse_mount(text, size, "", "/job_1/step_0", folder, sizeof folder))
-        assert(strstr(folder, "/job_1/step_0"));
+        assert(strstr(folder, "/step_0")); /* a mount of /job_1 alone shows no more of it */
     free(text);
     with_comm(data, size);
     return 0;
