@@ -98,21 +98,6 @@ def test_1_1_nothing_runs_for_steps_requeues_and_array_tasks(ruled: Ruled) -> No
     assert "adminkit" not in ruled.log(begin)
 
 
-def test_1_1_a_scrontab_is_held_to_the_rules(ruled: Ruled) -> None:
-    """A job of cron's comes through the script like any other: lowered in gq-short, refused in gq."""
-    table = ruled.cluster.work / "crontab"
-    try:
-        table.write_text("#SCRON -p gq-short -t 02:00:00\n0 0 1 1 * true\n")
-        assert ruled.run("scrontab", table).accepted
-        rows = ruled.cluster.ask("squeue", "-h", "-a", "-u", "games", "-o", "%P %l").splitlines()
-        assert rows == ["gq-short 1:00:00"]
-        table.write_text("#SCRON -p gq -t 20:00:00\n0 0 1 1 * true\n")
-        assert not ruled.run("scrontab", table).accepted
-        assert ruled.cluster.ask("squeue", "-h", "-a", "-u", "games", "-o", "%P") != "gq"
-    finally:
-        ruled.run("scrontab", "-r")
-
-
 def test_1_1_a_scrontab_or_a_test_leaves_no_trace(ruled: Ruled) -> None:
     before = ruled.cluster.ask("squeue", "-h", "-a")
     for _ in range(5):
