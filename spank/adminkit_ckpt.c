@@ -100,12 +100,14 @@ int slurm_spank_init_post_opt(spank_t spank, int words, char **word) {
     return 0;
 }
 
-/* In sbatch, when all options are read and told the environment; 26.05 does that later than 22.05. */
+/* In sbatch, when all options are read. Where that does not know the mode, the second run tells: on_fired().
+ */
 static void hint_at_output(void) {
     const char *mode = getenv("SLURM_OPEN_MODE");
     bool sbatch = strcmp(program_invocation_short_name, "sbatch") == 0,
          said = ck.said.requeue || ck.said.variable;
-    if (sbatch && said && ck.wish.on && ck.wish.requeue && (!mode || *mode != 'a') && !ck_ask_appends())
+    if (CK_SBATCH_SAYS_MODE && sbatch && said && ck.wish.on && ck.wish.requeue && (!mode || *mode != 'a') &&
+        !ck_ask_appends())
         ck_say("its output file is emptied each time the job runs again; keep it with --open-mode=append");
 }
 

@@ -20,6 +20,10 @@
 #define slurm_free_ctl_conf slurm_free_conf
 #endif
 
+/* Whether sbatch has SLURM_OPEN_MODE in its own environment once its options are read: 22.05 has, 24.11
+ * and 26.05 have not (tried), and those between are not asked to. */
+#define CK_SBATCH_SAYS_MODE (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0))
+
 /* 0 or an errno of Slurm's. Without SHOW_LOCAL libslurm asks for the federation first, each time. */
 static inline int ck_slurm_load_job(job_info_msg_t **answer, uint32_t job) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
