@@ -129,7 +129,7 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         rules.append(("state", among("state", chosen.states)))
     rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
     if limits:
-        rules.append(("checkpoint", f"NOT {CHECKPOINT}"))
+        rules.append(("checkpoint", f"(ckpt_requeues IS NULL OR NOT {CHECKPOINT})"))
         rules += [(f"limit_{kind}", f"({LIMIT} > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")]
         rules.append(("limit_unknown", f"{LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"))
     if chosen.limit_source:
