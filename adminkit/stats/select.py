@@ -29,7 +29,8 @@ TOO_LONG: Final = 2**31 - 1
 #: SQL: what the job asked for, before anybody lowered it; NULL for none.
 LIMIT: Final = "coalesce(limit_original, time_limit)"
 #: SQL: ended by a checkpoint, or one piece of a job that was: how long it ran says nothing about its limit.
-CHECKPOINT: Final = "coalesce(ckpt_heard > 0 OR ckpt_requeues > 0, 0)"
+#: Every note has a count of requeues, so most runs are told by one column.
+CHECKPOINT: Final = "(ckpt_requeues IS NOT NULL AND coalesce(ckpt_heard > 0 OR ckpt_requeues > 0, 0))"
 #: SQL: allocated, else requested.
 NODES: Final = "coalesce(nodes, req_nodes)"
 GPUS: Final = "coalesce(gpus, req_gpus)"
@@ -129,7 +130,7 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         rules.append(("state", among("state", chosen.states)))
     rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
     if limits:
-        rules.append(("checkpoint", f"(ckpt_requeues IS NULL OR NOT {CHECKPOINT})"))
+        rules.append(("checkpoint", f"NOT {CHECKPOINT}"))
         rules += [(f"limit_{kind}", f"({LIMIT} > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")]
         rules.append(("limit_unknown", f"{LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"))
     if chosen.limit_source:

@@ -31,8 +31,16 @@ def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dic
         ({"elapsed": 61}, None, "a second more is"),
         ({"elapsed": None}, "elapsed", "unknown is not more either"),
         ({"elapsed": 2**33}, "elapsed", "272 years are nonsense"),
-        ({"ckpt_at": MONDAY, "ckpt_heard": 1}, "checkpoint", "it ran until it was warned, which is no estimate"),
-        ({"ckpt_heard": 2, "state": "TIMEOUT", "elapsed": 4 * HOUR}, "checkpoint", "unheeded or not"),
+        (
+            {"ckpt_at": MONDAY, "ckpt_heard": 1, "ckpt_requeues": 0},
+            "checkpoint",
+            "it ran until it was warned, which is no estimate",
+        ),
+        (
+            {"ckpt_heard": 2, "ckpt_requeues": 0, "state": "TIMEOUT", "elapsed": 4 * HOUR},
+            "checkpoint",
+            "unheeded or not",
+        ),
         ({"ckpt_requeues": 1}, "checkpoint", "the last piece of a job that was put back"),
         ({"ckpt_at": MONDAY, "ckpt_heard": 0, "ckpt_requeues": 0}, None, "nothing heard it: a run like any other"),
         ({"time_limit": None, "limit_kind": "unlimited"}, "limit_unlimited", "no limit, no ratio"),
