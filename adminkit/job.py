@@ -65,6 +65,10 @@ class Job:
     limit_kind: str = "unknown"
     limit_source: str = "unknown"
     limit_original: int | None = None  # what was asked for at submission, where that was recorded
+    ckpt_at: int | None = None  # when the checkpoint plugin sent its signal in this run, or found nothing to send it to
+    ckpt_heard: int | None = None  # how many processes got it; 0: nothing caught it
+    ckpt_requeues: int | None = None  # how often adminkit had put this job back when the run ended
+    ckpt_end: str | None = None  # what the plugin made of the run's end; one of CKPT_ENDS
     req_nodes: int | None = None
     req_cpus: int | None = None
     req_gpus: int | None = None
@@ -80,10 +84,6 @@ class Job:
     disk_read: int | None = None  # summed over its steps
     disk_write: int | None = None
     energy: int | None = None
-    ckpt_at: int | None = None  # when the checkpoint plugin sent its signal in this run, or found nothing to send it to
-    ckpt_heard: int | None = None  # how many processes got it; 0: nothing caught it
-    ckpt_requeues: int | None = None  # how often adminkit had put this job back when the run ended
-    ckpt_end: str | None = None  # what the plugin made of the run's end; one of CKPT_ENDS
     admin_comment: str | None = None
     submit_line: str | None = None
     fingerprint: int | None = None  # of the text that last changed the row: the same text again need not be compared

@@ -29,10 +29,10 @@ CREATE TABLE job (
     eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
     admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
 ) STRICT
 """
