@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import adminkit
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
 _MODE: Final = 0o640
@@ -50,7 +50,7 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
             raise AdminkitError(f"couldn't write all of a line to {path}", "free some space; the act itself is done")
         os.fsync(handle)
     except OSError as error:
-        raise AdminkitError(f"couldn't write {path}: {_why(error)}", "the act itself is done") from error
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "the act itself is done") from error
     finally:
         os.close(handle)
 
@@ -67,7 +67,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise AdminkitError(f"couldn't read {path}: {_why(error)}", "run it as root") from error
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
     found = []
     for line in text.splitlines():
         try:
@@ -85,7 +85,7 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, _MODE)
     except OSError as error:
         raise AdminkitError(
-            f"couldn't record acts in {path}: {_why(error)}",
+            f"couldn't record acts in {path}: {cause(error)}",
             "run it as root, or name another log: acts in adminkit.toml",
         ) from error
 
@@ -97,7 +97,3 @@ def _who(environ: Mapping[str, str]) -> dict[str, str]:
         name = str(os.geteuid())
     behind = environ.get("SUDO_USER", "")[:_LONGEST]
     return {"who": name, "for": behind} if behind and behind != name else {"who": name}
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

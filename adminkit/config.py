@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from annotated_types import Ge, Gt, Le, Len, Lt, Predicate
 
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError, cause, unknown_word
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 PREFIX: Final = "ADMINKIT_"
@@ -191,7 +191,7 @@ def read_toml(path: Path, hint: str) -> dict[str, Any]:
         text = path.read_text("utf-8")
         return tomllib.loads(text)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", hint) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         why = str(error).replace("at end of document", f"at line {len(text.splitlines())}, where the file ends")

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import adminkit
 from adminkit import config, doctor_ckpt, doctor_letters, doctor_rules
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
 from adminkit.slurm import bindings, cluster, release, run
@@ -149,7 +149,7 @@ def _disk(db: Path) -> Check:
         kind, free = place.trace_mount(folder), shutil.disk_usage(folder).free
         size = db.stat().st_size if db.exists() else 0
     except OSError as error:
-        return Check("disk", "warn", f"{db.parent}: {(error.strerror or str(error)).lower()}", _join_group(db))
+        return Check("disk", "warn", f"{db.parent}: {cause(error)}", _join_group(db))
     found = f"{kind or 'of unknown type'}, {show_bytes(free)} free at {folder}"
     if kind and place.is_network(kind):
         return Check("disk", "missing", found, "keep the trace on a local disk of one host: SQLite's locks need it")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.doctor_rules import Line
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.report.words import plural, some
 from adminkit.slurm import plugstack, release
 
@@ -56,7 +56,7 @@ def _file(path: Path) -> Line:
     except AdminkitError as error:
         return "ckpt file", "missing", error.message, error.hint
     except OSError as error:
-        return "ckpt file", "missing", f"{path}: {(error.strerror or str(error)).lower()}", BUILD
+        return "ckpt file", "missing", f"{path}: {cause(error)}", BUILD
     found = f"{path}, built for Slurm {release.show_release(built)}"
     if built[:2] != running[:2]:
         found += f", and this is {release.show_release(running)}: Slurm leaves it out, and no job is warned"

@@ -17,6 +17,11 @@ class AdminkitError(Exception):
         self.hint = hint
 
 
+def cause(error: OSError) -> str:
+    """The system's own words for it, as they stand within a sentence."""
+    return (error.strerror or str(error)).lower()
+
+
 class UsageError(AdminkitError):
     """What was typed cannot be meant. Exit code 2."""
 

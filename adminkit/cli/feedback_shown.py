@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adminkit.cli.progress import progress
-from adminkit.errors import AdminkitError, UsageError
+from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.report.sink import Way, emit
 from adminkit.report.words import clean
 
@@ -68,9 +68,7 @@ def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: in
         (folder / f"{name}.eml").write_bytes(message.as_bytes())
         (folder / f"{name}.html").write_text(letter.html, "utf-8", "replace")
     except OSError as error:
-        raise AdminkitError(
-            f"couldn't write to {folder}: {(error.strerror or str(error)).lower()}", "name another folder with --out"
-        ) from error
+        raise AdminkitError(f"couldn't write to {folder}: {cause(error)}", "name another folder with --out") from error
 
 
 def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[str]:

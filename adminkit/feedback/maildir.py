@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from adminkit.errors import cause
 from adminkit.feedback.transport import Stopped
 
 
@@ -38,5 +39,5 @@ class Maildir:
                 os.fsync(file.fileno())
             aside.rename(self.folder / "new" / name)
         except OSError as error:
-            raise Stopped(f"couldn't write to {self.folder}: {(error.strerror or str(error)).lower()}") from error
+            raise Stopped(f"couldn't write to {self.folder}: {cause(error)}") from error
         return name

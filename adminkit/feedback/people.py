@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from adminkit.config import Feedback
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.feedback.prefs import Prefs, is_address
 
 #: The name of a uid on this host; None for a uid it does not know.
@@ -57,7 +57,7 @@ def read_addresses(path: Path | None) -> dict[str, str]:
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "mend [feedback] addresses") from error
     found = {}
     for number, line in enumerate(lines, start=1):

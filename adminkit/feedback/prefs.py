@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.config import Config
-from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.feedback.letter import LANGUAGES
 from adminkit.trace.place import SYSTEM_TRACE
 
@@ -69,7 +69,7 @@ def check_folder(folder: Path, trace: Path | None = None) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AdminkitError(f"couldn't look at {folder}: {_why(error)}", "name another in [feedback] prefs") from error
+        raise AdminkitError(f"couldn't look at {folder}: {cause(error)}", "name another in [feedback] prefs") from error
     mode = stat.S_IMODE(facts.st_mode)
     repair = f"as its owner: chmod 1733 {folder}"
     if not stat.S_ISDIR(facts.st_mode):
@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> bool:
         folder.mkdir()
         folder.chmod(FOLDER_MODE)
     except OSError as error:
-        raise AdminkitError(f"couldn't make {folder}: {_why(error)}", "name another in [feedback] prefs") from error
+        raise AdminkitError(f"couldn't make {folder}: {cause(error)}", "name another in [feedback] prefs") from error
     return True
 
 
@@ -114,7 +114,7 @@ def read(folder: Path, uid: int) -> Read:
     except FileNotFoundError:
         return Read(Prefs())
     except OSError as error:
-        return _of_others(path, uid, _why(error))
+        return _of_others(path, uid, cause(error))
     try:
         facts = os.fstat(handle)
         plain = stat.S_ISREG(facts.st_mode)
@@ -126,7 +126,7 @@ def read(folder: Path, uid: int) -> Read:
             return Read(Prefs(letters="never", hints=False), f"{path} is larger than {MOST} bytes")
         text = os.read(handle, MOST + 1)
     except OSError as error:
-        return Read(Prefs(letters="never", hints=False), f"couldn't read {path}: {_why(error)}")
+        return Read(Prefs(letters="never", hints=False), f"couldn't read {path}: {cause(error)}")
     finally:
         os.close(handle)
     try:
@@ -199,7 +199,7 @@ def write(folder: Path, uid: int, prefs: Prefs) -> Path:
     except OSError as error:
         with suppress(OSError):
             aside.unlink()
-        raise AdminkitError(f"couldn't write {path}: {_why(error)}", "tell the operators") from error
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "tell the operators") from error
     return path
 
 
@@ -210,7 +210,7 @@ def everybody(folder: Path) -> Iterator[tuple[int, Read]]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AdminkitError(f"couldn't list {folder}: {_why(error)}", "run it as the folder's owner") from error
+        raise AdminkitError(f"couldn't list {folder}: {cause(error)}", "run it as the folder's owner") from error
     for found in sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name))):
         yield found, read(folder, found)
 
@@ -219,7 +219,3 @@ def without_hints(folder: Path, trace: Path | None = None) -> set[int]:
     """The uids of those who want no hints at submission."""
     check_folder(folder, trace)
     return {uid for uid, one in everybody(folder) if not one.prefs.hints}
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from adminkit.errors import cause
 from adminkit.feedback.transport import Later, Refused, Stopped
 
 #: sysexits.h: no such user, no such host, cannot be created, the text is refused.
@@ -40,7 +41,7 @@ class Sendmail:
         except subprocess.TimeoutExpired as error:
             raise Later(f"{self.program} took longer than {self.timeout:g} s; it may arrive twice") from error
         except OSError as error:
-            raise Stopped(f"couldn't run {self.program}: {(error.strerror or str(error)).lower()}") from error
+            raise Stopped(f"couldn't run {self.program}: {cause(error)}") from error
         said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300]
         if done.returncode == 0:
             return said or "taken"

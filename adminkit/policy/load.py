@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, ValidationError
 
 from adminkit.config import read_toml
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.installed import data_file
 from adminkit.policy.check import Problem, clashes
 from adminkit.policy.model import Policy
@@ -67,7 +67,7 @@ def read_queues(path: Path) -> dict[str, int | None]:
     try:
         text = path.read_text("utf-8", "replace")
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "name another with --queues-from") from error
     found: dict[str, int | None] = {queue.name: queue.max_limit for queue in parse_partitions(text)}
     return found or dict.fromkeys(text.split())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.installed import data_file
 from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, rights_hold, table_path
 from adminkit.slurm.act import touch
@@ -40,7 +40,7 @@ def entry_state(folder: Path, ours: bytes) -> Entry:
     except FileNotFoundError:
         return "absent"
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {folder / ENTRY}: {why}", "run it as root on the slurmctld host") from error
     if text.partition(b"\n")[0] == ours.partition(b"\n")[0]:
         return "ours"

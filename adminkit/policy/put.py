@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 
 #: What may be put, in the order in which it is written.
 TABLES: Final = ("policy", "incentives", "hints")
@@ -65,7 +65,7 @@ def read_text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise AdminkitError(f"couldn't read {path}: {_why(error)}", "run it as root on the slurmctld host") from error
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root on the slurmctld host") from error
 
 
 def usable(name: str, text: str | None, check: Check) -> bool:
@@ -201,7 +201,7 @@ def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int 
         aside = None
         _sync(path.parent)
     except OSError as error:
-        raise AdminkitError(f"couldn't write {path}: {_why(error)}", "run it as root on the slurmctld host") from error
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "run it as root on the slurmctld host") from error
     finally:
         if aside is not None:
             with suppress(OSError):
@@ -224,7 +224,7 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
         inner.mkdir(mode=FOLDER_MODE, exist_ok=True)
         handle = os.open(inner, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise AdminkitError(f"couldn't use {inner}: {_why(error)}", "run it as root on the slurmctld host") from error
+        raise AdminkitError(f"couldn't use {inner}: {cause(error)}", "run it as root on the slurmctld host") from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -251,7 +251,7 @@ def checksums(folder: Path) -> dict[str, str]:
         try:
             found[str(path.relative_to(folder))] = hashlib.sha256(path.read_bytes()).hexdigest()
         except OSError as error:
-            raise AdminkitError(f"couldn't read {path}: {_why(error)}", "run it as root") from error
+            raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
     return found
 
 
@@ -266,7 +266,3 @@ def _sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.installed import data_file
 
 LuaVersion = Literal["lua51", "lua54"]
@@ -175,7 +175,7 @@ def load_table(path: Path, version: LuaVersion = USUAL) -> dict[str, Any]:
     try:
         text = path.read_bytes()
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "adminkit policy install --apply puts one there") from error
     lua = Lua(version, read=_own)
     found = lua.out(lua.table(text, path.name))

@@ -11,7 +11,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.report import text
 from adminkit.report.model import Report
 
@@ -120,7 +120,7 @@ def write_aside(path: Path, data: bytes) -> None:
         Path(temporary).replace(target)
         temporary = None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = cause(error)
         raise AdminkitError(f"couldn't write {path}: {reason}", "name another place") from error
     finally:
         if temporary:

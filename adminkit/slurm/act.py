@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError, UsageError
+from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.slurm.run import NoSuchProgram, Refused, ask
 
 #: The job name that job_submit/adminkit answers with its generations instead of deciding.
@@ -44,7 +44,7 @@ def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
         stamp = max(int(time.time() if now is None else now), before + 1, at_least + 1)
         os.utime(entry, (stamp, stamp))
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't touch {entry}: {why}", "run it as root on the slurmctld host") from error
     return stamp
 

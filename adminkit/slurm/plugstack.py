@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.slurm.release import Release
 from adminkit.slurm.run import ask
 
@@ -90,7 +90,7 @@ def plugin_lines(conf: Path, name: str, folders: tuple[Path, ...], depth: int = 
     except (FileNotFoundError, IsADirectoryError):
         return
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {conf}: {why}", "run it as a user who may, root for instance") from error
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.partition("#")[0].split()
@@ -120,7 +120,7 @@ def built_for(plugin: Path) -> Release:
     try:
         data = plugin.read_bytes()
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {plugin}: {why}", "build and install it: make -C spank install") from error
     try:
         number = _symbol(data, b"plugin_version")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from adminkit import config
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 
 #: Seconds a small question may take. Trap: scontrol itself tries for 30 s before it says that slurmctld is away.
 TIMEOUT: Final = 60.0
@@ -145,7 +145,7 @@ def _start(path: str, args: Sequence[str], target: IO[bytes], words: IO[bytes]) 
             start_new_session=True,
         )
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't run {Path(path).name}: {why}", f"look at {path}") from error
 
 

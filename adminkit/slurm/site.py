@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 
 #: Uids of users who are known by name only, from here on: above any that a system gives away.
 _MADE_UP: Final = 4_000_000_000
@@ -91,7 +91,7 @@ def load_site(path: Path) -> Site:
         raw: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
         return TypeAdapter(Site).validate_json(json.dumps(raw))
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "name another with --site") from error
     except ValidationError as error:
         first = error.errors()[0]

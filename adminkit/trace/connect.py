@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
 from adminkit.trace.place import refuse_network_mount
 from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name
@@ -230,9 +230,7 @@ def _permitted(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise AdminkitError(
-            f"couldn't {what} {path}: {(error.strerror or str(error)).lower()}", _whose(path)
-        ) from error
+        raise AdminkitError(f"couldn't {what} {path}: {cause(error)}", _whose(path)) from error
 
 
 @contextmanager
