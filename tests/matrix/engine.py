@@ -16,6 +16,7 @@ from typing import Final
 
 from tests.matrix.results import Cell, Ground, from_junit
 from tests.matrix.rows import BUILD, ROOT, Row, Suite
+from tests.setup.guard import CONTAINER
 
 ENGINE: Final = os.environ.get("ENGINE", "podman")
 #: Seconds for one suite.
@@ -141,7 +142,7 @@ def _command(row: Row, words: list[str], name: str = "") -> list[str]:
     folder = folder_of(row)
     command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *_LIMITS, "-v", f"{folder}:/adminkit"]
     command += ["--name", name] if name else []
-    for key, value in (*row.env, *_index_settings()):
+    for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]
     command += ["-v", f"{_TRUST}:{_TRUST}:ro"] if _TRUST.exists() else []
     # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.

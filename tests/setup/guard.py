@@ -21,6 +21,8 @@ from tests.cluster.machine import MARK, SEARCH
 from tests.cluster.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
 
 NOT_RUN = "Slurm part not run"
+#: In the environment of every container of tests: what runs in it shares neither ports nor processes with this host.
+CONTAINER = "ADMINKIT_CONTAINER"
 DAEMONS = frozenset({"slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurmstepd", "slurmscriptd", "sackd"})
 PROGRAMS = (
     "slurmctld",
@@ -188,6 +190,8 @@ def _names(host: Host, pid: int) -> list[str]:
 
 def _started_by_a_test(host: Host, pid: int, name: str, known: dict[Path, set[int]]) -> bool:
     """Whether a test cluster's ledger names the process or one it descends from, or a step belongs to one."""
+    if _in_a_container_of_tests(host, pid):
+        return True
     mark = environment(pid, host.proc).get(MARK, "")
     folder = Path(mark) if mark else _folder_of(host, pid)
     if folder is None or not _is_test_folder(folder):
@@ -201,6 +205,22 @@ def _started_by_a_test(host: Host, pid: int, name: str, known: dict[Path, set[in
     while ancestor > 1 and ancestor not in known[folder]:
         ancestor = parent(ancestor, host.proc)
     return ancestor > 1
+
+
+def _in_a_container_of_tests(host: Host, pid: int) -> bool:
+    """Only root gives a process other pids than its children see, and names the container in its first process."""
+    if _pids_as_seen_by(host, pid) in ("", _pids_as_seen_by(host, 1)):
+        return False
+    while pid > 1 and CONTAINER not in environment(pid, host.proc):
+        pid = parent(pid, host.proc)
+    return pid > 1
+
+
+def _pids_as_seen_by(host: Host, pid: int) -> str:
+    try:
+        return str((host.proc / str(pid) / "ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _folder_of(host: Host, pid: int) -> Path | None:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,20 @@ def without_environment(root: Path, folder: Path) -> None:
     (root / "proc/700/cwd").symlink_to(folder / "alpha" / "log")
 
 
-@pytest.mark.parametrize("setup", [recorded, child_of_recorded, step_of_a_test, without_environment])
+def in_a_namespace(root: Path, pid: int, number: int) -> None:
+    (root / f"proc/{pid}/ns").mkdir(exist_ok=True)
+    (root / f"proc/{pid}/ns/pid").symlink_to(f"pid:[{number}]")
+
+
+def in_a_container(root: Path, folder: Path, *, mark: str = "ADMINKIT_CONTAINER=1", namespace: int = 8) -> None:
+    """A daemon whose title took the place of its environment, below the first process of a container."""
+    fake_process(root, 700, "catatonit", env=mark)
+    fake_process(root, 701, "slurmd", ppid=700)
+    for pid, number in ((1, 7), (700, namespace), (701, namespace)):
+        in_a_namespace(root, pid, number)
+
+
+@pytest.mark.parametrize("setup", [recorded, child_of_recorded, step_of_a_test, without_environment, in_a_container])
 def test_what_a_test_started_is_no_obstacle(root: Path, tmp_path: Path, setup: Setup) -> None:
     setup(root, tmp_path / "try")
     assert guard.check(host(root)) == Verdict()
@@ -171,6 +185,18 @@ def unrecorded(root: Path, folder: Path) -> None:
 def test_a_process_that_only_looks_like_ours_says_no(root: Path, tmp_path: Path, setup: Setup) -> None:
     setup(root, tmp_path / "try")
     assert guard.check(host(root)).detail == "slurmctld is running (pid 700)"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"mark": "container=podman"}, "somebody's Slurm that lives in containers"),
+        ({"namespace": 7}, "not in a container, whatever it says of itself"),
+    ],
+)
+def test_a_container_that_no_test_started_says_no(root: Path, tmp_path: Path, given: dict[str, Any], why: str) -> None:
+    in_a_container(root, tmp_path, **given)
+    assert guard.check(host(root)).detail == "slurmd is running (pid 701)", why
 
 
 def test_the_rest_of_a_removed_test_cluster_is_named_with_what_ends_it(root: Path) -> None:
