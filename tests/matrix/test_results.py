@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,29 @@ def test_the_table_has_every_cell_and_every_reason() -> None:
     table = Table(cells=(Cell("forky", "sync", "abc", "failed", 8, 1, 2, 30, ("failed: x", "2 skipped: y")),))
     said = page.text(table)
     assert "1 FAILED, 8 passed, 2 skipped" in said
-    assert said.endswith("forky sync: failed: x\nforky sync: 2 skipped: y")
-    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped |" in page.markdown(table)
+    assert said.endswith("sync, forky: failed: x\nsync, forky: 2 skipped: y")
+    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped | - | 0.5 |" in page.markdown(table)
+
+
+def test_a_reason_of_several_rows_is_told_once_and_a_commit_of_most_cells_without_them() -> None:
+    left = [Cell(row.name, "unit", "abc", "passed", 9, 0, 1, 30, ("1 skipped: no zsh",)) for row in ROWS]
+    old = [Cell(row, "sync", "abd+", "passed", 9, 0, 1, 90, ("1 skipped: no zsh",)) for row in ("trixie", "forky")]
+    said = page.markdown(Table(cells=(*left, *old)))
+    assert "- unit, every row: 1 skipped: no zsh\n- sync, trixie, forky: 1 skipped: no zsh\n\n" in said
+    assert "\n- abc: all others\n- abd+: sync (trixie, forky)\n\n" in said
+    assert "| minutes | 0 | 2 | 2 | 0 | 5 |" in said
+
+
+def test_two_who_run_different_suites_can_be_merged(tmp_path: Path) -> None:
+    """Two people on two branches, each with their own suites of the same release."""
+    before = Table().with_cell(Cell("forky", "ckpt", "abc", "passed", 1))
+    ours = before.with_cell(Cell("trixie", "ckpt", "abd", "passed", 2)).with_cell(before.cells[0])
+    theirs = before.with_cell(Cell("trixie", "cluster", "abe", "passed", 3))
+    for name, table in {"before": before, "ours": ours, "theirs": theirs}.items():
+        results.save(table, tmp_path / f"{name}.json")
+    words = ["git", "merge-file", *(str(tmp_path / f"{name}.json") for name in ("ours", "before", "theirs"))]
+    subprocess.run(words, check=True)
+    assert set(results.load(tmp_path / "ours.json").cells) == {*ours.cells, *theirs.cells}
 
 
 def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:

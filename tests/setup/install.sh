@@ -136,11 +136,11 @@ install_all() {
         get $DEMO_PACKAGES
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
-            get $SIGNAL_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
         fi
         if [ "$aim" != demo ]; then
             get $TOOL_PACKAGES
+            get $SIGNAL_PACKAGES
             get $SLURM_PACKAGES
             # Without an answer it would set up a mail server of the host's.
             absent postfix | grep -q . && echo "postfix postfix/main_mailer_type select No configuration" |
