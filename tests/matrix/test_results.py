@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -84,6 +85,24 @@ def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:
 
 def test_every_difference_is_minded_in_a_file_that_is_there() -> None:
     assert [one.place for one in DIFFERENCES if not (ROOT / one.place).exists()] == []
+
+
+#: How a release is compared with, in Python and in C.
+COMPARED = re.compile(r"\(2[2-9], (?:2|5|8|11)(?:, 0)?\)|SLURM_VERSION_NUM\(")
+
+
+def test_every_place_that_compares_with_a_release_is_among_the_differences() -> None:
+    places = [*(ROOT / "adminkit").rglob("*.py"), *(ROOT / "spank").glob("*.[ch]")]
+    places += [ROOT / "tests/cluster" / f"{name}.py" for name in ("cluster", "config", "machine")]
+    found = {str(path.relative_to(ROOT)) for path in places if COMPARED.search(_code(path))}
+    assert found >= {"adminkit/ingest/fields.py", "spank/slurm_compat.h", "tests/cluster/config.py"}
+    assert found <= {one.place for one in DIFFERENCES}
+
+
+def _code(path: Path) -> str:
+    """Without texts that are no code, and without the oldest release there is."""
+    text = re.sub(r'""".*?"""|/\*.*?\*/', "", path.read_text(), flags=re.DOTALL)
+    return re.sub(r"OLDEST: Final.*|release: tuple.*|.*NUM\(22, 5, 0\).*", "", text)
 
 
 def test_rows_are_named_once() -> None:
