@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.ingest.fields import fields_of
 from adminkit.slurm import act, bindings, open_jobs, plugstack, priority, release
 from adminkit.slurm import cluster as slurm
 from tests.cluster import known, machine
@@ -64,6 +65,22 @@ def test_every_question_has_its_answer(reached: Cluster) -> None:
     assert {node.name for node in found} == {"n1", "n2", "n3", "n4"}
     assert {node.release for node in found} == {release.show_release(release.release())}
     assert plugstack.setup().plugstack == reached.home / "plugstack.conf"
+
+
+def test_its_programs_are_found_below_slurm_prefix(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("ADMINKIT_SLURM_PREFIX", machine.PREFIX)
+    assert slurm.local_cluster() == "alpha"
+    assert [queue.name for queue in slurm.queues()][:1] == ["gq"]
+    assert release.sacct_fields() == fields_of(release.release())
+
+
+def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Cluster, tmp_path: Path) -> None:
+    words = ["make", "-s", "-C", str(known.ROOT / "spank"), "install", f"DESTDIR={tmp_path}", f"OUT={tmp_path}/out"]
+    subprocess.run([*words, "CFLAGS=-O0", f"SLURM_PREFIX={machine.PREFIX}"], check=True)
+    (folder,) = plugstack.setup().folders
+    built = Path(f"{tmp_path}{folder}/adminkit_ckpt.so")
+    assert plugstack.built_for(built) == release.release()
 
 
 def test_pyslurm_says_what_scontrol_says(reached: Cluster) -> None:

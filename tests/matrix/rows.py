@@ -48,6 +48,7 @@ def suites(root: Path = ROOT) -> list[Suite]:
     """The build first, then what needs no Slurm, then every file of tests on one."""
     found = [
         BUILD,
+        Suite("c", ("sh", "-ec", "make -s -C tests/c check; make -s -C tests/spank check"), pytest=False),
         Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak")),
     ]
     for path in sorted((root / "tests/cluster").glob("test_*.py")):
