@@ -8,7 +8,7 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz matrix deb cluster-up cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz matrix man completion deb cluster-up cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -22,6 +22,7 @@ help:
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/ anew'
+	@echo 'make man           write the man pages into build/man; make completion: for bash, zsh and fish into build/completion'
 	@echo 'make clean         remove what was built'
 	@echo 'PYTHON=python3.12 picks another Python for .venv'
 
@@ -47,6 +48,9 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m tests.docs
+
+man completion: $(STAMP)
+	$(BIN)/python -m tests.$@ build/$@
 
 fuzz: $(STAMP)
 	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
