@@ -42,10 +42,15 @@ class NotRun(Exception):
     """Why a row cannot be run here."""
 
 
-def image(row: Row) -> str:
-    """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
+def needed() -> None:
+    """NotRun where there is no engine."""
     if shutil.which(ENGINE) is None:
         raise NotRun(f"no {ENGINE}: apt-get install podman runc mmdebstrap catatonit")
+
+
+def image(row: Row) -> str:
+    """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
+    needed()
     name = name_of(row)
     _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
     words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
