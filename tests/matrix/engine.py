@@ -52,6 +52,8 @@ def image(row: Row) -> str:
     """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
     needed()
     name = name_of(row)
+    if subprocess.run([ENGINE, "image", "inspect", name], capture_output=True, check=False).returncode == 0:
+        return name
     _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
     words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
     words += ["--build-arg", f"BASE=localhost/adminkit-base:{row.debian}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
