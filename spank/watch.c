@@ -19,7 +19,7 @@ struct ck_watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop;
+    bool stop, left; /* left: nobody waits for the thread any more */
     /* of the thread alone */
     struct ck_known known;
     struct ck_call *question;
@@ -87,11 +87,11 @@ static void look_for_pause(struct ck_watch *watch, int64_t now) {
     watch->paused = paused;
 }
 
-static bool is_stopped(struct ck_watch *watch) {
+static bool is_left(struct ck_watch *watch) {
     pthread_mutex_lock(&watch->lock);
-    bool stop = watch->stop;
+    bool left = watch->left;
     pthread_mutex_unlock(&watch->lock);
-    return stop;
+    return left;
 }
 
 /* Signals; true when there is nothing left to do. Reading the processes may take longer than the step lives.
@@ -112,7 +112,7 @@ static bool fire(struct ck_watch *watch, int64_t now) {
                                .first = watch->attempts == 0,
                                .heard = &heard,
                                .answer = watch->answered ? &watch->answer : NULL};
-    if ((moment.first || reached) && !is_stopped(watch))
+    if ((moment.first || reached) && !is_left(watch))
         again = plan->fired(&moment, plan->subject);
     ck_heard_free(&heard);
     watch->attempts++;
@@ -222,6 +222,9 @@ void ck_watch_stop(struct ck_watch *watch) {
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
     if (!join_in_time(watch->thread)) {
+        pthread_mutex_lock(&watch->lock);
+        watch->left = true;
+        pthread_mutex_unlock(&watch->lock);
         pthread_detach(watch->thread);
         ck_pin();
         return; /* it may still use its memory */
