@@ -19,7 +19,7 @@ struct ck_watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop, left; /* left: nobody waits for the thread any more */
+    bool stop, ended, left; /* left: nobody waits for the thread any more */
     /* of the thread alone */
     struct ck_known known;
     struct ck_call *question;
@@ -168,6 +168,12 @@ static int64_t turn(struct ck_watch *watch) {
     return span < LONG ? span : LONG;
 }
 
+static void release(struct ck_watch *watch) {
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}
+
 static void *body(void *subject) {
     struct ck_watch *watch = subject;
     pthread_mutex_lock(&watch->lock);
@@ -182,6 +188,12 @@ static void *body(void *subject) {
     }
     pthread_mutex_unlock(&watch->lock);
     ck_call_end(watch->question);
+    pthread_mutex_lock(&watch->lock);
+    watch->ended = true;
+    bool left = watch->left;
+    pthread_mutex_unlock(&watch->lock);
+    if (left)
+        release(watch);
     return NULL;
 }
 
@@ -223,13 +235,15 @@ void ck_watch_stop(struct ck_watch *watch) {
     pthread_mutex_unlock(&watch->lock);
     if (!join_in_time(watch->thread)) {
         pthread_mutex_lock(&watch->lock);
-        watch->left = true;
+        watch->left = !watch->ended;
+        if (watch->left) {
+            pthread_detach(watch->thread);
+            ck_pin();
+            pthread_mutex_unlock(&watch->lock);
+            return; /* it frees its memory when it ends */
+        }
         pthread_mutex_unlock(&watch->lock);
-        pthread_detach(watch->thread);
-        ck_pin();
-        return; /* it may still use its memory */
+        pthread_join(watch->thread, NULL);
     }
-    pthread_cond_destroy(&watch->wake);
-    pthread_mutex_destroy(&watch->lock);
-    free(watch);
+    release(watch);
 }
