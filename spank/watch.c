@@ -156,7 +156,8 @@ static int64_t turn(struct ck_watch *watch) {
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
-        if (watch->known.doubt && watch->question && now < watch->known.asked + PATIENCE)
+        bool unsure = watch->known.doubt || !watch->answered;
+        if (unsure && watch->question && now < watch->known.asked + PATIENCE)
             return LISTEN;
         return fire(watch, now) ? -1 : RETRY;
     }

@@ -3,7 +3,6 @@
  * that is killed at the end has a handler for the signal. */
 #include "watch.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +99,7 @@ static bool late_call(const struct ck_moment *moment, void *subject) {
  * somebody has been told and may have left at once: the callback is called before the stop returns. */
 static void is_stuck(uint32_t job, int span, bool told) {
     bool *called = calloc(1, sizeof *called); /* stays: a thread that is left behind may come back to it */
-    char folder[] = "/tmp/ck-watch-XXXXXX", procs[64];
+    char folder[] = "/tmp/ck-watch-XXXXXX", procs[64], kernel[128];
     struct ck_plan plan = {.job = job,
                            .terms = {ck_now(), 60 * CK_SECOND, 0, 0, 1, 0, 1},
                            .task = getpid(),
@@ -115,16 +114,16 @@ static void is_stuck(uint32_t job, int span, bool told) {
     CASE(mkfifo(procs, 0600) == 0, "no pipe");
     fake_job(job)->end = plan.end / 1000;
     struct ck_watch *watch = ck_watch_start(&plan);
-    pid_t kernel = fork();
-    if (kernel == 0) {
-        usleep((useconds_t)(500 + span) * 1000);
-        close(open(procs, O_WRONLY));
-        _exit(0);
+    snprintf(kernel, sizeof kernel, "sleep %d.%03d; : >%s", (500 + span) / 1000, (500 + span) % 1000, procs);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", kernel, NULL);
+        _exit(127);
     }
     usleep(500000);
     ck_watch_stop(watch);
     CASE(*called == told, "%d ms: called before the stop returns: %d", span, *called);
-    waitpid(kernel, NULL, 0);
+    waitpid(pid, NULL, 0);
     usleep(500000);
     CASE(*called == told, "%d ms: called after the stop", span);
     free(called);
