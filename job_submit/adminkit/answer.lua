@@ -8,8 +8,8 @@ local verdict = need("verdict")
 local answer = {}
 
 local NONE = text.NONE
-local find = string.find
-local is_empty, untold = found.is_empty, verdict.untold
+local find, format = string.find, string.format
+local is_empty, log, said, untold = found.is_empty, found.log, found.said, verdict.untold
 
 local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 
@@ -17,18 +17,15 @@ local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 local accepted = { verdict = "accept", fired = NONE, untold = NONE, messages = NONE, log = NONE }
 local refused, changed = { verdict = "reject" }, {}
 
-local OPENING = {
-    refused = "adminkit: refused job of uid ",
-    amended = "adminkit: amended job of uid ",
-    warned = "adminkit: warned job of uid ",
-}
-
--- A line for slurmctld.log on a job for which something fired; `word` is one of OPENING.
-local function log_line(now, request, word)
+-- A line for slurmctld.log on a job for which something fired: it was refused, amended or warned.
+function answer.note(now, request, what)
     local uid = request.uid
-    found.log(now, OPENING[word] .. (uid and text.count[uid] or "-") .. ":" .. found.said(now.fired))
+    if uid then
+        log(now, format("adminkit: %s job of uid %.0f:%s", what, uid, said(now.fired)))
+    else
+        log(now, format("adminkit: %s job of uid -:%s", what, said(now.fired)))
+    end
 end
-answer.log_line = log_line
 
 -- The queue that would take the job as it was asked for, or nil.
 local function fitting(request, policy, made)

@@ -19,7 +19,7 @@ local NONE = text.NONE
 local shape, round = verdict.shape, verdict.round
 local submitted_job = verdict.submitted_job
 local begin, fire, lines = found.begin, found.fire, found.lines
-local answer_of, log_line = answer.of, answer.log_line
+local answer_of, note = answer.of, answer.note
 local plan_of, points_of, takes, shortest = plan.of, points.of, route.takes, route.shortest
 
 -- More rounds than a policy without contradictions ever needs.
@@ -217,12 +217,12 @@ function decide.decide(request, policy, incentives, hints, made)
     if not passes then
         judge(now, job, request, policy, made)
         if now.refused then
-            log_line(now, request, "refused") -- what refuses has fired
+            note(now, request, "refused") -- what refuses has fired
             return answer.refuse(now, request, policy, made)
         end
         if now.fired then
             local amended = now.queue or job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
-            log_line(now, request, amended and "amended" or "warned")
+            note(now, request, amended and "amended" or "warned")
         end
         if hints then
             give_hint(now, job, request, policy, made, hints)

@@ -34,17 +34,19 @@ function found.begin()
     if is_empty(now) then
         return now
     end
-    for i = 1, count do
-        broken[broken[i]] = nil
-        broken[i] = nil
+    if now.fired then
+        now.fired = emptied(now.fired)
+        now.refused = now.refused and emptied(now.refused)
+        now.amended = now.amended and emptied(now.amended)
+        now.queue, now.misfit, now.asks_fit, now.code = false, false, false, false
+        for i = 1, count do
+            broken[broken[i]] = nil
+            broken[i] = nil
+        end
+        count = 0
     end
-    count = 0
-    now.fired = now.fired and emptied(now.fired)
-    now.refused = now.refused and emptied(now.refused)
-    now.amended = now.amended and emptied(now.amended)
     now.warned = now.warned and emptied(now.warned)
     now.log = now.log and emptied(now.log)
-    now.queue, now.misfit, now.asks_fit, now.code = false, false, false, false
     now.blind, now.more_blind, now.blind_before = false, false, false
     return now
 end

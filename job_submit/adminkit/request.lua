@@ -118,9 +118,13 @@ function later.batch(_, source)
     return script ~= nil and script ~= ""
 end
 
--- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
-function later.restartable(made, source)
-    local environment = made._ckpt and made.batch and source.environment
+-- false: nobody can tell. Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
+function later._environment(made, source)
+    return made._ckpt and made.batch and source.environment
+end
+
+function later.restartable(made)
+    local environment = made._environment
     if not environment then
         return nil
     end
@@ -217,11 +221,6 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
         submitted[fetched[i]] = nil
     end
     count = 0
-    if wished then
-        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
-        submitted.cpus, submitted.mem = nil, nil
-        wished = false
-    end
     submitted.usable = part_list and usable or false
     submitted._ckpt = policy.ckpt or false
     local field = plan.record
@@ -232,6 +231,10 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     if plan.routing and submitted.queues == NONE then
         submitted.cpus = sizes.cpus(submitted, job_desc)
         read_for_routing(submitted, job_desc)
+    elseif wished then
+        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
+        submitted.cpus, submitted.mem = nil, nil
+        wished = false
     end
     return submitted
 end
