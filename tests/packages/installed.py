@@ -1,7 +1,7 @@
 """The packages as an operator meets them, in a bare Debian: `make matrix MATRIX='--suite packages --suite installed'`.
 
 pytest takes this file only by its name. Its tests follow on one another: installed, used on a Slurm, upgraded, removed
-while jobs run, purged. The Slurm is that of tests/cluster, with what Debian's plugstack.conf includes: the packaged plugin.
+while jobs run, purged. The Slurm is that of tests/cluster, with what Debian's plugstack.conf includes: the plugin.
 """
 
 from __future__ import annotations
