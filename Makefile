@@ -61,7 +61,7 @@ matrix:
 
 # Trap: dpkg-buildpackage wants the packages' list in the folder above, unless each of its programs is told.
 deb:
-	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install dpkg-dev debhelper' >&2; exit 1; }
+	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install build-essential debhelper' >&2; exit 1; }
 	rm -rf build/deb
 	mkdir -p build/deb
 	dpkg-buildpackage -b -us -uc -ui --changes-file=build/deb/adminkit.changes --changes-option=-ubuild/deb \
