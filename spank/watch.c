@@ -87,7 +87,15 @@ static void look_for_pause(struct ck_watch *watch, int64_t now) {
     watch->paused = paused;
 }
 
-/* Signals; true when there is nothing left to do. */
+static bool is_stopped(struct ck_watch *watch) {
+    pthread_mutex_lock(&watch->lock);
+    bool stop = watch->stop;
+    pthread_mutex_unlock(&watch->lock);
+    return stop;
+}
+
+/* Signals; true when there is nothing left to do. Reading the processes may take longer than the step lives.
+ */
 static bool fire(struct ck_watch *watch, int64_t now) {
     const struct ck_plan *plan = &watch->plan;
     struct ck_scope scope = {.uid = plan->uid,
@@ -104,7 +112,7 @@ static bool fire(struct ck_watch *watch, int64_t now) {
                                .first = watch->attempts == 0,
                                .heard = &heard,
                                .answer = watch->answered ? &watch->answer : NULL};
-    if (moment.first || reached)
+    if ((moment.first || reached) && !is_stopped(watch))
         again = plan->fired(&moment, plan->subject);
     ck_heard_free(&heard);
     watch->attempts++;
@@ -195,19 +203,25 @@ fail:
     return NULL;
 }
 
+/* A timed join goes by a clock that may be set meanwhile; glibc has had one with another since 2.31 only. */
+static bool join_in_time(pthread_t thread) {
+    struct timespec millisecond = {0, 1000000};
+    for (int64_t waited = 0; waited < STOP; waited++) {
+        if (pthread_tryjoin_np(thread, NULL) == 0)
+            return true;
+        nanosleep(&millisecond, NULL);
+    }
+    return false;
+}
+
 void ck_watch_stop(struct ck_watch *watch) {
-    struct timespec until;
     if (!watch)
         return;
     pthread_mutex_lock(&watch->lock);
     watch->stop = true;
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t nanoseconds = until.tv_nsec + STOP % 1000 * 1000000;
-    until.tv_sec += (time_t)(STOP / 1000 + nanoseconds / 1000000000);
-    until.tv_nsec = nanoseconds % 1000000000;
-    if (pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
+    if (!join_in_time(watch->thread)) {
         pthread_detach(watch->thread);
         ck_pin();
         return; /* it may still use its memory */

@@ -169,7 +169,7 @@ def test(address: Address, send: Send = False) -> None:
     settings = config.load().feedback
     message = trial(settings, address)
     if not send:
-        print(message.as_string())
+        print(message.decode("ascii").replace("\r\n", "\n"))
         print(f"note: it would go to {described(settings)}; --send does it", file=sys.stderr)
         return
     print(f"{described(settings)}: {clean(send_trial(settings, address, message))}")

@@ -166,7 +166,7 @@ def _one(
     recipients = _recipients(entry, tools)
     try:
         letter = writing(due_of(entry))
-        message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback).as_bytes()
+        message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback)
     except Exception as error:  # whatever is wrong with one letter, the others go out
         why = error.message if isinstance(error, AdminkitError) else f"{type(error).__name__}: {error}"
         outbox.later(db, entry, now + wait_after(entry.attempts + 1), f"couldn't be written: {why}"[:500])

@@ -70,11 +70,11 @@ local function take_back(job_desc)
     end
 end
 
--- `code_for(name)` is code_of, kept.
-local function apply(slurm, code_for, job_desc, decision, field, asked)
+-- `codes` are those of code_of, kept.
+local function apply(slurm, codes, job_desc, decision, field, asked)
     local code = slurm.SUCCESS
     if decision.verdict == "reject" then
-        code = code_for(decision.code)
+        code = codes[decision.code]
     else
         write(job_desc, decision, field, asked)
     end
@@ -94,7 +94,7 @@ function glue.callbacks(slurm, tables, clock)
     local made = policy and plan.of(policy)
     local field = policy and policy.record ~= "none" and policy.record or nil
     local needs_now = made and made.needs_now
-    local code_for = text.kept(function(name)
+    local codes = text.kept(function(name)
         return code_of(slurm, name)
     end)
 
@@ -108,7 +108,7 @@ function glue.callbacks(slurm, tables, clock)
             return slurm.SUCCESS
         end
         local asked = of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
-        return apply(slurm, code_for, job_desc, decided(asked, policy, incentives, hints), field, asked)
+        return apply(slurm, codes, job_desc, decided(asked, policy, incentives, hints, made), field, asked)
     end
 
     local function modify(job_desc, job_rec, part_list, modify_uid)
@@ -116,7 +116,7 @@ function glue.callbacks(slurm, tables, clock)
             return slurm.SUCCESS
         end
         local wanted, job = request.of_update(job_desc, job_rec, part_list, modify_uid, made, needs_now and clock() or nil)
-        return apply(slurm, code_for, job_desc, decide.modify(wanted, job, policy, incentives))
+        return apply(slurm, codes, job_desc, decide.modify(wanted, job, policy, incentives))
     end
 
     -- An error of ours: logged, and open or closed as the policy says.

@@ -70,12 +70,12 @@ function record.write(limit, limit_kind, fired, before)
     elseif limit_kind == "unlimited" then
         line = "ak1:lim=inf,src=e"
     else
-        line = finite(limit)
+        line = finite[limit]
     end
     if #fired > 0 then
-        local names = safe(fired[1].rule)
+        local names = safe[fired[1].rule]
         for i = 2, #fired do
-            names = names .. "+" .. safe(fired[i].rule)
+            names = names .. "+" .. safe[fired[i].rule]
         end
         if #line + #RULES + #names <= MOST_BYTES then
             line = line .. RULES .. names

@@ -178,7 +178,7 @@ local function read(made, source, uid, by, plan, now)
     made.now, made.uid, made.by = now or false, uid or false, by or false
     made.user = plan.needs_user and word(source.user_name) or false
     local partition = source.partition
-    made.queues = partition and queues_in(partition) or NONE
+    made.queues = partition and queues_in[partition] or NONE
     local minutes = source.time_limit
     if minutes == nil or minutes == NO_VAL then
         made.limit, made.limit_kind = false, "unset"

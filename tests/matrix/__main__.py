@@ -35,7 +35,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
     """Every cell goes into the file as soon as it is known."""
-    commit = _commit()
     for row in ROWS:
         if rows and row.name not in rows:
             continue
@@ -46,10 +45,10 @@ def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
             _keep(results.load().with_ground(engine.ground(row)))
         except engine.NotRun as why:
             for suite in chosen:
-                _keep(results.load().with_cell(results.not_run(row.name, suite.name, commit, str(why))))
+                _keep(results.load().with_cell(results.not_run(row.name, suite.name, _commit(), str(why))))
             continue
         for suite in chosen:
-            cell = engine.run(row, suite, commit)
+            cell = engine.run(row, suite, _commit())
             print(
                 f"== {row.name}: {suite.name}: {page.cell_text(cell)} ({cell.seconds} s)", file=sys.stderr, flush=True
             )

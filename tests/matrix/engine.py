@@ -6,6 +6,7 @@ stays for the next run.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ ENGINE: Final = os.environ.get("ENGINE", "podman")
 #: Seconds for one suite.
 LIMIT: Final = 1500.0
 COMPOSE: Final = ROOT / "tests/cluster/compose"
+_MADE_OF: Final = (COMPOSE / "Dockerfile", COMPOSE / "base.sh", ROOT / "tests/setup/install.sh")
 
 #: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
 _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
@@ -44,12 +46,18 @@ def image(row: Row) -> str:
     """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
     if shutil.which(ENGINE) is None:
         raise NotRun(f"no {ENGINE}: apt-get install podman runc mmdebstrap catatonit")
-    name = f"localhost/adminkit-slurm:{row.name}"
+    name = name_of(row)
     _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
     words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
     words += ["--build-arg", f"BASE=localhost/adminkit-base:{row.debian}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
     _must([ENGINE, *words], f"{name} cannot be built")
     return name
+
+
+def name_of(row: Row) -> str:
+    """A row's image, named for what it is made of: another checkout of the repository never takes its place."""
+    made_of = hashlib.sha256(b"".join(path.read_bytes() for path in _MADE_OF)).hexdigest()
+    return f"localhost/adminkit-slurm:{row.name}-{made_of[:8]}"
 
 
 def folder_of(row: Row) -> Path:
@@ -147,7 +155,7 @@ def _command(row: Row, words: list[str], name: str = "") -> list[str]:
     command += ["-v", f"{_TRUST}:{_TRUST}:ro"] if _TRUST.exists() else []
     # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
     command += ["-v", f"{_CGROUPS}:{_CGROUPS}"] if (_CGROUPS / "freezer").exists() else []
-    return [*command, f"localhost/adminkit-slurm:{row.name}", "bash", "-ec", _HOSTS, "bash", *words]
+    return [*command, name_of(row), "bash", "-ec", _HOSTS, "bash", *words]
 
 
 def _index_settings() -> list[tuple[str, str]]:

@@ -296,6 +296,18 @@ static void knows_its_end(void) {
     CASE(job()->questions <= 2 && WEXITSTATUS(fake.status) == 85, "%u questions", job()->questions);
 }
 
+/* That is of its environment, and the limit was raised since. */
+static void knows_an_end_that_was_moved(void) {
+    char end_time[32];
+    snprintf(end_time, sizeof end_time, "%ld", (long)(ck_now() / 1000 + 110));
+    set("SLURM_JOB_END_TIME", end_time);
+    set("ADMINKIT_CKPT", "TERM@60");
+    begin(0, 240);
+    let_run(170);
+    CASE(WIFSIGNALED(fake.status) && WTERMSIG(fake.status) == SIGKILL, "told 130 s too early: %s", fake.log);
+    end();
+}
+
 static void is_submitted(void) {
     program_invocation_short_name = "sbatch";
     fake.context = S_CTX_ALLOCATOR;
@@ -330,6 +342,7 @@ static void (*const SCENARIOS[])(void) = {goes_on,
                                           is_configured_wrongly,
                                           is_a_step,
                                           knows_its_end,
+                                          knows_an_end_that_was_moved,
                                           is_deaf_on_one_of_four_nodes,
                                           is_deaf_on_one_of_a_thousand,
                                           is_submitted};

@@ -3,9 +3,11 @@
  * that is killed at the end has a handler for the signal. */
 #include "watch.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +103,42 @@ static void check(size_t i) {
     CASE(job->questions <= 24, "%s: %u questions", CASES[i].why, job->questions);
 }
 
+static bool late_call(const struct ck_moment *moment, void *subject) {
+    (void)moment;
+    *(bool *)subject = true;
+    return false;
+}
+
+/* The step has ended while its processes were read: reading waits for the kernel. Nobody wants to know of it
+ * any more, and what the callback uses may be gone. */
+static void is_stuck(pid_t task) {
+    static bool called;
+    char folder[] = "/tmp/ck-watch-XXXXXX", procs[64];
+    struct ck_plan plan = {.job = COUNT + 1,
+                           .terms = {ck_now(), 60 * CK_SECOND, 0, 0, 1, 0, 1},
+                           .task = task,
+                           .uid = getuid(),
+                           .signal = SIGTERM,
+                           .end = ck_now() + 62 * CK_SECOND,
+                           .fired = late_call,
+                           .subject = &called};
+    CASE(mkdtemp(folder), "no folder");
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", folder);
+    snprintf(plan.cgroup, sizeof plan.cgroup, "%s", folder);
+    CASE(mkfifo(procs, 0600) == 0, "no pipe");
+    fake_job(plan.job)->end = plan.end / 1000;
+    struct ck_watch *watch = ck_watch_start(&plan);
+    usleep(500000);
+    ck_watch_stop(watch);
+    int pipe = open(procs, O_WRONLY | O_NONBLOCK);
+    CASE(pipe >= 0, "it does not read");
+    close(pipe);
+    usleep(500000);
+    CASE(!called, "called after the stop");
+    unlink(procs);
+    rmdir(folder);
+}
+
 int main(void) {
     struct ck_watch *watch[COUNT];
     pid_t task[COUNT], late = -1, listener = fake_child(on_signal);
@@ -137,6 +175,7 @@ int main(void) {
         ck_watch_stop(watch[i]);
     int64_t took = fast_real(CLOCK_REALTIME) - before;
     CASE(took < 3000, "stopping all took %ld ms, one of them while slurmctld hangs", (long)took);
+    is_stuck(task[0]);
     for (size_t i = 0; i < COUNT; i++) {
         check(i);
         kill(task[i], SIGKILL);

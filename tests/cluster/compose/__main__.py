@@ -53,7 +53,7 @@ def _compose(row: Row, *words: str) -> None:
     program = shutil.which("podman-compose", path=f"{ROOT}/.venv/bin:{os.environ.get('PATH', '')}")
     if program is None:
         raise ClusterError("no podman-compose: apt-get install podman-compose, or pip install podman-compose")
-    env = {**os.environ, "RELEASE": row.name, "TREE": str(engine.folder_of(row))}
+    env = {**os.environ, "RELEASE": row.name, "IMAGE": engine.name_of(row), "TREE": str(engine.folder_of(row))}
     command = [program, "-f", str(FILE), "-p", f"adminkit-{row.name}", *words]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
