@@ -8,7 +8,7 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz matrix man completion deb cluster-up cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz matrix faults man completion deb cluster-up cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -16,6 +16,7 @@ help:
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
 	@echo 'make soak          long proofs and kill loops'
 	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 15 min a release'
+	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is left, 25 min'
 	@echo 'make bench         speed and memory against other tools'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
@@ -60,12 +61,15 @@ matrix:
 
 # Trap: dpkg-buildpackage wants the packages' list in the folder above, unless each of its programs is told.
 deb:
-	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install dpkg-dev debhelper' >&2; exit 1; }
+	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install build-essential debhelper' >&2; exit 1; }
 	rm -rf build/deb
 	mkdir -p build/deb
 	dpkg-buildpackage -b -us -uc -ui --changes-file=build/deb/adminkit.changes --changes-option=-ubuild/deb \
 	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
 	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
+
+faults:
+	@$(PYTHON) -m tests.faults $(if $(RELEASE),--release '$(RELEASE)') $(FAULTS)
 
 cluster-up:
 	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose up '$(RELEASE)',tests.cluster up '$(DIR)')

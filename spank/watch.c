@@ -19,7 +19,7 @@ struct ck_watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop;
+    bool stop, ended, left; /* left: nobody waits for the thread any more */
     /* of the thread alone */
     struct ck_known known;
     struct ck_call *question;
@@ -87,11 +87,11 @@ static void look_for_pause(struct ck_watch *watch, int64_t now) {
     watch->paused = paused;
 }
 
-static bool is_stopped(struct ck_watch *watch) {
+static bool is_left(struct ck_watch *watch) {
     pthread_mutex_lock(&watch->lock);
-    bool stop = watch->stop;
+    bool left = watch->left;
     pthread_mutex_unlock(&watch->lock);
-    return stop;
+    return left;
 }
 
 /* Signals; true when there is nothing left to do. Reading the processes may take longer than the step lives.
@@ -112,7 +112,7 @@ static bool fire(struct ck_watch *watch, int64_t now) {
                                .first = watch->attempts == 0,
                                .heard = &heard,
                                .answer = watch->answered ? &watch->answer : NULL};
-    if ((moment.first || reached) && !is_stopped(watch))
+    if ((moment.first || reached) && !is_left(watch))
         again = plan->fired(&moment, plan->subject);
     ck_heard_free(&heard);
     watch->attempts++;
@@ -156,7 +156,8 @@ static int64_t turn(struct ck_watch *watch) {
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
-        if (watch->known.doubt && watch->question && now < watch->known.asked + PATIENCE)
+        bool unsure = watch->known.doubt || !watch->answered;
+        if (unsure && watch->question && now < watch->known.asked + PATIENCE)
             return LISTEN;
         return fire(watch, now) ? -1 : RETRY;
     }
@@ -166,6 +167,12 @@ static int64_t turn(struct ck_watch *watch) {
     if (watch->known.suspended || watch->paused)
         return span < CK_SECOND ? span : CK_SECOND;
     return span < LONG ? span : LONG;
+}
+
+static void release(struct ck_watch *watch) {
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
 }
 
 static void *body(void *subject) {
@@ -182,6 +189,12 @@ static void *body(void *subject) {
     }
     pthread_mutex_unlock(&watch->lock);
     ck_call_end(watch->question);
+    pthread_mutex_lock(&watch->lock);
+    watch->ended = true;
+    bool left = watch->left;
+    pthread_mutex_unlock(&watch->lock);
+    if (left)
+        release(watch);
     return NULL;
 }
 
@@ -222,11 +235,16 @@ void ck_watch_stop(struct ck_watch *watch) {
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
     if (!join_in_time(watch->thread)) {
-        pthread_detach(watch->thread);
-        ck_pin();
-        return; /* it may still use its memory */
+        pthread_mutex_lock(&watch->lock);
+        watch->left = !watch->ended;
+        if (watch->left) {
+            pthread_detach(watch->thread);
+            ck_pin();
+            pthread_mutex_unlock(&watch->lock);
+            return; /* it frees its memory when it ends */
+        }
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
     }
-    pthread_cond_destroy(&watch->wake);
-    pthread_mutex_destroy(&watch->lock);
-    free(watch);
+    release(watch);
 }

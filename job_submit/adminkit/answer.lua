@@ -8,8 +8,8 @@ local verdict = need("verdict")
 local answer = {}
 
 local NONE = text.NONE
-local find = string.find
-local is_empty, untold = found.is_empty, verdict.untold
+local find, format = string.find, string.format
+local is_empty, log, said, untold = found.is_empty, found.log, found.said, verdict.untold
 
 local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 
@@ -17,18 +17,15 @@ local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
 local accepted = { verdict = "accept", fired = NONE, untold = NONE, messages = NONE, log = NONE }
 local refused, changed = { verdict = "reject" }, {}
 
-local OPENING = {
-    refused = "adminkit: refused job of uid ",
-    amended = "adminkit: amended job of uid ",
-    warned = "adminkit: warned job of uid ",
-}
-
--- A line for slurmctld.log on a job for which something fired; `word` is one of OPENING.
-local function log_line(now, request, word)
+-- A line for slurmctld.log on a job for which something fired: it was refused, amended or warned.
+function answer.note(now, request, what)
     local uid = request.uid
-    found.log(now, OPENING[word] .. (uid and text.count[uid] or "-") .. ":" .. found.said(now.fired))
+    if uid then
+        log(now, format("adminkit: %s job of uid %.0f:%s", what, uid, said(now.fired)))
+    else
+        log(now, format("adminkit: %s job of uid -:%s", what, said(now.fired)))
+    end
 end
-answer.log_line = log_line
 
 -- The queue that would take the job as it was asked for, or nil.
 local function fitting(request, policy, made)
@@ -73,33 +70,33 @@ function answer.refuse(now, request, policy, made)
     return refused
 end
 
--- The decision on a job that is not refused: what changes, and the lines for the user.
-function answer.of(now, job, made)
+-- The decision on a job that is not refused: what changes, and the lines for the user. Without a `request` nothing is logged.
+function answer.of(now, job, request, made, points, record)
     if is_empty(now) then
-        accepted.points, accepted.record = nil, nil
+        accepted.points, accepted.record = points, record
         return accepted
     end
-    local messages, warned = now.amended or now.warned, now.warned
-    if warned and messages ~= warned then
-        for i = 1, #warned do
-            messages[#messages + 1] = warned[i]
-        end
-    end
-    local limit, time_min = job.limit, job.time_min
+    local limit, time_min, queue = job.limit, job.time_min, now.queue or nil
     if limit == job.asked_limit then
         limit = nil
     end
     if time_min == job.asked_time_min then
         time_min = nil
     end
-    local queue = now.queue or nil
-    changed.verdict = (queue or limit or time_min) and "amend" or "accept"
-    changed.queue, changed.limit, changed.time_min = queue, limit, time_min
-    changed.points, changed.record = nil, nil
-    changed.fired = now.fired or NONE
+    local amended = queue or limit or time_min
+    local fired, messages, warned = now.fired, now.amended or now.warned, now.warned
+    if fired and request then
+        answer.note(now, request, amended and "amended" or "warned")
+    end
+    if warned and messages ~= warned then
+        for i = 1, #warned do
+            messages[#messages + 1] = warned[i]
+        end
+    end
+    changed.verdict = amended and "amend" or "accept"
+    changed.queue, changed.limit, changed.time_min, changed.points, changed.record = queue, limit, time_min, points, record
+    changed.fired, changed.messages, changed.log = fired or NONE, messages or NONE, now.log or NONE
     changed.untold = now.blind and untold(now, made) or NONE
-    changed.messages = messages or NONE
-    changed.log = now.log or NONE
     return changed
 end
 

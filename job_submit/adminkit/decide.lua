@@ -19,7 +19,7 @@ local NONE = text.NONE
 local shape, round = verdict.shape, verdict.round
 local submitted_job = verdict.submitted_job
 local begin, fire, lines = found.begin, found.fire, found.lines
-local answer_of, log_line = answer.of, answer.log_line
+local answer_of = answer.of
 local plan_of, points_of, takes, shortest = plan.of, points.of, route.takes, route.shortest
 
 -- More rounds than a policy without contradictions ever needs.
@@ -217,27 +217,23 @@ function decide.decide(request, policy, incentives, hints, made)
     if not passes then
         judge(now, job, request, policy, made)
         if now.refused then
-            log_line(now, request, "refused") -- what refuses has fired
+            answer.note(now, request, "refused")
             return answer.refuse(now, request, policy, made)
-        end
-        if now.fired then
-            local amended = now.queue or job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
-            log_line(now, request, amended and "amended" or "warned")
         end
         if hints then
             give_hint(now, job, request, policy, made, hints)
         end
     end
-    local decision = answer_of(now, job, made)
+    local earned
     if incentives then
         if passes then
             shape(job, request, policy, made)
         end
-        local earned = points_of(job.class, request.uid, incentives)
-        decision.points = earned > 0 and earned or nil
+        earned = points_of(job.class, request.uid, incentives)
+        earned = earned > 0 and earned or nil
     end
-    decision.record = write_record(now, job, asked_kind, request, made)
-    return decision
+    local kept = write_record(now, job, asked_kind, request, made)
+    return answer_of(now, job, request, made, earned, kept)
 end
 
 return decide

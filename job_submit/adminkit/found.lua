@@ -21,9 +21,13 @@ local function is_empty(now)
 end
 found.is_empty = is_empty
 
+-- Most lists have one entry.
 local function emptied(list)
-    for i = #list, 1, -1 do
-        list[i] = nil
+    list[1] = nil
+    if list[2] then
+        for i = #list, 2, -1 do
+            list[i] = nil
+        end
     end
     return false
 end
@@ -34,18 +38,24 @@ function found.begin()
     if is_empty(now) then
         return now
     end
-    for i = 1, count do
-        broken[broken[i]] = nil
-        broken[i] = nil
+    if now.fired then
+        now.fired = emptied(now.fired)
+        now.refused = now.refused and emptied(now.refused)
+        now.amended = now.amended and emptied(now.amended)
+        now.queue, now.misfit, now.asks_fit, now.code = false, false, false, false
+        if count > 0 then
+            for i = 1, count do
+                broken[broken[i]] = nil
+                broken[i] = nil
+            end
+            count = 0
+        end
     end
-    count = 0
-    now.fired = now.fired and emptied(now.fired)
-    now.refused = now.refused and emptied(now.refused)
-    now.amended = now.amended and emptied(now.amended)
     now.warned = now.warned and emptied(now.warned)
     now.log = now.log and emptied(now.log)
-    now.queue, now.misfit, now.asks_fit, now.code = false, false, false, false
-    now.blind, now.more_blind, now.blind_before = false, false, false
+    if now.blind then
+        now.blind, now.more_blind, now.blind_before = false, false, false
+    end
     return now
 end
 

@@ -32,18 +32,21 @@ local before = {}
 
 -- All of the decision or none of it: whoever calls this answers an error with take_back.
 local function write(job_desc, decision, field, asked)
-    local queue, limit, time_min, record = decision.queue, decision.limit, decision.time_min, field and decision.record
-    if queue then
-        before.partition = job_desc.partition or ""
-        job_desc.partition = queue
-    end
-    if limit then
-        before.time_limit = job_desc.time_limit
-        job_desc.time_limit = ceil(limit / 60)
-    end
-    if time_min then
-        before.time_min = job_desc.time_min
-        job_desc.time_min = ceil(time_min / 60)
+    local changes, record = decision.verdict == "amend", field and decision.record
+    if changes then
+        local queue, limit, time_min = decision.queue, decision.limit, decision.time_min
+        if queue then
+            before.partition = job_desc.partition or ""
+            job_desc.partition = queue
+        end
+        if limit then
+            before.time_limit = job_desc.time_limit
+            job_desc.time_limit = ceil(limit / 60)
+        end
+        if time_min then
+            before.time_min = job_desc.time_min
+            job_desc.time_min = ceil(time_min / 60)
+        end
     end
     if record then
         before[field] = asked[field] or ""
@@ -55,7 +58,7 @@ local function write(job_desc, decision, field, asked)
     if record then
         before[field] = nil
     end
-    if queue or limit or time_min then
+    if changes then
         before.partition, before.time_limit, before.time_min = nil, nil, nil
     end
 end

@@ -120,7 +120,7 @@ function modify.decide(request, job, policy, incentives)
     local changed, any = changed_fields(request, job)
     local by = request.by or request.uid
     if not any or (by ~= nil and policy.exempt and policy.exempt[by]) then
-        return answer.of(now, after, made)
+        return answer.of(now, after, nil, made)
     end
     local accept = forgiving(changed, request, job, policy, made)
     verdict.shape(after, request, policy, made)
@@ -139,9 +139,7 @@ function modify.decide(request, job, policy, incentives)
         text.say(found.lines(now, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
         return answer.refuse(now, request, policy, made)
     end
-    local decision = answer.of(now, after, made)
-    decision.points = bonus
-    return decision
+    return answer.of(now, after, nil, made, bonus)
 end
 
 return modify

@@ -71,7 +71,8 @@ local function bounds_of(groups)
 end
 
 -- The rules that can matter in a queue, a group for each check. A group knows its tightest bounds, `least` and `most`: a number
--- within them keeps all of its rules, which is what most jobs do with most rules. `rest[i]` is the least value from rule i on.
+-- within them keeps all of its rules, which is what most jobs do with most rules. `rest[i]` is the least value from rule i on;
+-- `bites`: some rule refuses jobs, or changes one that routing would send here.
 local function groups_of(rules, takes)
     local groups, group = {}, nil
     for i = 1, #rules do
@@ -82,6 +83,7 @@ local function groups_of(rules, takes)
                 groups[#groups + 1] = group
             end
             group[#group + 1] = rule
+            group.bites = group.bites or (rule.action ~= "warn" and rule.check ~= "default_limit")
             tighten(group, rule)
         end
     end

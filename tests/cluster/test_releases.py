@@ -17,6 +17,7 @@ from tests.cluster import known, machine
 from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
 from tests.cluster.listing import Listing
+from tests.cluster.processes import until
 
 pytestmark = pytest.mark.cluster
 
@@ -47,19 +48,19 @@ def test_every_word_that_is_read_is_printed(reached: Cluster) -> None:
     finally:
         reached.ask("scontrol", "delete", "PartitionName=denied")
     said = [line for module, text in printed.items() for line in known.words(module, text)]
-    assert said == known.gone(machine.release())
+    assert said == known.gone(release.release())
 
 
 def test_every_question_has_its_answer(reached: Cluster) -> None:
     """Those that no other suite asks of every release; what is refused raises."""
-    job = reached.submit("true", "--begin=now+1hour", "--time=5", user="games")
-    reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
+    jobs = [reached.submit("sleep 60", "-w", "n4", "--exclusive", "--time=5", user="games") for _ in "12"]
+    reached.ask("scontrol", "update", f"JobId={jobs[1]}", "AdminComment=a word")
     try:
-        assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == job] == ["a word"]
-        waiting = priority.spread()
-        assert waiting is not None and waiting.jobs >= 1
+        assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == jobs[1]] == ["a word"]
+        waiting = until("sprio to have the job that waits", priority.spread, 30)
+        assert waiting.jobs >= 1
     finally:
-        reached.ask("scancel", str(job))
+        reached.ask("scancel", *map(str, jobs))
     assert act.probe() is None, "a submission that is tested, without a script of ours"
     found = plugstack.nodes()
     assert {node.name for node in found} == {"n1", "n2", "n3", "n4"}

@@ -22,7 +22,8 @@ has its reason below, and `-` was never tried. Minutes are those of one suite on
 that others used too.
 """
 
-_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only.
+_NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
+beside them, and slurmd refuses that (22.05.8, told CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
 """
 _PYSLURM: Final = """## pyslurm
 

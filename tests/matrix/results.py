@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,11 @@ from xml.etree import ElementTree
 from tests.matrix.rows import ROOT, suites
 
 FILE: Final = ROOT / "tests/data/matrix.json"
+#: Written by the runs themselves, so they do not count as changes to what is run.
+_OURS: Final = tuple(
+    f":!{path}" for name, data in (("releases", "matrix"), ("reliability", "faults"))
+    for path in (f"docs/{name}.md", f"tests/data/{data}.json")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,12 @@ def not_run(row: str, suite: str, commit: str, reason: str) -> Cell:
     return Cell(row, suite, commit, "not run", reasons=(reason,))
 
 
+def commit() -> str:
+    """The commit that is run, with a + where files differ from it."""
+    head = _git("rev-parse", "--short=10", "HEAD")
+    return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_OURS) else "")
+
+
 def load(path: Path = FILE) -> Table:
     """An empty table where nothing was run yet."""
     if not path.exists():
@@ -111,6 +123,10 @@ def _lines(things: Mapping[str, object], depth: int) -> str:
     """An object of JSON with a line for each of its members."""
     lines = (f"{' ' * depth}{json.dumps(name)}: {json.dumps(things[name])}" for name in sorted(things))
     return "{\n" + ",\n".join(lines) + "\n" + " " * (depth - 1) + "}"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _reason(case: ElementTree.Element) -> str:

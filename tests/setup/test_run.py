@@ -66,6 +66,15 @@ def test_the_test_tier_begins_with_the_whole_check_tier() -> None:
     assert test[-1].name == "Slurm"
 
 
+SCRIPTS = sorted(path for folder in ("tests", "debian", "etc") for path in (run.ROOT / folder).rglob("*.sh"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=[str(path.relative_to(run.ROOT)) for path in SCRIPTS])
+def test_a_shell_script_can_be_read(script: Path) -> None:
+    done = subprocess.run(["sh", "-n", str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_parts_without_files_are_left_out(tmp_path: Path) -> None:
     assert not {"luacheck", "C tests"} & {part.name for part in run.parts("check", tmp_path)}
     (tmp_path / "job_submit").mkdir()
