@@ -27,8 +27,8 @@ beside them, and slurmd refuses that (22.05.8, told CgroupPlugin=cgroup/v2: "Hyb
 """
 _DIFFERENCES: Final = """## Differences
 
-What adminkit minds, each in one place, with the release it came in, or the first row that was seen to have it. On a Slurm
-with a state, field of sacct, word of scontrol, name in Lua or call of the plugin's that is new, renamed or gone,
+What adminkit minds, each in one place, with the release it came in, or the first row that was seen to have it. On a
+Slurm with a state, field of sacct, word of scontrol, name in Lua or call of the plugin's that is new, renamed or gone,
 tests/cluster/test_releases.py fails.
 """
 _PYSLURM: Final = """## pyslurm
