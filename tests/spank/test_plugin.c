@@ -181,6 +181,20 @@ static void hangs_at_the_end(void) {
     CASE(ck_now() - before < 3000, "a child of slurmstepd waited %" PRId64 " ms", ck_now() - before);
 }
 
+/* Of the two notes of a run the first one is taken late. It must not undo the second one's count. */
+static void is_noted_late(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    job()->first_update = 700;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    end();
+    usleep(1500000);
+    fake_lock();
+    CASE(requeued("heard=1,rq=1,end=more") == 1 && job()->updates == 2, "%u updates, %s", job()->updates,
+         fake.log);
+    fake_unlock();
+}
+
 /* Something refuses every note, a site's job_submit script perhaps: Slurm's own count bounds the chain then.
  */
 static void is_not_counted(uint32_t restarts, uint32_t state) {
@@ -331,6 +345,7 @@ static void (*const SCENARIOS[])(void) = {goes_on,
                                           is_not_counted_any_more,
                                           is_not_counted_at_its_limit,
                                           hangs_at_the_end,
+                                          is_noted_late,
                                           is_short,
                                           has_no_wish,
                                           is_not_to_be_watched,
