@@ -37,6 +37,18 @@ static int threads(void) {
     return count;
 }
 
+/* How many of them a signal to slurmstepd may interrupt: all but what cannot be blocked is in the mask of the
+ * others. */
+static int interruptible(void) {
+    int count = 0;
+    FILE *list = popen("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l", "r");
+    if (!list || fscanf(list, "%d", &count) != 1)
+        count = -1;
+    if (list)
+        pclose(list);
+    return count;
+}
+
 static void set(const char *name, const char *value) {
     int i = 0;
     while (fake.variable[i][0])
@@ -93,6 +105,7 @@ static void goes_on(void) {
     strcpy(job()->comment, "ak1:x ck1:at=5,heard=1,rq=1,end=more kept");
     begin(SLURM_BATCH_SCRIPT, 240);
     CASE(threads() == 2, "%d threads", threads());
+    CASE(interruptible() == 1, "%d threads take signals", interruptible());
     let_run(300);
     end();
     CASE(requeued("heard=1,rq=2,end=more kept") == 1, "%s", fake.log);
