@@ -70,12 +70,12 @@ def test_a_scrontab_is_held_to_the_rules(ruled: Ruled, crontab: Path) -> None:
 # with the plugin's options
 
 
-@pytest.fixture
-def plugin(ruled: Ruled) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def plugin(ruled_session: Ruled) -> Iterator[None]:
     """Clients that load the checkpoint plugin."""
-    watched(ruled.cluster)
+    watched(ruled_session.cluster)
     yield
-    (ruled.cluster.home / "plugstack.conf").write_text("")
+    (ruled_session.cluster.home / "plugstack.conf").write_text("")
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pwd
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
 from tests.cluster.listing import Listing
 from tests.cluster.ruled import Ruled, at_most, ruling
@@ -20,32 +17,10 @@ pytestmark = pytest.mark.cluster
 SLURM = "slurm"  # of the Debian packages
 
 
-def hand_to(cluster: Cluster, user: str) -> None:
-    """Let slurmctld and slurmdbd run as `user`, who gets at their files and the database; slurm.conf stays root's."""
-    who = pwd.getpwnam(user)
-    cluster.stop_ctld()
-    cluster.stop_dbd()
-    cluster.sql(f"create user {user}@localhost identified via unix_socket; grant all on *.* to {user}@localhost")
-    os.chown(cluster.socket.parent, 0, who.pw_gid)
-    cluster.socket.parent.chmod(0o710)  # its data is MariaDB's alone, its socket everybody's
-    dbd, conf = cluster.folder / "dbd" / "slurmdbd.conf", cluster.home / "slurm.conf"
-    for path in (dbd, conf):
-        text = re.sub(r"(?m)^(SlurmUser|StorageUser)=root$", rf"\1={user}", path.read_text())
-        path.write_text(text.replace(f"{cluster.home}/slurmctld.pid", f"{cluster.home}/state/slurmctld.pid"))
-    for top in (dbd.parent, cluster.home / "state", cluster.home / "log"):
-        for path in (top, *top.rglob("*")):
-            os.chown(path, who.pw_uid, who.pw_gid)
-    cluster.start_dbd()
-    cluster.start_ctld()
-    cluster.until_idle()
-
-
 @pytest.fixture(scope="module")
 def ruled(outside: Listing) -> Iterator[Ruled]:
-    with private_slurm() as cluster:
-        hand_to(cluster, SLURM)
-        with ruling(cluster) as made:
-            yield made
+    with private_slurm(SlurmUser=SLURM) as cluster, ruling(cluster) as made:
+        yield made
 
 
 def rights(path: Path) -> tuple[str, int, int]:
