@@ -10,31 +10,14 @@ import pytest
 
 from tests.cluster.checkpoint import watched
 from tests.cluster.machine import PREFIX
-from tests.cluster.ruled import Ruled, Said
+from tests.cluster.ruled import SHORT_MAX, Ruled, Said, at_most, rule
 
-RULES = """
-[[rules]]
-name = "gq-max"
-queues = ["gq"]
-max_limit = "10:00:00"
-
-[[rules]]
-name = "short-max"
-queues = ["gq-short"]
-max_limit = "01:00:00"
-action = "amend"
-
-[[rules]]
-name = "long-restartable"
-queues = ["gq-long"]
-restartable_above = "3-00:00:00"
-action = "amend"
-"""
+LONG_RESTARTABLE = rule("long-restartable", "gq-long", restartable_above="3-00:00:00", action="amend")
 
 
 @pytest.fixture(autouse=True)
 def in_force(ruled: Ruled) -> None:
-    ruled.rules(RULES)
+    ruled.rules(at_most(10) + SHORT_MAX + LONG_RESTARTABLE)
 
 
 # cron's
