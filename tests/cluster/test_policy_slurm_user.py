@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import pwd
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.ruled import Ruled, at_most, ruling
-
-pytestmark = pytest.mark.cluster
-SLURM = "slurm"  # of the Debian packages
-
-
-@pytest.fixture(scope="module")
-def ruled(outside: Listing) -> Iterator[Ruled]:
-    with private_slurm(SlurmUser=SLURM) as cluster, ruling(cluster) as made:
-        yield made
+from tests.cluster.conftest import SLURM_USER
+from tests.cluster.ruled import Ruled, at_most
 
 
 def rights(path: Path) -> tuple[str, int, int]:
@@ -30,7 +17,7 @@ def rights(path: Path) -> tuple[str, int, int]:
 
 def test_slurmctld_reads_what_root_wrote_and_users_cannot(ruled: Ruled) -> None:
     process = ruled.cluster.ledger.find(f"{ruled.cluster.name}-slurmctld")
-    who = pwd.getpwnam(SLURM)
+    who = pwd.getpwnam(SLURM_USER)
     assert process is not None
     assert Path(f"/proc/{process.pid}").stat().st_uid == who.pw_uid
     ruled.rules(at_most(5))
@@ -39,7 +26,7 @@ def test_slurmctld_reads_what_root_wrote_and_users_cannot(ruled: Ruled) -> None:
     assert {rights(path) for path in tables} == {("0o640", 0, who.pw_gid)}
     assert rights(ruled.inner)[0] == "0o750"
     assert ruled.cluster.run("cat", tables[0], user="games").code != 0
-    assert ruled.cluster.run("cat", tables[0], user=SLURM).code == 0
+    assert ruled.cluster.run("cat", tables[0], user=SLURM_USER).code == 0
 
 
 def test_the_record_is_written_and_an_update_of_the_owners_succeeds(ruled: Ruled) -> None:
@@ -49,7 +36,7 @@ def test_the_record_is_written_and_an_update_of_the_owners_succeeds(ruled: Ruled
     assert ruled.job(job)["AdminComment"] == "ak1:lim=3600,src=e"
     assert ruled.update(job, "TimeLimit=02:00:00").code == 0
     assert ruled.update(job, "TimeLimit=20:00:00").code != 0
-    assert ruled.update(job, "TimeLimit=20:00:00", user=SLURM).code == 0, "SlurmUser passes, as root does"
+    assert ruled.update(job, "TimeLimit=20:00:00", user=SLURM_USER).code == 0, "SlurmUser passes, as root does"
 
 
 def test_an_install_a_rollback_and_a_restart_are_in_force_there(ruled: Ruled) -> None:
@@ -62,4 +49,4 @@ def test_an_install_a_rollback_and_a_restart_are_in_force_there(ruled: Ruled) ->
     ruled.cluster.restart_ctld()
     assert ruled.most() == 5
     ruled.adminkit("policy", "status")
-    assert rights(ruled.inner / "policy.lua") == ("0o640", 0, pwd.getpwnam(SLURM).pw_gid)
+    assert rights(ruled.inner / "policy.lua") == ("0o640", 0, pwd.getpwnam(SLURM_USER).pw_gid)

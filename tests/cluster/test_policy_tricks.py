@@ -28,6 +28,8 @@ name_day_hours = 0.01
 BUSY = "timeout {seconds} sh -c 'while :; do :; done'; "
 STEP = "srun -n1 -c1 --gres=gpu:1 --mem=50 --exact sh -c \"timeout 6 sh -c 'while :; do :; done'; true\" & "
 
+pytestmark = pytest.mark.cluster
+
 #: name -> options, script. All are one user's, on one CPU unless said otherwise.
 JOBS = {
     "right": ("-t 1", BUSY.format(seconds=6) + "true"),
