@@ -52,7 +52,6 @@ int main(int argc, char **argv) {
         printf("%s\n%s\n", said(answer), slurm_strerror((int)answer->return_code));
         return 1;
     }
-    printf("job %u\n%s", answer->jobids_count ? answer->jobids[0] : 0,
-           answer->err_msg ? answer->err_msg : "");
+    printf("job %u\n%s", answer->jobids_count ? answer->jobids[0] : 0, said(answer));
     return 0;
 }

@@ -42,6 +42,7 @@ def test_a_scrontab_is_held_to_the_rules(ruled: Ruled, crontab: Path) -> None:
     lowered = cron(ruled, crontab, "gq-short", 120)
     job = ruled.job(lowered.job)
     assert (job["TimeLimit"], job["AdminComment"]) == ("01:00:00", "ak1:lim=7200,src=e,rules=short-max")
+    print(lowered)
     assert "CronJob=Yes" in ruled.cluster.ask("scontrol", "-o", "show", "job", str(lowered.job))
     refused = cron(ruled, crontab, "gq", 1200)
     assert not refused.accepted
