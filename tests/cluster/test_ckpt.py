@@ -68,9 +68,9 @@ def submit(cases: Cases) -> None:
     ask("scontrol", "resume", str(cases.jobs["suspended"].id))
 
 
-@pytest.fixture(scope="module")
-def watched(outside: Listing) -> Iterator[Watched]:
-    with private_slurm(proctrack()) as cluster:
+@pytest.fixture(scope="module", params=["best", pytest.param("linuxproc", marks=pytest.mark.soak)])
+def watched(request: pytest.FixtureRequest, outside: Listing) -> Iterator[Watched]:
+    with private_slurm(proctrack() if request.param == "best" else request.param) as cluster:
         found = watching(cluster)
         found.configure("quiet=5", "poll=5")
         yield found

@@ -147,6 +147,27 @@ def test_requeues(watched: Watched) -> None:
     assert ",end=limit" in watched.shown(limit)["AdminComment"]
 
 
+def test_a_preemption_that_leaves_a_grace_brings_the_signal_forward(watched: Watched) -> None:
+    """The lead is longer than the grace. USR1, as Slurm itself sends SIGTERM when a grace begins."""
+    watched.configure("quiet=5", "poll=5")
+    cluster = watched.cluster
+    node = cluster.ask("sinfo", "-h", "-N", "-p", "gq", "-o", "%N").split()[-1]
+    create = ("scontrol", "create", f"Nodes={node}", "State=UP", "MaxTime=60")
+    cluster.ask(*create, "PartitionName=patient", "PriorityTier=1", "GraceTime=20")
+    cluster.ask(*create, "PartitionName=urgent", "PriorityTier=10")
+    options = ("-t30", "-p", "patient", "-c8")
+    told = watched.submit("trap '' TERM\nexec {train} signal=USR1 code=0", *options, wish="USR1@30")
+    watched.until("the job to run", lambda: told.times("start"))
+    time.sleep(35)
+    assert told.times("heard") == []
+    preempted = time.time()
+    cluster.ask("srun", "-p", "urgent", "-t1", "-c8", "--mem=100", "true")
+    watched.ended(told)
+    after = [at - preempted for at in told.times("heard")]
+    print(f"a grace of 20 s, a lead of 30 s, poll=5: {after} s after the preemption", flush=True)
+    assert len(after) == 1 and 0 <= after[0] <= 15, "slurmctld looks for whom to preempt every few seconds"
+
+
 def other_release(plugin: Path) -> Path:
     """The plugin as if it were built for Slurm 20.11."""
     wrong = plugin.with_name("wrong.so")
