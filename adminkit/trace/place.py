@@ -23,7 +23,7 @@ MOUNTINFO: Final = Path("/proc/self/mountinfo")
 
 
 def find_trace(flag: Path | None, configured: Path | None, environ: Mapping[str, str] | None = None) -> Path:
-    """Which database: --db > ADMINKIT_DB > config > /var/lib/adminkit/trace.db where readable or its folder ours > our own."""
+    """Which database: --db > ADMINKIT_DB > config > SYSTEM_TRACE where readable or its folder ours > our own."""
     return find_with_reason(flag, configured, environ)[0]
 
 
