@@ -8,7 +8,7 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -80,6 +80,9 @@ faults:
 
 cluster-up:
 	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose up '$(RELEASE)',tests.cluster up '$(DIR)')
+
+cluster-check:
+	@$(PYTHON) -m tests.cluster.compose check '$(RELEASE)'
 
 cluster-down:
 	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose down '$(RELEASE)',tests.cluster down '$(DIR)')

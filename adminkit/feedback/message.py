@@ -45,7 +45,8 @@ def message_id(key: tuple[str, str, str], copy: int, sender: str) -> str:
     """The same for every try of one letter, so that one that arrives twice is seen to be one."""
     cluster, run, kind = (re.sub(r"[^A-Za-z0-9]+", "-", word)[:40].strip("-") for word in key)
     digest = hashlib.sha256("\0".join((*key, str(copy))).encode("utf-8", "replace")).hexdigest()[:16]
-    return f"<{kind}.{run}.{cluster}.{digest}@{sender.rpartition('@')[2]}>"
+    name = ".".join(word for word in (kind, run, cluster, digest) if word)  # two dots in a row are no identity
+    return f"<{name}@{sender.rpartition('@')[2]}>"
 
 
 def build(letter: Letter, envelope: Envelope, settings: Feedback) -> bytes:

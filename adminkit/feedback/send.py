@@ -203,6 +203,8 @@ def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
         return None
     if tools.people.refused(entry.user, entry.uid, None) in ("service", "excluded"):
         return "its user is excluded"
+    if tools.people.names(entry.uid) not in (None, entry.user):  # None: whoever knows names may be away
+        return "its uid is somebody else's by now"
     chosen = read(tools.folder, entry.uid).prefs.letters
     if chosen == "never" or (chosen == "week" and entry.kind == "end"):
         return "its user wants none"

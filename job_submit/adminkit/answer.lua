@@ -21,18 +21,21 @@ local refused, changed = { verdict = "reject" }, {}
 function answer.note(now, request, what)
     local uid = request.uid
     if uid then
-        log(now, format("adminkit: %s job of uid %.0f:%s", what, uid, said(now.fired)))
+        log(now, format("adminkit: %s job of uid %d:%s", what, uid, said(now.fired)))
     else
         log(now, format("adminkit: %s job of uid -:%s", what, said(now.fired)))
     end
 end
 
 -- The queue that would take the job as it was asked for, or nil.
-local function fitting(request, policy, made)
+local function fitting(job, request, policy, made)
     if not policy.routing or request.reservation or request.node_list then
         return nil
     end
-    return (route.shortest(verdict.asked_job(request), request, made))
+    if job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min then
+        job = verdict.asked_job(request)
+    end
+    return (route.shortest(job, request, made))
 end
 
 -- The lines that name the queue that fits, made once for each.
@@ -47,9 +50,9 @@ local function fit_lines(fit, policy, made)
 end
 
 -- The refusal. The queue that fits stands in the texts that ask for it, else behind them.
-function answer.refuse(now, request, policy, made)
+function answer.refuse(now, job, request, policy, made)
     local lines, named = now.refused, now.misfit
-    local fit = fitting(request, policy, made)
+    local fit = fitting(job, request, policy, made)
     if now.asks_fit then
         for i = 1, #lines do
             if find(lines[i], "{fit}", 1, true) then

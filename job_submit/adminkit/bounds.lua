@@ -98,7 +98,7 @@ end
 function bounds.pass(groups, job, request, facts)
     for g = 1, #groups do
         local group = groups[g]
-        if group.bites and not holds[group.check](group, job, facts, request) then
+        if group.bites and not group.holds(group, job, facts, request) then
             for i = 1, #group do
                 local rule = group[i]
                 local broken = check[rule.check](job, rule.value, facts, request)

@@ -218,7 +218,7 @@ function decide.decide(request, policy, incentives, hints, made)
         judge(now, job, request, policy, made)
         if now.refused then
             answer.note(now, request, "refused")
-            return answer.refuse(now, request, policy, made)
+            return answer.refuse(now, job, request, policy, made)
         end
         if hints then
             give_hint(now, job, request, policy, made, hints)

@@ -130,14 +130,14 @@ function modify.decide(request, job, policy, incentives)
         end
     end
     if now.refused then
-        return answer.refuse(now, request, policy, made)
+        return answer.refuse(now, after, request, policy, made)
     end
     local bonus = new_points(request, job, policy, made, incentives)
     if bonus == false then
         found.fire(now, "incentives", "reject")
         now.misfit = true -- no other queue would help
         text.say(found.lines(now, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
-        return answer.refuse(now, request, policy, made)
+        return answer.refuse(now, after, request, policy, made)
     end
     return answer.of(now, after, nil, made, bonus)
 end

@@ -131,8 +131,13 @@ end
 -- of `this`.
 function text.join(pieces, this)
     local makers = pieces.makers
-    if not makers[1] then
+    local first, second = makers[1], makers[2]
+    if not first then
         return pieces[1]
+    elseif not second then
+        return pieces[1] .. first(this) .. pieces[3]
+    elseif not makers[3] then
+        return pieces[1] .. first(this) .. pieces[3] .. second(this) .. pieces[5]
     end
     for i = 1, #makers do
         pieces[2 * i] = makers[i](this)

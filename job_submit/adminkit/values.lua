@@ -29,12 +29,20 @@ local function range_text(range)
     return "0-" .. text.whole(range.max or 0)
 end
 
+-- The one queue a rule is for, or nil.
+local function only_queue(rule)
+    local queues = rule.when and rule.when.queues
+    local name = queues and next(queues)
+    return name and next(queues, name) == nil and name or nil
+end
+
 -- The placeholders that are the same whenever the rule is broken.
 local function fixed_of(rule)
-    local value = rule.value
+    local value, queue = rule.value, only_queue(rule)
     local fixed = {
         rule = text.word[rule.name],
         check = rule.check,
+        queue = queue and text.word[queue],
         from = rule.from_day or (rule.from and text.day(rule.from)) or "-",
     }
     if type(value) == "table" then
@@ -44,6 +52,9 @@ local function fixed_of(rule)
     else
         local bound = text.duration(type(value) == "number" and value or nil)
         fixed.value, fixed.min, fixed.max = bound, bound, bound
+    end
+    if rule.check == "require_limit" or rule.check == "default_limit" then
+        fixed.asked = "-"
     end
     return fixed
 end
@@ -73,14 +84,7 @@ function value_of.default(this)
 end
 
 function value_of.asked(this)
-    local check = this.rule.check
-    if rules.COUNTS[check] then
-        return text.count[this.broken]
-    end
-    if check == "require_limit" or check == "default_limit" then
-        return "-"
-    end
-    return text.duration(this.broken)
+    return rules.COUNTS[this.rule.check] and text.count[this.broken] or text.duration(this.broken)
 end
 
 -- The policy's text for a rule whose day is ahead: one of its own, else that of a warning in its frame.
@@ -104,7 +108,7 @@ local function pieces_of(template, fixed)
     local pieces, last = { parts[1], makers = makers, asks_fit = find(template, "{fit}", 1, true) ~= nil }, 1
     for i = 2, #parts, 2 do
         local name = parts[i]
-        if value_of[name] then
+        if value_of[name] and not fixed[name] then
             makers[#makers + 1] = value_of[name]
             pieces[last + 1], pieces[last + 2] = false, parts[i + 1]
             last = last + 2

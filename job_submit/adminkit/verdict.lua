@@ -13,7 +13,7 @@ local UNTOLD = rules.UNTOLD
 local NONE = text.NONE
 local class_of, least_nodes = classes.of, classes.least_nodes
 local check, amend, codes, applies = rules.check, rules.amend, rules.CODES, rules.applies
-local holds, keeps, highest_of = bounds.holds, bounds.keeps, bounds.highest
+local keeps, highest_of = bounds.keeps, bounds.highest
 local fire, is_new, lines = found.fire, found.is_new, found.lines
 
 -- One table for what is being submitted, one for the same as it was asked for: less garbage.
@@ -132,7 +132,7 @@ local function judge_queue(now, groups, job, queue, request, policy, made, accep
     local changed = false
     for g = 1, #groups do
         local group = groups[g]
-        if not holds[group.check](group, job, facts, request) then
+        if not group.holds(group, job, facts, request) then
             local highest = highest_of(group, job, facts)
             local rest = group.rest
             for i = 1, #group do

@@ -57,16 +57,17 @@ def write(path: Path, letters: int) -> None:
         settings, started = Config(feedback=SITE), time.perf_counter()
         found = plan(db, settings, People(SITE, names.get, {}), path.with_name("no-prefs"), now)
         dues = sorted((one.due for one in found.found), key=lambda due: (due.user, due.run))[:letters]
-        planned = time.perf_counter()
+        planned, worked = time.perf_counter(), time.process_time()
         writer = Composer(db, settings, now, dues)
         size = 0
         for due in dues:
             message = build(writer.letter(due), Envelope(due.key, (due.address,), 0, now), SITE)
             size += len(message)
-        done = time.perf_counter()
-    seconds, each = done - planned, size / max(len(dues), 1) / 1024
+        seconds, busy = time.perf_counter() - planned, time.process_time() - worked
+    each = size / max(len(dues), 1) / 1024
     said = f"{len(dues)} of {len(found.found)} letters due, found in {planned - started:.1f} s"
     said += f"; written in {seconds:.1f} s, {len(dues) / seconds:.0f} letters/s, {each:.1f} KiB each"
+    said += f" ({busy:.1f} s of one core, {len(dues) / busy:.0f} letters/s)"
     path.with_suffix(".said").write_text(f"{said}\n")
 
 

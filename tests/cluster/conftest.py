@@ -78,6 +78,7 @@ def ruled_session(outside: Listing) -> Iterator[Ruled]:
         "PartitionName=small Nodes=n1 MaxTime=12:00:00 MaxNodes=1",
         "PriorityMaxAge=00:20:00",
         "PriorityCalcPeriod=1",
+        "ScronParameters=enable",
     )
     with private_slurm() as booted, ruling(booted, *more) as ruled:
         yield ruled

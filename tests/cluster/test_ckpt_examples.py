@@ -30,19 +30,11 @@ SHAPES = {
     "python": ("python.sbatch", "70 state-python", (), WISH, 1.0, ["the sum of 1 to 70 is 2485"]),
     "array": ("array.sbatch", "70 state-array", (), WISH, 1.0, ["the sum of 1 to 70 is 2485"] * 2),
     "two nodes": ("nodes.sbatch", "70 state-nodes", (), WISH, 1.0, ["the sum of 1 to 70 is 2485"] * 2),
-    "torch": (
-        "torch.sbatch",
-        "1000 torch",
-        (),
-        WISH,
-        0.1,
-        ["saved at step", "goes on at step"] * 2 + ["done after 1000 steps"],
-    ),
-    "torchrun": ("torchrun.sbatch", "400 ddp", (), WISH, 0.15, ["saved at step", "done after 400 steps"]),
+    "torch": ("torch.sbatch", "1000 torch", (), "TERM@20,requeue=9", 0.1, ["done after 1000 steps"]),
+    "torchrun": ("torchrun.sbatch", "400 ddp", (), "TERM@20,requeue=9", 0.15, ["done after 400 steps"]),
 }
-LEARNING = ("torch", "torchrun")
-#: How often each is put back; of the array each task.
-RESTARTS = dict.fromkeys(SHAPES, 1) | {"torch": 2}
+#: How often a training is put back at least: on a busy machine PyTorch takes long to start.
+LEARNING = {"torch": 2, "torchrun": 1}
 
 
 @dataclass
@@ -55,6 +47,9 @@ class Ran:
     def output(self, name: str) -> str:
         work = self.watched.cluster.work
         return "".join(path.read_text(errors="replace") for path in sorted(work.glob(f"{name.replace(' ', '-')}.*out")))
+
+    def restarts(self, name: str) -> int:
+        return self.output(name).count("goes back into the queue (")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +76,7 @@ def ran(outside: Listing) -> Iterator[Ran]:
         def ended() -> bool:
             return cluster.ask("squeue", "-h", "-t", "PD,R,S,CG", "-j", listed, "-o", "%i") == ""
 
-        found.watched.until("the examples to end", ended, 400.0)
+        found.watched.until("the examples to end", ended, 500.0)
         cluster.settle()
         yield found
 
@@ -94,9 +89,10 @@ def test_an_example_is_carried_on_over_its_limit(ran: Ran, name: str) -> None:
     print(f"\n== {name}\n{text}")
     for line in SHAPES[name][-1]:
         assert text.count(line) == SHAPES[name][-1].count(line), text
-    for restart in (1, 2, 3):
-        said = text.count(f"goes back into the queue ({restart} of 3)")
-        assert said == (0 if restart > RESTARTS[name] else 2 if name == "array" else 1)
+    if name in LEARNING:
+        assert text.count("saved at step") == ran.restarts(name) >= LEARNING[name]
+    else:
+        assert text.count("goes back into the queue (1 of 3)") == ran.restarts(name) == (2 if name == "array" else 1)
     assert "TIME LIMIT" not in text, "no piece came to its limit"
 
 
@@ -119,7 +115,7 @@ def test_the_trace_knows_each_as_one_job_of_several_runs(ran: Ran, tmp_path: Pat
     shown = json.loads(adminkit(cluster, db, "report", "restarts", "--format", "json").stdout)
     total = shown["rows"][-1]
     jobs = len(ran.jobs) + 1  # the array is two
-    back = sum(RESTARTS[name] for name in ran.jobs) + 1
+    back = sum(ran.restarts(name) for name in ran.jobs)
     assert (total["jobs"], total["restarted"], total["runs"], total["put_back"]) == (jobs, jobs, jobs + back, back)
     assert (total["signals"], total["unheeded"], total["uncaught"]) == (back, 0, 0)
     assert total["unsaved_hours"] == 0 and 0 < total["saving_hours"] < back * 30 / 3600

@@ -9,6 +9,7 @@ from typing import Final
 
 from tests.cluster.cluster import Done
 from tests.cluster.compose.host import ADMINKIT
+from tests.cluster.compose.site import NODES
 from tests.cluster.processes import until
 from tests.faults.results import Outcome
 from tests.faults.work import HEAD, Work, finished, line, must
@@ -104,45 +105,52 @@ def sync_killed(work: Work) -> Outcome:
 
 
 def munge_down(work: Work) -> Outcome:
-    """munged of slurmctld's host ends, and comes back."""
+    """munged of slurmctld's host is away while jobs end, and comes back; then slurmd is restarted on each node."""
     work.sync()
-    before = work.jobs(3)
+    jobs = work.jobs(3, "sleep 8")
     work.site.hold(HEAD, "munged", "TERM")
     told = work.sync(code=1)
     said = line(told, r"^error: ")
     hint = line(told, r"^hint: .*mung")
+    time.sleep(8)
     work.site.release(HEAD, "munged")
     _dbd_answers(work)
-    after = work.jobs(3)
-    work.ended([*before, *after])
-    return replace(work.judge([*before, *after]), line=said, where="sync", notes=(hint,))
+    for node in NODES:
+        work.site.kill(node, "slurmd", "TERM")  # or slurmctld takes minutes to see that the jobs have ended
+    jobs += work.jobs(3)
+    work.ended(jobs, 330)
+    return replace(work.judge(jobs), line=said, where="sync", notes=(hint,))
 
 
 def disk_full(work: Work) -> Outcome:
     """The disk of the trace and of the acts' log fills up; sync, letters and an installation of rules meet it."""
     site, small = work.site, replace(work, folder="/small/adminkit")
     site.shell(HEAD, "mkdir -p /small/adminkit && chmod 2750 /small/adminkit && chown adminkit: /small/adminkit")
-    jobs = work.jobs(4)
-    work.ended(jobs)
     small.sync()
     small.letters()
+    time.sleep(1)  # what ends in the second in which letters are switched on gets none
+    small.before = small.mailbox()
     _install(work)
-    jobs += work.jobs(4)
+    jobs = work.jobs(4, "sleep 3")
+    work.ended(jobs)
+    site.settle()
+    small.sync()
+    jobs += work.jobs(4, "sleep 3")
     work.ended(jobs)
     site.settle()
     site.shell(HEAD, "dd if=/dev/zero of=/small/ballast bs=4k 2>/dev/null || true")
-    said = line(small.sync(code=1), FULL)
     letters = line(small.letters(code=1), FULL)
+    said = line(small.sync(code=1), FULL)
     site.shell(HEAD, f"cat >>/etc/adminkit/policy.toml <<'EOF'\n{_RULE}\nEOF\n")
     rules = line(_install(work), FULL)
     small.copy()  # whole, or it fails
     site.shell(HEAD, "rm /small/ballast")
-    small.sync()
+    outcome = small.judge(jobs)
     small.letters()
     again = _install(work)
     must(again.code == 0, f"policy install after the space came back: {again.err.decode()[-300:]}")
     notes = (f"feedback run --send: {letters}", f"policy install --apply: {rules}")
-    return replace(small.judge(jobs), line=said, where="sync", notes=notes)
+    return replace(small.judge_letters(outcome, jobs), line=said, where="sync", notes=notes)
 
 
 def _install(work: Work) -> Done:

@@ -24,7 +24,7 @@ def server_down(work: Work) -> Outcome:
         elif quarter == 2:  # it is there, and stands still
             work.site.release("mail", "mail")
             time.sleep(3)
-            work.site.shell("mail", "kill -STOP $(cat /site/run/mail)")
+            work.site.kill("mail", "mail", "STOP")
         elif quarter == 3:
             work.site.hold("mail", "mail")
         jobs += _worth(work)
@@ -39,24 +39,31 @@ def server_down(work: Work) -> Outcome:
 
 
 def feedback_killed(work: Work) -> Outcome:
-    """`feedback run --send` gets SIGKILL three times while it sends, a letter a second."""
+    """`feedback run --send` is killed three times: as the server keeps it waiting, by chance, in a conversation."""
     _switch_on(work)
     jobs = [job for _ in range(4) for job in _worth(work)]
     pick = random.Random(6)
-    slow = {**LETTERS, "ADMINKIT_FEEDBACK_PER_MINUTE": "60"}
-    for _ in range(3):
+    slow = {**LETTERS, "ADMINKIT_FEEDBACK_PER_MINUTE": "60", "ADMINKIT_FEEDBACK_TIMEOUT": "30"}
+    for freeze in (0.0, None, 3.0):  # the server stands still after so many seconds
+        if freeze == 0:
+            work.site.kill("mail", "mail", "STOP")
         sending = work.begin("feedback", "run", "--send", env=slow)
-        time.sleep(pick.uniform(2.5, 5))
+        time.sleep(freeze or pick.uniform(2.5, 5))
+        if freeze:
+            work.site.kill("mail", "mail", "STOP")
+            time.sleep(2)
         work.kill_adminkit()
         finished(sending)
+        work.site.kill("mail", "mail", "CONT")
     last = work.letters()
     work.letters()
     outcome = work.judge_letters(work.judge(jobs), jobs)
-    said = next((one for one in last.text.splitlines() if "killed" in one), "").strip(' ",')
-    # The one that was being handed over may come again, under its own Message-ID; no other may.
+    said = next((one.strip() for one in last.text.splitlines() if "when the last run was killed" in one), "")
+    must(said, f"no word of the run that was killed: {last.text[-400:]}")
+    # What was being handed over may come again, under its own Message-ID; nothing else may.
     must(outcome.twice <= 3, f"{outcome.twice} letters twice after three kills")
     notes = (f"{outcome.twice} of them came a second time: handed over, and killed before that was written down",)
-    return replace(outcome, twice=0, line=said, where="feedback run --send", notes=notes)
+    return replace(outcome, twice=0, line=said.strip('",'), where="feedback run --send", notes=notes)
 
 
 def _switch_on(work: Work) -> None:

@@ -17,10 +17,10 @@ from tests.faults.work import HEAD, Work, must, wait_for
 
 #: Options, and the record that the shipped policy leaves in AdminComment; None where it refuses.
 KINDS: Final = (
-    (("-p", "gq", "-t", "01:00:00"), "ak1:lim=3600,src=e"),
-    (("-p", "gq"), "ak1:lim=none,src=d,rules=gq-default"),
-    (("-p", "gq-short", "-t", "2-00:00:00"), None),
-    (("-p", "gq", "-t", "02:00:00", "-N", "2"), "ak1:lim=7200,src=e"),
+    (("-p", "gq", "--gres=gpu:1", "-t", "01:00:00"), "ak1:lim=3600,src=e"),
+    (("-p", "gq", "--gres=gpu:1"), "ak1:lim=none,src=d,rules=gq-default"),
+    (("-p", "gq-short", "--gres=gpu:1", "-t", "2-00:00:00"), None),
+    (("-p", "gq", "--gres=gpu:1", "-t", "02:00:00", "-N", "2"), "ak1:lim=7200,src=e"),
 )
 _REFUSED: Final = "may ask for 03:00:00 at most"
 _PLACE: Final = "/home/aiko/ckpt"
@@ -90,7 +90,20 @@ def node_lost(work: Work) -> Outcome:
     """A job on two nodes counts down to its signal; one of them loses network and power just before."""
     site = work.site
     site.shell("login", _PREPARE)
-    words = ("-p", "gq", "-t", "2", "-N2", "-w", "n1,n2", "--requeue", "--open-mode=append", "-o", f"{_PLACE}/out")
+    words = (
+        "-p",
+        "gq",
+        "--gres=gpu:1",
+        "-t",
+        "2",
+        "-N2",
+        "-w",
+        "n1,n2",
+        "--requeue",
+        "--open-mode=append",
+        "-o",
+        f"{_PLACE}/out",
+    )
     words = ("sbatch", "--parsable", *words)
     script = f"srun sh -c 'exec {_PLACE}/train.py {_PLACE}/log.$SLURM_PROCID runs=2 code=85'"
     done = site.run(*words, "--wrap", script, user="aiko", env={"ADMINKIT_CKPT": "TERM@75,requeue=3"})
@@ -134,7 +147,7 @@ def _submitting(work: Work, number: int) -> Iterator[Sent]:
 
 def _points(work: Work) -> str:
     """Points are still given by the slurmctld that was restarted."""
-    job = work.site.submit("true", "-H", "-p", "gq", "-t", "02:00:00", "-N", "2", user="aiko")
+    job = work.site.submit("true", "-H", *KINDS[3][0], user="aiko")
     found: list[str] = []
 
     def listed() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
 from email.message import EmailMessage
 from typing import Any
 
@@ -132,6 +133,13 @@ def test_a_message_id_comes_from_the_key(other: tuple[tuple[str, str, str], int]
     first = message_id(KEY, 0, SITE.sender)
     assert (first == message_id(*other, SITE.sender)) is same, why
     assert first.endswith("@example.org>") and first.startswith("<end.4711-1796083200.aaic.")
+
+
+@pytest.mark.parametrize("cluster", ["", "大", "-", ".."])
+def test_a_cluster_of_no_letters_leaves_no_gap_in_a_message_id(cluster: str) -> None:
+    assert re.fullmatch(
+        r"<end\.4711-1\.[0-9a-f]{16}@example\.org>", message_id((cluster, "4711@1", "end"), 0, "a@example.org")
+    )
 
 
 @pytest.mark.parametrize(

@@ -45,5 +45,10 @@ DIFFERENCES: Final = (
         "`sacctmgr show configuration` does not have slurmdbd's PrivateData, release and start",
         "adminkit/slurm/cluster.py",
     ),
+    Difference(
+        "26.05",
+        "a new accounting database gets shells of the runs that slurmctld remembers",
+        "adminkit/trace/upsert.py",
+    ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
 )

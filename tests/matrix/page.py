@@ -11,7 +11,7 @@ from tests.matrix.results import Cell, Table
 from tests.matrix.rows import ROOT, ROWS
 
 PAGE: Final = ROOT / "docs/releases.md"
-_FIRST: Final = ("build", "c", "unit")
+_FIRST: Final = ("build", "c", "packages", "installed", "unit")
 _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->

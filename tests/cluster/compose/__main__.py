@@ -1,4 +1,4 @@
-"""`python -m tests.cluster.compose up|down [RELEASE]`: a site in containers of Debian's RELEASE, to try things on."""
+"""`python -m tests.cluster.compose up|check|down [RELEASE]`: a site in containers of a RELEASE of Debian."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from tests.cluster.compose.host import Site
+from tests.cluster.compose.look import check
 from tests.cluster.processes import ClusterError
 from tests.matrix import engine
 from tests.matrix.rows import ROWS
@@ -13,13 +14,16 @@ from tests.matrix.rows import ROWS
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.compose", description=__doc__)
-    parser.add_argument("act", choices=["up", "down"])
+    parser.add_argument("act", choices=["up", "check", "down"])
     parser.add_argument("release", nargs="?", default="bookworm", choices=[row.debian for row in ROWS])
     options = parser.parse_args(argv)
     site = Site(next(row for row in ROWS if row.name == options.release))
     try:
         if options.act == "down":
             return _down(site)
+        if options.act == "check":
+            check(site)
+            return 0
         print(f"building the image of {site.row.debian} and adminkit in it (minutes, the first time)", file=sys.stderr)
         site.up()
     except (engine.NotRun, ClusterError) as error:

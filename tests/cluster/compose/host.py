@@ -102,7 +102,7 @@ class Site(Cluster):
     # faults
 
     def kill(self, part: str, daemon: str, signal: str = "KILL") -> None:
-        """End a daemon; it is started again a moment later."""
+        """Send a daemon a signal; one that ends is started again a moment later."""
         self.shell(part, f"kill -{signal} $(cat /site/run/{daemon})")
 
     def hold(self, part: str, daemon: str, signal: str = "KILL") -> None:

@@ -46,6 +46,8 @@ def main(role: str) -> None:
     ):
         folder.mkdir(parents=True, exist_ok=True)
     site.prepare()
+    Path("/usr/local/bin/adminkit").unlink(missing_ok=True)
+    Path("/usr/local/bin/adminkit").symlink_to(ADMINKIT)
     _people()
     shutil.copy(SHARED / "munge.key", SITE / "munge/key")
     CONF.mkdir(exist_ok=True)
