@@ -33,11 +33,13 @@ tests/cluster/test_releases.py fails.
 """
 _PYSLURM: Final = """## pyslurm
 
-adminkit needs none: scontrol tells the same. Where one is installed it is used for the local cluster's queues, if its
-number is that of the Slurm that is there: pyslurm 25.11.2 goes with Slurm 25.11 and no other, as it is compiled against
-that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11 and 18.8 for Slurms of those years; others (22.5, 23.11,
-24.11, 25.5, 26.5) are tags of its source, to be built on the host. `adminkit doctor` says which is used, and why one is
-not. A test compares both ways wherever one can be imported; "skipped" above says that none could.
+adminkit needs none: scontrol and squeue tell the same. Where one is installed it is asked for the local cluster's
+queues, nodes and what was recorded in open jobs, if its number is that of the Slurm that is there: pyslurm 25.11.2 goes
+with Slurm 25.11 and no other, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
+and 18.8 for Slurms of those years; others (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the
+host. `adminkit doctor` says which is used, and why one is not. A test compares both ways wherever one can be imported;
+"skipped" above says that none could: beside no Slurm has it been run yet. What adminkit reads of pyslurm is what the
+source of 25.11.2 has.
 """
 
 

@@ -210,7 +210,12 @@ void slurm_init_job_desc_msg(job_desc_msg_t *message) {
 int slurm_update_job(job_desc_msg_t *message) {
     fake_lock();
     struct fake_job *job = fake_job(UPDATED(message));
-    job->updates++;
+    int late = job->updates++ == 0 ? job->first_update : 0;
+    if (late) {
+        fake_unlock();
+        usleep((useconds_t)late * 1000);
+        fake_lock();
+    }
     if (!job->update_error)
         snprintf(job->comment, sizeof job->comment, "%s", message->admin_comment);
     return answer(job->update_error, job->hangs);

@@ -38,6 +38,18 @@ static int threads(void) {
     return count;
 }
 
+/* How many of them a signal to slurmstepd may interrupt: all but what cannot be blocked is in the mask of the
+ * others. */
+static int interruptible(void) {
+    int count = 0;
+    FILE *list = popen("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l", "r");
+    if (!list || fscanf(list, "%d", &count) != 1)
+        count = -1;
+    if (list)
+        pclose(list);
+    return count;
+}
+
 static void set(const char *name, const char *value) {
     int i = 0;
     while (fake.variable[i][0])
@@ -94,6 +106,7 @@ static void goes_on(void) {
     strcpy(job()->comment, "ak1:x ck1:at=5,heard=1,rq=1,end=more kept");
     begin(SLURM_BATCH_SCRIPT, 240);
     CASE(threads() == 2, "%d threads", threads());
+    CASE(interruptible() == 1, "%d threads take signals", interruptible());
     let_run(300);
     end();
     CASE(requeued("heard=1,rq=2,end=more kept") == 1, "%s", fake.log);
@@ -180,6 +193,20 @@ static void hangs_at_the_end(void) {
     }
     waitpid(forked, NULL, 0);
     CASE(ck_now() - before < 3000, "a child of slurmstepd waited %" PRId64 " ms", ck_now() - before);
+}
+
+/* Of the two notes of a run the first one is taken late. It must not undo the second one's count. */
+static void is_noted_late(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    job()->first_update = 700;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run(300);
+    end();
+    usleep(1500000);
+    fake_lock();
+    CASE(requeued("heard=1,rq=1,end=more") == 1 && job()->updates == 2, "%u updates, %s", job()->updates,
+         fake.log);
+    fake_unlock();
 }
 
 /* Something refuses every note, a site's job_submit script perhaps: Slurm's own count bounds the chain then.
@@ -333,6 +360,7 @@ static void (*const SCENARIOS[])(void) = {goes_on,
                                           is_not_counted_any_more,
                                           is_not_counted_at_its_limit,
                                           hangs_at_the_end,
+                                          is_noted_late,
                                           is_short,
                                           has_no_wish,
                                           is_not_to_be_watched,
