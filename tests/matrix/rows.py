@@ -24,11 +24,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """What is run in a row's container, from the root of the copied repository."""
+    """What is run in a row's container, from the root of the copied repository.
+
+    `clean`: in one of the bare Debian, without Slurm, compiler or headers. `target`: only on rows of that target.
+    """
 
     name: str
     command: tuple[str, ...]
     pytest: bool = True
+    clean: bool = False
+    target: str = ""
 
 
 ROWS: Final = (
@@ -42,12 +47,18 @@ ROWS: Final = (
 #: The helper is built with the environment; plugins are built against the row's own headers.
 _BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C spank"
 BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
+#: Debian's packages, built for the row's own Slurm and then installed where nothing is.
+PACKAGES: Final = Suite("packages", ("make", "-s", "deb"), pytest=False, target="debian")
+INSTALLED: Final = Suite("installed", ("-x", "tests/packages/installed.py"), clean=True, target="debian")
 
 
 def suites(root: Path = ROOT) -> list[Suite]:
     """The build first, then what needs no Slurm, then every file of tests on one."""
     found = [
         BUILD,
+        Suite("c", ("sh", "-ec", "make -s -C tests/c check; make -s -C tests/spank check"), pytest=False),
+        PACKAGES,
+        INSTALLED,
         Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak")),
     ]
     for path in sorted((root / "tests/cluster").glob("test_*.py")):

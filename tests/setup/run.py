@@ -58,10 +58,11 @@ def either(*obstacles: Callable[[], guard.Verdict | None]) -> Callable[[], guard
 
 
 def slurm_headers() -> guard.Verdict | None:
-    """An obstacle where the plugin cannot be built."""
+    """An obstacle where the plugin cannot be built; SLURM_PREFIX says where Slurm lies, as in its Makefile."""
     if not shutil.which("cc"):
         return guard.Verdict("no cc", hint="apt-get install gcc libc6-dev")
-    probe = ("cc", "-E", "-include", "slurm/spank.h", "-x", "c", "/dev/null")
+    prefix = os.environ.get("SLURM_PREFIX", "/usr")
+    probe = ("cc", "-E", "-isystem", f"{prefix}/include", "-include", "slurm/spank.h", "-x", "c", "/dev/null")
     if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
         return None
     return guard.Verdict("no slurm/spank.h", hint="apt-get install libslurm-dev")
