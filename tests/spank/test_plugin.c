@@ -28,9 +28,10 @@ static void add_word(char *text) {
     word[words++] = text;
 }
 
-static int threads(void) {
+/* The number that a command prints, or -1. */
+static int said_by(const char *command) {
     int count = 0;
-    FILE *list = popen("ls /proc/$PPID/task | wc -l", "r");
+    FILE *list = popen(command, "r");
     if (!list || fscanf(list, "%d", &count) != 1)
         count = -1;
     if (list)
@@ -38,16 +39,18 @@ static int threads(void) {
     return count;
 }
 
+static int threads(void) {
+    return said_by("ls /proc/$PPID/task | wc -l");
+}
+
 /* How many of them a signal to slurmstepd may interrupt: all but what cannot be blocked is in the mask of the
- * others. */
+ * others. Under valgrind they have its own masks. */
 static int interruptible(void) {
-    int count = 0;
-    FILE *list = popen("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l", "r");
-    if (!list || fscanf(list, "%d", &count) != 1)
-        count = -1;
-    if (list)
-        pclose(list);
-    return count;
+#ifdef BRIEF
+    return 1;
+#else
+    return said_by("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l");
+#endif
 }
 
 static void set(const char *name, const char *value) {
