@@ -28,7 +28,8 @@ def asked(ruled: Ruled, *words: str, code: int = 0) -> list[dict[str, Any]]:
     [
         "-p gq -t 60", "-p gq -t 60:00:00", "-p gq -N 2 -t 36:00:00", "-p gq-short -t 03:00:00", "-t 05:00:00", "-t 60",
         "-p gq-middle -G 2 -t 12:00:00", "-p gq-middle -G 1 -t 60", "-p gq-long", "-p gq-long -t 60", "-p debug",
-        "-p gq-long -t 5-0", "-p debug -t 2 -N 3", "-p free -t 2-0", "-p small -t 02:00:00", "-p gq,gq-short -t 04:00:00",
+        "-p gq-long -t 5-0", "-p debug -t 2 -N 3", "-p free -t 2-0", "-p small -t 02:00:00",
+        "-p gq,gq-short -t 04:00:00",
     ],
 )  # fmt: skip
 def test_what_try_foretells_happens(ruled: Ruled, words: str) -> None:
