@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.fields import fields_of
-from adminkit.slurm import act, bindings, open_jobs, plugstack, priority, release
+from adminkit.slurm import act, bindings, gather, open_jobs, plugstack, priority, release
 from adminkit.slurm import cluster as slurm
 from tests.cluster import known, machine
 from tests.cluster.cluster import Cluster
@@ -84,11 +84,19 @@ def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Clus
     assert plugstack.built_for(built) == release.release()
 
 
-def test_pyslurm_says_what_scontrol_says(reached: Cluster) -> None:
+def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     module, why = bindings.found()
     if module is None:
         pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
-    assert slurm.queues() == slurm.parse_partitions(reached.ask("scontrol", "-o", "--all", "show", "partition"))
+    job = reached.submit("true", "--hold", "--time=5", user="games")
+    reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
+    theirs = (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+    monkeypatch.setattr(bindings, "found", lambda: (None, ""))
+    try:
+        assert theirs == (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+        assert [said for one, _, said in theirs[2] if one == job] == ["a word"]
+    finally:
+        reached.ask("scancel", str(job))
 
 
 # the plugin's calls

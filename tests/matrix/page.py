@@ -25,13 +25,21 @@ that others used too.
 _NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
 beside them, and slurmd refuses that (22.05.8, told CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
 """
+_DIFFERENCES: Final = """## Differences
+
+What adminkit minds, each in one place, with the release it came in, or the first row that was seen to have it. On a
+Slurm with a state, field of sacct, word of scontrol, name in Lua or call of the plugin's that is new, renamed or gone,
+tests/cluster/test_releases.py fails.
+"""
 _PYSLURM: Final = """## pyslurm
 
-adminkit needs none: scontrol tells the same. Where one is installed it is used for the local cluster's queues, if its
-number is that of the Slurm that is there: pyslurm 25.11.2 goes with Slurm 25.11 and no other, as it is compiled against
-that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11 and 18.8 for Slurms of those years; others (22.5, 23.11,
-24.11, 25.5, 26.5) are tags of its source, to be built on the host. `adminkit doctor` says which is used, and why one is
-not. A test compares both ways wherever one can be imported; "skipped" above says that none could.
+adminkit needs none: scontrol and squeue tell the same. Where one is installed it is asked for the local cluster's
+queues, nodes and what was recorded in open jobs, if its number is that of the Slurm that is there: pyslurm 25.11.2 goes
+with Slurm 25.11 and no other, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
+and 18.8 for Slurms of those years; others (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the
+host. `adminkit doctor` says which is used, and why one is not. A test compares both ways wherever one can be imported;
+"skipped" above says that none could: beside no Slurm has it been run yet. What adminkit reads of pyslurm is what the
+source of 25.11.2 has.
 """
 
 
@@ -56,7 +64,7 @@ def markdown(table: Table) -> str:
         parts.append(_NO_V2)
     parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
     parts.append(_listed("On which commit, where a `+` had changes not yet in it:", _commits(table)))
-    parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
+    parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
     return "\n".join([*parts, _drawn(["since", "what", "minded in"], rows), _PYSLURM])
 
