@@ -8,7 +8,7 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz matrix man completion deb cluster-up cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -16,9 +16,11 @@ help:
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
 	@echo 'make soak          long proofs and kill loops'
 	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 15 min a release'
+	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is left, 25 min'
 	@echo 'make bench         speed and memory against other tools'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
+	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/ anew'
@@ -59,6 +61,12 @@ matrix:
 	@$(PYTHON) -m tests.matrix $(MATRIX)
 
 # Trap: dpkg-buildpackage wants the packages' list in the folder above, unless each of its programs is told.
+rpm: $(STAMP)
+	@command -v rpmbuild >/dev/null || { echo 'error: no rpmbuild; hint: dnf install rpm-build' >&2; exit 1; }
+	rm -rf build/rpm
+	$(BIN)/python -c 'import scikit_build_core.build as backend; backend.build_sdist("build/rpm")'
+	rpmbuild -ta --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
+
 deb:
 	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install build-essential debhelper' >&2; exit 1; }
 	rm -rf build/deb
@@ -67,8 +75,14 @@ deb:
 	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
 	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
 
+faults:
+	@$(PYTHON) -m tests.faults $(if $(RELEASE),--release '$(RELEASE)') $(FAULTS)
+
 cluster-up:
 	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose up '$(RELEASE)',tests.cluster up '$(DIR)')
+
+cluster-check:
+	@$(PYTHON) -m tests.cluster.compose check '$(RELEASE)'
 
 cluster-down:
 	@$(PYTHON) -m $(if $(RELEASE),tests.cluster.compose down '$(RELEASE)',tests.cluster down '$(DIR)')

@@ -46,6 +46,9 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
     line = (json.dumps(record, ensure_ascii=False, separators=(", ", ": ")) + "\n").encode("utf-8", "replace")
     handle = _open(path)
     try:
+        size = os.fstat(handle).st_size
+        if size and os.pread(handle, 1, size - 1) != b"\n":  # the disk was full in the middle of the last line
+            line = b"\n" + line
         if os.write(handle, line) != len(line):
             raise AdminkitError(f"couldn't write all of a line to {path}", "free some space; the act itself is done")
         os.fsync(handle)
@@ -82,7 +85,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 def _open(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, MODE)
+        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, MODE)
     except OSError as error:
         raise AdminkitError(
             f"couldn't record acts in {path}: {cause(error)}",

@@ -21,6 +21,8 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adminkit.cli.main import app
+from tests.faults import page as faults_page
+from tests.faults import results as faults
 from tests.matrix import page, results
 
 ROOT = Path(__file__).parent.parent
@@ -204,7 +206,14 @@ def releases() -> str:
     return page.markdown(results.load())
 
 
-GENERATED: dict[str, Callable[[], str]] = {"cli.md": cli, "config.md": config, "releases.md": releases}
+def reliability() -> str:
+    """docs/reliability.md, from the run that was kept."""
+    return faults_page.markdown(faults.load())
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "cli.md": cli, "config.md": config, "releases.md": releases, "reliability.md": reliability,
+}  # fmt: skip
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ stays for the next run.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ ENGINE: Final = os.environ.get("ENGINE", "podman")
 #: Seconds for one suite.
 LIMIT: Final = 1500.0
 COMPOSE: Final = ROOT / "tests/cluster/compose"
+_MADE_OF: Final = (COMPOSE / "Dockerfile", COMPOSE / "base.sh", ROOT / "tests/setup/install.sh")
 
 #: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
 _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
@@ -29,7 +31,7 @@ _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", 
 _TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 #: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
-_LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
+LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
 _GROUND: Final = """slurmctld -V; . /etc/os-release; echo "$PRETTY_NAME"; python3 -V
 lua=$(find / -xdev -name job_submit_lua.so 2>/dev/null | head -n 1)
 ldd "$lua" | sed -n 's/\\s*\\(liblua[^ ]*\\).*/\\1/p'
@@ -40,16 +42,29 @@ class NotRun(Exception):
     """Why a row cannot be run here."""
 
 
-def image(row: Row) -> str:
-    """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
+def needed() -> None:
+    """NotRun where there is no engine."""
     if shutil.which(ENGINE) is None:
         raise NotRun(f"no {ENGINE}: apt-get install podman runc mmdebstrap catatonit")
-    name = f"localhost/adminkit-slurm:{row.name}"
+
+
+def image(row: Row) -> str:
+    """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
+    needed()
+    name = name_of(row)
+    if subprocess.run([ENGINE, "image", "inspect", name], capture_output=True, check=False).returncode == 0:
+        return name
     _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
     words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
     words += ["--build-arg", f"BASE=localhost/adminkit-base:{row.debian}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
     _must([ENGINE, *words], f"{name} cannot be built")
     return name
+
+
+def name_of(row: Row) -> str:
+    """A row's image, named for what it is made of: another checkout of the repository never takes its place."""
+    made_of = hashlib.sha256(b"".join(path.read_bytes() for path in _MADE_OF)).hexdigest()
+    return f"localhost/adminkit-slurm:{row.name}-{made_of[:8]}"
 
 
 def folder_of(row: Row) -> Path:
@@ -149,7 +164,7 @@ def _inside(row: Row, words: list[str], output: int, clean: bool) -> int | None:
 
 def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:
     folder = folder_of(row)
-    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *_LIMITS, "-v", f"{folder}:/adminkit"]
+    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *LIMITS, "-v", f"{folder}:/adminkit"]
     command += ["--name", name] if name else []
     for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]
@@ -157,7 +172,7 @@ def _command(row: Row, words: list[str], name: str = "", clean: bool = False) ->
     # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
     command += ["-v", f"{_CGROUPS}:{_CGROUPS}"] if (_CGROUPS / "freezer").exists() else []
     command += ["-v", f"{folder.parent}:/rows:ro"] if clean else []
-    image = f"localhost/adminkit-base:{row.debian}" if clean else f"localhost/adminkit-slurm:{row.name}"
+    image = f"localhost/adminkit-base:{row.debian}" if clean else name_of(row)
     return [*command, image, "bash", "-ec", _HOSTS, "bash", *words]
 
 

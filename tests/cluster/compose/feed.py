@@ -23,12 +23,13 @@ class Job:
 KINDS: tuple[tuple[int, tuple[str, ...], str, int], ...] = (
     (6, ("-p", "gq", "-t", "3-00:00:00", "--gres=gpu:1"), "sleep {seconds}", 90),
     (4, ("-p", "gq-short", "-t", "03:00:00", "--gres=gpu:1"), "sleep {seconds}", 60),
-    (4, ("-p", "gq", "-t", "00:10:00", "-c", "2"), "sleep {seconds}", 120),
-    (2, ("-p", "gq-middle", "--gres=gpu:4"), "srun sleep {seconds}", 120),
+    (4, ("-p", "gq", "-t", "00:10:00", "-c", "2", "--gres=gpu:1"), "sleep {seconds}", 120),
+    (2, ("-p", "gq-middle", "--gres=gpu:1"), "srun sleep {seconds}", 120),
     (2, ("-p", "gq", "-t", "12:00:00", "-N", "2", "--gres=gpu:8"), "srun sleep {seconds}", 60),
     (1, ("-p", "gq-long", "-t", "14-00:00:00", "--gres=gpu:2"), "sleep {seconds}", 180),
     (2, ("-p", "gq", "-t", "01:00:00", "--array=1-4%2", "--gres=gpu:1"), "sleep {seconds}", 20),
-    (2, ("-p", "gq", "-t", "00:20:00"), "sleep 2; exit 3", 2),
+    (2, ("-p", "gq", "-t", "00:20:00", "--gres=gpu:1"), "sleep 2; exit 3", 2),
+    (2, ("-p", "free", "-t", "04:00:00", "-n", "4"), "srun sleep {seconds}", 60),
     (1, ("-p", "debug", "-t", "1"), "sleep 600", 600),
     (1, ("-p", "gq-short", "-t", "2-00:00:00"), "sleep {seconds}", 10),  # refused: longer than the queue's limit
 )

@@ -1,4 +1,7 @@
-"""`python3 -m tests.cluster.compose.part ROLE`: what a container of the site does; it ends when its daemon does."""
+"""`python3 -m tests.cluster.compose.part ROLE`: what a container of the site does.
+
+A daemon that ends is started again, as systemd would, but not while there is /site/hold/NAME.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.cluster import config
@@ -27,6 +30,8 @@ TIMERS = (
     (300, True, ("incentives", "compute", "--out", "/var/lib/adminkit/tables")),
     (300, False, ("incentives", "install", "--from", "/var/lib/adminkit/tables", "--apply")),
 )
+#: Timers run and jobs go in; else the site stands still until somebody does something.
+LIVELY = os.environ.get("SITE_MODE", "day") == "day"
 
 
 def main(role: str) -> None:
@@ -35,10 +40,14 @@ def main(role: str) -> None:
         SITE / "munge",
         SITE / "dev",
         SITE / "dbd",
+        SITE / "run",
+        SITE / "hold",
         *(SITE / site.NAME / child for child in ("state", "log")),
     ):
         folder.mkdir(parents=True, exist_ok=True)
     site.prepare()
+    Path("/usr/local/bin/adminkit").unlink(missing_ok=True)
+    Path("/usr/local/bin/adminkit").symlink_to(ADMINKIT)
     _people()
     shutil.copy(SHARED / "munge.key", SITE / "munge/key")
     CONF.mkdir(exist_ok=True)
@@ -46,7 +55,7 @@ def main(role: str) -> None:
         shutil.copy(SHARED / name, CONF / name)
     shutil.copytree(TREE / "etc/plugstack.conf.d", CONF / "plugstack.conf.d", dirs_exist_ok=True)
     subprocess.run(["make", "-s", "-C", str(TREE / "spank"), "install"], check=True)
-    subprocess.Popen(config.munge_command(SITE))
+    _beside("munged", config.munge_command(SITE))
     until("munged", config.munge_socket(SITE).exists, 20)
     ROLES[role]()
 
@@ -57,14 +66,14 @@ def database() -> None:
         (SITE / "db").mkdir(exist_ok=True)
         subprocess.run(config.database_install(SITE), check=True, stdout=subprocess.DEVNULL)
         command.append(f"--init-file={SHARED}/database.sql")
-    os.execvp(command[0], command)
+    _keep("mariadbd", command)
 
 
 def slurmdbd() -> None:
     conf = CONF / "slurmdbd.conf"
     shutil.copy(SHARED / "slurmdbd.conf", conf)
     conf.chmod(0o600)
-    os.execvp("slurmdbd", ["slurmdbd", "-D"])
+    _keep("slurmdbd", ["slurmdbd", "-D"])
 
 
 def slurmctld() -> None:
@@ -79,12 +88,12 @@ def slurmctld() -> None:
     shutil.copy(TREE / "job_submit/job_submit.lua", CONF / "job_submit.lua")
     for name in site.NODES:
         until(f"{name} to have an address", lambda name=name: _address(name), 60, pause=1)
-    controller = subprocess.Popen(["slurmctld", "-D", "-i"])
+    controller = _beside("slurmctld", ["slurmctld", "-D", "-i"])
     _answers("scontrol", "ping")
     _adminkit("policy", "install", "--apply")
-    for seconds, as_operator, words in TIMERS:
+    for seconds, as_operator, words in TIMERS if LIVELY else ():
         threading.Thread(target=_timer, args=(seconds, as_operator, words), daemon=True).start()
-    sys.exit(controller.wait())
+    controller.join()
 
 
 def node() -> None:
@@ -93,26 +102,45 @@ def node() -> None:
     name = os.uname().nodename
     (SITE / site.NAME / "spool" / name).mkdir(parents=True, exist_ok=True)
     _answers("scontrol", "ping")
-    os.execvp("slurmd", ["slurmd", "-D", "-N", name])
+    _keep("slurmd", ["slurmd", "-D", "-N", name])
 
 
 def mail() -> None:
     """Takes every letter, into the maildir /shared/mail."""
-    python = str(TREE / ".venv/bin/python")
-    os.execv(
-        python, [python, "-m", "aiosmtpd", "-n", "-l", "0.0.0.0:25", "-c", "aiosmtpd.handlers.Mailbox", "/shared/mail"]
-    )
+    words = "-m aiosmtpd -n -l 0.0.0.0:25 -c aiosmtpd.handlers.Mailbox /shared/mail".split()
+    _keep("mail", [str(TREE / ".venv/bin/python"), *words])
 
 
 def login() -> None:
     """Where people log in; jobs of all kinds go in all day."""
     _answers("scontrol", "ping")
-    feed.forever(list(site.PEOPLE))
+    if LIVELY:
+        feed.forever(list(site.PEOPLE))
+    threading.Event().wait()
 
 
 ROLES: dict[str, Callable[[], None]] = {
     "database": database, "slurmdbd": slurmdbd, "slurmctld": slurmctld, "node": node, "mail": mail, "login": login,
 }  # fmt: skip
+
+
+def _keep(name: str, command: Sequence[str]) -> None:
+    """Run a daemon for ever, its pid in /site/run/NAME; what it says besides its log goes beside that."""
+    said = (SITE / "run" / f"{name}.out").open("ab")
+    while True:
+        until(f"{name} to be wanted", lambda: not (SITE / "hold" / name).exists(), 1e9, pause=0.3)
+        daemon = subprocess.Popen(command, stdout=said, stderr=said)
+        (SITE / "run" / name).write_text(f"{daemon.pid}\n")
+        print(f"{name} ended with {daemon.wait()}", file=sys.stderr, flush=True)
+        (SITE / "run" / name).unlink()
+        command = [word for word in command if not word.startswith("--init-file=")]
+        time.sleep(1)
+
+
+def _beside(name: str, command: Sequence[str]) -> threading.Thread:
+    thread = threading.Thread(target=_keep, args=(name, command), daemon=True)
+    thread.start()
+    return thread
 
 
 def _people() -> None:

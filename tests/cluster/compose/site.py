@@ -48,7 +48,7 @@ def plan() -> config.Plan:
         settings={
             "AccountingStorageHost": "slurmdbd", "PlugStackConfig": str(CONF / "plugstack.conf"),
             "AccountingStoreFlags": "job_comment", "JobSubmitPlugins": "lua", "PriorityMaxAge": "1-00:00:00",
-            "SlurmdParameters": "config_overrides", "KillWait": "30",
+            "SlurmdParameters": "config_overrides", "KillWait": "30", "SlurmdTimeout": "40",
         },
     )  # fmt: skip
 

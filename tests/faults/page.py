@@ -1,0 +1,85 @@
+"""docs/reliability.md, and a line for each fault as it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.faults.catalogue import FAULTS
+from tests.faults.results import Outcome, Result
+from tests.matrix.rows import ROOT
+
+PAGE: Final = ROOT / "docs/reliability.md"
+_HEAD: Final = """# Faults, and what is left after them
+
+<!-- Made by `make faults` and `make docs` from tests/data/faults.json and tests/faults/; do not edit. -->
+
+A site in containers (MariaDB, slurmdbd, slurmctld, three nodes, a mail server, a login node; `make cluster-up
+RELEASE=…`) runs jobs while something breaks, and is healed. Then it is counted: every run that sacct shows has to be in
+the trace once, with the same value in every column, and every letter in the mailbox once. `make faults RELEASE=…`
+repeats it ([CONTRIBUTING](../CONTRIBUTING.md)). The site's hosts keep the time of New York, adminkit asks Slurm in UTC.
+"""
+
+
+def told(one: Result) -> str:
+    """One line: what was counted, or why it failed."""
+    said = f"{one.state}: {one.release} {one.fault} ({one.seconds} s): {counted(one.outcome)}"
+    return "\n   ".join(part for part in (said, one.outcome.line, *one.outcome.notes, one.reason) if part)
+
+
+def counted(found: Outcome) -> str:
+    """25 runs: 0 lost, 0 doubled, 0 different; 12 letters: …"""
+    said = f"{found.runs} runs: {found.lost} lost, {found.doubled} doubled, {found.different} different"
+    if found.letters is None:
+        return said
+    return f"{said}; {found.letters} letters: {found.unsent} missing, {found.twice} twice unsaid"
+
+
+def markdown(found: Sequence[Result]) -> str:
+    """The page: a table for each release, then each fault with what was done and its line."""
+    parts = [_HEAD, "## Outcomes\n", _table(found), "## What was done\n"]
+    for fault in FAULTS:
+        here = [one for one in found if one.fault == fault.name]
+        parts.append(f"### {fault.title[:1].upper()}{fault.title[1:]}\n\n{fault.done}\n")
+        for one in here:
+            parts.append(_about(one))
+        if not here:
+            parts.append("Not run.\n")
+    return "\n".join(parts)
+
+
+def write(found: Sequence[Result], path: Path = PAGE) -> None:
+    path.write_text(markdown(found))
+
+
+def _table(found: Sequence[Result]) -> str:
+    releases = sorted({(one.release, one.slurm) for one in found})
+    lines = ["| fault | " + " | ".join(f"{name} {slurm}" for name, slurm in releases) + " |"]
+    lines.append("| --- |" + " --- |" * len(releases))
+    for fault in FAULTS:
+        cells = []
+        for name, _ in releases:
+            one = next((one for one in found if (one.release, one.fault) == (name, fault.name)), None)
+            cells.append("not run" if one is None else _cell(one))
+        lines.append(f"| {fault.title} | " + " | ".join(cells) + " |")
+    commits = ", ".join(sorted({one.commit for one in found}))
+    return "\n".join([*lines, "", f"Run on commit {commits}; a `+` had changes not yet in it.\n"])
+
+
+def _cell(one: Result) -> str:
+    if one.state == "passed":
+        return counted(one.outcome)
+    return f"FAILED: {_escaped(one.reason or counted(one.outcome))}"
+
+
+def _about(one: Result) -> str:
+    """What one release said of a fault."""
+    where = f" ({one.outcome.where})" if one.outcome.where else ""
+    lines = [f"On {one.release} {one.slurm}{where}, in {one.seconds} s:\n", f"    {one.outcome.line or one.reason}", ""]
+    lines += [f"- {_escaped(note)}" for note in one.outcome.notes]
+    return "\n".join(lines) + ("\n" if one.outcome.notes else "")
+
+
+def _escaped(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
