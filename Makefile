@@ -71,7 +71,7 @@ deb:
 	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install build-essential debhelper' >&2; exit 1; }
 	rm -rf build/deb
 	mkdir -p build/deb
-	dpkg-buildpackage -b -us -uc -ui --changes-file=build/deb/adminkit.changes --changes-option=-ubuild/deb \
+	dpkg-buildpackage -b -us -uc -ui -tc --changes-file=build/deb/adminkit.changes --changes-option=-ubuild/deb \
 	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
 	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,8 @@ _DROPPED: Final = ("SLURM_CLUSTERS", "SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_
 #: What is running now, in whatever thread.
 _RUNNING: Final[set[subprocess.Popen[bytes]]] = set()
 
+#: Bytes of an answer that are read at once.
+_CHUNK: Final = 1 << 20
 #: How much of what a program complains about is kept.
 _WORDS: Final = 64 * 1024
 
@@ -74,6 +77,10 @@ class NoSuchProgram(AdminkitError):
     """The program is not installed, or not on PATH."""
 
 
+class NoRoom(AdminkitError):
+    """The program's answer could not be written down."""
+
+
 def ask(argv: Sequence[str], timeout: float = TIMEOUT) -> str:
     """What the program printed. AdminkitError when it is missing, fails or takes more than `timeout` seconds."""
     with tempfile.TemporaryFile() as answer:
@@ -101,10 +108,14 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process = None
         try:
-            process = _start(path, argv[1:], target, words)
+            process = _start(path, argv[1:], words)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             _RUNNING.add(process)
-            code = process.wait(timeout)
+            code = _copy(process, target, timeout)
+        except OSError as error:
+            raise NoRoom(
+                f"couldn't keep the answer of {program}: {cause(error)}", "free some space beside the trace and in /tmp"
+            ) from error
         except subprocess.TimeoutExpired:
             raise SlurmTimeout(
                 f"couldn't run {program}: no answer within {timeout:g} s",
@@ -114,6 +125,8 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
             if process is not None:
                 _end(process)
                 _RUNNING.discard(process)
+                if process.stdout:
+                    process.stdout.close()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         words.seek(0)
         said = words.read(_WORDS).decode("utf-8", "replace")
@@ -133,13 +146,37 @@ def find(program: str) -> str | None:
     return shutil.which(program)
 
 
-def _start(path: str, args: Sequence[str], target: IO[bytes], words: IO[bytes]) -> subprocess.Popen[bytes]:
+def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float) -> int:
+    """The answer into `target` until the program has ended; its exit code. OSError where there is no room for it.
+
+    Trap: left to write by itself, a program of Slurm's ends with 0 on a full disk, its answer cut short. What it leaves
+    running holds the pipe open, and is not waited for.
+    """
+    assert process.stdout
+    source, end = process.stdout.fileno(), time.monotonic() + timeout
+    ready = select.poll()
+    ready.register(source, select.POLLIN)
+    while True:
+        if ready.poll(100):
+            chunk = memoryview(os.read(source, _CHUNK))
+            if not chunk:
+                break
+            while chunk:
+                chunk = chunk[os.write(target.fileno(), chunk) :]
+        elif process.poll() is not None:
+            break
+        if time.monotonic() > end:
+            raise subprocess.TimeoutExpired(process.args, timeout)
+    return process.wait(max(0.0, end - time.monotonic()))
+
+
+def _start(path: str, args: Sequence[str], words: IO[bytes]) -> subprocess.Popen[bytes]:
     """The program in a session of its own, so that it can be ended with everything it starts."""
     try:
         return subprocess.Popen(
             [path, *args],
             stdin=subprocess.DEVNULL,
-            stdout=target,
+            stdout=subprocess.PIPE,
             stderr=words,
             env=environment(),
             start_new_session=True,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.run import NoSuchProgram, spool
+from adminkit.slurm.run import NoRoom, NoSuchProgram, spool
 
 #: ASCII's unit separator: no delimiter is escaped in sacct's text, so it has to be one that nobody types.
 DELIMITER: Final = "\x1f"
@@ -27,7 +27,7 @@ class SacctFailed(AdminkitError):
     def __init__(self, cause: AdminkitError, seconds: float) -> None:
         super().__init__(cause.message, cause.hint)
         self.seconds = seconds
-        self.unreachable = isinstance(cause, NoSuchProgram) or bool(_UNREACHABLE.search(cause.message))
+        self.unreachable = isinstance(cause, (NoSuchProgram, NoRoom)) or bool(_UNREACHABLE.search(cause.message))
 
 
 @dataclass(frozen=True, slots=True)

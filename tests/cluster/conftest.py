@@ -18,6 +18,8 @@ from tests.cluster.ruled import Ruled, ruling
 from tests.cluster.workload import Workload, submit
 from tests.setup import guard
 
+SLURM_USER = "slurm"  # of the Debian packages
+
 #: What a Slurm on this host would touch; compared before and after.
 OUTSIDE = tuple(Path(path) for path in ("/etc/slurm", "/etc/munge", "/var/lib/slurm", "/var/log/slurm", "/run/munge"))
 OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurmd", "/var/spool/slurmctld", "/run/mysqld", "/var/lib/mysql"))
@@ -71,7 +73,7 @@ def spare(outside: Listing) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def ruled_session(outside: Listing) -> Iterator[Ruled]:
-    """A cluster whose submissions adminkit decides, for every test of rules and points."""
+    """A cluster whose submissions adminkit decides, for every test of rules and points. slurmctld is not root's."""
     more = (
         "PartitionName=closed Nodes=ALL MaxTime=20:00:00 AllowAccounts=chemistry",
         "PartitionName=down Nodes=ALL MaxTime=00:30:00 State=DOWN",
@@ -80,7 +82,7 @@ def ruled_session(outside: Listing) -> Iterator[Ruled]:
         "PriorityCalcPeriod=1",
         "ScronParameters=enable",
     )
-    with private_slurm() as booted, ruling(booted, *more) as ruled:
+    with private_slurm(SlurmUser=SLURM_USER) as booted, ruling(booted, *more) as ruled:
         yield ruled
 
 

@@ -13,6 +13,15 @@ extern void *new_cron_entry(void);
 
 #define ASTERISKS 0x3e
 
+/* What job_submit said to the user has a field of its own since 23.02. */
+static const char *said(const crontab_update_response_msg_t *answer) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+    if (answer->job_submit_user_msg)
+        return answer->job_submit_user_msg;
+#endif
+    return answer->err_msg ? answer->err_msg : "";
+}
+
 int main(int argc, char **argv) {
     char *environment[] = {"PATH=/usr/bin:/bin", NULL};
     job_desc_msg_t job;
@@ -40,10 +49,9 @@ int main(int argc, char **argv) {
     crontab_update_response_msg_t *answer =
         slurm_update_crontab(getuid(), getgid(), "* * * * * true\n", jobs);
     if (answer->return_code != SLURM_SUCCESS) {
-        printf("%s\n%s\n", answer->err_msg ? answer->err_msg : "", slurm_strerror((int)answer->return_code));
+        printf("%s\n%s\n", said(answer), slurm_strerror((int)answer->return_code));
         return 1;
     }
-    printf("job %u\n%s", answer->jobids_count ? answer->jobids[0] : 0,
-           answer->err_msg ? answer->err_msg : "");
+    printf("job %u\n%s", answer->jobids_count ? answer->jobids[0] : 0, said(answer));
     return 0;
 }

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
+
+import pytest
 
 from tests.cluster import config
 from tests.cluster.compose import feed, site
+from tests.cluster.compose.__main__ import main
+from tests.cluster.compose.host import FILE, PARTS
+from tests.cluster.compose.part import ROLES
 
 
 def test_every_node_is_a_host_of_its_own_and_the_pieces_are_those_of_the_one_host_cluster() -> None:
@@ -32,3 +38,19 @@ def test_the_jobs_are_varied_and_the_same_for_the_same_seed() -> None:
     assert {job.user for job in made} == {"a", "b"}
     assert len({job.options[:2] for job in made}) >= 4, "every queue"
     assert any("exit 3" in job.script for job in made) and any("--array=1-4%2" in job.options for job in made)
+
+
+@pytest.mark.parametrize("act", ["up", "down"])
+def test_without_podman_it_is_said_what_to_install(
+    act: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert main([act, "trixie"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith("error: no podman: apt-get install podman")
+
+
+def test_every_part_has_a_container_of_its_name_and_a_role() -> None:
+    services = re.findall(r"^  (\w+): .* hostname: (\w+),.*\.part, (\w+)\]", FILE.read_text(), re.MULTILINE)
+    assert [name for name, _, _ in services] == list(PARTS)
+    assert all(name == host for name, host, _ in services)
+    assert {role for *_, role in services} == set(ROLES)

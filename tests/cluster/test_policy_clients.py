@@ -10,31 +10,14 @@ import pytest
 
 from tests.cluster.checkpoint import watched
 from tests.cluster.machine import PREFIX
-from tests.cluster.ruled import Ruled, Said
+from tests.cluster.ruled import SHORT_MAX, Ruled, Said, at_most, rule
 
-RULES = """
-[[rules]]
-name = "gq-max"
-queues = ["gq"]
-max_limit = "10:00:00"
-
-[[rules]]
-name = "short-max"
-queues = ["gq-short"]
-max_limit = "01:00:00"
-action = "amend"
-
-[[rules]]
-name = "long-restartable"
-queues = ["gq-long"]
-restartable_above = "3-00:00:00"
-action = "amend"
-"""
+LONG_RESTARTABLE = rule("long-restartable", "gq-long", restartable_above="3-00:00:00", action="amend")
 
 
 @pytest.fixture(autouse=True)
 def in_force(ruled: Ruled) -> None:
-    ruled.rules(RULES)
+    ruled.rules(at_most(10) + SHORT_MAX + LONG_RESTARTABLE)
 
 
 # cron's
@@ -59,6 +42,7 @@ def test_a_scrontab_is_held_to_the_rules(ruled: Ruled, crontab: Path) -> None:
     lowered = cron(ruled, crontab, "gq-short", 120)
     job = ruled.job(lowered.job)
     assert (job["TimeLimit"], job["AdminComment"]) == ("01:00:00", "ak1:lim=7200,src=e,rules=short-max")
+    print(lowered)
     assert "CronJob=Yes" in ruled.cluster.ask("scontrol", "-o", "show", "job", str(lowered.job))
     refused = cron(ruled, crontab, "gq", 1200)
     assert not refused.accepted
@@ -70,12 +54,12 @@ def test_a_scrontab_is_held_to_the_rules(ruled: Ruled, crontab: Path) -> None:
 # with the plugin's options
 
 
-@pytest.fixture
-def plugin(ruled: Ruled) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def plugin(ruled_session: Ruled) -> Iterator[None]:
     """Clients that load the checkpoint plugin."""
-    watched(ruled.cluster)
+    watched(ruled_session.cluster)
     yield
-    (ruled.cluster.home / "plugstack.conf").write_text("")
+    (ruled_session.cluster.home / "plugstack.conf").write_text("")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from adminkit.policy.lua_text import module
 from adminkit.slurm.act import touch
 from tests.cluster.cluster import Word
 from tests.cluster.processes import until
-from tests.cluster.ruled import Ruled
+from tests.cluster.ruled import Ruled, at_most
 
 GAMES, NEWS, BACKUP = (pwd.getpwnam(name).pw_uid for name in ("games", "news", "backup"))
 POINTS = {
@@ -35,7 +35,7 @@ def tables(ruled_session: Ruled, tmp_path_factory: pytest.TempPathFactory) -> It
     (folder / "adminkit").mkdir()
     (folder / "adminkit" / "incentives.lua").write_text(module(POINTS, "a test"))
     (folder / "adminkit" / "hints.lua").write_text(module(HINTS, "a test"))
-    ruled.rules('[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "2-00:00:00"\n')
+    ruled.rules(at_most(48))
     words = ("--policy", ruled.policy, "--from", folder, "--points-per-hour", "60", "--apply")
     said = ruled.adminkit("incentives", "install", *words)
     assert said.stdout.count("confirmed") == 2

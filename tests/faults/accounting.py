@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.cluster.cluster import Done
 from tests.cluster.compose.host import ADMINKIT
-from tests.cluster.compose.site import NODES
+from tests.cluster.compose.site import NODES, TREE
 from tests.cluster.processes import until
 from tests.faults.results import Outcome
 from tests.faults.work import HEAD, Work, finished, line, must
@@ -17,7 +17,9 @@ from tests.faults.work import HEAD, Work, finished, line, must
 #: A sync that takes its time: many windows, a pause before each one's steps.
 SLOW: Final = {"ADMINKIT_SYNC_STEPS_PAUSE": "1.5"}
 LONG_AGO: Final = ("--since", "60d")
-FULL: Final = r"^error: .*(full|[Nn]o space)"
+FULL: Final = r"^error: .*(full|[Nn]o space|couldn't write all)"
+_ACTS: Final = "/small/acts.jsonl"
+_READ: Final = f'from pathlib import Path; from adminkit import acts; print(len(acts.read(Path("{_ACTS}"))))'
 #: One rule more, so that there is something to install.
 _RULE: Final = """
 [[rules]]
@@ -130,7 +132,7 @@ def disk_full(work: Work) -> Outcome:
     small.letters()
     time.sleep(1)  # what ends in the second in which letters are switched on gets none
     small.before = small.mailbox()
-    _install(work)
+    site.shell(HEAD, f"head -c 4000 /dev/zero | tr '\\0' ' ' >{_ACTS}; echo >>{_ACTS}")  # the next line is cut off
     jobs = work.jobs(4, "sleep 3")
     work.ended(jobs)
     site.settle()
@@ -147,7 +149,10 @@ def disk_full(work: Work) -> Outcome:
     site.shell(HEAD, "rm /small/ballast")
     outcome = small.judge(jobs)
     small.letters()
+    site.shell(HEAD, "sed -i s/28-00:00:00/27-00:00:00/ /etc/adminkit/policy.toml")
     again = _install(work)
+    acts = int(site.shell(HEAD, f"{TREE}/.venv/bin/python -c '{_READ}'"))
+    must(acts == 1, f"{acts} acts in the log after one was cut off and one went well")
     must(again.code == 0, f"policy install after the space came back: {again.err.decode()[-300:]}")
     notes = (f"feedback run --send: {letters}", f"policy install --apply: {rules}")
     return replace(small.judge_letters(outcome, jobs), line=said, where="sync", notes=notes)
@@ -156,7 +161,7 @@ def disk_full(work: Work) -> Outcome:
 def _install(work: Work) -> Done:
     """The rules of policy.toml, the act logged on the small disk."""
     words = (str(ADMINKIT), "policy", "install", "--apply")
-    return work.site.run(*words, part=HEAD, env={"ADMINKIT_ACTS": "/small/acts.jsonl"}, seconds=120)
+    return work.site.run(*words, part=HEAD, env={"ADMINKIT_ACTS": _ACTS}, seconds=120)
 
 
 def _dbd_answers(work: Work) -> None:

@@ -48,7 +48,7 @@ class Sent:
 def slurmctld_restarted(work: Work) -> Outcome:
     """slurmctld is restarted twice while people submit: plain jobs, amended ones, ones to refuse, ones with points."""
     site = work.site
-    loaded = r"grep -c 'adminkit: .*policy' /site/aaic/log/slurmctld.log || true"
+    loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()
     site.shell(
         HEAD,
@@ -75,7 +75,7 @@ def slurmctld_restarted(work: Work) -> Outcome:
     work.ended(accepted)
     points = _points(work)
     tries = sum(one.tries for one in sent)
-    text = site.shell(HEAD, "grep 'adminkit: .*policy' /site/aaic/log/slurmctld.log").splitlines()
+    text = site.shell(HEAD, "grep 'adminkit: policy ' /site/aaic/log/slurmctld.log").splitlines()
     must(len(text) >= before + 2, f"the policy was loaded {len(text) - before} times since")
     said = re.sub(r"^\[[^]]*\] ", "", text[-1])
     notes = (

@@ -31,7 +31,7 @@ _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", 
 _TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 #: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
-_LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
+LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
 _GROUND: Final = """slurmctld -V; . /etc/os-release; echo "$PRETTY_NAME"; python3 -V
 lua=$(find / -xdev -name job_submit_lua.so 2>/dev/null | head -n 1)
 ldd "$lua" | sed -n 's/\\s*\\(liblua[^ ]*\\).*/\\1/p'
@@ -164,7 +164,7 @@ def _inside(row: Row, words: list[str], output: int, clean: bool) -> int | None:
 
 def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:
     folder = folder_of(row)
-    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *_LIMITS, "-v", f"{folder}:/adminkit"]
+    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *LIMITS, "-v", f"{folder}:/adminkit"]
     command += ["--name", name] if name else []
     for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]

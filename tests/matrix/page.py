@@ -25,6 +25,12 @@ that others used too.
 _NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
 beside them, and slurmd refuses that (22.05.8, told CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
 """
+_DIFFERENCES: Final = """## Differences
+
+What adminkit minds, each in one place, with the release it came in, or the first row that was seen to have it. On a
+Slurm with a state, field of sacct, word of scontrol, name in Lua or call of the plugin's that is new, renamed or gone,
+tests/cluster/test_releases.py fails.
+"""
 _PYSLURM: Final = """## pyslurm
 
 adminkit needs none: scontrol and squeue tell the same. Where one is installed it is asked for the local cluster's
@@ -61,7 +67,7 @@ def markdown(table: Table) -> str:
         parts.append(_NO_V2)
     parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
     parts.append(_listed("On which commit, where a `+` had changes not yet in it:", _commits(table)))
-    parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
+    parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
     return "\n".join([*parts, _drawn(["since", "what", "minded in"], rows), _PYSLURM])
 

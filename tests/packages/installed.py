@@ -32,6 +32,7 @@ SETTINGS = Path("/etc/adminkit/adminkit.toml")
 TRACE = Path("/var/lib/adminkit/trace.db")
 PLUGSTACK = Path("/etc/slurm/plugstack.conf")
 CONFFILE = Path("/etc/slurm/plugstack.conf.d/adminkit.conf")
+SET_ASIDE = CONFFILE.with_name("adminkit.conf.removed")
 #: Debian's Slurm and what its cluster needs; then what shows pages, completion and units.
 SLURM = "slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client".split()
 SHOWS = "man-db bash-completion systemd".split()
@@ -150,7 +151,7 @@ def test_installing_switches_nothing_on_and_says_what_to_do(installed: str) -> N
 
 def test_the_program_is_there_whatever_a_user_has_of_python(installed: str) -> None:
     assert said("adminkit", "--version").startswith("adminkit ")
-    checks = {one["name"]: one for one in json.loads(said_doctor())["rows"]}
+    checks = {one["check"]: one for one in json.loads(said_doctor())["rows"]}
     assert {name: checks[name]["status"] for name in ("adminkit", "helper", "sqlite", "plots")} == dict.fromkeys(
         ("adminkit", "helper", "sqlite", "plots"), "ok"
     )
@@ -271,7 +272,7 @@ def jobs() -> int:
 
 def test_doctor_finds_nothing_amiss(cluster: Cluster) -> None:
     done = cluster.run("adminkit", "doctor", "--format", "json", user="adminkit", env={"HOME": "/var/lib/adminkit"})
-    checks = {one["name"]: one for one in json.loads(done.out)["rows"]}
+    checks = {one["check"]: one for one in json.loads(done.out)["rows"]}
     assert {name: one for name, one in checks.items() if one["status"] == "missing"} == {}
     assert checks["ckpt file"]["status"] == "ok"
 
@@ -309,20 +310,23 @@ def higher(path: Path, folder: Path) -> Path:
 
 
 def test_a_removal_hinders_neither_slurm_nor_the_jobs_that_run(watched: Watched, cluster: Cluster) -> None:
-    job = watched.submit("exec {train} lasts=20", "-w", "n1", "-t", "2", wish="TERM@30")
+    job = watched.submit("exec {train} code=0", "-w", "n1", "-t", "1", wish="TERM@20")
     watched.until("the job to start", lambda: job.times("start"))
     apt("remove", "slurm-spank-adminkit", "adminkit")
     assert not Path("/usr/bin/adminkit").exists()
     assert not ENV.exists(), sorted(ENV.rglob("*"))[:5]
-    assert CONFFILE.exists()
+    assert not CONFFILE.exists()
+    assert WORDS in SET_ASIDE.read_text()
     cluster.restart_ctld()
     restart_slurmd(cluster)
     later = watched.submit("exec {train} lasts=1", "-t", "2", wish="TERM@30")
     step = cluster.run("srun", "-n", "1", "-t", "1", "true", user="games")
+    watched.until("the job to hear the signal", lambda: job.times("heard"), 60)
     watched.ended(job, later)
     assert [watched.state(one) for one in (job, later)] == ["COMPLETED", "COMPLETED"]
     assert step.code == 0, step.err
-    assert (later.hint, step.err.decode()) == ("", "")
+    heard = (later.hint + step.err.decode()).splitlines()
+    assert [line for line in heard if re.search("spank|plugin|adminkit", line)] == [], "users are told nothing"
 
 
 def test_rules_stay_in_force_without_the_package(cluster: Cluster) -> None:
@@ -330,10 +334,19 @@ def test_rules_stay_in_force_without_the_package(cluster: Cluster) -> None:
     assert b"may ask for" in done.err, done.err
 
 
+def test_what_was_removed_comes_back_as_it_was(watched: Watched) -> None:
+    apt("install", "--no-install-recommends", *packages().values())
+    assert WORDS in CONFFILE.read_text()
+    assert (jobs() > 0, SET_ASIDE.exists()) == (True, False)
+    job = watched.submit("exec {train} code=0", "-t", "1", wish="TERM@45")
+    watched.until("the job to hear the signal", lambda: job.times("heard"), 60)
+    watched.ended(job)
+
+
 def test_a_purge_takes_settings_and_leaves_the_trace(watched: Watched) -> None:
     text = apt("purge", "slurm-spank-adminkit", "adminkit")
     assert "the trace is kept in /var/lib/adminkit" in text
-    assert [path for path in (SETTINGS, CONFFILE, Path("/var/log/adminkit")) if path.exists()] == []
+    assert [path for path in (SETTINGS, CONFFILE, SET_ASIDE, Path("/var/log/adminkit")) if path.exists()] == []
     assert TRACE.exists()
     assert pwd.getpwnam("adminkit")
     job = watched.submit("true", "-t", "1")

@@ -69,12 +69,11 @@ def test_the_build_backend_is_one_that_pyproject_takes() -> None:
     assert all(release in wanted.specifier for release in pins(DEBIAN / "build-requirements.txt")[wanted.name])
 
 
-@pytest.mark.parametrize("name", ["adminkit.postinst", "adminkit.prerm", "adminkit.postrm", "relocate"])
-def test_a_script_of_the_package_is_sh_and_stops_at_errors(name: str) -> None:
-    path = DEBIAN / name
-    subprocess.run(["sh", "-n", path], check=True)
-    assert re.search(r"^set -e", path.read_text(), re.MULTILINE)
-    assert name == "relocate" or "\n#DEBHELPER#\n" in path.read_text()
+@pytest.mark.parametrize("script", sorted([*DEBIAN.glob("*.p*[tm]"), DEBIAN / "relocate"]), ids=lambda path: path.name)
+def test_a_script_of_the_package_is_sh_and_stops_at_errors(script: Path) -> None:
+    subprocess.run(["sh", "-n", script], check=True)
+    assert re.search(r"^set -e", script.read_text(), re.MULTILINE)
+    assert script.name == "relocate" or "\n#DEBHELPER#\n" in script.read_text()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)

@@ -154,3 +154,18 @@ def running(pid: int) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def test_an_answer_that_the_disk_has_no_room_for_is_none(programs: Programs) -> None:
+    """Slurm's programs do not look whether their words could be written, and end with 0."""
+    programs.add("sacct", "echo rows 2>/dev/null; exit 0")
+    with Path("/dev/full").open("wb") as full, pytest.raises(AdminkitError) as caught:
+        run.spool(["sacct"], full)
+    assert caught.value.message == "couldn't keep the answer of sacct: no space left on device"
+
+
+def test_a_program_that_leaves_a_child_behind_is_not_waited_for(programs: Programs) -> None:
+    programs.add("sacct", "sleep 30 & echo rows")
+    began = time.monotonic()
+    assert run.ask(["sacct"], timeout=20) == "rows\n"
+    assert time.monotonic() - began < 10

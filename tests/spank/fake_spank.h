@@ -22,6 +22,7 @@ struct fake_job {
     char comment[2048];
     int load_error, update_error, requeue_error; /* what slurmctld answers, 0: it does */
     int hangs;                                   /* real milliseconds until it answers */
+    int first_update;                            /* and until it takes the first update */
     unsigned questions, updates, requeues;
 };
 

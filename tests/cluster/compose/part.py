@@ -125,10 +125,11 @@ ROLES: dict[str, Callable[[], None]] = {
 
 
 def _keep(name: str, command: Sequence[str]) -> None:
-    """Run a daemon for ever, its pid in /site/run/NAME."""
+    """Run a daemon for ever, its pid in /site/run/NAME; what it says besides its log goes beside that."""
+    said = (SITE / "run" / f"{name}.out").open("ab")
     while True:
         until(f"{name} to be wanted", lambda: not (SITE / "hold" / name).exists(), 1e9, pause=0.3)
-        daemon = subprocess.Popen(command)
+        daemon = subprocess.Popen(command, stdout=said, stderr=said)
         (SITE / "run" / name).write_text(f"{daemon.pid}\n")
         print(f"{name} ended with {daemon.wait()}", file=sys.stderr, flush=True)
         (SITE / "run" / name).unlink()
