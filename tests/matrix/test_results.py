@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -79,6 +80,8 @@ def test_what_was_run_on_another_branch_is_taken_and_nothing_older() -> None:
 
 def test_two_who_run_different_suites_can_be_merged(tmp_path: Path) -> None:
     """Two people on two branches, each with their own suites of the same release."""
+    if shutil.which("git") is None:
+        pytest.skip("not run: no git")
     before = Table().with_cell(Cell("forky", "ckpt", "abc", "passed", 1))
     ours = before.with_cell(Cell("trixie", "ckpt", "abd", "passed", 2)).with_cell(before.cells[0])
     theirs = before.with_cell(Cell("trixie", "cluster", "abe", "passed", 3))
