@@ -22,7 +22,17 @@ ROOT = Path(__file__).parent.parent
 #: All that there is, but for what is built.
 SOURCE = (
     *("adminkit", "docs", "etc", "job_submit", "spank", "tests"),
-    *(".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"),
+    *("adminkit.spec", "requirements.txt", "debian/build-requirements.txt", "debian/control", "debian/relocate"),
+    *(
+        "debian/rules",
+        ".gitignore",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "Makefile",
+        "README.md",
+        "pyproject.toml",
+    ),
 )
 PACKAGES = "lib/python*/site-packages"
 BUILT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.o", "*.so")
@@ -59,11 +69,12 @@ class Site:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the source."""
     source = tmp_path_factory.mktemp("source")
-    for part in (ROOT / name for name in SOURCE):
-        if part.is_dir():
-            shutil.copytree(part, source / part.name, ignore=BUILT)
+    (source / "debian").mkdir()
+    for name in SOURCE:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=BUILT)
         else:
-            shutil.copy(part, source / part.name)
+            shutil.copy(ROOT / name, source / name)
     return source
 
 

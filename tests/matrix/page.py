@@ -38,8 +38,11 @@ queues, nodes and what was recorded in open jobs, if its number is that of the S
 with Slurm 25.11 and no other, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
 and 18.8 for Slurms of those years; others (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the
 host. `adminkit doctor` says which is used, and why one is not. A test compares both ways wherever one can be imported;
-"skipped" above says that none could: beside no Slurm has it been run yet. What adminkit reads of pyslurm is what the
-source of 25.11.2 has.
+"skipped" above says that none could.
+
+By hand, the partitions and nodes of 25.11.2 were compiled against Slurm 24.11.5, with the names that 25.11 changed
+replaced: they said of a cluster there what scontrol says. Its jobs, and a whole pyslurm beside its own Slurm, have not
+been run; what adminkit reads of them is what the source of 25.11.2 has.
 """
 
 
