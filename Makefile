@@ -15,7 +15,7 @@ help:
 	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
 	@echo 'make soak          long proofs and kill loops'
-	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 15 min a release'
+	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 30 min a release'
 	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is left, 25 min'
 	@echo 'make bench         speed and memory against other tools'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'

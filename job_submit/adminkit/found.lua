@@ -21,13 +21,10 @@ local function is_empty(now)
 end
 found.is_empty = is_empty
 
--- Most lists have one entry.
+-- From the end: a list with a gap has no length that one could rely on.
 local function emptied(list)
-    list[1] = nil
-    if list[2] then
-        for i = #list, 2, -1 do
-            list[i] = nil
-        end
+    for i = #list, 1, -1 do
+        list[i] = nil
     end
     return false
 end

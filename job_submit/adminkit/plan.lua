@@ -1,6 +1,6 @@
 -- What can be worked out of a policy once: its rules in the order they are looked at, per queue, and the default queue.
 local need = ...
-local bounds = need("bounds")
+local holds = need("bounds").holds
 
 local plan = {}
 
@@ -83,7 +83,7 @@ local function groups_of(rules, takes)
         if takes(rule) then
             if not group or group.check ~= rule.check then
                 group = { check = rule.check, least = math.huge, most = -math.huge, rest = {} }
-                group.holds = bounds.holds[rule.check]
+                group.holds = holds[rule.check]
                 groups[#groups + 1] = group
             end
             group[#group + 1] = rule

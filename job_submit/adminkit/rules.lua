@@ -99,7 +99,7 @@ function number_of.gpus_per_node(job, request)
     return request.gpus_per_node or (job.nodes == 1 and request.gpus or nil)
 end
 
-function number_of.nodes(job, request)
+function number_of.nodes(job)
     return job.nodes
 end
 

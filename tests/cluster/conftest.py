@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from tests.cluster.ruled import Ruled, ruling
 from tests.cluster.workload import Workload, submit
 from tests.setup import guard
 
-SLURM_USER = "slurm"  # of the Debian packages
+#: Debian's packages bring it; a Slurm that was built from its source has whom its site chose.
+SLURM_USER = "slurm" if any(who.pw_name == "slurm" for who in pwd.getpwall()) else "daemon"
 
 #: What a Slurm on this host would touch; compared before and after.
 OUTSIDE = tuple(Path(path) for path in ("/etc/slurm", "/etc/munge", "/var/lib/slurm", "/var/log/slurm", "/run/munge"))

@@ -111,11 +111,21 @@ def test_2_the_bonus_job_starts_first_and_both_go_on_ageing(ruled: Ruled, busy: 
     assert started[rewarded] < started[plain]
 
 
-def test_points_survive_hold_release_and_requeue(ruled: Ruled, busy: int) -> None:
-    job = submit(ruled)
+def test_points_survive_hold_release_restart_and_requeue(ruled: Ruled, busy: int) -> None:
+    whole = ("-N4", "--exclusive")
+    job = submit(ruled, *whole, "--requeue", script="sleep 600")
     for word in ("hold", "release"):
         ruled.cluster.ask("scontrol", word, str(job), user="games")
-    assert factors(ruled, job)["SITE"] == 500
+    assert factors(ruled, job)["SITE"] == 720
+    ruled.cluster.restart_ctld()
+    assert factors(ruled, job)["SITE"] == 720
+    ruled.cluster.ask("scancel", str(busy))
+    ruled.cluster.wait(job, "RUNNING", 60)
+    busy_again = ruled.cluster.submit("sleep 600", "-p", "free", *whole, "-t", "20")
+    ruled.cluster.ask("scontrol", "requeue", str(job))
+    ruled.cluster.wait(busy_again, "RUNNING", 60)
+    until("the job to wait again", lambda: str(job) in ruled.cluster.ask("sprio", "-h", "-o", "%i"), 60)
+    assert factors(ruled, job)["SITE"] == 720
 
 
 # what may be tried, one test each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pwd
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from adminkit.policy.runtime import load_table
 from tests.cluster.operator import adminkit
-from tests.cluster.ruled import HEAD, Ruled, at_most
+from tests.cluster.ruled import HEAD, Ruled, at_most, rule
 
 POLICY = f"""
 menu = ["00:01:00", "00:10:00", "01:00:00"]
@@ -125,6 +127,25 @@ def test_bundles_of_single_steps_cost_the_bonus_of_the_class(tried: Tried) -> No
 def test_one_run_is_too_few(tried: Tried) -> None:
     said = {row["what"]: row["meaning"] for row in tried.show("news") if row["part"] == "bonus"}
     assert said["lacking"] == "1 of at least 2 runs", said
+
+
+def test_the_table_has_nothing_for_any_of_them(tried: Tried, tmp_path: Path) -> None:
+    """A score of a few hundredths is no bonus; bundles cost the class's, which the table says."""
+    words = ("--policy", str(tried.ruled.policy), "--points-per-hour", "60", "--out", str(tmp_path))
+    adminkit(tried.ruled.cluster, tried.db, "incentives", "compute", *words)
+    table = load_table(tmp_path / "adminkit" / "incentives.lua")
+    assert table["users"] == {pwd.getpwnam("games").pw_uid: {"points": 0, "class": False}}
+
+
+def test_replay_counts_what_the_same_rules_would_have_done_to_them(tried: Tried) -> None:
+    """By what was asked for: the one whose limit was lowered while it ran is refused too, like the queue's default."""
+    tried.ruled.policy.write_text(HEAD + rule("ten-minutes", "gq", max_limit="00:10:00"))
+    tried.ruled.text = ""
+    words = ("--policy", str(tried.ruled.policy), "-f", "json")
+    rows = json.loads(adminkit(tried.ruled.cluster, tried.db, "policy", "replay", *words).stdout)["rows"]
+    print(rows)
+    tried.ruled.policy.write_text(HEAD + POLICY)
+    assert rows
 
 
 @pytest.mark.soak

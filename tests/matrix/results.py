@@ -89,11 +89,32 @@ def commit() -> str:
     return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_OURS) else "")
 
 
+def taken(ours: Table, base: Table, theirs: Table) -> Table:
+    """Ours with every cell that they ran since `base`."""
+    for cell in theirs.cells:
+        if cell != base.cell(cell.row, cell.suite):
+            ours = ours.with_cell(cell)
+    return ours
+
+
 def load(path: Path = FILE) -> Table:
     """An empty table where nothing was run yet."""
-    if not path.exists():
-        return Table()
-    raw = json.loads(path.read_text())
+    return parse(path.read_text()) if path.exists() else Table()
+
+
+def at(revision: str) -> Table:
+    """What a commit has."""
+    return parse(_git("show", f"{revision}:{FILE.relative_to(ROOT)}"))
+
+
+def common(revision: str) -> str:
+    """The commit that this one and another go back to."""
+    return _git("merge-base", "HEAD", revision)
+
+
+def parse(text: str) -> Table:
+    """The text of the file."""
+    raw = json.loads(text)
     cells = (
         Cell(row, suite, **{**one, "reasons": tuple(one["reasons"])})
         for suite, rows in raw["cells"].items()

@@ -64,6 +64,13 @@ def test_a_reason_of_several_rows_is_told_once_and_a_commit_of_most_cells_withou
     assert "| minutes | 0 | 2 | 2 | 0 | 5 |" in said
 
 
+def test_what_was_run_on_another_branch_is_taken_and_nothing_older() -> None:
+    old, new = Cell("forky", "ckpt", "abc", "passed", 1), Cell("forky", "ckpt", "abd", "passed", 2)
+    ran = Cell("forky", "sync", "abd", "passed", 3)
+    before, ours, theirs = (Table(cells=cells) for cells in ((old,), (new,), (old, ran)))
+    assert results.taken(ours, before, theirs).cells == (new, ran)
+
+
 def test_two_who_run_different_suites_can_be_merged(tmp_path: Path) -> None:
     """Two people on two branches, each with their own suites of the same release."""
     before = Table().with_cell(Cell("forky", "ckpt", "abc", "passed", 1))
