@@ -31,7 +31,7 @@ EOF
 chmod 755 {_PLACE}/train.py; chown -R aiko: {_PLACE}"""
 #: What sbatch says where slurmctld is away: nobody refused anything.
 _AWAY: Final = re.compile(
-    r"[Cc]ontroller|Unexpected message|[Ss]ocket timed out|Connection refused|Zero Bytes|temporarily unable"
+    r"[Cc]ontroller|Unexpected message|[Ss]ocket timed out|Connection re(?:fused|set)|Zero Bytes|temporarily unable"
 )
 
 
