@@ -8,20 +8,23 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz matrix faults cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help docs demo check test soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
 	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
 	@echo 'make soak          long proofs and kill loops'
-	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 15 min a release'
+	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 30 min a release'
 	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is left, 25 min'
 	@echo 'make bench         speed and memory against other tools'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
+	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/ anew'
+	@echo 'make man           write the man pages into build/man; make completion: for bash, zsh and fish into build/completion'
 	@echo 'make clean         remove what was built'
 	@echo 'PYTHON=python3.12 picks another Python for .venv'
 
@@ -48,11 +51,29 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m tests.docs
 
+man completion: $(STAMP)
+	$(BIN)/python -m tests.$@ build/$@
+
 fuzz: $(STAMP)
 	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
 
 matrix:
 	@$(PYTHON) -m tests.matrix $(MATRIX)
+
+# Trap: dpkg-buildpackage wants the packages' list in the folder above, unless each of its programs is told.
+rpm: $(STAMP)
+	@command -v rpmbuild >/dev/null || { echo 'error: no rpmbuild; hint: dnf install rpm-build' >&2; exit 1; }
+	rm -rf build/rpm
+	$(BIN)/python -c 'import scikit_build_core.build as backend; backend.build_sdist("build/rpm")'
+	rpmbuild -ta --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
+
+deb:
+	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install build-essential debhelper' >&2; exit 1; }
+	rm -rf build/deb
+	mkdir -p build/deb
+	dpkg-buildpackage -b -us -uc -ui -tc --changes-file=build/deb/adminkit.changes --changes-option=-ubuild/deb \
+	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
+	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
 
 faults:
 	@$(PYTHON) -m tests.faults $(if $(RELEASE),--release '$(RELEASE)') $(FAULTS)

@@ -21,7 +21,7 @@ import adminkit
 from adminkit.errors import AdminkitError, cause
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
-_MODE: Final = 0o640
+MODE: Final = 0o640
 #: More than this of one value is nobody's name.
 _LONGEST: Final = 200
 
@@ -85,7 +85,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 def _open(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, _MODE)
+        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, MODE)
     except OSError as error:
         raise AdminkitError(
             f"couldn't record acts in {path}: {cause(error)}",

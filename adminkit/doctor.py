@@ -273,7 +273,7 @@ def _extras() -> Iterator[Check]:
 def _pyslurm() -> Check:
     module, why = bindings.found()
     if module is not None:
-        return Check("pyslurm", "ok", f"{module.__version__}, in use for the queues")
+        return Check("pyslurm", "ok", f"{module.__version__}, in use for queues, nodes and open jobs")
     if not why:
         return Check("pyslurm", "ok", "not installed; scontrol is used in its place")
     hint = "each pyslurm goes with the Slurm of its own number (25.11.x with 25.11): docs/releases.md, or take it off"

@@ -21,9 +21,8 @@
 SPANK_PLUGIN(adminkit_ckpt, 1)
 
 #define VARIABLE "ADMINKIT_CKPT"
-#define EXIT_SPAN 2000 /* ms for slurmctld when a run has ended; with all other waits below 5 s */
-#define NOTE_SPAN 1800
-#define FEW 8 /* nodes of a step that may each say so where nothing hears the signal on them */
+#define EXIT_SPAN 3700 /* ms for slurmctld when a run has ended; with all other waits below 5 s */
+#define FEW 8          /* nodes of a step that may each say so where nothing hears the signal on them */
 
 enum { SIGNAL = 1, REQUEUE, TARGET, OFF };
 
@@ -151,8 +150,7 @@ static bool on_fired(const struct ck_moment *moment, void *subject) {
             ck.batch.at = at;
         if (moment->first && ck.empty && moment->answer && moment->answer->restarts > 0)
             ck_say("the output of the run before was overwritten; keep it with sbatch --open-mode=append");
-        ck_call_end(ck.note);
-        ck.note = ck_note_signal(&ck.batch, moment->answer);
+        ck.note = ck_note_signal(&ck.batch, moment->answer, ck.note);
     } else {
         ck_records_heard(ck.site.state, ck.batch.job, heard, at);
     }
@@ -265,12 +263,9 @@ int slurm_spank_exit(spank_t spank, int words, char **word) {
     ck.watch = NULL;
     if (!ck.is_batch)
         return 0;
-    if (ck.note)
-        ck_call_done(ck.note, NOTE_SPAN);
-    ck_call_end(ck.note);
-    ck.note = NULL;
     ck.batch.script = ck.script;
-    ck_end_run(&ck.batch, EXIT_SPAN);
+    ck_end_run(&ck.batch, ck.note, EXIT_SPAN);
+    ck.note = NULL;
     ck_records_end(ck.site.state, ck.batch.job);
     return 0;
 }

@@ -55,7 +55,7 @@ fail:
 
 bool ck_call_done(struct ck_call *call, int64_t span) {
     pthread_mutex_lock(&call->lock);
-    for (int64_t until = ck_now() + span, now; !call->done && (now = ck_now()) < until;)
+    for (int64_t until = ck_steady() + span, now; !call->done && (now = ck_steady()) < until;)
         ck_clock_wait(&call->changed, &call->lock, until - now);
     bool done = call->done;
     pthread_mutex_unlock(&call->lock);

@@ -2,10 +2,18 @@
 
 #include <time.h>
 
-int64_t ck_now(void) {
+static int64_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t ck_now(void) {
+    return read_clock(CLOCK_REALTIME);
+}
+
+int64_t ck_steady(void) {
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 int ck_clock_cond(pthread_cond_t *cond) {

@@ -9,8 +9,10 @@
 /* Since the epoch, as slurmctld counts. */
 int64_t ck_now(void);
 
-/* Makes *cond one for ck_clock_wait, which returns after `span` at the latest, whoever sets the machine's
- * clock meanwhile. */
+/* Since some moment, whoever sets the machine's clock meanwhile. */
+int64_t ck_steady(void);
+
+/* Makes *cond one for ck_clock_wait, which returns after `span` of the steady clock at the latest. */
 int ck_clock_cond(pthread_cond_t *cond);
 void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span);
 

@@ -53,7 +53,11 @@ struct ck_next ck_deadline_next(const struct ck_terms *terms, const struct ck_kn
     int64_t closing = fire - CK_LAST_EARLY - terms->nodes * CK_PLACE;
     if (round < closing)
         return (struct ck_next){CK_ASK, round};
-    int64_t last = longer(fire - CK_LAST_EARLY - place, terms->began + terms->quiet - CK_FIRST_EARLY);
+    int64_t last = fire - CK_LAST_EARLY - place;
+    if (known->asked)
+        last = longer(last, terms->began + terms->quiet - CK_FIRST_EARLY);
+    else if (last < terms->began) /* only the first node may be late */
+        last = place ? fire : terms->began;
     if (known->asked < last && last < fire)
         return (struct ck_next){CK_ASK, last};
     return (struct ck_next){CK_FIRE, fire};

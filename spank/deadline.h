@@ -4,8 +4,9 @@
  * The questions of one step, whatever its size, are at most two a second. Each node has a place of half a
  * second in every round: a round is 300 s or half a second per node, whichever is longer, and up to a quarter
  * more, which is the same on all nodes of the step and differs between steps. Before the signal each node
- * asks once more, in its place again, the first node last. A node that had no answer leaves one round out,
- * then three, seven, fifteen. */
+ * asks once more, in its place again, the first node last; one too that has asked nothing yet: an end that is
+ * known from the start is of the environment, which is as old as the job. A node that had no answer leaves
+ * one round out, then three, seven, fifteen. */
 #ifndef ADMINKIT_CK_DEADLINE_H
 #define ADMINKIT_CK_DEADLINE_H
 
@@ -22,7 +23,7 @@
 struct ck_terms {
     int64_t began;        /* the step's tasks were forked */
     int64_t lead;         /* how long before the end the signal comes */
-    int64_t quiet;        /* a step younger than this, or than the lead, asks nothing */
+    int64_t quiet;        /* a step younger than this, or than the lead, asks nothing but before the signal */
     int64_t poll;         /* a shorter round than 300 s, 0: none wished */
     uint32_t nodes, node; /* of the step, and this one's place among them */
     uint32_t seed;        /* the same on all nodes of a step */

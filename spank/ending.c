@@ -12,6 +12,7 @@
 
 #define SETTLE 700     /* ms, for the steps' records */
 #define LAST_WAIT 4000 /* ms */
+#define PATIENCE 60000 /* ms */
 #define AGAIN 500      /* ms, to the next try where slurmctld does not answer */
 
 struct ending {
@@ -20,17 +21,27 @@ struct ending {
     struct ck_steps steps;
     struct ck_answer answer;
     bool answered;
+    struct ck_call *before; /* its note comes first */
 };
 
 /* Not done when the last callback returned, and whose it is. */
 static struct ck_call *late;
 static pid_t late_of;
 
-static struct ending *new_ending(const struct ck_batch *batch) {
+static struct ending *new_ending(const struct ck_batch *batch, struct ck_call *before) {
     struct ending *ending = calloc(1, sizeof *ending);
-    if (ending)
+    if (ending) {
         ending->batch = *batch;
+        ending->before = before;
+    }
     return ending;
+}
+
+static void let_pass(struct ending *ending) {
+    while (ending->before && !ck_call_done(ending->before, PATIENCE))
+        ;
+    ck_call_end(ending->before);
+    ending->before = NULL;
 }
 
 /* Adds up what the steps left and what slurmctld said. */
@@ -91,6 +102,7 @@ static bool exhausted(const struct ending *ending, bool running, int unkept) {
 static void note_signal(void *subject) {
     struct ending *ending = subject;
     ck_sleep(SETTLE);
+    let_pass(ending);
     if (!ending->answered)
         ck_ask(ending->batch.job, &ending->answer);
     if (ending->answer.error)
@@ -100,17 +112,22 @@ static void note_signal(void *subject) {
     leave_note(ending, foreseen(ending), ending->run.ours);
 }
 
-struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer) {
-    struct ending *ending = new_ending(batch);
-    if (!ending)
+struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer,
+                               struct ck_call *before) {
+    struct ending *ending = new_ending(batch, before);
+    if (!ending) {
+        ck_call_end(before);
         return NULL;
+    }
     if (answer) {
         ending->answer = *answer;
         ending->answered = true;
     }
     struct ck_call *call = ck_call_start(note_signal, ending);
-    if (!call)
+    if (!call) {
+        ck_call_end(before);
         free(ending);
+    }
     return call;
 }
 
@@ -141,6 +158,7 @@ static void put_back(const struct ending *ending) {
 static void end_run(void *subject) {
     struct ending *ending = subject;
     char line[256];
+    let_pass(ending);
     for (;;) {
         ck_ask(ending->batch.job, &ending->answer);
         if (ending->answer.error == 0)
@@ -171,18 +189,19 @@ static void end_early(struct ending *ending) {
         ck_say("%s", line);
 }
 
-void ck_end_run(const struct ck_batch *batch, int64_t span) {
-    struct ending *ending = batch->wish.requeue ? new_ending(batch) : NULL;
-    if (!ending)
-        return;
-    ck_records_read(batch->state, batch->job, &ending->steps);
-    if (batch->at == 0 && ending->steps.heard == 0) {
+void ck_end_run(const struct ck_batch *batch, struct ck_call *before, int64_t span) {
+    struct ending *ending = batch->wish.requeue ? new_ending(batch, before) : NULL;
+    struct ck_call *call = NULL;
+    if (ending)
+        ck_records_read(batch->state, batch->job, &ending->steps);
+    if (ending && batch->at == 0 && ending->steps.heard == 0)
         end_early(ending);
-        free(ending);
-        return;
-    }
-    struct ck_call *call = ck_call_start(end_run, ending);
+    else if (ending)
+        call = ck_call_start(end_run, ending);
     if (!call) {
+        if (before)
+            ck_call_done(before, span);
+        ck_call_end(before);
         free(ending);
         return;
     }

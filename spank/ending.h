@@ -20,11 +20,14 @@ struct ck_batch {
 struct ck_call;
 
 /* Leaves the note, a second after the signal, when the job's steps on this host have told what they did.
- * answer: what slurmctld said last, or NULL. NULL where nothing could be started. */
-struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer);
+ * answer: what slurmctld said last, or NULL. before: the note before, which is waited for, so that it cannot
+ * undo this one, and ended; or NULL. NULL where nothing could be started. */
+struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer,
+                               struct ck_call *before);
 
-/* The run has ended: puts the job back if that is due, and says so. Returns within `span` ms; where slurmctld
- * does not answer by then it goes on while slurmstepd lives, and that waits some seconds for it. */
-void ck_end_run(const struct ck_batch *batch, int64_t span);
+/* The run has ended: puts the job back if that is due, and says so. before: as above. Returns within `span`
+ * ms; where slurmctld does not answer by then it goes on while slurmstepd lives, and that waits some seconds
+ * for it. */
+void ck_end_run(const struct ck_batch *batch, struct ck_call *before, int64_t span);
 
 #endif

@@ -63,7 +63,8 @@ int ck_records_begin(const char *folder, uint32_t job) {
     return 0;
 }
 
-/* Lines are short, so one write with O_APPEND never mixes with another step's. */
+/* Lines are short, so one write with O_APPEND never mixes with another step's. Each begins with a newline:
+ * the one before may have been cut by a full disk. */
 static int append(const char *folder, uint32_t job, const char *line) {
     struct stat found;
     int error = 0, fd = open_record(folder, job, O_WRONLY | O_APPEND, false);
@@ -83,13 +84,13 @@ int ck_records_code(const char *folder, uint32_t job, int code) {
     char line[32];
     if (code == 0)
         return 0;
-    snprintf(line, sizeof line, "code %d\n", code);
+    snprintf(line, sizeof line, "\ncode %d\n", code);
     return append(folder, job, line);
 }
 
 int ck_records_heard(const char *folder, uint32_t job, uint32_t heard, int64_t at) {
     char line[64];
-    snprintf(line, sizeof line, "heard %" PRIu32 " %" PRId64 "\n", heard, at);
+    snprintf(line, sizeof line, "\nheard %" PRIu32 " %" PRId64 "\n", heard, at);
     return append(folder, job, line);
 }
 
@@ -97,10 +98,11 @@ static void take_line(const char *line, struct ck_steps *steps) {
     int code;
     uint32_t heard;
     int64_t at;
-    if (sscanf(line, "code %d", &code) == 1 && code > 0 && code < 256) {
+    char end = '\0';
+    if (sscanf(line, "code %d%c", &code, &end) == 2 && end == '\n' && code > 0 && code < 256) {
         steps->code[code] = true;
         steps->failed = true;
-    } else if (sscanf(line, "heard %" SCNu32 " %" SCNd64, &heard, &at) == 2) {
+    } else if (sscanf(line, "heard %" SCNu32 " %" SCNd64 "%c", &heard, &at, &end) == 3 && end == '\n') {
         steps->heard += heard;
         if (heard > 0 && (steps->at == 0 || at < steps->at))
             steps->at = at;

@@ -92,6 +92,8 @@ bool ck_choose(const struct ck_snapshot *snapshot, const struct ck_scope *scope,
     size_t n = snapshot->count, *order = parents_first(snapshot);
     bool *below = calloc(n + 1, 1), done = order && below;
 
+    for (size_t i = 0; i < n; i++) /* what is read of a parent that comes later, in a circle */
+        why[i] = CK_DIES;
     for (size_t k = 0; done && k < n; k++) {
         size_t i = order[k], up = snapshot->process[i].up;
         why[i] = judge(&snapshot->process[i], scope);

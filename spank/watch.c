@@ -19,7 +19,7 @@ struct ck_watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop;
+    bool stop, ended, left; /* left: nobody waits for the thread any more */
     /* of the thread alone */
     struct ck_known known;
     struct ck_call *question;
@@ -87,7 +87,15 @@ static void look_for_pause(struct ck_watch *watch, int64_t now) {
     watch->paused = paused;
 }
 
-/* Signals; true when there is nothing left to do. */
+static bool is_left(struct ck_watch *watch) {
+    pthread_mutex_lock(&watch->lock);
+    bool left = watch->left;
+    pthread_mutex_unlock(&watch->lock);
+    return left;
+}
+
+/* Signals; true when there is nothing left to do. Reading the processes may take longer than the step lives.
+ */
 static bool fire(struct ck_watch *watch, int64_t now) {
     const struct ck_plan *plan = &watch->plan;
     struct ck_scope scope = {.uid = plan->uid,
@@ -104,7 +112,7 @@ static bool fire(struct ck_watch *watch, int64_t now) {
                                .first = watch->attempts == 0,
                                .heard = &heard,
                                .answer = watch->answered ? &watch->answer : NULL};
-    if (moment.first || reached)
+    if ((moment.first || reached) && !is_left(watch))
         again = plan->fired(&moment, plan->subject);
     ck_heard_free(&heard);
     watch->attempts++;
@@ -148,7 +156,8 @@ static int64_t turn(struct ck_watch *watch) {
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
-        if (watch->known.doubt && watch->question && now < watch->known.asked + PATIENCE)
+        bool unsure = watch->known.doubt || !watch->answered;
+        if (unsure && watch->question && now < watch->known.asked + PATIENCE)
             return LISTEN;
         return fire(watch, now) ? -1 : RETRY;
     }
@@ -158,6 +167,12 @@ static int64_t turn(struct ck_watch *watch) {
     if (watch->known.suspended || watch->paused)
         return span < CK_SECOND ? span : CK_SECOND;
     return span < LONG ? span : LONG;
+}
+
+static void release(struct ck_watch *watch) {
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
 }
 
 static void *body(void *subject) {
@@ -174,6 +189,12 @@ static void *body(void *subject) {
     }
     pthread_mutex_unlock(&watch->lock);
     ck_call_end(watch->question);
+    pthread_mutex_lock(&watch->lock);
+    watch->ended = true;
+    bool left = watch->left;
+    pthread_mutex_unlock(&watch->lock);
+    if (left)
+        release(watch);
     return NULL;
 }
 
@@ -195,24 +216,38 @@ fail:
     return NULL;
 }
 
+/* A timed join goes by a clock that may be set meanwhile; glibc has had one with another since 2.31 only. The
+ * thread mostly ends at once, and a short step should not wait. */
+static bool join_in_time(pthread_t thread) {
+    struct timespec span = {0, 50000};
+    for (int64_t waited = 0; waited < STOP * 1000000; waited += span.tv_nsec) {
+        if (pthread_tryjoin_np(thread, NULL) == 0)
+            return true;
+        nanosleep(&span, NULL);
+        if (span.tv_nsec < 5000000)
+            span.tv_nsec *= 2;
+    }
+    return false;
+}
+
 void ck_watch_stop(struct ck_watch *watch) {
-    struct timespec until;
     if (!watch)
         return;
     pthread_mutex_lock(&watch->lock);
     watch->stop = true;
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t nanoseconds = until.tv_nsec + STOP % 1000 * 1000000;
-    until.tv_sec += (time_t)(STOP / 1000 + nanoseconds / 1000000000);
-    until.tv_nsec = nanoseconds % 1000000000;
-    if (pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
-        pthread_detach(watch->thread);
-        ck_pin();
-        return; /* it may still use its memory */
+    if (!join_in_time(watch->thread)) {
+        pthread_mutex_lock(&watch->lock);
+        watch->left = !watch->ended;
+        if (watch->left) {
+            pthread_detach(watch->thread);
+            ck_pin();
+            pthread_mutex_unlock(&watch->lock);
+            return; /* it frees its memory when it ends */
+        }
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
     }
-    pthread_cond_destroy(&watch->wake);
-    pthread_mutex_destroy(&watch->lock);
-    free(watch);
+    release(watch);
 }

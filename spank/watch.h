@@ -32,8 +32,8 @@ struct ck_plan {
     int signal;
     bool shells, jvms;
     char cgroup[PATH_MAX]; /* "": none */
-    /* In the watch's thread, after the first attempt and after the one that reaches somebody. False: let it
-     * be. */
+    /* In the watch's thread, after the first attempt and after the one that reaches somebody; not once
+     * ck_watch_stop() has returned. False: let it be. */
     bool (*fired)(const struct ck_moment *moment, void *subject);
     void *subject;
 };

@@ -28,6 +28,13 @@ from tests.matrix import page, results
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 NOTE = "<!-- Made by `python -m tests.docs`; edit {source} instead. -->"
+EXIT_CODES = {
+    0: "ok",
+    1: "error",
+    2: "usage",
+    3: "more rows set aside than `--max-rejected` allows",
+    130: "interrupted",
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,25 @@ class Parameter:
     value: str  # what stands for its value; "" for a switch
     help: str
     default: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key of adminkit.toml: its section ("" for the top), its default as TOML writes it, whether it is unset."""
+
+    section: str
+    key: str
+    value: str
+    unset: bool
+    help: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}.{self.key}" if self.section else self.key
+
+    @property
+    def variable(self) -> str:
+        return f"ADMINKIT_{self.name.replace('.', '_').upper()}"
 
 
 def commands(group: typer.Typer = app, words: tuple[str, ...] = ("adminkit",)) -> Iterator[Command]:
@@ -105,7 +131,7 @@ def _default(value: object) -> str:
 def cli() -> str:
     """docs/cli.md."""
     lines = ["# Commands", "", NOTE.format(source="adminkit/cli/"), ""]
-    lines += ["Exit codes: 0 ok, 1 error, 2 usage, 3 more rows set aside than `--max-rejected` allows."]
+    lines += [f"Exit codes: {', '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."]
     lines += ["Every command has `--help` (`-h`). `adminkit --install-completion` teaches the shell its words.", ""]
     for command in commands():
         taken = list(parameters(command.function)) if command.function else []
@@ -138,23 +164,35 @@ def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
+def settings_head() -> str:
+    """What etc/adminkit.toml says of itself."""
+    lines = (ROOT / "etc" / "adminkit.toml").read_text().splitlines()
+    return " ".join(line.removeprefix("# ") for line in lines[: lines.index("")])
+
+
+def settings() -> Iterator[Setting]:
+    """Every key of etc/adminkit.toml with the comment above it."""
+    section, said = "", list[str]()
+    for line in (ROOT / "etc" / "adminkit.toml").read_text().splitlines():
+        key, found, value = line.removeprefix("#").partition(" = ")
+        if line.startswith("# "):
+            said.append(line.removeprefix("# "))
+            continue
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif found:
+            tomllib.loads(f"{key} = {value}")
+            yield Setting(section, key, value, line.startswith("#"), " ".join(said))
+        said = []
+
+
 def config() -> str:
     """docs/config.md, from the comments of etc/adminkit.toml."""
-    lines = (ROOT / "etc" / "adminkit.toml").read_text().splitlines()
-    head = " ".join(line.removeprefix("# ") for line in lines[: lines.index("")])
-    out = ["# Configuration", "", NOTE.format(source="etc/adminkit.toml"), "", head, ""]
+    out = ["# Configuration", "", NOTE.format(source="etc/adminkit.toml"), "", settings_head(), ""]
     out += ["| key | default | in the environment | |", "|---|---|---|---|"]
-    section = ""
-    for number, line in enumerate(lines):
-        if line.startswith("["):
-            section = line.strip("[]") + "."
-        key, found, value = line.removeprefix("#").partition(" = ")
-        if not found or line.startswith("# "):
-            continue
-        tomllib.loads(f"{key} = {value}")
-        variable = "ADMINKIT_" + (section + key).replace(".", "_").upper()
-        default = f"unset; e.g. `{value}`" if line.startswith("#") else f"`{value}`"
-        out.append(f"| `{section}{key}` | {default} | `{variable}` | {_cell(lines[number - 1].removeprefix('# '))} |")
+    for one in settings():
+        default = f"unset; e.g. `{one.value}`" if one.unset else f"`{one.value}`"
+        out.append(f"| `{one.name}` | {default} | `{one.variable}` | {_cell(one.help)} |")
     out += [
         "",
         "An unknown key, a value of the wrong kind and text that is no TOML are errors, which name the file, the key",

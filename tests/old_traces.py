@@ -1,20 +1,25 @@
-"""One small database per released schema, as SQL text: tests/data/db/schema-N.sql.
+"""One small database per schema, as SQL text: tests/data/db/schema-N.sql, and which of them are out.
 
-`python -m tests.old_traces` writes the one of today's schema anew. Run it while that schema is unreleased; never after.
+`python -m tests.old_traces` writes the one of today's schema anew, while it is unreleased. `… release` freezes it: a
+line of tests/data/db/released.txt, with its checksum. From then on a change is a new migration.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sqlite3
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
+import adminkit
 from adminkit.trace import connect
 from adminkit.trace.schema import SCHEMA_VERSION
 
 FOLDER = Path(__file__).parent / "data" / "db"
+RELEASED = "released.txt"
 
 #: One row per table, so that a migration that loses rows is noticed.
 ROWS = (
@@ -34,15 +39,41 @@ ROWS = (
 )
 
 
-def released() -> list[int]:
-    """The versions kept here."""
+@dataclass(frozen=True)
+class Frozen:
+    """A schema that is out: the first release that had it, and the checksum of its text."""
+
+    schema: int
+    release: str
+    sha256: str
+
+
+def kept() -> list[int]:
+    """The schemas kept here; the newest may not be out yet."""
     return sorted(int(re.sub(r"\D", "", path.stem)) for path in FOLDER.glob("schema-*.sql"))
+
+
+def frozen(folder: Path | None = None) -> dict[int, Frozen]:
+    """The schemas that are out, by number."""
+    lines = ((folder or FOLDER) / RELEASED).read_text().splitlines()
+    words = [line.split() for line in lines if line and not line.startswith("#")]
+    return {int(schema): Frozen(int(schema), release, sha256) for schema, release, sha256 in words}
+
+
+def edited(folder: Path | None = None) -> list[str]:
+    """The schemas that are out and whose text is not the one that went out."""
+    there = folder or FOLDER
+    return [
+        f"schema {one.schema} went out with {one.release}, and {_file(one.schema, there).name} was edited since"
+        for one in frozen(there).values()
+        if _sha256(_file(one.schema, there)) != one.sha256
+    ]
 
 
 def build(version: int, path: Path) -> None:
     """The small database of that version, as it was released."""
     with sqlite3.connect(path) as db:
-        db.executescript((FOLDER / f"schema-{version}.sql").read_text())
+        db.executescript(_file(version, FOLDER).read_text())
 
 
 def today() -> str:
@@ -57,11 +88,35 @@ def today() -> str:
             return "\n".join([*db.iterdump(), f"PRAGMA user_version = {SCHEMA_VERSION};", ""])
 
 
+def write(folder: Path | None = None) -> str:
+    """Today's schema anew; refused where it is out. Returns what was done."""
+    there = folder or FOLDER
+    if out := frozen(there).get(SCHEMA_VERSION):
+        raise SystemExit(f"schema {SCHEMA_VERSION} went out with {out.release}: add a migration instead of editing it")
+    _file(SCHEMA_VERSION, there).write_text(today())
+    return f"wrote {_file(SCHEMA_VERSION, there)}"
+
+
+def release(folder: Path | None = None) -> str:
+    """Freeze today's schema under today's release, unless an earlier one did. Returns what was done."""
+    there = folder or FOLDER
+    if out := frozen(there).get(SCHEMA_VERSION):
+        return f"schema {SCHEMA_VERSION} went out with {out.release} already"
+    with (there / RELEASED).open("a") as file:
+        file.write(f"{SCHEMA_VERSION} {adminkit.__version__} {_sha256(_file(SCHEMA_VERSION, there))}\n")
+    return f"schema {SCHEMA_VERSION} goes out with {adminkit.__version__}"
+
+
+def _file(version: int, folder: Path) -> Path:
+    return folder / f"schema-{version}.sql"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def main() -> int:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"schema-{SCHEMA_VERSION}.sql"
-    path.write_text(today())
-    print(f"wrote {path}", file=sys.stderr)
+    print(release() if sys.argv[1:] == ["release"] else write(), file=sys.stderr)
     return 0
 
 

@@ -83,7 +83,7 @@ def test_commands_of_console_blocks_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = tmp_path / "trace.db"
-    old_traces.build(old_traces.released()[-1], trace)
+    old_traces.build(old_traces.kept()[-1], trace)
     connect.upgrade(trace)
     monkeypatch.setenv("ADMINKIT_DB", str(trace))
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_commands_of_console_blocks_run(
 
 def test_the_queries_of_the_trace_page_run_and_answer(tmp_path: Path) -> None:
     trace = tmp_path / "trace.db"
-    old_traces.build(old_traces.released()[-1], trace)
+    old_traces.build(old_traces.kept()[-1], trace)
     connect.upgrade(trace)
     with sqlite3.connect(trace) as db:
         db.execute("UPDATE job SET gpus = 1, eligible_time = submit_time")

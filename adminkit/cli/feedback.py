@@ -97,7 +97,7 @@ def run(
     settings = _settings(most)
     path = find_trace(db, settings.db)
     with _at_work(settings, path, act) as (trace, done):
-        emit(_ran(trace, done, str(path)), Way(format.value, output))
+        emit(_ran(trace, done, str(path), settings), Way(format.value, output))
     _complain_of(done)
 
 
@@ -156,7 +156,7 @@ def resend(
         return act(db, settings, tools, entries)
 
     with _at_work(settings, path, once_more) as (trace, done):
-        emit(_ran(trace, done, str(path)), Way(format.value, output))
+        emit(_ran(trace, done, str(path), settings), Way(format.value, output))
     _complain_of(done)
 
 
@@ -169,7 +169,7 @@ def test(address: Address, send: Send = False) -> None:
     settings = config.load().feedback
     message = trial(settings, address)
     if not send:
-        print(message.as_string())
+        print(message.decode("ascii").replace("\r\n", "\n"))
         print(f"note: it would go to {described(settings)}; --send does it", file=sys.stderr)
         return
     print(f"{described(settings)}: {clean(send_trial(settings, address, message))}")
@@ -200,12 +200,12 @@ def _at_work(
         yield trace, done
 
 
-def _ran(trace: sqlite3.Connection, done: Done, database: str) -> Report:
+def _ran(trace: sqlite3.Connection, done: Done, database: str, settings: Config) -> Report:
     from adminkit.report.outbox import run_report
     from adminkit.trace import outbox
 
     waiting = len(outbox.find(trace, ["due", "claimed"]))
-    return run_report(done.counts, waiting, done.planned.left_out, done.notes, database)
+    return run_report(done.counts, waiting, done.planned.left_out, done.notes, database, settings.feedback.clusters)
 
 
 def _complain_of(done: Done) -> None:

@@ -65,7 +65,7 @@ def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: in
     message = build(letter, Envelope(found.due.key, recipients, 0, now), settings.feedback)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / f"{name}.eml").write_bytes(message.as_bytes())
+        (folder / f"{name}.eml").write_bytes(message)
         (folder / f"{name}.html").write_text(letter.html, "utf-8", "replace")
     except OSError as error:
         raise AdminkitError(f"couldn't write to {folder}: {cause(error)}", "name another folder with --out") from error

@@ -12,9 +12,14 @@ from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
 
-app = typer.Typer(help="The trace database itself.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many rows.")]
+
+
+@app.callback()
+def root() -> None:
+    """The trace database itself."""
 
 
 @app.command("status")

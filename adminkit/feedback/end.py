@@ -91,15 +91,22 @@ def _tasked(array: Tasks) -> Tasked:
 
 
 def _last_runs(past: Sequence[Run], run: Finished, language: str, tz: tzinfo | None) -> Chart:
-    """The last runs of the same name, the newest last; an array is the longest of the tasks that are known."""
-    alike: dict[object, Run] = {}
+    """The last runs of the same name, this one last; an array is the longest of the tasks that are known.
+
+    Trap: `past` may be without this run, where its user has submitted hundreds since.
+    """
+    end, alike = run.end or 0, dict[object, Run]()
     for one in past:
-        if one.kind.job_name == run.kind.job_name and one.end <= (run.end or 0):
+        if one.kind.job_name == run.kind.job_name and one.end <= end:
             key = one.array or id(one)
             if key not in alike or alike[key].elapsed < one.elapsed:
                 alike[key] = one
-    last = sorted(alike.values(), key=lambda one: one.end)[-BARS:]
-    return Chart("run", bars([(words.moment(one.end, language, tz), one.elapsed, one.kind.limit) for one in last]))
+    rows = [(one.end, one.elapsed, one.kind.limit) for one in sorted(alike.values(), key=lambda one: one.end)]
+    this = (end, run.elapsed or 0, run.kind.limit)
+    if this in rows:
+        rows.remove(this)
+    last = [*rows[-BARS + 1 :], this]
+    return Chart("run", bars([(words.moment(ended, language, tz), used, asked) for ended, used, asked in last]))
 
 
 def _spread(array: Tasks, language: str) -> Chart:

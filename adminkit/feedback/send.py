@@ -166,7 +166,7 @@ def _one(
     recipients = _recipients(entry, tools)
     try:
         letter = writing(due_of(entry))
-        message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback).as_bytes()
+        message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback)
     except Exception as error:  # whatever is wrong with one letter, the others go out
         why = error.message if isinstance(error, AdminkitError) else f"{type(error).__name__}: {error}"
         outbox.later(db, entry, now + wait_after(entry.attempts + 1), f"couldn't be written: {why}"[:500])
@@ -203,6 +203,8 @@ def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
         return None
     if tools.people.refused(entry.user, entry.uid, None) in ("service", "excluded"):
         return "its user is excluded"
+    if tools.people.names(entry.uid) not in (None, entry.user):  # None: whoever knows names may be away
+        return "its uid is somebody else's by now"
     chosen = read(tools.folder, entry.uid).prefs.letters
     if chosen == "never" or (chosen == "week" and entry.kind == "end"):
         return "its user wants none"

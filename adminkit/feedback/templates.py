@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.feedback.words import filters
 from adminkit.installed import data_file
 
@@ -58,6 +58,11 @@ class Templates:
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             file, line = _place(error, name)
             raise AdminkitError(f"{file}, line {line}: {error}", _HINT) from error
+        except RecursionError as error:
+            raise AdminkitError(f"{name}: a macro in it calls itself without end", _HINT) from error
+        except OSError as error:
+            where = error.filename or name
+            raise AdminkitError(f"couldn't read {where}: {cause(error)}", "mend [feedback] templates") from error
 
 
 _HINT: Final = "docs/letters.md lists what a template may say"

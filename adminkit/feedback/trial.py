@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from email.message import EmailMessage
 
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError, UsageError
@@ -16,7 +15,7 @@ from adminkit.feedback.transport import Later, Refused, Stopped, described, open
 _TEXT = "This is a letter of adminkit on trial. It went by {way}; users' letters go the same way.\n"
 
 
-def trial(settings: Feedback, address: str) -> EmailMessage:
+def trial(settings: Feedback, address: str) -> bytes:
     """The message, with an identity of its own each time."""
     if not is_address(address):
         raise UsageError(f"{one_line(address)} is no mail address", "such as ada@example.org")
@@ -25,11 +24,11 @@ def trial(settings: Feedback, address: str) -> EmailMessage:
     return build(letter, Envelope(("", secrets.token_hex(8), "trial"), (address,), 0, int(time.time())), settings)
 
 
-def send_trial(settings: Feedback, address: str, message: EmailMessage) -> str:
+def send_trial(settings: Feedback, address: str, message: bytes) -> str:
     """What was said when it was taken. AdminkitError where it was not."""
     try:
         with opened(settings) as way:
-            return way.send(settings.sender, (address,), message.as_bytes(), str(message["Message-ID"]))
+            return way.send(settings.sender, (address,), message, message.decode("ascii"))
     except Stopped as error:
         raise AdminkitError(f"no letter goes through: {error}", "see [feedback] in adminkit.toml") from error
     except (Later, Refused) as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.words import SUBJECT_NAME, harmless
-from adminkit.findings.estimate import Verdict, worth_typing
+from adminkit.findings.estimate import Verdict, safe_enough, worth_typing
 from adminkit.recommend.advice import Advice
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration
@@ -105,12 +105,14 @@ class Chart:
 
 
 def recommended(advice: Advice, asked: int | None, judged: Verdict) -> tuple[Recommended | None, str]:
-    """A limit worth typing, else why there is none: few, cut, most (the queue's maximum is too short), fine."""
+    """A limit worth typing, else why there is none: few, cut, most (the queue's maximum is too short), fine, varied."""
     given = advice.given
     if advice.limit is None:
         return None, "few" if not given.enough else "cut" if given.safe is None else "most"
     if not worth_typing(advice.limit, asked, judged):
         return None, "fine"
+    if not safe_enough(advice.risk):
+        return None, "varied" if advice.over else "few"
     shown = Recommended(advice.limit, show_duration(advice.limit), advice.risk, advice.tried, advice.over)
     return shown, ""
 

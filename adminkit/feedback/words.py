@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
+from functools import lru_cache
 from typing import Final
 
 from adminkit.report.words import clean
@@ -106,9 +107,12 @@ def subject_line(text: str) -> str:
 
 def wide(text: str) -> int:
     """The columns that `text` takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+@lru_cache(4096)
+def _columns(c: str) -> int:
+    return 0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
 def pad(text: str, columns: int) -> str:

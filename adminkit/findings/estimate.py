@@ -11,6 +11,8 @@ Verdict = Literal["cut", "over", "well", "none"]
 WELL: Final = 0.5
 #: A recommended limit is worth typing where it is at most this share of the one that was asked for.
 WORTH: Final = 0.8
+#: A limit that is too short for more than this share of runs is no advice.
+RISKY: Final = 0.25
 
 
 def verdict(elapsed: int, limit: int | None, state: str | None) -> Verdict:
@@ -20,6 +22,11 @@ def verdict(elapsed: int, limit: int | None, state: str | None) -> Verdict:
     if state == "TIMEOUT" or elapsed >= limit:
         return "cut"
     return "well" if elapsed >= WELL * limit else "over"
+
+
+def safe_enough(risk: float | None) -> bool:
+    """Whether a limit of that measured risk may be recommended to somebody; None where it was not tried."""
+    return risk is None or risk <= RISKY
 
 
 def worth_typing(recommended: int, asked: int | None, judged: Verdict) -> bool:

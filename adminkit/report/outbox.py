@@ -64,11 +64,16 @@ def due_report(
 
 
 def run_report(
-    counts: Mapping[str, int], waiting: int, left_out: Mapping[str, int], notes: Sequence[str], database: str
+    counts: Mapping[str, int],
+    waiting: int,
+    left_out: Mapping[str, int],
+    notes: Sequence[str],
+    database: str,
+    clusters: Sequence[str],
 ) -> Report:
     """What became of one run's letters."""
     row = (*(counts.get(f.name, 0) for f in RUN_FIELDS[:-1]), waiting)
-    return Report(_meta("Letters of this run", database, (), notes, left_out), RUN_FIELDS, [row])
+    return Report(_meta("Letters of this run", database, clusters, notes, left_out), RUN_FIELDS, [row])
 
 
 def status_report(counts: Sequence[tuple[str, str, str, int, int, int]], notes: Sequence[str], database: str) -> Report:

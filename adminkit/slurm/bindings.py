@@ -1,72 +1,173 @@
 """pyslurm, where the one that is installed goes with the Slurm that is here: one of 25.11 with Slurm 25.11, and so on.
 
-Trap: beside another release it may load and lie. Whoever asks has scontrol as the other way.
+It answers what scontrol and squeue answer of the local cluster, in the same types: partitions, nodes, and what was
+recorded in open jobs. Whoever asks has those programs as the other way.
+
+Traps: beside another release it may load and lie. Its import reads slurm.conf and ends the process where there is none,
+so it is not imported before scontrol has reached slurmctld.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import metadata
+from typing import Any, Final, Protocol
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import release
+from adminkit.slurm.run import ask
+from adminkit.slurm.site import Node, SiteQueue
+
+#: States that squeue counts as pending, running or suspended. The others are over, or do not tell.
+_OPEN: Final = frozenset(
+    "PENDING RUNNING SUSPENDED CONFIGURING RESIZING STOPPED SIGNALING REQUEUE_HOLD SPECIAL_EXIT".split()
+)
+
+#: Minutes or nodes: a number, "UNLIMITED", or None for none of its own.
+_Limit = int | str | None
+
+
+class _Partition(Protocol):
+    """What is read of pyslurm.Partition. Trap: its lists are ["ALL"] where there is none, of who is denied too."""
+
+    name: str
+    default_time: _Limit
+    max_time: _Limit
+    min_nodes: _Limit
+    max_nodes: _Limit
+    total_nodes: int
+    state: str
+    is_default: bool
+    is_root_only: bool
+    requires_reservation: bool
+    allowed_accounts: list[str]
+    denied_accounts: list[str]
+    allowed_qos: list[str]
+    denied_qos: list[str]
+    allowed_groups: list[str]
+
+
+class _Node(Protocol):
+    """What is read of pyslurm.Node. Memory in MiB; gres by name, or by name:type."""
+
+    partitions: list[str]
+    total_cpus: int
+    real_memory: int | None
+    configured_gres: Mapping[str, int]
+    available_features: list[str]
+
+
+class _Job(Protocol):
+    """What is read of pyslurm.Job."""
+
+    id: int
+    submit_time: int | None
+    state: str
+    admin_comment: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition as pyslurm has it, limits in seconds. `default_limit` is None for none of its own, too."""
+    """A partition, without its nodes. `has_default` is false where it has no DefaultTime of its own."""
 
-    name: str
-    default_limit: int | None
+    queue: SiteQueue
     has_default: bool
-    max_limit: int | None
-    nodes: int
-    is_default: bool
 
 
 def found() -> tuple[Any, str]:
     """(the module, "") where it goes with this Slurm; else (None, why not), "" for why where there is none."""
     try:
-        module = importlib.import_module("pyslurm")
-    except ModuleNotFoundError as error:
-        return None, "" if error.name in (None, "pyslurm") else f"does not load: {error}"
-    except ImportError as error:
-        return None, f"does not load: {error}"
-    version = getattr(module, "__version__", None)
-    if version is None:
-        return None, "does not say its release"
+        version = metadata.version("pyslurm")
+    except metadata.PackageNotFoundError:
+        return None, ""
     try:
         built_for, here = release.parse_release(version)[:2], release.release()[:2]
+        if built_for != here:
+            return None, f"is {version}, for Slurm {_pair(built_for)}; this is {_pair(here)}"
+        ask(["scontrol", "ping"])
+        return importlib.import_module("pyslurm"), ""
     except AdminkitError as error:
         return None, error.message
-    if built_for != here:
-        return None, f"is {version}, for Slurm {_pair(built_for)}; this is {_pair(here)}"
-    return module, ""
+    except ImportError as error:
+        return None, f"does not load: {error}"
 
 
 def partitions(module: Any) -> list[Partition]:
-    """The local cluster's. AdminkitError when slurmctld is away."""
-    try:
-        loaded = module.Partitions.load()
-    except module.RPCError as error:
-        raise AdminkitError(f"couldn't ask slurmctld: {error}", "look whether slurmctld runs: scontrol ping") from error
+    """The local cluster's, in Slurm's order. AdminkitError when slurmctld is away."""
+    loaded: Iterable[_Partition] = _load(module, module.Partitions)
     return [
         Partition(
-            part.name,
-            _minutes(part.default_time),
-            part.default_time is not None,
-            _minutes(part.max_time),
-            int(part.total_nodes),
-            bool(part.is_default),
+            SiteQueue(
+                name=one.name,
+                default_limit=_seconds(one.default_time),
+                max_limit=_seconds(one.max_time),
+                min_nodes=_number(one.min_nodes),
+                max_nodes=_number(one.max_nodes),
+                up=one.state == "UP" and not one.is_root_only and not one.requires_reservation,
+                is_default=bool(one.is_default),
+                total_nodes=int(one.total_nodes),
+                allow_accounts=_names(one.allowed_accounts),
+                deny_accounts=_names(one.denied_accounts),
+                allow_qos=_names(one.allowed_qos),
+                deny_qos=_names(one.denied_qos),
+                allow_groups=_names(one.allowed_groups),
+            ),
+            one.default_time is not None,
         )
-        for part in loaded.values()
+        for one in loaded
     ]
 
 
-def _minutes(value: int | str | None) -> int | None:
-    """Minutes, "UNLIMITED" or None."""
-    return value * 60 if isinstance(value, int) else None
+def nodes(module: Any) -> list[Node]:
+    """The local cluster's. AdminkitError when slurmctld is away."""
+    loaded: Iterable[_Node] = _load(module, module.Nodes)
+    found = []
+    for one in loaded:
+        gpus = {name: count for name, count in one.configured_gres.items() if name.partition(":")[0] == "gpu"}
+        types = {name.partition(":")[2] for name in gpus}
+        found.append(
+            Node(
+                queues=frozenset(one.partitions),
+                cpus=one.total_cpus,
+                mem=one.real_memory or 0,
+                gpus=sum(gpus.values()),
+                gpu_types=frozenset(types - {""}),
+                features=frozenset(one.available_features),
+            )
+        )
+    return found
+
+
+def admin_comments(module: Any) -> list[tuple[int, int, str]]:
+    """(JobIDRaw, Submit, AdminComment) of every open job of the local cluster that has one."""
+    loaded: Iterable[_Job] = _load(module, module.Jobs)
+    return [
+        (one.id, one.submit_time, one.admin_comment)
+        for one in loaded
+        if one.state in _OPEN and one.submit_time and one.admin_comment
+    ]
+
+
+def _load(module: Any, collection: Any) -> Iterable[Any]:
+    try:
+        return list(collection.load().values())
+    except module.RPCError as error:
+        raise AdminkitError(f"couldn't ask slurmctld: {error}", "look whether slurmctld runs: scontrol ping") from error
+
+
+def _seconds(minutes: _Limit) -> int | None:
+    return minutes * 60 if isinstance(minutes, int) else None
+
+
+def _number(value: _Limit) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _names(names: list[str]) -> frozenset[str] | None:
+    """None where all are meant."""
+    return None if not names or names == ["ALL"] else frozenset(names)
 
 
 def _pair(found: tuple[int, ...]) -> str:

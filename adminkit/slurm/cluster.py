@@ -1,7 +1,7 @@
 """What the cluster looks like: its name, its queues and their limits, what slurmctld still has to tell slurmdbd.
 
-Queues come from pyslurm where it goes with this Slurm (see bindings.py), else from scontrol. Everything else comes from
-Slurm's own programs.
+Queues come from pyslurm where it goes with this Slurm (see bindings.py), else from scontrol. Everything else here comes
+from Slurm's own programs.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def queues(cluster: str | None = None) -> list[Queue]:
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return [
             Queue(
-                one.name,
-                one.default_limit if one.has_default else one.max_limit,
-                one.max_limit,
-                one.nodes,
-                one.is_default,
+                one.queue.name,
+                one.queue.default_limit if one.has_default else one.queue.max_limit,
+                one.queue.max_limit,
+                one.queue.total_nodes,
+                one.queue.is_default,
             )
             for one in bindings.partitions(pyslurm)
         ]

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.slurm.run import ask
 
-#: Where slurm.conf is unless $SLURM_CONF says otherwise.
+#: Where slurm.conf is unless $SLURM_CONF says otherwise, or Slurm lies below slurm_prefix and has one there.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
 
 _LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*?)\s*$", re.MULTILINE)
@@ -76,12 +77,21 @@ def controller_or_conf() -> Controller:
     try:
         return controller()
     except AdminkitError as error:
-        path = Path(os.environ.get("SLURM_CONF") or SYSTEM_CONF)
+        path = _slurm_conf()
         try:
             text = path.read_text("utf-8", "replace")
         except OSError:
             raise error from None
         return parse_conf(text, path, error.message)
+
+
+def _slurm_conf() -> Path:
+    named, prefix = os.environ.get("SLURM_CONF"), config.load().slurm_prefix
+    if named or prefix is None:
+        return Path(named or SYSTEM_CONF)
+    return next(
+        (conf for conf in (prefix / "etc/slurm.conf", prefix / "etc/slurm/slurm.conf") if conf.exists()), SYSTEM_CONF
+    )
 
 
 def parse_conf(text: str, path: Path, away: str) -> Controller:

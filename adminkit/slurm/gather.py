@@ -1,17 +1,18 @@
-"""The Site of a running cluster, from Slurm's own programs: what `policy install` compiles a policy for."""
+"""The Site of a running cluster, as Slurm tells it: what `policy install` compiles a policy for."""
 
 from __future__ import annotations
 
 import pwd
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.slurm import bindings
 from adminkit.slurm.cluster import OPERATORS, parse_limit
 from adminkit.slurm.controller import Controller, controller
 from adminkit.slurm.run import ask
-from adminkit.slurm.site import Site, SiteQueue
+from adminkit.slurm.site import Node, Site, SiteQueue
 
 _NO_LIST: Final = ("", "ALL", "(null)", "N/A")
 
@@ -24,38 +25,48 @@ class Gathered:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One node's size. Memory in MiB."""
-
-    queues: frozenset[str]
-    cpus: int
-    mem: int
-    gpus: int
-    gpu_types: frozenset[str]
-    features: frozenset[str]
-
-
 def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gathered:
     """Ask Slurm. `users` are names whose uids are wanted. AdminkitError when slurmctld is away."""
     known = found or controller()
-    nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
-    queues = parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
+    queues = site_queues()
     privileged, notes = _privileged(known)
     uids, unknown = _uids(users)
     notes += [f"no such user on this host, so no rule counts for or excepts them: {name}" for name in unknown]
     return Gathered(Site(known.cluster, tuple(queues), frozenset(privileged), uids), tuple(notes))
 
 
+def site_queues() -> list[SiteQueue]:
+    """The local cluster's, from pyslurm where it goes with this Slurm, else from scontrol."""
+    pyslurm, _ = bindings.found()
+    if pyslurm is not None:
+        nodes = bindings.nodes(pyslurm)
+        return [_sized(one.queue, nodes) for one in bindings.partitions(pyslurm)]
+    nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
+    return parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
+
+
+def _sized(queue: SiteQueue, nodes: Iterable[Node]) -> SiteQueue:
+    """The queue with what its largest node has."""
+    inside = [node for node in nodes if queue.name in node.queues]
+    if not inside:
+        return queue
+    return replace(
+        queue,
+        node_cpus=max(node.cpus for node in inside),
+        node_mem_mib=max(node.mem for node in inside),
+        node_gpus=max(node.gpus for node in inside),
+        gpu_types=frozenset().union(*(node.gpu_types for node in inside)),
+        features=frozenset().union(*(node.features for node in inside)),
+    )
+
+
 def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
     """`scontrol -o show partition`, with the largest node of each queue taken from `nodes`."""
     found, known = [], list(nodes)
     for words in _lines(text, "PartitionName"):
-        name = words["PartitionName"]
-        inside = [node for node in known if name in node.queues]
         found.append(
             SiteQueue(
-                name=name,
+                name=words["PartitionName"],
                 default_limit=parse_limit(words.get("DefaultTime", "NONE")),
                 max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
                 min_nodes=_number(words.get("MinNodes")),
@@ -64,11 +75,6 @@ def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
                 up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
                 is_default=words.get("Default") == "YES",
                 total_nodes=_number(words.get("TotalNodes")),
-                node_cpus=max((node.cpus for node in inside), default=None),
-                node_mem_mib=max((node.mem for node in inside), default=None),
-                node_gpus=max((node.gpus for node in inside), default=None),
-                gpu_types=frozenset().union(*(node.gpu_types for node in inside)) if inside else None,
-                features=frozenset().union(*(node.features for node in inside)) if inside else None,
                 allow_accounts=_names(words.get("AllowAccounts")),
                 deny_accounts=_names(words.get("DenyAccounts")),
                 allow_qos=_names(words.get("AllowQos")),
@@ -76,7 +82,7 @@ def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
                 allow_groups=_names(words.get("AllowGroups")),
             )
         )
-    return found
+    return [_sized(queue, known) for queue in found]
 
 
 def parse_nodes(text: str) -> list[Node]:

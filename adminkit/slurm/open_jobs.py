@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from adminkit.slurm import bindings
+from adminkit.slurm.cluster import local_cluster
 from adminkit.slurm.run import ask
 
 #: Wider than any record of ours; what is cut off is somebody else's text behind it.
@@ -17,6 +19,9 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
 
     Raises AdminkitError when slurmctld is away. Pending tasks of an array share one line, as they share one record.
     """
+    pyslurm, _ = bindings.found()
+    if pyslurm is not None and cluster == local_cluster():
+        return bindings.admin_comments(pyslurm)
     shape = f"JobID:20\x1f,SubmitTime:20\x1f,admin_comment:{_WIDTH}\x1f"
     return parse(ask(["squeue", "-a", "-h", "-M", cluster, "-t", "PD,R,S", "-O", shape]))
 

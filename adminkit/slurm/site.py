@@ -49,6 +49,18 @@ class SiteQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """One node's size. Memory in MiB."""
+
+    queues: frozenset[str]
+    cpus: int
+    mem: int
+    gpus: int
+    gpu_types: frozenset[str]
+    features: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """One cluster. `privileged` are the uids of root, SlurmUser, operators and administrators."""
 

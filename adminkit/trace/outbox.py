@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
 from typing import Final
 
+from adminkit.trace.transaction import transaction
+
 STATES: Final = ("due", "claimed", "sent", "refused", "expired")
 #: The note that says since when a cluster's users get letters.
 SWITCHED_ON: Final = "feedback_since"
@@ -101,16 +103,10 @@ def durable(db: sqlite3.Connection) -> None:
 
 def put(db: sqlite3.Connection, entries: Iterable[Entry]) -> int:
     """Add what is due, all or nothing; what has a row keeps it. Returns how many were new."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        before = db.total_changes
+    before = db.total_changes
+    with transaction(db):
         db.executemany(_PUT, (astuple(one) for one in entries))
-        new = db.total_changes - before
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-    return new
+    return db.total_changes - before
 
 
 def known(db: sqlite3.Connection, keys: Sequence[tuple[str, str, str]]) -> set[tuple[str, str, str]]:

@@ -23,7 +23,7 @@ MOUNTINFO: Final = Path("/proc/self/mountinfo")
 
 
 def find_trace(flag: Path | None, configured: Path | None, environ: Mapping[str, str] | None = None) -> Path:
-    """Which database: --db > ADMINKIT_DB > config > /var/lib/adminkit/trace.db where readable > the user's own."""
+    """Which database: --db > ADMINKIT_DB > config > SYSTEM_TRACE where readable or its folder ours > our own."""
     return find_with_reason(flag, configured, environ)[0]
 
 
@@ -40,7 +40,17 @@ def find_with_reason(
         return configured, "the config file's db"
     if os.access(system, os.R_OK):
         return system, "the system's trace, readable here"
+    if _is_ours(system.parent):
+        return system, f"the system's trace, to be made: {system.parent} is yours"
     return data_home(environ) / "trace.db", f"your own: {system} is not readable here"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether it is the folder of who syncs, who is us."""
+    try:
+        return folder.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def data_home(environ: Mapping[str, str] | None = None) -> Path:

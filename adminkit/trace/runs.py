@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.trace.record import limit_original, limit_source
+from adminkit.trace.transaction import transaction
 
 # Runs that ended in a window, as slurmdbd counts them: both ends in.
 _DIGEST: Final = """
@@ -92,13 +93,8 @@ def fill_all_from_steps(db: sqlite3.Connection) -> None:
 
 def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int, int, str]]) -> None:
     """The policy's decisions, as (JobIDRaw, Submit, AdminComment) of open jobs: other tools may overwrite them yet."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         db.executemany(_RECORD, ((cluster, *one) for one in found))
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:

@@ -22,6 +22,13 @@ _RULES: Final[dict[str, str]] = {
     ),
 }
 
+#: Trap: slurmctld of 26.05 tells an accounting database that was made anew of the ends of runs it still remembers, and
+#: slurmdbd then has a row with these words, root's and without its array, in the place of what it had.
+_SHELL: Final = (
+    "job.end_time IS NOT NULL AND excluded.qos = 'Unknown' AND excluded.job_name = 'allocation' "
+    "AND (job.qos, job.job_name) IS NOT ('Unknown', 'allocation')"
+)
+
 #: ?1 line, ?2 reason, ?3 the raw bytes, ?4 source, ?5 epoch seconds
 REJECT: Final = """
 INSERT INTO rejected (line, reason, raw, source, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -33,9 +40,12 @@ def upsert_job(values: Mapping[str, str], only_where: str = "1") -> str:
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
-    turns a run that has ended back into one that is still going.
+    turns a run that has ended back into one that is still going, or into the shell of one.
     """
-    return _upsert("job", KEY, values, only_where, "NOT (job.end_time IS NOT NULL AND excluded.end_time IS NULL)")
+    update_where = "NOT (job.end_time IS NOT NULL AND excluded.end_time IS NULL)"
+    if {"qos", "job_name"} <= values.keys():
+        update_where += f" AND NOT ({_SHELL})"
+    return _upsert("job", KEY, values, only_where, update_where)
 
 
 def insert_job(values: Mapping[str, str], only_where: str = "1") -> str:

@@ -6,6 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.trace.transaction import transaction
+
 JOBS: Final = "job"
 STEPS: Final = "step"
 
@@ -45,18 +47,17 @@ def record(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> N
 
     It replaces every window that lies inside it; a settled one also takes its part out of provisional ones it overlaps.
     """
-    db.execute("BEGIN IMMEDIATE")
-    for old in asked(db, cluster, which):
-        inside = window.since <= old.since and old.until <= window.until
-        touches = old.since < window.until and window.since < old.until
-        if inside or (touches and old.provisional and not window.provisional):
-            _forget(db, cluster, which, old)
-        if touches and not inside and old.provisional and not window.provisional:
-            for since, until in ((old.since, window.since), (window.until, old.until)):
-                if since < until:
-                    _insert(db, cluster, which, Asked(since, until, True, old.asked_at))
-    _insert(db, cluster, which, window)
-    db.execute("COMMIT")
+    with transaction(db):
+        for old in asked(db, cluster, which):
+            inside = window.since <= old.since and old.until <= window.until
+            touches = old.since < window.until and window.since < old.until
+            if inside or (touches and old.provisional and not window.provisional):
+                _forget(db, cluster, which, old)
+            if touches and not inside and old.provisional and not window.provisional:
+                for since, until in ((old.since, window.since), (window.until, old.until)):
+                    if since < until:
+                        _insert(db, cluster, which, Asked(since, until, True, old.asked_at))
+        _insert(db, cluster, which, window)
 
 
 def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:

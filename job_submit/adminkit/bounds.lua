@@ -39,12 +39,9 @@ local function within(group, number)
     return number and number >= group.most and number <= group.least
 end
 
-local function within_up_to(group, number, most)
-    return within(group, number) and not (most and most > group.least)
-end
-
+-- A job may take as many as there are between its number and its most.
 function holds.gpus(group, _, _, request)
-    return within_up_to(group, request.gpus, request.most_gpus)
+    return within(group, request.gpus) and not (request.most_gpus and request.most_gpus > group.least)
 end
 
 function holds.gpus_per_node(group, job, _, request)
@@ -52,7 +49,7 @@ function holds.gpus_per_node(group, job, _, request)
 end
 
 function holds.nodes(group, job, _, request)
-    return within_up_to(group, job.nodes, request.max_nodes)
+    return within(group, job.nodes) and not (request.max_nodes and request.max_nodes > group.least)
 end
 
 function holds.cpus(group, _, _, request)
@@ -101,7 +98,7 @@ end
 function bounds.pass(groups, job, request, facts)
     for g = 1, #groups do
         local group = groups[g]
-        if group.check ~= "default_limit" and not holds[group.check](group, job, facts, request) then
+        if group.bites and not group.holds(group, job, facts, request) then
             for i = 1, #group do
                 local rule = group[i]
                 local broken = check[rule.check](job, rule.value, facts, request)

@@ -1,6 +1,8 @@
 -- A request and a policy in, a decision out. Pure: no slurm, no io, no os, no clock. docs/policy-spec.md is the contract.
 local need = ...
+local answer = need("answer")
 local classes = need("classes")
+local found = need("found")
 local hint = need("hint")
 local modify = need("modify")
 local plan = need("plan")
@@ -14,7 +16,10 @@ local verdict = need("verdict")
 local decide = { modify = modify.decide, class_of = classes.of }
 
 local NONE = text.NONE
-local begin, shape, round, answer_of = verdict.begin, verdict.shape, verdict.round, verdict.answer
+local shape, round = verdict.shape, verdict.round
+local submitted_job = verdict.submitted_job
+local begin, fire, lines = found.begin, found.fire, found.lines
+local answer_of = answer.of
 local plan_of, points_of, takes, shortest = plan.of, points.of, route.takes, route.shortest
 
 -- More rounds than a policy without contradictions ever needs.
@@ -32,10 +37,10 @@ local value_of = {
         return "routing"
     end,
     queue = function(this)
-        return text.word(this._queue)
+        return text.word[this._queue]
     end,
     fit = function(this)
-        return this._fit and text.word(this._fit) or "-"
+        return this._fit and text.word[this._fit] or "-"
     end,
     asked = function(this)
         return text.duration(this._job.kind == "unlimited" and math.huge or this._job.limit)
@@ -91,34 +96,34 @@ end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
 -- True where no rule has anything to say to the job in its new queue.
-local function find_queue(found, job, request, policy, made, action)
+local function find_queue(now, job, request, policy, made, action)
     if job.kind == "unset" then
         return false
     end
     local queue, doubtful, keeps = shortest(job, request, made)
     if doubtful then
-        verdict.add(found, "log", "adminkit: not routed, in doubt about queue " .. text.word(doubtful))
+        found.log(now, "adminkit: not routed, in doubt about queue " .. text.word[doubtful])
         return false
     end
     if not queue then
-        verdict.add(found, "log", "adminkit: not routed, no queue fits")
+        found.log(now, "adminkit: not routed, no queue fits")
         return false
     end
-    verdict.fire(found, "routing", action)
+    fire(now, "routing", action)
     if action == "amend" then
-        job.queues = only(queue)
-        found.queue = queue
-        say_routed(verdict.lines(found, "amended"), job, request, queue, policy, made)
+        job.queues = only[queue]
+        now.queue = queue
+        say_routed(lines(now, "amended"), job, request, queue, policy, made)
         return keeps
     end
     local values = route_values(job, request, queue)
-    text.say(verdict.lines(found, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+    text.say(lines(now, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
     return false
 end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
 -- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
-local function check_named(found, job, request, policy, made, action)
+local function check_named(now, job, request, policy, made, action)
     local queues, bounded = job.queues, made.bounded
     for i = 1, #queues do
         local queue = bounded[queues[i]]
@@ -135,48 +140,48 @@ local function check_named(found, job, request, policy, made, action)
     end
     local values = route_values(job, request, queues[1], fit)
     if action == "amend" then
-        found.misfit = true
-        verdict.fire(found, "routing", "reject")
-        text.say(verdict.lines(found, "refused"), policy, "misfit", "reject", values, nil, LAST_MISFIT)
+        now.misfit = true
+        fire(now, "routing", "reject")
+        text.say(lines(now, "refused"), policy, "misfit", "reject", values, nil, LAST_MISFIT)
     else
-        verdict.fire(found, "routing", "warn")
-        text.say(verdict.lines(found, "warned"), policy, "misfit", "warn", values, nil, LAST_MISFIT)
+        fire(now, "routing", "warn")
+        text.say(lines(now, "warned"), policy, "misfit", "warn", values, nil, LAST_MISFIT)
     end
 end
 
 -- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
-local function pin_queue(found, job, made)
+local function pin_queue(now, job, made)
     local changed = job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
     if changed and made.default then
-        job.queues = only(made.default)
-        found.queue = made.default
+        job.queues = only[made.default]
+        now.queue = made.default
     end
 end
 
 -- Routing and rules over a job, both until nothing changes.
-local function judge(found, job, request, policy, made)
+local function judge(now, job, request, policy, made)
     local routing, from = made.routing, made.routing_from
     if from and request.now and request.now < from then
         routing = "warn"
     end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
-    local keeps = open and find_queue(found, job, request, policy, made, routing)
+    local keeps = open and find_queue(now, job, request, policy, made, routing)
     shape(job, request, policy, made)
     for _ = 1, keeps and 0 or ROUNDS do
-        if not round(found, job, request, policy, made) then
+        if not round(now, job, request, policy, made) then
             break
         end
     end
-    local routed = found.queue
+    local routed = now.queue
     if open and routing == "amend" and not routed then
-        pin_queue(found, job, made)
+        pin_queue(now, job, made)
     end
-    if routing and not routed and not found.refused then -- the queue of a routed job takes it
-        check_named(found, job, request, policy, made, routing)
+    if routing and not routed and not now.refused then -- the queue of a routed job takes it
+        check_named(now, job, request, policy, made, routing)
     end
 end
 
-local function write_record(found, job, kind, request, made)
+local function write_record(now, job, kind, request, made)
     local field = made.record
     if not field or kind == "unknown" then
         return nil
@@ -188,55 +193,47 @@ local function write_record(found, job, kind, request, made)
             return nil
         end
     end
-    return record.write(job.asked_limit, kind, found.fired or NONE, before)
+    return record.write(job.asked_limit, kind, now.fired or NONE, before)
 end
 
-local function log_line(found, request, word)
-    local fired = found.fired
-    local uid = request.uid and text.count(request.uid) or "-"
-    local line = "adminkit: " .. word .. " job of uid " .. uid .. ": " .. fired[1].rule .. "=" .. fired[1].action
-    for i = 2, #fired do
-        line = line .. " " .. fired[i].rule .. "=" .. fired[i].action
+local function give_hint(now, job, request, policy, made, hints)
+    local queue = job.queues[1] or made.default
+    local row = hint.row_of(hints, request, queue)
+    if row then
+        local facts = queue and policy.queues and policy.queues[queue]
+        hint.say(lines(now, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
     end
-    verdict.add(found, "log", line)
 end
 
 -- The decision on a submission, which lasts until the next one is made. Nothing it is given is changed, and nobody changes the
--- lists in it. `incentives` and `hints` may be nil.
-function decide.decide(request, policy, incentives, hints)
-    local made = plan_of(policy)
-    local job = verdict.submitted_job(request)
+-- lists in it. `incentives`, `hints` and `made`, the policy's plan, may be nil.
+function decide.decide(request, policy, incentives, hints, made)
+    made = made or plan_of(policy)
+    local job = submitted_job(request)
     local asked_kind = job.kind
-    local found = begin()
+    local now = begin()
     local by, exempt = request.by or request.uid, policy.exempt
     local passes = by ~= nil and exempt ~= nil and exempt[by] == true
     if not passes then
-        judge(found, job, request, policy, made)
+        judge(now, job, request, policy, made)
+        if now.refused then
+            answer.note(now, request, "refused")
+            return answer.refuse(now, job, request, policy, made)
+        end
+        if hints then
+            give_hint(now, job, request, policy, made, hints)
+        end
     end
-    if found.refused then
-        log_line(found, request, "refused") -- what refuses has fired
-        return verdict.refuse(found, request, policy, made)
-    end
-    if found.fired then
-        local amended = found.queue or job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
-        log_line(found, request, amended and "amended" or "warned")
-    end
-    local row = not passes and hints and hint.row_of(hints, request, job.queues[1] or made.default)
-    if row then
-        local queue = job.queues[1] or made.default
-        local facts = queue and policy.queues and policy.queues[queue]
-        hint.say(verdict.lines(found, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
-    end
-    local answer = answer_of(found, job, made)
+    local earned
     if incentives then
         if passes then
             shape(job, request, policy, made)
         end
-        local earned = points_of(job.class, request.uid, incentives)
-        answer.points = earned > 0 and earned or nil
+        earned = points_of(job.class, request.uid, incentives)
+        earned = earned > 0 and earned or nil
     end
-    answer.record = write_record(found, job, asked_kind, request, made)
-    return answer
+    local kept = write_record(now, job, asked_kind, request, made)
+    return answer_of(now, job, request, made, earned, kept)
 end
 
 return decide

@@ -32,18 +32,21 @@ local before = {}
 
 -- All of the decision or none of it: whoever calls this answers an error with take_back.
 local function write(job_desc, decision, field, asked)
-    local queue, limit, time_min, record = decision.queue, decision.limit, decision.time_min, field and decision.record
-    if queue then
-        before.partition = job_desc.partition or ""
-        job_desc.partition = queue
-    end
-    if limit then
-        before.time_limit = job_desc.time_limit
-        job_desc.time_limit = ceil(limit / 60)
-    end
-    if time_min then
-        before.time_min = job_desc.time_min
-        job_desc.time_min = ceil(time_min / 60)
+    local changes, record = decision.verdict == "amend", field and decision.record
+    if changes then
+        local queue, limit, time_min = decision.queue, decision.limit, decision.time_min
+        if queue then
+            before.partition = job_desc.partition or ""
+            job_desc.partition = queue
+        end
+        if limit then
+            before.time_limit = job_desc.time_limit
+            job_desc.time_limit = ceil(limit / 60)
+        end
+        if time_min then
+            before.time_min = job_desc.time_min
+            job_desc.time_min = ceil(time_min / 60)
+        end
     end
     if record then
         before[field] = asked[field] or ""
@@ -55,7 +58,7 @@ local function write(job_desc, decision, field, asked)
     if record then
         before[field] = nil
     end
-    if queue or limit or time_min then
+    if changes then
         before.partition, before.time_limit, before.time_min = nil, nil, nil
     end
 end
@@ -70,11 +73,11 @@ local function take_back(job_desc)
     end
 end
 
--- `code_for(name)` is code_of, kept.
-local function apply(slurm, code_for, job_desc, decision, field, asked)
+-- `codes` are those of code_of, kept.
+local function apply(slurm, codes, job_desc, decision, field, asked)
     local code = slurm.SUCCESS
     if decision.verdict == "reject" then
-        code = code_for(decision.code)
+        code = codes[decision.code]
     else
         write(job_desc, decision, field, asked)
     end
@@ -94,7 +97,7 @@ function glue.callbacks(slurm, tables, clock)
     local made = policy and plan.of(policy)
     local field = policy and policy.record ~= "none" and policy.record or nil
     local needs_now = made and made.needs_now
-    local code_for = text.kept(function(name)
+    local codes = text.kept(function(name)
         return code_of(slurm, name)
     end)
 
@@ -108,7 +111,7 @@ function glue.callbacks(slurm, tables, clock)
             return slurm.SUCCESS
         end
         local asked = of_submission(job_desc, part_list, submit_uid, policy, made, needs_now and clock() or nil)
-        return apply(slurm, code_for, job_desc, decided(asked, policy, incentives, hints), field, asked)
+        return apply(slurm, codes, job_desc, decided(asked, policy, incentives, hints, made), field, asked)
     end
 
     local function modify(job_desc, job_rec, part_list, modify_uid)
@@ -116,7 +119,7 @@ function glue.callbacks(slurm, tables, clock)
             return slurm.SUCCESS
         end
         local wanted, job = request.of_update(job_desc, job_rec, part_list, modify_uid, made, needs_now and clock() or nil)
-        return apply(slurm, code_for, job_desc, decide.modify(wanted, job, policy, incentives))
+        return apply(slurm, codes, job_desc, decide.modify(wanted, job, policy, incentives))
     end
 
     -- An error of ours: logged, and open or closed as the policy says.

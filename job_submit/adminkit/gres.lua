@@ -66,7 +66,7 @@ function gres.gpus(list)
     if not list then
         return nil
     end
-    local found = gres.read(list)
+    local found = gres.read[list]
     return found.total, found.types
 end
 

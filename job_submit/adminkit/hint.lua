@@ -47,7 +47,7 @@ function hint.say(messages, row, queue, asked, policy, hints)
         return
     end
     text.say(messages, policy, "hint", "warn", {
-        queue = queue and text.word(queue) or "-",
+        queue = queue and text.word[queue] or "-",
         asked = text.duration(asked),
         expected = text.duration(expected),
         safe = text.duration(paste),

@@ -1,5 +1,7 @@
 -- `scontrol update` by the owner of a job: the result has to keep the rules, but for what the job was allowed before.
 local need = ...
+local answer = need("answer")
+local found = need("found")
 local plan = need("plan")
 local points = need("points")
 local rules = need("rules")
@@ -113,33 +115,31 @@ end
 -- its state, points (site_factor) and whether it is part of an array. There is no record in it: Slurm would refuse the update.
 function modify.decide(request, job, policy, incentives)
     local made = plan.of(policy)
-    local found = verdict.begin()
-    local now = verdict.job_of(request)
+    local now = found.begin()
+    local after = verdict.job_of(request)
     local changed, any = changed_fields(request, job)
     local by = request.by or request.uid
     if not any or (by ~= nil and policy.exempt and policy.exempt[by]) then
-        return verdict.answer(found, now, made)
+        return answer.of(now, after, nil, made)
     end
     local accept = forgiving(changed, request, job, policy, made)
-    verdict.shape(now, request, policy, made)
+    verdict.shape(after, request, policy, made)
     for _ = 1, ROUNDS do
-        if not verdict.round(found, now, request, policy, made, accept) then
+        if not verdict.round(now, after, request, policy, made, accept) then
             break
         end
     end
-    if found.refused then
-        return verdict.refuse(found, request, policy, made)
+    if now.refused then
+        return answer.refuse(now, after, request, policy, made)
     end
     local bonus = new_points(request, job, policy, made, incentives)
     if bonus == false then
-        verdict.fire(found, "incentives", "reject")
-        found.misfit = true -- no other queue would help
-        text.say(verdict.lines(found, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
-        return verdict.refuse(found, request, policy, made)
+        found.fire(now, "incentives", "reject")
+        now.misfit = true -- no other queue would help
+        text.say(found.lines(now, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
+        return answer.refuse(now, after, request, policy, made)
     end
-    local answer = verdict.answer(found, now, made)
-    answer.points = bonus
-    return answer
+    return answer.of(now, after, nil, made, bonus)
 end
 
 return modify

@@ -1,4 +1,7 @@
 -- What can be worked out of a policy once: its rules in the order they are looked at, per queue, and the default queue.
+local need = ...
+local holds = need("bounds").holds
+
 local plan = {}
 
 -- The order in which checks are looked at, whatever the order of the rules in the file.
@@ -71,7 +74,8 @@ local function bounds_of(groups)
 end
 
 -- The rules that can matter in a queue, a group for each check. A group knows its tightest bounds, `least` and `most`: a number
--- within them keeps all of its rules, which is what most jobs do with most rules. `rest[i]` is the least value from rule i on.
+-- within them keeps all of its rules, which is what most jobs do with most rules. `rest[i]` is the least value from rule i on;
+-- `bites`: some rule refuses jobs, or changes one that routing would send here.
 local function groups_of(rules, takes)
     local groups, group = {}, nil
     for i = 1, #rules do
@@ -79,9 +83,11 @@ local function groups_of(rules, takes)
         if takes(rule) then
             if not group or group.check ~= rule.check then
                 group = { check = rule.check, least = math.huge, most = -math.huge, rest = {} }
+                group.holds = holds[rule.check]
                 groups[#groups + 1] = group
             end
             group[#group + 1] = rule
+            group.bites = group.bites or (rule.action ~= "warn" and rule.check ~= "default_limit")
             tighten(group, rule)
         end
     end

@@ -25,10 +25,10 @@ function points.of(class, uid, incentives)
     if not incentives.earned then
         points.packed(incentives)
     end
-    local sum = uid and incentives.earned[uid] or 0
-    if class and not incentives.classless[uid] then
-        local of_class = incentives.class_points
-        sum = sum + (of_class and of_class[class] or 0)
+    local sum, of_class = uid and incentives.earned[uid] or 0, incentives.class_points
+    local more = class and of_class and of_class[class]
+    if more and not incentives.classless[uid] then
+        sum = sum + more
     end
     local cap = incentives.cap
     if cap and sum > cap then

@@ -61,6 +61,20 @@ local safe = text.kept(function(name)
     return (gsub(name, "[^%w_.-]", "_"))
 end)
 
+local function with_rules(line, names)
+    if #line + #RULES + #names <= MOST_BYTES then
+        return line .. RULES .. names
+    end
+    return line
+end
+
+-- By the rule that fired, where there is one, and the line without it.
+local with_one = text.kept(function(name)
+    return text.kept(function(line)
+        return with_rules(line, safe[name])
+    end)
+end)
+
 -- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's.
 -- nil where there is no room for both.
 function record.write(limit, limit_kind, fired, before)
@@ -70,15 +84,18 @@ function record.write(limit, limit_kind, fired, before)
     elseif limit_kind == "unlimited" then
         line = "ak1:lim=inf,src=e"
     else
-        line = finite(limit)
+        line = finite[limit]
     end
-    if #fired > 0 then
-        local names = safe(fired[1].rule)
-        for i = 2, #fired do
-            names = names .. "+" .. safe(fired[i].rule)
-        end
-        if #line + #RULES + #names <= MOST_BYTES then
-            line = line .. RULES .. names
+    local first = fired[1]
+    if first then
+        if not fired[2] then
+            line = with_one[first.rule][line]
+        else
+            local names = safe[first.rule]
+            for i = 2, #fired do
+                names = names .. "+" .. safe[fired[i].rule]
+            end
+            line = with_rules(line, names)
         end
     end
     if before and before ~= "" then

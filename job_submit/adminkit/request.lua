@@ -11,6 +11,7 @@ local request = { is_policed = update.is_policed }
 
 local huge, max = math.huge, math.max
 local gmatch, lower = string.gmatch, string.lower
+local cpus_of, gpus_of, mem_of = sizes.cpus, sizes.gpus, sizes.mem
 
 local NO_VAL = 4294967294
 local INFINITE = 4294967295
@@ -111,7 +112,7 @@ function later.most_gpus(made, source)
     return per_node * most
 end
 
-later.cpus, later.mem = sizes.cpus, sizes.mem
+later.cpus, later.mem = cpus_of, mem_of
 
 function later.batch(_, source)
     local script = source.script
@@ -120,7 +121,8 @@ end
 
 -- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
 function later.restartable(made, source)
-    local environment = made._ckpt and made.batch and source.environment
+    local script = source.script
+    local environment = made._ckpt and script and script ~= "" and source.environment
     if not environment then
         return nil
     end
@@ -158,10 +160,11 @@ submitted = setmetatable({}, LATER)
 local wished = false
 
 local function read_for_routing(made, source)
-    made.reservation = word(source.reservation) or false
-    made.features = word(source.features) or false
-    made.max_nodes = u32(source.max_nodes) or false
-    made.mem = sizes.mem(made, source) or false
+    local reservation, features, most = source.reservation, source.features, source.max_nodes
+    made.reservation = reservation ~= "" and reservation or false
+    made.features = features ~= "" and features or false
+    made.max_nodes = most and most < NO_VAL and most > 0 and most or false
+    made.mem = mem_of(made, source) or false
     wished = true
 end
 
@@ -178,7 +181,7 @@ local function read(made, source, uid, by, plan, now)
     made.now, made.uid, made.by = now or false, uid or false, by or false
     made.user = plan.needs_user and word(source.user_name) or false
     local partition = source.partition
-    made.queues = partition and queues_in(partition) or NONE
+    made.queues = partition and queues_in[partition] or NONE
     local minutes = source.time_limit
     if minutes == nil or minutes == NO_VAL then
         made.limit, made.limit_kind = false, "unset"
@@ -205,7 +208,7 @@ local function read(made, source, uid, by, plan, now)
     end
     made.node_list = named
     local gpus, per_node, kind
-    nodes, gpus, per_node, kind = sizes.gpus(source, nodes)
+    nodes, gpus, per_node, kind = gpus_of(source, nodes)
     made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, per_node or false, kind or false
     return made
 end
@@ -213,25 +216,27 @@ end
 -- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.of_submission(job_desc, part_list, by, policy, plan, now)
     parts = part_list
-    for i = 1, count do
-        submitted[fetched[i]] = nil
-    end
-    count = 0
-    if wished then
-        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
-        submitted.cpus, submitted.mem = nil, nil
-        wished = false
+    if count > 0 then
+        for i = 1, count do
+            submitted[fetched[i]] = nil
+        end
+        count = 0
     end
     submitted.usable = part_list and usable or false
     submitted._ckpt = policy.ckpt or false
     local field = plan.record
     if field then
-        submitted[field] = word(job_desc[field]) or false
+        local before = job_desc[field]
+        submitted[field] = before ~= "" and before or false
     end
     read(submitted, job_desc, job_desc.user_id, by, plan, now)
     if plan.routing and submitted.queues == NONE then
-        submitted.cpus = sizes.cpus(submitted, job_desc)
+        submitted.cpus = cpus_of(submitted, job_desc)
         read_for_routing(submitted, job_desc)
+    elseif wished then
+        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
+        submitted.cpus, submitted.mem = nil, nil
+        wished = false
     end
     return submitted
 end

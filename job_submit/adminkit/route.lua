@@ -191,10 +191,10 @@ local function fits(candidate, job, request)
     if answer == false or #groups == 0 then
         return answer, true
     end
-    local least = gpus and least_nodes(request, facts.node_gpus) or request.nodes
-    there.limit = job.limit
-    there.kind = job.kind
-    there.time_min = job.time_min
+    local least = request.nodes
+    if gpus and gpus > candidate.of_node then
+        least = least_nodes(request, facts.node_gpus)
+    end
     there.nodes = least
     if keeps(groups, there, request) then
         return answer, true
@@ -208,8 +208,9 @@ end
 function route.shortest(job, request, plan)
     local candidates = plan.candidates
     read_wish(request)
-    local doubtful
-    local limit = job.kind == "finite" and job.limit or 0
+    local kind, doubtful = job.kind, nil
+    local limit = kind == "finite" and job.limit or 0
+    there.limit, there.kind, there.time_min = job.limit, kind, job.time_min
     for i = 1, #candidates do
         local candidate = candidates[i]
         if limit <= candidate.most_limit then

@@ -88,38 +88,37 @@ local function outside(number, range)
     return nil
 end
 
--- The same of a number of which the job takes as many as it gets, up to `most`.
-local function up_to(number, most, range)
-    local broken = outside(number, range)
-    if not broken and most and range.max and most > range.max then
-        return most
-    end
-    return broken
-end
-
--- The number a check looks at, and the most there can be of it where that differs.
+-- The number a check looks at.
 local number_of = {}
 
 function number_of.gpus(_, request)
-    return request.gpus, request.most_gpus
+    return request.gpus
 end
 
 function number_of.gpus_per_node(job, request)
     return request.gpus_per_node or (job.nodes == 1 and request.gpus or nil)
 end
 
-function number_of.nodes(job, request)
-    return job.nodes, request.max_nodes
+function number_of.nodes(job)
+    return job.nodes
 end
 
 function number_of.cpus(_, request)
     return request.cpus
 end
 
-for name, read in pairs(number_of) do
+-- The field of the request that says how many there may be at most, where the job takes as many as it gets.
+local MOST = { gpus = "most_gpus", nodes = "max_nodes" }
+
+for name, number in pairs(number_of) do
+    local field = MOST[name]
     check[name] = function(job, range, _, request)
-        local number, most = read(job, request)
-        return up_to(number, most, range)
+        local broken = outside(number(job, request), range)
+        local most = not broken and field and request[field]
+        if most and range.max and most > range.max then
+            return most
+        end
+        return broken
     end
 end
 
@@ -127,10 +126,11 @@ rules.check = check
 
 -- How far a job lies below and above the range of a number check; nil where the request does not show the number.
 function rules.distance(name, job, range, request)
-    local number, most = number_of[name](job, request)
+    local number = number_of[name](job, request)
     if not number then
         return nil
     end
+    local most = MOST[name] and request[MOST[name]]
     return max(0, (range.min or number) - number), max(0, max(number, most or number) - (range.max or huge))
 end
 

@@ -40,11 +40,11 @@ function sizes.gpus(source, nodes)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, kind, node, node_kind
     if of_job then
-        local found = gres.read(of_job)
+        local found = gres.read[of_job]
         total, kind = found.total, found.types
     end
     if of_node then
-        local found = gres.read(of_node)
+        local found = gres.read[of_node]
         node, node_kind = found.total, found.types
     end
     if total and node and node > 0 and nodes < total / node then

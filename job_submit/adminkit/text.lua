@@ -25,30 +25,35 @@ function text.trimmed(value)
     return first and match(value, "^.*%S", first) or ""
 end
 
--- The results of `make(key)`, kept; all are forgotten together when there are too many of them. A long key is not kept:
--- anybody can type a thousand of them.
+-- A table of the results of `make(key)`, made when they are looked up; all are forgotten together when there are too many of
+-- them. That of a long key is not kept: anybody can type a thousand of them.
 function text.kept(make)
-    local kept, count = {}, 0
-    return function(key)
-        local found = kept[key]
-        if found == nil then
-            found = make(key)
+    local count = 0
+    return setmetatable({}, {
+        __index = function(kept, key)
+            local made = make(key)
             if type(key) == "string" and #key > LONGEST_KEPT then
-                return found
+                return made
             end
             if count >= MOST_KEPT then
-                kept, count = {}, 0
+                for old in pairs(kept) do
+                    kept[old] = nil
+                end
+                count = 0
             end
-            kept[key], count = found, count + 1
-        end
-        return found
-    end
+            kept[key], count = made, count + 1
+            return made
+        end,
+    })
 end
 
--- text.whole of a number that comes again and again: a user's, a size.
+-- Of text.whole, for numbers that come again and again: a user's, a size.
 text.count = text.kept(text.whole)
 
 local shown = text.kept(function(seconds)
+    if seconds == huge then
+        return "UNLIMITED"
+    end
     local days = floor(seconds / 86400)
     local rest = seconds - days * 86400
     local hours = floor(rest / 3600)
@@ -62,13 +67,7 @@ end)
 
 -- Seconds as Slurm takes them: 03:00:00, 3-00:00:00, UNLIMITED. Absent: "-".
 function text.duration(seconds)
-    if not seconds then
-        return "-"
-    end
-    if seconds == huge then
-        return "UNLIMITED"
-    end
-    return shown(seconds)
+    return seconds and shown[seconds] or "-"
 end
 
 -- The day of a midnight somewhere between UTC-11 and UTC+12, as YYYY-MM-DD. There is no time zone here: half a day more, and
@@ -87,7 +86,7 @@ function text.day(epoch)
     return format("%04.0f-%02.0f-%02.0f", year, month, day)
 end
 
--- A word that came from outside, fit for one line.
+-- Words that came from outside, fit for one line.
 text.word = text.kept(function(value)
     local clean = gsub(tostring(value), "%c", "?")
     if #clean > LONGEST_WORD then
@@ -96,7 +95,7 @@ text.word = text.kept(function(value)
     return clean
 end)
 
--- A template taken apart: text, name, text, name, ..., text.
+-- Templates taken apart: text, name, text, name, ..., text.
 local parts_of = text.kept(function(template)
     local parts, from = {}, 1
     while true do
@@ -116,7 +115,7 @@ local filled = {} -- between calls, what the last one left: only what this one w
 
 -- `template` with every {name} that `values` has replaced; others stay. Values are strings.
 function text.fill(template, values)
-    local parts = parts_of(template)
+    local parts = parts_of[template]
     local count = #parts
     for i = 1, count, 2 do
         filled[i] = parts[i]
@@ -128,19 +127,22 @@ function text.fill(template, values)
     return concat(filled, "", 1, count)
 end
 
--- The same of a template that was taken apart into text, function, text, ..., text: each function says its word of `this`.
+-- The same of a template as text, false, text, ..., text, whose list `makers` has a function for each false: each says its word
+-- of `this`.
 function text.join(pieces, this)
-    local count = #pieces
-    if count == 1 then
+    local makers = pieces.makers
+    local first, second = makers[1], makers[2]
+    if not first then
         return pieces[1]
+    elseif not second then
+        return pieces[1] .. first(this) .. pieces[3]
+    elseif not makers[3] then
+        return pieces[1] .. first(this) .. pieces[3] .. second(this) .. pieces[5]
     end
-    for i = 1, count, 2 do
-        filled[i] = pieces[i]
+    for i = 1, #makers do
+        pieces[2 * i] = makers[i](this)
     end
-    for i = 2, count, 2 do
-        filled[i] = pieces[i](this)
-    end
-    return concat(filled, "", 1, count)
+    return concat(pieces)
 end
 
 -- The policy's text for one outcome of one check, in one language: the rule's own, else texts["check.outcome"], else
@@ -155,7 +157,7 @@ end
 
 -- Whether the placeholders of these texts are all names of the set `known`.
 local function asks_only(template, known)
-    local parts = parts_of(template)
+    local parts = parts_of[template]
     for i = 2, #parts, 2 do
         if not known[parts[i]] then
             return false

@@ -5,6 +5,9 @@ local text = need("text")
 
 local values = {}
 
+local find = string.find
+local join = text.join
+
 local LAST = {
     reject = "adminkit: refused by rule {rule} ({check}): asked {asked}, allowed {value}.",
     amend = "adminkit: changed by rule {rule} ({check}): asked {asked}, now {limit}.",
@@ -26,12 +29,20 @@ local function range_text(range)
     return "0-" .. text.whole(range.max or 0)
 end
 
+-- The one queue a rule is for, or nil.
+local function only_queue(rule)
+    local queues = rule.when and rule.when.queues
+    local name = queues and next(queues)
+    return name and next(queues, name) == nil and name or nil
+end
+
 -- The placeholders that are the same whenever the rule is broken.
 local function fixed_of(rule)
-    local value = rule.value
+    local value, queue = rule.value, only_queue(rule)
     local fixed = {
-        rule = text.word(rule.name),
+        rule = text.word[rule.name],
         check = rule.check,
+        queue = queue and text.word[queue],
         from = rule.from_day or (rule.from and text.day(rule.from)) or "-",
     }
     if type(value) == "table" then
@@ -42,6 +53,9 @@ local function fixed_of(rule)
         local bound = text.duration(type(value) == "number" and value or nil)
         fixed.value, fixed.min, fixed.max = bound, bound, bound
     end
+    if rule.check == "require_limit" or rule.check == "default_limit" then
+        fixed.asked = "-"
+    end
     return fixed
 end
 
@@ -49,7 +63,7 @@ end
 local value_of = {}
 
 function value_of.queue(this)
-    return this.queue and text.word(this.queue) or "-"
+    return this.queue and text.word[this.queue] or "-"
 end
 
 function value_of.class(this)
@@ -70,14 +84,7 @@ function value_of.default(this)
 end
 
 function value_of.asked(this)
-    local check = this.rule.check
-    if rules.COUNTS[check] then
-        return text.count(this.broken)
-    end
-    if check == "require_limit" or check == "default_limit" then
-        return "-"
-    end
-    return text.duration(this.broken)
+    return rules.COUNTS[this.rule.check] and text.count[this.broken] or text.duration(this.broken)
 end
 
 -- The policy's text for a rule whose day is ahead: one of its own, else that of a warning in its frame.
@@ -94,14 +101,16 @@ local function later_template(rule, policy, language)
     return (string.gsub(texts.later or LAST.later_frame, "{message}", (string.gsub(plain, "%%", "%%%%"))))
 end
 
--- A template as text.join takes it. What no rule knows, {fit} for one, stays as it is.
+-- A template as text.join takes it. What no rule knows, {fit} for one, stays as it is; `asks_fit` says that it is there.
 local function pieces_of(template, fixed)
-    local parts = text.parts_of(template)
-    local pieces, last = { parts[1] }, 1
+    local parts = text.parts_of[template]
+    local makers = {}
+    local pieces, last = { parts[1], makers = makers, asks_fit = find(template, "{fit}", 1, true) ~= nil }, 1
     for i = 2, #parts, 2 do
         local name = parts[i]
-        if value_of[name] then
-            pieces[last + 1], pieces[last + 2] = value_of[name], parts[i + 1]
+        if value_of[name] and not fixed[name] then
+            makers[#makers + 1] = value_of[name]
+            pieces[last + 1], pieces[last + 2] = false, parts[i + 1]
             last = last + 2
         else
             pieces[last] = pieces[last] .. (fixed[name] or "{" .. name .. "}") .. parts[i + 1]
@@ -132,8 +141,9 @@ end
 
 local this = {} -- what is being said, for the functions of value_of
 
--- Appends what the policy says about a broken rule to `into`, in each of its languages. `outcome` is reject, amend, warn or
--- later, `broken` the number that broke the rule, `job` the job after it was amended, `made` the policy's plan.
+-- Appends what the policy says about a broken rule to `into`, in each of its languages; true where a line asks for the queue
+-- that fits. `outcome` is reject, amend, warn or later, `broken` the number that broke the rule, `job` the job after it was
+-- amended, `made` the policy's plan.
 function values.say(into, rule, outcome, job, queue, facts, broken, policy, made)
     local texts = made.texts[rule]
     if not texts then
@@ -146,9 +156,13 @@ function values.say(into, rule, outcome, job, queue, facts, broken, policy, made
         texts[outcome] = list
     end
     this.rule, this.job, this.queue, this.facts, this.broken = rule, job, queue, facts, broken
+    local count, asks_fit = #into, false
     for i = 1, #list do
-        into[#into + 1] = text.join(list[i], this)
+        local pieces = list[i]
+        into[count + i] = join(pieces, this)
+        asks_fit = asks_fit or pieces.asks_fit
     end
+    return asks_fit
 end
 
 return values

@@ -96,6 +96,7 @@ def test_run_sends_and_status_and_resend_tell(trace: Path, capsys: pytest.Captur
         (row,) = rows(capsys, "run", "--db", trace, "--send")
         assert (row["sent"], row["refused"], row["waiting"]) == (1, 1, 0)
         assert rows(capsys, "run", "--db", trace, "--send")[0]["sent"] == 0
+        assert "clusters  aaic\n" in typed(capsys, "run", "--db", trace, "--send")[0]
         counts = {str(row["state"]): row["letters"] for row in rows(capsys, "status", "--db", trace)}
         assert counts == {"sent": 1, "refused": 1}
         (bad,) = rows(capsys, "status", "--letters", "--db", trace)

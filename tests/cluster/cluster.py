@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.cluster import config
 from tests.cluster.ending import stop
-from tests.cluster.machine import MARK, check_place, make_folders, plain_env, release, tail
+from tests.cluster.machine import MARK, check_place, give, make_folders, plain_env, release, tail
 from tests.cluster.processes import ClusterError, Ledger, start_time, until
 
 Word = str | bytes | Path
@@ -62,8 +62,8 @@ class Done:
 class Cluster:
     """One slurmctld with its slurmd, and the munge, MariaDB and slurmdbd that it shares with `another`.
 
-    `settings` are keys of slurm.conf (None takes a key out). A booted folder can be taken up again by
-    `Cluster(folder)` in another process.
+    `settings` are keys of slurm.conf (None takes a key out); with SlurmUser, slurmctld and slurmdbd run as that user.
+    A booted folder can be taken up again by `Cluster(folder)` in another process.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class Cluster:
         self.socket = self.folder / "db" / "socket"
         self.ledger = Ledger(self.folder)
         self._shape = (nodes, node_prefix, gpu_type, proctrack, dict(settings or {}))
+        self._slurm_user = (settings or {}).get("SlurmUser") or "root"
 
     # starting and stopping
 
@@ -310,8 +311,13 @@ class Cluster:
         host, address, loopback_only = config.local_address()
         dbd_conf = self.folder / "dbd" / "slurmdbd.conf"
         port = config.free_ports(1)[0]
-        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, port, loopback_only))
+        users = {"SlurmUser": self._slurm_user, "StorageUser": self._slurm_user}
+        dbd_conf.write_text(config.slurmdbd_conf(self.folder, host, address, port, loopback_only, users))
         dbd_conf.chmod(0o600)
+        give(self._slurm_user, dbd_conf.parent, dbd_conf)
+        # Its data is MariaDB's alone; its socket is for whoever comes that far.
+        os.chown(self.socket.parent, 0, pwd.getpwnam(self._slurm_user).pw_gid)
+        self.socket.parent.chmod(0o710)
         self._configure()
 
     def _configure(self) -> None:
@@ -348,6 +354,7 @@ class Cluster:
             (self.home / file).write_text(text)
             (self.home / file).chmod(0o644)
         self.home.chmod(0o755)
+        give(self._slurm_user, self.home / "state", self.home / "log")
 
     def _start_munge(self) -> None:
         folder = self.folder / "munge"
@@ -364,6 +371,9 @@ class Cluster:
         ping = ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "ping"]
         self._until("mariadbd", "MariaDB to answer", lambda: self.run(*ping).code == 0)
         self.sql_create()
+        if self._slurm_user != "root":
+            who = f"{self._slurm_user}@localhost"
+            self.sql(f"create user {who} identified via unix_socket; grant all on {DATABASE}.* to {who}")
 
     def _people(self) -> None:
         """Tell slurmdbd of the cluster, its accounts and its users."""

@@ -111,7 +111,7 @@ def slurm_conf(plan: Plan, loopback_only: bool) -> str:
         "AuthInfo": f"socket={munge_socket(plan.folder)},cred_expire=5",
         "CommunicationParameters": _listen(loopback_only),
         "StateSaveLocation": f"{home}/state",
-        "SlurmctldPidFile": f"{home}/slurmctld.pid",
+        "SlurmctldPidFile": f"{home}/state/slurmctld.pid",
         "SlurmctldLogFile": f"{log}/slurmctld.log",
         "SlurmdSpoolDir": f"{home}/spool/%n",
         "SlurmdPidFile": f"{home}/spool/%n.pid",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from tests.cluster.listing import Listing, listing
 from tests.cluster.ruled import Ruled, ruling
 from tests.cluster.workload import Workload, submit
 from tests.setup import guard
+
+#: Debian's packages bring it; a Slurm that was built from its source has whom its site chose.
+SLURM_USER = "slurm" if any(who.pw_name == "slurm" for who in pwd.getpwall()) else "daemon"
 
 #: What a Slurm on this host would touch; compared before and after.
 OUTSIDE = tuple(Path(path) for path in ("/etc/slurm", "/etc/munge", "/var/lib/slurm", "/var/log/slurm", "/run/munge"))
@@ -71,15 +75,16 @@ def spare(outside: Listing) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def ruled_session(outside: Listing) -> Iterator[Ruled]:
-    """A cluster whose submissions adminkit decides, for every test of rules and points."""
+    """A cluster whose submissions adminkit decides, for every test of rules and points. slurmctld is not root's."""
     more = (
         "PartitionName=closed Nodes=ALL MaxTime=20:00:00 AllowAccounts=chemistry",
         "PartitionName=down Nodes=ALL MaxTime=00:30:00 State=DOWN",
         "PartitionName=small Nodes=n1 MaxTime=12:00:00 MaxNodes=1",
         "PriorityMaxAge=00:20:00",
         "PriorityCalcPeriod=1",
+        "ScronParameters=enable",
     )
-    with private_slurm() as booted, ruling(booted, *more) as ruled:
+    with private_slurm(SlurmUser=SLURM_USER) as booted, ruling(booted, *more) as ruled:
         yield ruled
 
 

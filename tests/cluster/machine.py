@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import stat
@@ -79,6 +80,12 @@ def check_owner(folder: Path) -> None:
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise ClusterError(f"{folder} belongs to somebody else or may be written by others; take another folder")
+
+
+def give(user: str, *paths: Path) -> None:
+    who = pwd.getpwnam(user)
+    for path in paths:
+        os.chown(path, who.pw_uid, who.pw_gid)
 
 
 def tail(path: Path, lines: int = 15) -> str:

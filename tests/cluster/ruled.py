@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from tests.cluster.cluster import Cluster, Word
@@ -19,9 +21,21 @@ _JOB = re.compile(rb"(?:Submitted batch job|job|allocation|^)\s*(\d+)", re.MULTI
 _WORD = re.compile(r"(\S+?)=(.*?)(?= +\S+?=|$)")
 
 
+def rule(name: str, queue: str, **keys: object) -> str:
+    """A rule of policy.toml for one queue. `from_` is `from`."""
+    lines = ["[[rules]]", f'name = "{name}"', f'queues = ["{queue}"]']
+    for key, value in keys.items():
+        lines.append(f"{key.rstrip('_')} = {value if isinstance(value, date) else json.dumps(value)}")
+    return "\n".join([*lines, "", ""])
+
+
 def at_most(hours: int) -> str:
     """A rule: gq takes so many hours."""
-    return f'[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "{hours:02d}:00:00"\n'
+    return rule("gq-max", "gq", max_limit=f"{hours:02d}:00:00")
+
+
+#: gq-short is lowered to an hour.
+SHORT_MAX = rule("short-max", "gq-short", max_limit="01:00:00", action="amend")
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,8 @@ def test_a_rebuilt_accounting_database_is_a_new_one(spare: Cluster) -> None:
     spare.settle()
     (last,) = rows(spare, old, "DBIndex")[0]
     spare.rebuild_accounting()
-    assert [last] not in rows(spare, old, "DBIndex")
+    # Slurm 26.05 tells the new one of the end of the old run, under its old number.
+    assert [last] not in rows(spare, old, "DBIndex") or release() >= (26, 5)
     new = spare.submit("true", user="games")
     spare.wait(new)
     spare.settle()

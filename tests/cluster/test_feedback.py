@@ -7,16 +7,19 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
+from adminkit.installed import data_file
 from tests.cluster.cluster import Cluster
+from tests.cluster.machine import MARK
 from tests.cluster.mta import DOMAIN, Mta, missing, mta
 from tests.cluster.operator import accounted, adminkit, one
-from tests.cluster.processes import until
+from tests.cluster.processes import start_time, until
 
 
 @dataclass
@@ -168,3 +171,84 @@ def test_who_opted_out_gets_none(site: Site) -> None:
         assert one(site.db, "SELECT count(*) FROM outbox WHERE job_id_raw = ?", job) == 0
     finally:
         choices.unlink()
+
+
+@dataclass
+class Hooks:
+    """etc/slurm's programs as slurmctld's MailProg and EpilogSlurmctld, and what they did."""
+
+    cluster: Cluster
+    folder: Path
+
+    @property
+    def wake(self) -> Path:
+        return self.folder / "wake"
+
+    def make(self) -> None:
+        """Slurm hands them none of slurmctld's variables, so a script of two lines does, as docs/feedback.md says."""
+        for name, program in (("MailProg", "adminkit-mail"), ("EpilogSlurmctld", "adminkit-wake")):
+            self.script(name, f'. {self.folder}/set; exec {data_file("etc", "slurm", program)} "$@"')
+        self.script("taken", f'env -0 >{self.folder}/env\nprintf "%s\\0" "$@" >{self.folder}/mail')
+        self.set()
+
+    def script(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.folder / name).chmod(0o755)
+
+    def set(self, *more: str) -> None:
+        """What the next call finds in its environment."""
+        words = (f"ADMINKIT_WAKE={self.wake}", f"ADMINKIT_MAILPROG={self.folder}/taken", *more)
+        (self.folder / "set").write_text("".join(f"export {word}\n" for word in words))
+        self.wake.touch()
+        os.utime(self.wake, (1, 1))
+        (self.folder / "mail").unlink(missing_ok=True)
+
+    def ends(self, name: str) -> tuple[int, list[str]]:
+        """A job of that name ends, and its user's mail goes out: (job, the arguments of the mail program)."""
+        options = ("--mail-type=END", "--mail-user=ada@site.test", "-J", name)
+        job = self.cluster.submit("true", *options, user="games")
+        self.cluster.wait(job, "COMPLETED", 30.0)
+        mail = self.folder / "mail"
+        text = until(f"Slurm's own mail about {job}", lambda: mail.exists() and mail.read_bytes(), 30.0)
+        return job, text.decode().split("\0")[:-1]
+
+
+@contextmanager
+def hooked(cluster: Cluster, folder: Path) -> Iterator[Hooks]:
+    """slurm.conf names them while the block runs; then it is as it was."""
+    hooks = Hooks(cluster, folder)
+    hooks.make()
+    conf = cluster.home / "slurm.conf"
+    before = conf.read_text()
+    try:
+        ours = (f"MailProg={folder}/MailProg", f"EpilogSlurmctld={folder}/EpilogSlurmctld")
+        conf.write_text("\n".join((*re.sub(r"(?m)^MailProg=.*\n", "", before).splitlines(), *ours, "")))
+        cluster.ask("scontrol", "reconfigure")
+        until("the hooks to be known", lambda: str(folder) in cluster.ask("scontrol", "show", "config"), 30.0)
+        yield hooks
+    finally:
+        conf.write_text(before)
+        cluster.ask("scontrol", "reconfigure")
+        until("them to be forgotten", lambda: str(folder) not in cluster.ask("scontrol", "show", "config"), 30.0)
+
+
+def test_slurms_hooks_wake_and_pass_the_users_mail_on_whatever_the_job_is_called(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with hooked(cluster, tmp_path) as hooks:
+        name = f"$(touch {tmp_path}/x)`touch {tmp_path}/x`;touch {tmp_path}/x\n\"'\\ -A \u202e訓練"
+        job, (option, subject, to) = hooks.ends(name)
+        assert (option, to) == ("-s", "ada@site.test")
+        assert subject.startswith(f"Slurm Job_id={job} Name={name} Ended, Run time") and "COMPLETED" in subject
+        assert hooks.wake.stat().st_mtime > 1 and not (tmp_path / "x").exists()
+        given = (tmp_path / "env").read_bytes().split(b"\0")
+        assert f"SLURM_JOB_ID={job}".encode() in given
+        assert not any(one.startswith(MARK.encode()) for one in given), "none of slurmctld's own"
+
+        hooks.script("touch", f"echo $$ >>{tmp_path}/hung\nexec sleep 600")
+        hooks.set(f"PATH={tmp_path}:/usr/bin:/bin")
+        job, _ = hooks.ends("while what is woken hangs, and there is no adminkit")
+        hung = [int(pid) for pid in (tmp_path / "hung").read_text().split()]
+        until("what hung to be gone", lambda: not any(map(start_time, hung)), 10.0)
+        assert "ExitCode=0:0" in cluster.ask("scontrol", "show", "job", str(job))
+        assert "MailProg returned error" not in cluster.tail("slurmctld.log", 200)

@@ -13,7 +13,7 @@ from adminkit.policy.lua_text import module
 from adminkit.slurm.act import touch
 from tests.cluster.cluster import Word
 from tests.cluster.processes import until
-from tests.cluster.ruled import Ruled
+from tests.cluster.ruled import Ruled, at_most
 
 GAMES, NEWS, BACKUP = (pwd.getpwnam(name).pw_uid for name in ("games", "news", "backup"))
 POINTS = {
@@ -35,7 +35,7 @@ def tables(ruled_session: Ruled, tmp_path_factory: pytest.TempPathFactory) -> It
     (folder / "adminkit").mkdir()
     (folder / "adminkit" / "incentives.lua").write_text(module(POINTS, "a test"))
     (folder / "adminkit" / "hints.lua").write_text(module(HINTS, "a test"))
-    ruled.rules('[[rules]]\nname = "gq-max"\nqueues = ["gq"]\nmax_limit = "2-00:00:00"\n')
+    ruled.rules(at_most(48))
     words = ("--policy", ruled.policy, "--from", folder, "--points-per-hour", "60", "--apply")
     said = ruled.adminkit("incentives", "install", *words)
     assert said.stdout.count("confirmed") == 2
@@ -111,11 +111,21 @@ def test_2_the_bonus_job_starts_first_and_both_go_on_ageing(ruled: Ruled, busy: 
     assert started[rewarded] < started[plain]
 
 
-def test_points_survive_hold_release_and_requeue(ruled: Ruled, busy: int) -> None:
-    job = submit(ruled)
+def test_points_survive_hold_release_restart_and_requeue(ruled: Ruled, busy: int) -> None:
+    whole = ("-N4", "--exclusive")
+    job = submit(ruled, *whole, "--requeue", script="sleep 600")
     for word in ("hold", "release"):
         ruled.cluster.ask("scontrol", word, str(job), user="games")
-    assert factors(ruled, job)["SITE"] == 500
+    assert factors(ruled, job)["SITE"] == 720
+    ruled.cluster.restart_ctld()
+    assert factors(ruled, job)["SITE"] == 720
+    ruled.cluster.ask("scancel", str(busy))
+    ruled.cluster.wait(job, "RUNNING", 60)
+    busy_again = ruled.cluster.submit("sleep 600", "-p", "free", *whole, "-t", "20")
+    ruled.cluster.ask("scontrol", "requeue", str(job))
+    ruled.cluster.wait(busy_again, "RUNNING", 60)
+    until("the job to wait again", lambda: str(job) in ruled.cluster.ask("sprio", "-h", "-o", "%i"), 60)
+    assert factors(ruled, job)["SITE"] == 720
 
 
 # what may be tried, one test each

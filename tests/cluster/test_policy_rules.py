@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from tests.cluster.ruled import Ruled
+from tests.cluster.ruled import Ruled, rule
 
 RULES = """
 [exempt]
@@ -14,90 +16,26 @@ users = ["www-data"]
 action = "amend"
 order = ["gq-short", "gq", "gq-long"]
 
-[[rules]]
-name = "gq-max"
-queues = ["gq"]
-max_limit = "2-00:00:00"
-
-[[rules]]
-name = "gq-multi-node"
-queues = ["gq"]
-classes = ["multi-node"]
-max_limit = "1-00:00:00"
-
-[[rules]]
-name = "gq-chemistry"
-queues = ["gq"]
-accounts = ["chemistry"]
-max_limit = "12:00:00"
-
-[[rules]]
-name = "short-max"
-queues = ["gq-short"]
-max_limit = "02:00:00"
-action = "amend"
-
-[[rules]]
-name = "middle-one"
-queues = ["gq-middle"]
-gpus = 1
-
-[[rules]]
-name = "middle-min"
-queues = ["gq-middle"]
-min_limit = "06:00:00"
-action = "amend"
-
-[[rules]]
-name = "long-default"
-queues = ["gq-long"]
-default_limit = "1-00:00:00"
-
-[[rules]]
-name = "long-min"
-queues = ["gq-long"]
-min_limit = "12:00:00"
-
-[[rules]]
-name = "long-restartable"
-queues = ["gq-long"]
-restartable_above = "3-00:00:00"
-action = "amend"
-
-[[rules]]
-name = "long-cpus"
-queues = ["gq-long"]
-cpus = "-16"
-action = "warn"
-
-[[rules]]
-name = "debug-limit"
-queues = ["debug"]
-require_limit = true
-
-[[rules]]
-name = "debug-nodes"
-queues = ["debug"]
-nodes = "-2"
-
-[[rules]]
-name = "free-gpus"
-queues = ["free"]
-gpus_per_node = "-4"
-
-[[rules]]
-name = "free-later"
-queues = ["free"]
-max_limit = "1-00:00:00"
-from = 2099-01-01
-
-[[rules]]
-name = "small-games"
-queues = ["small"]
-users = ["games"]
-max_limit = "01:00:00"
-text.en = "Games may play {value} in {queue}."
-"""
+""" + "".join(
+    (
+        rule("gq-max", "gq", max_limit="2-00:00:00"),
+        rule("gq-multi-node", "gq", classes=["multi-node"], max_limit="1-00:00:00"),
+        rule("gq-chemistry", "gq", accounts=["chemistry"], max_limit="12:00:00"),
+        rule("short-max", "gq-short", max_limit="02:00:00", action="amend"),
+        rule("middle-one", "gq-middle", gpus=1),
+        rule("middle-min", "gq-middle", min_limit="06:00:00", action="amend"),
+        rule("long-default", "gq-long", default_limit="1-00:00:00"),
+        rule("long-min", "gq-long", min_limit="12:00:00"),
+        rule("long-restartable", "gq-long", restartable_above="3-00:00:00", action="amend"),
+        rule("long-cpus", "gq-long", cpus="-16", action="warn"),
+        rule("debug-limit", "debug", require_limit=True),
+        rule("debug-nodes", "debug", nodes="-2"),
+        rule("free-gpus", "free", gpus_per_node="-4"),
+        rule("free-later", "free", max_limit="1-00:00:00", from_=date(2099, 1, 1)),
+        rule("small-games", "small", users=["games"], max_limit="01:00:00",
+             **{"text.en": "Games may play {value} in {queue}."}),
+    )
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -14,20 +14,9 @@ import pytest
 from adminkit.slurm.act import touch
 from tests.cluster.operator import adminkit
 from tests.cluster.processes import until
-from tests.cluster.ruled import Ruled, Said
+from tests.cluster.ruled import SHORT_MAX, Ruled, Said, at_most, rule
 
-LIMITS = """
-[[rules]]
-name = "gq-max"
-queues = ["gq"]
-max_limit = "10:00:00"
-
-[[rules]]
-name = "short-max"
-queues = ["gq-short"]
-max_limit = "01:00:00"
-action = "amend"
-"""
+LIMITS = at_most(10) + SHORT_MAX
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +113,7 @@ def test_1_3_what_the_user_set_is_left_as_it_was(ruled: Ruled) -> None:
      ("--gres=gpu", 1), ("--gres=gpu:0", 0), ("-N2 --gres=gpu:1", 2), ("--gpus-per-socket=1 --sockets-per-node=1", 1)],
 )  # fmt: skip
 def test_1_4_gpus_are_counted_in_every_way_they_are_asked_for(ruled: Ruled, words: str, gpus: int) -> None:
-    ruled.rules('[[rules]]\nname = "n"\nqueues = ["gq"]\ngpus = 99\n')
+    ruled.rules(rule("n", "gq", gpus=99))
     assert f"; this one asks for {gpus}." in ruled.sbatch("-p", "gq", "-t", "60", *words.split()).text
 
 
@@ -144,7 +133,7 @@ def test_1_4_no_partition_means_the_default_one(ruled: Ruled) -> None:
 def test_1_6_a_second_change_within_the_same_second_is_still_loaded(ruled: Ruled) -> None:
     """slurmctld compares whole seconds with the file it loaded last; install confirms that its own change counts."""
     for hours in (3, 4):
-        ruled.rules(LIMITS.replace("10:00:00", f"0{hours}:00:00"))
+        ruled.rules(at_most(hours))
         assert ruled.sbatch("-p", "gq", "-t", f"{hours}:00:00").accepted
         assert not ruled.sbatch("-p", "gq", "-t", f"{hours}:01:00").accepted
 
@@ -164,7 +153,7 @@ def test_1_6_a_file_of_the_future_that_was_loaded_does_not_hide_the_next_install
     os.utime(entry, (future, future))
     try:
         ruled.sbatch("-p", "gq", "-t", "60")
-        ruled.rules(LIMITS.replace("10:00:00", "08:00:00"))
+        ruled.rules(at_most(8))
         assert not ruled.sbatch("-p", "gq", "-t", "09:00:00").accepted
     finally:
         entry.touch()

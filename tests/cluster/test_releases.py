@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.fields import RECORD_FIELDS, fields_of
-from adminkit.slurm import bindings, release
+from adminkit.ingest.fields import fields_of
+from adminkit.slurm import act, bindings, gather, open_jobs, plugstack, priority, release
 from adminkit.slurm import cluster as slurm
-from tests.cluster import machine
-from tests.cluster.cluster import FINISHED, Cluster
+from tests.cluster import known, machine
+from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
 from tests.cluster.listing import Listing
+from tests.cluster.processes import until
 
 pytestmark = pytest.mark.cluster
-ROOT = Path(__file__).resolve().parents[2]
-
-#: Names of slurm.h's enum job_states whose word is another.
-WORDS = {"COMPLETE": "COMPLETED", "OOM": "OUT_OF_MEMORY"}
-#: Words that are read where a release prints them, with the first release that does not.
-GONE = {"BOOT_TIME": (26, 5)}
 
 
 @pytest.fixture
@@ -34,50 +31,119 @@ def reached(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def test_its_states_are_those_adminkit_knows() -> None:
-    """sync asks for the runs in a state that is over by that state's name: a new one it would never see."""
-    text = machine.header("slurm.h")
-    names = re.findall(r"^\s*JOB_(\w+)", text.partition("enum job_states {")[2].partition("}")[0], re.MULTILINE)
-    found = {WORDS.get(name, name) for name in names if name != "END"}
-    assert found == {"PENDING", "RUNNING", "SUSPENDED"} | (FINISHED - {"REVOKED"})
-    assert len(found) == len(release.OPEN) + len(set(release.FINISHED) - {"RQ", "RS", "RV"})  # those three are flags
+    assert known.states(machine.header("slurm.h")) == []
 
 
 def test_its_fields_are_those_of_this_release(reached: Cluster) -> None:
-    assert release.sacct_fields() == fields_of(release.release())
-
-
-#: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
-READERS = {
-    "cluster": (("scontrol", "-o", "--all", "show", "partition"), ("sacctmgr", "show", "configuration")),
-    "gather": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
-    "controller": (("scontrol", "show", "config"),),
-    "priority": (("scontrol", "show", "config"),),
-}
+    assert known.fields(release.sacct_fields(), release.release()) == []
 
 
 def test_every_word_that_is_read_is_printed(reached: Cluster) -> None:
-    """What this release calls otherwise would be read as unknown, in silence."""
     reached.ask("scontrol", "create", "PartitionName=denied", "Nodes=n1", "DenyAccounts=chemistry", "DenyQos=normal")
     try:
-        lacking = {word for module, commands in READERS.items() for word in _lacking(reached, module, commands)}
+        printed = {
+            module: "\n".join(reached.ask(*command) for command in commands)
+            for module, commands in known.READERS.items()
+        }
     finally:
         reached.ask("scontrol", "delete", "PartitionName=denied")
-    assert lacking == {word for word, first in GONE.items() if machine.release() >= first}
+    said = [line for module, text in printed.items() for line in known.words(module, text)]
+    assert said == known.gone(release.release())
 
 
-def _lacking(cluster: Cluster, module: str, commands: tuple[tuple[str, ...], ...]) -> set[str]:
-    printed = "\n".join(cluster.ask(*command) for command in commands)
-    source = (ROOT / "adminkit" / "slurm" / f"{module}.py").read_text()
-    wanted = set(re.findall(r'words(?:\.get\(|\[)"(\w+)"', source))
-    assert len(wanted) >= 4, f"they are in {module}.py as words.get(…) and words[…]"
-    return {word for word in wanted if not re.search(rf"(?:^|\s){word}\s*=", printed, re.MULTILINE)}
+def test_every_question_has_its_answer(reached: Cluster) -> None:
+    """Those that no other suite asks of every release; what is refused raises."""
+    jobs = [reached.submit("sleep 60", "-w", "n4", "--exclusive", "--time=5", user="games") for _ in "12"]
+    reached.ask("scontrol", "update", f"JobId={jobs[1]}", "AdminComment=a word")
+    try:
+        assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == jobs[1]] == ["a word"]
+        waiting = until("sprio to have the job that waits", priority.spread, 30)
+        assert waiting.jobs >= 1
+    finally:
+        reached.ask("scancel", *map(str, jobs))
+    assert act.probe() is None, "a submission that is tested, without a script of ours"
+    found = plugstack.nodes()
+    assert {node.name for node in found} == {"n1", "n2", "n3", "n4"}
+    assert {node.release for node in found} == {release.show_release(release.release())}
+    assert plugstack.setup().plugstack == reached.home / "plugstack.conf"
 
 
-def test_pyslurm_says_what_scontrol_says(reached: Cluster) -> None:
+def test_its_programs_are_found_below_slurm_prefix(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("ADMINKIT_SLURM_PREFIX", machine.PREFIX)
+    assert slurm.local_cluster() == "alpha"
+    assert [queue.name for queue in slurm.queues()][:1] == ["gq"]
+    assert release.sacct_fields() == fields_of(release.release())
+
+
+def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Cluster, tmp_path: Path) -> None:
+    words = ["make", "-s", "-C", str(known.ROOT / "spank"), "install", f"DESTDIR={tmp_path}", f"OUT={tmp_path}/out"]
+    subprocess.run([*words, "CFLAGS=-O0", f"SLURM_PREFIX={machine.PREFIX}"], check=True)
+    (folder,) = plugstack.setup().folders
+    built = Path(f"{tmp_path}{folder}/adminkit_ckpt.so")
+    assert plugstack.built_for(built) == release.release()
+
+
+def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     module, why = bindings.found()
     if module is None:
         pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
-    assert slurm.queues() == slurm.parse_partitions(reached.ask("scontrol", "-o", "--all", "show", "partition"))
+    job = reached.submit("true", "--hold", "--time=5", user="games")
+    reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
+    theirs = (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+    monkeypatch.setattr(bindings, "found", lambda: (None, ""))
+    try:
+        assert theirs == (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+        assert [said for one, _, said in theirs[2] if one == job] == ["a word"]
+    finally:
+        reached.ask("scancel", str(job))
+
+
+# the plugin's calls
+
+#: What is made of a header, and the object that is then not built.
+CHANGES = [
+    ("slurm.h", r"\bslurm_load_job\b", "slurm_load_one_job", "ask.o"),
+    ("slurm.h", r"(extern int slurm_requeue\()", r"\1void *more, ", "ask.o"),
+    ("slurm.h", r"\brestart_cnt\b", "restarts", "ask.o"),
+    ("slurm.h", r"\bJOB_CANCELLED\b", "JOB_ENDED_BY_USER", "ask.o"),
+    ("slurm.h", r"\bslurm_update_job\b", "slurm_modify_job", "note_leave.o"),
+    ("spank.h", r"(spank_err_t spank_getenv ?\()", r"\1int more, ", "adminkit_ckpt.o"),
+    ("spank.h", r"\bS_TASK_EXIT_STATUS\b", "S_TASK_STATUS", "adminkit_ckpt.o"),
+]
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Slurm's headers under a prefix of their own."""
+    prefix = tmp_path_factory.mktemp("slurm")
+    shutil.copytree(Path(machine.PREFIX, "include/slurm"), prefix / "include/slurm")
+    assert _build(prefix, *{built for *_, built in CHANGES}) == ""
+    return prefix
+
+
+@pytest.mark.parametrize(("header", "old", "new", "built"), CHANGES)
+def test_the_plugin_is_not_built_where_a_call_of_its_changed(
+    elsewhere: Path, header: str, old: str, new: str, built: str
+) -> None:
+    path = elsewhere / "include/slurm" / header
+    before = path.read_text()
+    changed, count = re.subn(old, new, before)
+    assert count, f"{header} has no {old}"
+    path.write_text(changed)
+    try:
+        assert "error:" in _build(elsewhere, built)
+    finally:
+        path.write_text(before)
+
+
+def _build(prefix: Path, *objects: str) -> str:
+    """What the compiler complains, building objects of spank/ against the headers below a prefix."""
+    out = prefix / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    words = ["make", "-s", "-k", "-C", str(known.ROOT / "spank"), f"SLURM_PREFIX={prefix}", f"OUT={out}", "CFLAGS=-O0"]
+    done = subprocess.run([*words, *(f"{out}/{one}" for one in objects)], capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
 
 
 # job_submit.lua
@@ -87,7 +153,7 @@ def test_pyslurm_says_what_scontrol_says(reached: Cluster) -> None:
 def probed(outside: Listing) -> Iterator[Cluster]:
     """A cluster whose job_submit.lua refuses every job, and says what this release lacks of what ours reads."""
     with private_slurm() as booted:
-        (booted.home / "job_submit.lua").write_text(_probe())
+        (booted.home / "job_submit.lua").write_text(known.probe())
         with (booted.home / "slurm.conf").open("a") as conf:
             conf.write("JobSubmitPlugins=lua\n")
         booted.restart_ctld()
@@ -97,9 +163,7 @@ def probed(outside: Listing) -> Iterator[Cluster]:
 
 def test_job_submit_has_every_field_constant_and_function_that_ours_takes(probed: Cluster) -> None:
     done = probed.run("sbatch", "-N", "1", "--time=5", "--gres=gpu:1", "--wrap", "true", user="games")
-    said = [line.partition("probe ")[2] for line in done.err.decode().splitlines() if "probe " in line]
-    assert said[-1:] == ["done"], done.err
-    assert said[:-1] == []
+    assert known.lacking(done.err.decode().splitlines()) == [], done.err
 
 
 def test_job_modify_has_every_field_of_the_record_that_ours_takes(probed: Cluster) -> None:
@@ -109,62 +173,3 @@ def test_job_modify_has_every_field_of_the_record_that_ours_takes(probed: Cluste
     log = (probed.home / "log" / "slurmctld.log").read_text(errors="replace")
     assert "probe modified" in log
     assert re.findall(r".*unrecognized field.*", log) == []
-
-
-def _probe() -> str:
-    """A job_submit.lua that takes what job_submit/adminkit takes, as tests/lua/mock.lua sorts it."""
-    mock = (ROOT / "tests" / "lua" / "mock.lua").read_text()
-    source = "\n".join(path.read_text() for path in sorted((ROOT / "job_submit" / "adminkit").glob("*.lua")))
-    used = set(re.findall(r"(?:\.|(?<!need\()\")(\w+)", source))
-    sets = {
-        name: sorted(set(text.split()) & used)
-        for name, text in re.findall(r"local (\w+) = set\(\[?\[?\"?([\w\s]+)", mock)
-    }
-    codes = sorted(set(re.findall(r"\bESLURM_\w+\w", source)) - {"ESLURM_"})
-    assert len(sets["STRINGS"]) > 10 and len(sets["LARGE"]) > 5 and len(codes) >= 3
-    lists = {
-        "STRINGS": sorted({*sets["STRINGS"], *RECORD_FIELDS}),
-        "NUMBERS": sets["SMALL"] + sets["LARGE"],
-        "RECORD": sets["RECORD"],
-        "CONSTANTS": ["SUCCESS", "ERROR", *codes],
-        "FUNCTIONS": sorted(set(re.findall(r"\bslurm\.(log_\w+|user_msg)", source))),
-    }
-    named = "".join(f"local {name} = {{{', '.join(map(repr, words))}}}\n" for name, words in lists.items())
-    return named + _SCRIPT
-
-
-_SCRIPT = """
-local function lack(what, name) slurm.user_msg("probe " .. what .. " " .. name) end
-
-function slurm_job_submit(job_desc, part_list, submit_uid)
-    if job_desc.name == "kept" then return slurm.SUCCESS end
-    for _, name in ipairs(CONSTANTS) do
-        if type(slurm[name]) ~= "number" then lack("constant", name) end
-    end
-    for _, name in ipairs(FUNCTIONS) do
-        if type(slurm[name]) ~= "function" then lack("function", name) end
-    end
-    for _, name in ipairs(NUMBERS) do
-        if type(job_desc[name]) ~= "number" then lack("number", name) end
-    end
-    for _, name in ipairs(STRINGS) do
-        pcall(function() job_desc[name] = "x" end)
-        if job_desc[name] ~= "x" then lack("text", name) end
-    end
-    for name, part in pairs(part_list) do
-        if type(part.state_up) ~= "number" or part.name ~= name then lack("queue", name) end
-    end
-    slurm.user_msg("probe done")
-    return slurm.ERROR
-end
-
-function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
-    for _, name in ipairs(RECORD) do
-        local _ = job_rec[name]
-    end
-    slurm.log_info("probe modified")
-    return slurm.SUCCESS
-end
-
-return slurm.SUCCESS
-"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs import DOCS
-from tests.examples.running import FOLDER, MORE, PYTHON, below, has_torch, start, tell
+from tests.examples.running import FOLDER, MORE, PYTHON, below, digest, has_torch, start, tell
 
 PAGE = DOCS / "checkpoint.md"
 
@@ -53,14 +52,6 @@ def test_one_that_is_done_and_run_again_has_nothing_to_do(tmp_path: Path, progra
         run = start([*program, "5", str(tmp_path / "state")], tmp_path / "out", pause=0)
         assert run.ended() == 0
     assert run.text() == "the sum of 1 to 5 is 15\n" * 2
-
-
-def digest(weights: Path) -> str:
-    """Of the numbers, not of the file: torch.save also stores names of folders."""
-    code = "import sys, torch; [print(k, v.tolist()) for k, v in torch.load(sys.argv[1]).items()]"
-    said = subprocess.run([PYTHON, "-c", code, weights], capture_output=True, check=True).stdout
-    assert b"weight" in said
-    return hashlib.sha256(said).hexdigest()
 
 
 @torch

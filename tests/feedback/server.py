@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socketserver
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,45 @@ async def _end(server: asyncio.Server) -> None:
 def _authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: object) -> AuthResult:
     right = isinstance(data, LoginPassword) and (data.login.decode(), data.password.decode()) == LOGIN
     return AuthResult(success=right, handled=right)
+
+
+#: What a good server answers: "" to the connection itself, "." to the end of the text.
+_GOOD = {
+    "": "220 ready", "EHLO": "250-hello\r\n250-STARTTLS\r\n250 AUTH PLAIN", "HELO": "250 hello", "AUTH": "235 welcome",
+    "MAIL": "250 OK", "RCPT": "250 OK", "DATA": "354 go on", ".": "250 taken", "RSET": "250 OK", "QUIT": "221 bye",
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def scripted(answers: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+    """A server that answers the first of each verb as told, "drop" for not at all, and then as a good one does.
+
+    Gives its port and, as they come, the verbs it heard.
+    """
+    left, heard = dict(answers), list[str]()
+
+    class Session(socketserver.StreamRequestHandler):
+        def say(self, verb: str) -> str:
+            heard.append(verb)
+            answer = left.pop(verb, _GOOD.get(verb, "502 what?"))
+            if answer != "drop":
+                self.wfile.write(f"{answer}\r\n".encode())
+            return answer
+
+        def handle(self) -> None:
+            answer = self.say("")
+            while answer != "drop" and (line := self.rfile.readline()):
+                answer = self.say(line.split()[0].decode().upper())
+                if answer.startswith("354"):
+                    while self.rfile.readline() not in (b".\r\n", b""):
+                        pass
+                    answer = self.say(".")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield server.server_address[1], heard
+        finally:
+            server.shutdown()
+            thread.join(10)

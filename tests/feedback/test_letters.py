@@ -180,6 +180,27 @@ def test_nothing_is_recommended_that_the_queue_does_not_allow(tmp_path: Path) ->
     assert "--time" not in letter.text and "more than the queue allows" in letter.text
 
 
+@pytest.mark.parametrize(
+    ("language", "says"), [("en", "differ so much in how long they take"), ("ja", "大きくばらつき")]
+)
+def test_a_limit_that_was_mostly_too_short_is_not_shown(tmp_path: Path, language: str, says: str) -> None:
+    """Each run took much longer than the one before."""
+    longer = [run(n, NEXT_MONDAY - (20 - n) * DAY, round(600 * 1.4**n), job_name="grow") for n in range(14)]
+    (letter,) = write(trace(tmp_path / "t.db", longer), end(longer[-1], language))
+    assert says in letter.text.replace("\n", " " if language == "en" else "") and "--time" not in letter.text
+
+
+def test_the_chart_shows_the_run_itself_whatever_its_user_did_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adminkit.feedback.known.RUNS", 5)
+    since = [run(500 + n, NEXT_MONDAY - HOUR + n, 600, job_name="other") for n in range(9)]
+    (letter,) = write(trace(tmp_path / "t.db", [*JOBS[:40], LAST, *since]), end())
+    assert letter.text.count(" h 17 min of 72 h") == 1, "once, and once in the subject, which is no part of the text"
+    (whole,) = write(trace(tmp_path / "u.db", [*JOBS[:40], LAST]), end())
+    assert whole.text.count(" of 72 h\n") == 5, "known or not, it is there once"
+
+
 def test_a_run_that_the_trace_does_not_have_is_an_error(known: Path) -> None:
     with pytest.raises(AdminkitError, match="no finished run 999"):
         write(known, due("end", job_id_raw=999))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
 from email.message import EmailMessage
 from typing import Any
 
@@ -29,7 +30,7 @@ def sent(letter: Letter, settings: Feedback = SITE, **envelope: Any) -> EmailMes
     made = build(
         letter, Envelope(**{"key": KEY, "recipients": ("ada@example.org",), "at": 1_796_083_200, **envelope}), settings
     )
-    found = email.message_from_bytes(made.as_bytes(), policy=email.policy.default)
+    found = email.message_from_bytes(made, policy=email.policy.default)
     assert isinstance(found, EmailMessage)
     return found
 
@@ -54,6 +55,8 @@ def test_text_and_html_in_one(golden: Any) -> None:
         ("Job \udcff", "Job", "bytes that are no text"),
         ("訓練ジョブ", "訓練ジョブ", "any language"),
         ("x" * 10_000, "x" * (LONGEST_SUBJECT - 1) + "…", "10 kB"),
+        ("=?utf-8?q?a=0D=0ABcc:_eve?=", "=?utf-8?q?a=0D=0ABcc:_eve?=", "what looks encoded is shown as it is"),
+        ("訓練 =?utf-8?b?4oCu?=", "訓練 =?utf-8?b?4oCu?=", "in any language"),
     ],
 )
 def test_a_subject_is_one_line(subject: str, shown: str, why: str) -> None:
@@ -65,12 +68,48 @@ def test_a_subject_is_one_line(subject: str, shown: str, why: str) -> None:
 @settings(deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_whatever_it_says_the_headers_are_ours_and_lines_are_short(subject: str, text: str, html: str) -> None:
-    made = build(Letter(subject, text, html), Envelope(KEY, ("ada@example.org",), 0, 1_796_083_200), SITE).as_bytes()
+    made = build(Letter(subject, text, html), Envelope(KEY, ("ada@example.org",), 0, 1_796_083_200), SITE)
     found = email.message_from_bytes(made, policy=email.policy.default)
     assert set(found.keys()) == HEADERS
     assert found["To"] == "ada@example.org"
     assert made.isascii() and b"\0" not in made
+    assert made.count(b"\n") == made.count(b"\r") == made.count(b"\r\n")
     assert max(len(line) for line in made.split(b"\r\n")) <= 998
+    parts = [part.get_payload(decode=True).decode() for part in found.iter_parts()]  # type: ignore[union-attr]
+    assert [_plain(part) for part in parts] == [_plain(text), _plain(html)]
+
+
+def _plain(text: str) -> str:
+    """As it arrives: any line end as one, no NUL, a question mark for what is no character."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return lines.encode("utf-8", "replace").decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("plain English\n.\nFrom here on\n", "7bit"),
+        ("a line of 80 characters " + "x" * 56 + "\n", "quoted-printable"),
+        ("mostly English, 3 h …\n", "quoted-printable"),
+        ("日本語の本文\n" * 3, "base64"),
+    ],
+)
+def test_a_text_goes_the_shortest_way_that_every_server_takes(text: str, way: str) -> None:
+    body = sent(Letter("s", text, "h")).get_body(("plain",))
+    assert body is not None
+    assert (body["Content-Transfer-Encoding"], body.get_content()) == (way, text.replace("\n", "\r\n"))
+
+
+def test_many_recipients_are_a_header_of_short_lines() -> None:
+    many = tuple(f"operator{number}@example.org" for number in range(60))
+    made = build(Letter("s", "t\n", "h"), Envelope(KEY, many, 0, 1_796_083_200), SITE)
+    assert max(len(line) for line in made.split(b"\r\n")) <= 78
+    assert sent(Letter("s", "t\n", "h"), recipients=many)["To"] == ", ".join(many)
+
+
+def test_a_recipient_that_is_no_address_is_an_error() -> None:
+    with pytest.raises(AdminkitError, match="is no mail address"):
+        sent(Letter("s", "t\n", "h"), recipients=("ada@example.org\nBcc: eve@example.org",))
 
 
 @settings(deadline=None)
@@ -94,6 +133,13 @@ def test_a_message_id_comes_from_the_key(other: tuple[tuple[str, str, str], int]
     first = message_id(KEY, 0, SITE.sender)
     assert (first == message_id(*other, SITE.sender)) is same, why
     assert first.endswith("@example.org>") and first.startswith("<end.4711-1796083200.aaic.")
+
+
+@pytest.mark.parametrize("cluster", ["", "大", "-", ".."])
+def test_a_cluster_of_no_letters_leaves_no_gap_in_a_message_id(cluster: str) -> None:
+    assert re.fullmatch(
+        r"<end\.4711-1\.[0-9a-f]{16}@example\.org>", message_id((cluster, "4711@1", "end"), 0, "a@example.org")
+    )
 
 
 @pytest.mark.parametrize(

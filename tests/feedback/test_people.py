@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as how
+from hypothesis import strategies as st
 
 from adminkit.errors import AdminkitError
 from adminkit.feedback.people import read_addresses, system_name
-from adminkit.feedback.prefs import Prefs
+from adminkit.feedback.prefs import Prefs, is_address
 from tests.feedback.site import people, settings
 
 
@@ -47,6 +50,25 @@ def test_a_slip_in_the_map_is_named_with_its_line(tmp_path: Path, line: str) -> 
     file.write_text(f"bob b@c.d\n{line}\n")
     with pytest.raises(AdminkitError, match="line 2: not USER ADDRESS"):
         read_addresses(file)
+
+
+@how(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(st.binary(max_size=60), st.sampled_from([b"ada a@b.c", b"bob: b@b.c # x", b"#", b""]))))
+def test_whatever_a_map_holds_is_addresses_or_a_slip_with_its_line(tmp_path: Path, lines: list[bytes]) -> None:
+    file = tmp_path / "addresses"
+    file.write_bytes(b"\n".join(lines))
+    try:
+        found = read_addresses(file)
+    except AdminkitError as error:
+        assert "line " in error.message and error.hint
+    else:
+        assert all(is_address(address) and user.split() == [user] for user, address in found.items())
+
+
+@pytest.mark.parametrize("place", ["nothing", "."])
+def test_a_map_that_cannot_be_read_is_an_error(tmp_path: Path, place: str) -> None:
+    with pytest.raises(AdminkitError, match="couldn't read"):
+        read_addresses(tmp_path / place)
 
 
 def test_the_hosts_own_users_are_known() -> None:

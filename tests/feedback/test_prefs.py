@@ -54,6 +54,10 @@ def test_a_file_says_what_was_chosen(text: str, expected: Prefs) -> None:
         ('address = "-oQ/tmp@b..c"', "this is no mail address", "ada@example.org"),
         ("hints = 0", "hints is true or false", "hints = false"),
         ("letters", "this is no TOML", "key"),
+        ("letters = " + "[" * 4000, "this is no TOML", "key"),
+        ("letters = " + "{a=" * 1300, "this is no TOML", "key"),
+        ("a." * 2000 + "b = 1", "no such choice: a", "letters"),
+        ("letters = " + "9" * 4000, "no such frequency", "each"),
         ("\xff", "this is no TOML", "key"),
     ],
 )

@@ -27,7 +27,7 @@ from adminkit.job import Job
 from adminkit.trace import outbox
 from tests.builders import HOUR
 from tests.feedback.server import Postbox, mail_server
-from tests.feedback.site import DAY, NOW, Hand, Kept, ended, folder, settings, synced, tools
+from tests.feedback.site import DAY, NOW, Hand, Kept, ended, folder, people, settings, synced, tools
 from tests.feedback.site import opened as trace_of
 
 #: Three letters, to be told apart by their jobs.
@@ -279,6 +279,17 @@ def test_a_letter_that_waits_goes_where_its_user_wants_it_by_then(tmp_path: Path
     kept = Kept()
     act(trace, tools(place, kept))
     assert [to for to, _ in kept.messages] == [("home@example.net",)]
+
+
+def test_a_letter_that_waits_does_not_go_to_who_has_the_uid_by_then(tmp_path: Path) -> None:
+    trace, place = site(tmp_path)
+    act(trace, tools(place, Kept([Stopped("away")])))
+    os.chown(write(place, 1001, Prefs(address="eve@example.net")), 1001, -1)
+    by_then = {1001: "eve", 1002: "bob"}  # and whoever knows 1003 is away
+    kept = Kept()
+    act(trace, tools(place, kept, people=replace(people(), names=by_then.get)))
+    assert sorted(to for (to,), _ in kept.messages) == ["bob@example.org", "cyd@example.org"]
+    assert {one.user: one.said for one in rows(trace)}["ada"] == "its uid is somebody else's by now"
 
 
 def test_a_clock_that_is_set_back_holds_up_nothing(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import pytest
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback.maildir import Maildir
-from adminkit.feedback.smtp import login
+from adminkit.feedback.smtp import Smtp, login
 from adminkit.feedback.transport import Later, Refused, Stopped, described, opened
 from adminkit.feedback.trial import send_trial, trial
-from tests.feedback.server import LOGIN, Postbox, certificate, mail_server
+from tests.feedback.server import LOGIN, Postbox, certificate, mail_server, scripted
 
 TEXT = b"Subject: s\r\n\r\n.a line that begins with a dot\r\n"
 
@@ -61,6 +61,55 @@ def test_over_smtp(faults: list[tuple[str, str]], outcomes: list[str], kept: int
     if ("DATA", "slow") not in faults:
         assert len(box.letters) == kept, why
     assert all(text.endswith(b"\r\n.a line that begins with a dot\r\n") for _, text in box.letters)
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer", "outcomes", "why"),
+    [
+        ("", "421 too busy", "Stopped sent", "no session"),
+        ("", "554 not for you", "Stopped sent", "no session"),
+        ("", "drop", "Stopped sent", "no session"),
+        ("EHLO", "502 what?", "Stopped sent", "HELO knows no login"),
+        ("EHLO", "drop", "Stopped sent", "no session"),
+        ("AUTH", "454 later", "Stopped sent", "no letter's fault"),
+        ("AUTH", "535 wrong", "Stopped sent", "no letter's fault"),
+        ("AUTH", "drop", "Stopped sent", "no letter's fault"),
+        ("MAIL", "452 full", "Stopped sent", "nor this"),
+        ("MAIL", "drop", "Later sent", "cut off"),
+        ("RCPT", "450 busy", "Later sent", "this letter's"),
+        ("RCPT", "550 gone", "Refused sent", "this letter's"),
+        ("RCPT", "421 closing", "Stopped sent", "it says so itself"),
+        ("RCPT", "drop", "Later sent", "cut off"),
+        ("DATA", "451 later", "Later sent", "it does not want to hear it now"),
+        ("DATA", "554 no", "Refused sent", "nor ever"),
+        ("DATA", "421 closing", "Stopped sent", "it says so itself"),
+        ("DATA", "drop", "Later sent", "cut off"),
+        (".", "451 later", "Later sent", "it has heard it"),
+        (".", "552 too large", "Refused sent", "it has heard it"),
+        (".", "421 closing", "Stopped sent", "it says so itself"),
+        (".", "drop", "Later sent", "nobody knows, so it goes again"),
+        ("QUIT", "drop", "sent sent", "they are there already"),
+    ],
+)
+def test_whatever_a_server_says_at_any_verb(verb: str, answer: str, outcomes: str, why: str) -> None:
+    with scripted({verb: answer}) as (port, heard):
+        with Smtp(site(port), LOGIN) as way:
+            found = [outcome(lambda n=n: way.send("a@b.c", [f"u{n}@b.c"], TEXT, f"k{n}")) for n in range(2)]  # type: ignore[misc]
+        assert " ".join(found) == outcomes, why
+        assert verb in heard
+
+
+def test_where_a_server_cannot_begin_anew_the_next_letter_goes_by_another_session() -> None:
+    with scripted({"RCPT": "550 gone", "RSET": "drop"}) as (port, heard), Smtp(site(port), None) as way:
+        assert [outcome(lambda: way.send("a@b.c", ["u@b.c"], TEXT, "k")) for _ in range(2)] == ["Refused", "sent"]
+    assert heard.count("") == 2
+
+
+@pytest.mark.parametrize("answer", ["454 not now", "502 no such thing", "drop"])
+def test_a_server_that_refuses_starttls_hears_of_no_letter(answer: str) -> None:
+    with scripted({"STARTTLS": answer}) as (port, heard), Smtp(site(port, tls="starttls"), LOGIN) as way:
+        assert outcome(lambda: way.send("a@b.c", ["u@b.c"], TEXT, "k")) == "Stopped"
+    assert not {"AUTH", "MAIL"} & set(heard)
 
 
 def test_many_letters_are_one_session() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from adminkit.installed import data_file
+from tests.cluster.processes import start_time, until
+from tests.others import OWNER, READER, as_user
 
 WAKE, MAIL = data_file("etc", "slurm", "adminkit-wake"), data_file("etc", "slurm", "adminkit-mail")
 
@@ -37,6 +39,31 @@ def test_without_anybody_to_wake_nothing_happens(tmp_path: Path, program: Path) 
     link.symlink_to(tmp_path / "other")
     run(program, link, ADMINKIT_MAILPROG="/bin/true")
     assert not (tmp_path / "other").exists(), "root follows nobody's link"
+
+
+@pytest.mark.parametrize("program", [WAKE, MAIL])
+def test_what_hangs_there_holds_up_neither_job_nor_mail(tmp_path: Path, program: Path) -> None:
+    """As a file system that does not answer: touch never comes back by itself."""
+    (tmp_path / "touch").write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid\nexec sleep 600\n")
+    (tmp_path / "touch").chmod(0o755)
+    done = run(program, tmp_path / "wake", PATH=f"{tmp_path}:/usr/bin:/bin", ADMINKIT_MAILPROG="/bin/true")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    hung = int((tmp_path / "pid").read_text())
+    until("what hung to be gone", lambda: start_time(hung) is None, 5.0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_slurms_user_may_wake_by_the_files_group_alone(tmp_path: Path) -> None:
+    """As etc/tmpfiles.d makes it: mode 0620, adminkit's own, of SlurmUser's group."""
+    for above in (tmp_path, *tmp_path.parents[:-2]):
+        above.chmod(above.stat().st_mode | 0o011)
+    wake = tmp_path / "wake"
+    wake.touch()
+    wake.chmod(0o620)
+    os.chown(wake, OWNER, READER)
+    os.utime(wake, (1, 1))
+    as_user(READER, READER, lambda: run(WAKE, wake).check_returncode())
+    assert wake.stat().st_mtime > 1
 
 
 def test_the_users_own_mail_is_passed_on_as_it_is(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.findings import week as judge
-from adminkit.findings.estimate import verdict, worth_typing
+from adminkit.findings.estimate import safe_enough, verdict, worth_typing
 from adminkit.stats.weeks import Name, Week
 from tests.builders import HOUR
 
@@ -38,6 +38,11 @@ def test_a_limit_is_judged(elapsed: int, limit: int | None, state: str | None, e
 )
 def test_a_limit_is_worth_typing(recommended: int, asked: int | None, judged: str, expected: bool, why: str) -> None:
     assert worth_typing(recommended, asked, judged) is expected, why  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("risk", "expected"), [(None, True), (0.25, True), (0.26, False), (1.0, False)])
+def test_a_limit_that_often_fails_is_no_advice(risk: float | None, expected: bool) -> None:
+    assert safe_enough(risk) is expected
 
 
 def week(runs: int, share: float, unused: int = 0) -> Week:

@@ -1,6 +1,6 @@
-"""`python -m tests.matrix [--row ROW]… [--suite SUITE]… [--page]`: run cells of the matrix, then print its table.
+"""`python -m tests.matrix [--row ROW]… [--suite SUITE]…`: run cells of the matrix, then print its table.
 
-What ran goes into tests/data/matrix.json with the commit, what ran earlier stays there; --page writes docs/releases.md.
+What ran goes into tests/data/matrix.json and docs/releases.md with the commit, what ran earlier stays there.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--row", action="append", choices=[row.name for row in ROWS], help="default: every row")
     parser.add_argument("--suite", action="append", choices=[suite.name for suite in suites()], help="default: all")
     parser.add_argument("--table", action="store_true", help="print the table of earlier runs and run nothing")
+    parser.add_argument("--take", metavar="REVISION", help="take the cells that were run there, and run nothing")
     options = parser.parse_args(argv)
     # Trap: a killed client leaves its container, and a Slurm in it.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    if not options.table:
+    if options.take:
+        _take(options.take)
+    elif not options.table:
         _run(options.row, options.suite)
     table = results.load()
     print(page.text(table))
@@ -31,7 +34,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
     """Every cell goes into the file as soon as it is known."""
-    commit = results.commit()
     for row in ROWS:
         if rows and row.name not in rows:
             continue
@@ -42,14 +44,20 @@ def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
             _keep(results.load().with_ground(engine.ground(row)))
         except engine.NotRun as why:
             for suite in chosen:
-                _keep(results.load().with_cell(results.not_run(row.name, suite.name, commit, str(why))))
+                _keep(results.load().with_cell(results.not_run(row.name, suite.name, results.commit(), str(why))))
             continue
         for suite in chosen:
-            cell = engine.run(row, suite, commit)
+            cell = engine.run(row, suite, results.commit())
             print(
                 f"== {row.name}: {suite.name}: {page.cell_text(cell)} ({cell.seconds} s)", file=sys.stderr, flush=True
             )
             _keep(results.load().with_cell(cell))
+
+
+def _take(revision: str) -> None:
+    """Trap: in the midst of a merge the file may hold both sides, so ours is that of the last commit."""
+    base = results.common(revision)
+    _keep(results.taken(results.at("HEAD"), results.at(base), results.at(revision)))
 
 
 def _keep(table: Table) -> None:

@@ -6,6 +6,7 @@ stays for the next run.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.matrix.results import Cell, Ground, from_junit
+from tests.matrix.results import Cell, Ground, from_junit, not_run
 from tests.matrix.rows import BUILD, ROOT, Row, Suite
 from tests.setup.guard import CONTAINER
 
@@ -22,6 +23,7 @@ ENGINE: Final = os.environ.get("ENGINE", "podman")
 #: Seconds for one suite.
 LIMIT: Final = 1500.0
 COMPOSE: Final = ROOT / "tests/cluster/compose"
+_MADE_OF: Final = (COMPOSE / "Dockerfile", COMPOSE / "base.sh", ROOT / "tests/setup/install.sh")
 
 #: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
 _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
@@ -29,7 +31,7 @@ _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", 
 _TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 #: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
-_LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
+LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
 _GROUND: Final = """slurmctld -V; . /etc/os-release; echo "$PRETTY_NAME"; python3 -V
 lua=$(find / -xdev -name job_submit_lua.so 2>/dev/null | head -n 1)
 ldd "$lua" | sed -n 's/\\s*\\(liblua[^ ]*\\).*/\\1/p'
@@ -49,12 +51,20 @@ def needed() -> None:
 def image(row: Row) -> str:
     """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
     needed()
-    name = f"localhost/adminkit-slurm:{row.name}"
+    name = name_of(row)
+    if subprocess.run([ENGINE, "image", "inspect", name], capture_output=True, check=False).returncode == 0:
+        return name
     _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
     words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
     words += ["--build-arg", f"BASE=localhost/adminkit-base:{row.debian}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
     _must([ENGINE, *words], f"{name} cannot be built")
     return name
+
+
+def name_of(row: Row) -> str:
+    """A row's image, named for what it is made of: another checkout of the repository never takes its place."""
+    made_of = hashlib.sha256(b"".join(path.read_bytes() for path in _MADE_OF)).hexdigest()
+    return f"localhost/adminkit-slurm:{row.name}-{made_of[:8]}"
 
 
 def folder_of(row: Row) -> Path:
@@ -88,15 +98,18 @@ def copy(row: Row) -> Path:
 
 def run(row: Row, suite: Suite, commit: str) -> Cell:
     """One suite in a container of its own. Its output goes to build/matrix/ROW-SUITE.log."""
+    if suite.target not in ("", row.target):
+        return not_run(row.name, suite.name, commit, f"Debian's packages go with Debian's own Slurm, not {row.about}")
     folder = copy(row)
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
-    words = ["bash", "-ec", _PYTEST, "pytest", *suite.command] if suite.pytest else list(suite.command)
+    script = _CLEAN if suite.clean else _PYTEST
+    words = ["bash", "-ec", script, "pytest", *suite.command] if suite.pytest else list(suite.command)
     log = folder.parent / f"{row.name}-{suite.name}.log"
     began = time.monotonic()
     with log.open("w") as out:
-        code = _inside(row, words, out.fileno())
+        code = _inside(row, words, out.fileno(), suite.clean)
     seconds = time.monotonic() - began
     if code is None:
         return Cell(row.name, suite.name, commit, "failed", failed=1, reasons=(f"no end within {LIMIT:g} s",))
@@ -131,11 +144,17 @@ _HOSTS: Final = 'echo "127.0.0.1 localhost slurm" >/etc/hosts; exec "$@"'
 _PYTEST: Final = 'make -s .venv/.built; .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?'
 
 
-def _inside(row: Row, words: list[str], output: int) -> int | None:
+#: In a bare Debian: the row's environment needs its Python and no more. What other rows built is beside it.
+_CLEAN: Final = """apt-get -q update; apt-get -q -y install --no-install-recommends python3
+.venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?"""
+
+
+def _inside(row: Row, words: list[str], output: int, clean: bool) -> int | None:
     """The exit code; None when it had to be ended."""
     name = f"adminkit-matrix-{row.name}-{os.getpid()}"
     try:
-        done = subprocess.run(_command(row, words, name), stdout=output, stderr=output, timeout=LIMIT, check=False)
+        command = _command(row, words, name, clean)
+        done = subprocess.run(command, stdout=output, stderr=output, timeout=LIMIT, check=False)
         return done.returncode
     except subprocess.TimeoutExpired:
         return None
@@ -143,16 +162,18 @@ def _inside(row: Row, words: list[str], output: int) -> int | None:
         subprocess.run([ENGINE, "rm", "-f", "-i", name], capture_output=True, check=False)
 
 
-def _command(row: Row, words: list[str], name: str = "") -> list[str]:
+def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:
     folder = folder_of(row)
-    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *_LIMITS, "-v", f"{folder}:/adminkit"]
+    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *LIMITS, "-v", f"{folder}:/adminkit"]
     command += ["--name", name] if name else []
     for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]
     command += ["-v", f"{_TRUST}:{_TRUST}:ro"] if _TRUST.exists() else []
     # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
     command += ["-v", f"{_CGROUPS}:{_CGROUPS}"] if (_CGROUPS / "freezer").exists() else []
-    return [*command, f"localhost/adminkit-slurm:{row.name}", "bash", "-ec", _HOSTS, "bash", *words]
+    command += ["-v", f"{folder.parent}:/rows:ro"] if clean else []
+    image = f"localhost/adminkit-base:{row.debian}" if clean else name_of(row)
+    return [*command, image, "bash", "-ec", _HOSTS, "bash", *words]
 
 
 def _index_settings() -> list[tuple[str, str]]:

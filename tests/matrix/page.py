@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -11,34 +11,47 @@ from tests.matrix.results import Cell, Table
 from tests.matrix.rows import ROOT, ROWS
 
 PAGE: Final = ROOT / "docs/releases.md"
-_FIRST: Final = ("build", "unit")
+_FIRST: Final = ("build", "c", "packages", "installed", "unit")
 _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
 adminkit is run on each Slurm below with the real daemons, every suite in a container of its own, plugins built against
 that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.md)). A number counts tests; "not run"
-has its reason below, and `-` was never tried.
+has its reason below, and `-` was never tried. Minutes are those of one suite on one row, on two cores
+that others used too.
 """
 
-_NO_V2: Final = """cgroup v2: not run, as the host of this run offers v1 only.
+_NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
+beside them, and slurmd refuses that (22.05.8, told CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
+"""
+_DIFFERENCES: Final = """## Differences
+
+What adminkit minds, each in one place, with the release it came in, or the first row that was seen to have it. On a
+Slurm with a state, field of sacct, word of scontrol, name in Lua or call of the plugin's that is new, renamed or gone,
+tests/cluster/test_releases.py fails.
 """
 _PYSLURM: Final = """## pyslurm
 
-adminkit needs none: scontrol tells the same. Where one is installed it is used for the local cluster's queues, if its
-number is that of the Slurm that is there: pyslurm 25.11.2 goes with Slurm 25.11 and no other, as it is compiled against
-that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11 and 18.8 for Slurms of those years; others (22.5, 23.11,
-24.11, 25.5, 26.5) are tags of its source, to be built on the host. `adminkit doctor` says which is used, and why one is
-not. A test compares both ways wherever one can be imported; "skipped" above says that none could.
+adminkit needs none: scontrol and squeue tell the same. Where one is installed it is asked for the local cluster's
+queues, nodes and what was recorded in open jobs, if its number is that of the Slurm that is there: pyslurm 25.11.2 goes
+with Slurm 25.11 and no other, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
+and 18.8 for Slurms of those years; others (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the
+host. `adminkit doctor` says which is used, and why one is not. A test compares both ways wherever one can be imported;
+"skipped" above says that none could.
+
+By hand, the partitions and nodes of 25.11.2 were compiled against Slurm 24.11.5, with the names that 25.11 changed
+replaced: they said of a cluster there what scontrol says. Its jobs, and a whole pyslurm beside its own Slurm, have not
+been run; what adminkit reads of them is what the source of 25.11.2 has.
 """
 
 
 def text(table: Table) -> str:
     """A line for each suite, a column for each row; then each reason."""
-    lines = [["suite", *_names(table)], *_lines(table)]
+    lines = [_head(table), *_lines(table)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([*drawn, "", *(f"{cell.row} {cell.suite}: {said}" for cell, said in _reasons(table))])
+    return "\n".join([*drawn, "", *_reasons(table)])
 
 
 def cell_text(cell: Cell) -> str:
@@ -49,17 +62,12 @@ def cell_text(cell: Cell) -> str:
 
 def markdown(table: Table) -> str:
     """docs/releases.md."""
-    parts = [_HEAD, "## What was run\n", _grounds(table), _drawn(["suite", *_names(table)], _lines(table))]
-    commits = sorted({cell.commit for cell in table.cells})
-    minutes = sum(cell.seconds for cell in table.cells) / 60
-    parts.append(
-        f"Run on commit {', '.join(commits)}, in {minutes:.0f} minutes on two cores; a `+` had changes not yet in it.\n"
-    )
+    parts = [_HEAD, "## What was run\n", _grounds(table), _drawn(_head(table), _lines(table))]
     if not any(one.cgroups == "v2" for one in table.grounds):
         parts.append(_NO_V2)
-    reasons = [f"- {cell.row}, {cell.suite}, on {cell.commit}: {said}" for cell, said in _reasons(table)]
-    parts.append("\n".join(reasons or ["Nothing was skipped."]) + "\n")
-    parts.append("## Differences\n\nWhat adminkit minds, each in one place, with the release it came in.\n")
+    parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
+    parts.append(_listed("On which commit, where a `+` had changes not yet in it:", _commits(table)))
+    parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
     return "\n".join([*parts, _drawn(["since", "what", "minded in"], rows), _PYSLURM])
 
@@ -68,17 +76,24 @@ def write(table: Table, path: Path = PAGE) -> None:
     path.write_text(markdown(table))
 
 
-def _names(table: Table) -> list[str]:
+def _head(table: Table) -> list[str]:
     grounds = {one.row: one.slurm for one in table.grounds}
-    return [f"{row.name} {grounds.get(row.name, row.slurm)}" for row in ROWS]
+    return ["suite", *(f"{row.name} {grounds.get(row.name, row.slurm)}" for row in ROWS), "minutes"]
 
 
 def _lines(table: Table) -> list[list[str]]:
     found = []
     for suite in _suites(table):
         cells = [table.cell(row.name, suite) for row in ROWS]
-        found.append([suite, *("-" if cell is None else cell_text(cell) for cell in cells)])
-    return found
+        ran = sorted(_minutes([cell]) for cell in cells if cell is not None and cell.state != "not run")
+        minutes = " to ".join(dict.fromkeys(f"{one:.1f}" for one in (ran[:1] + ran[-1:])))
+        found.append([suite, *("-" if cell is None else cell_text(cell) for cell in cells), minutes or "-"])
+    sums = [_minutes(cell for cell in table.cells if cell.row == row.name) for row in ROWS]
+    return [*found, ["minutes", *(f"{one:.0f}" for one in sums), f"{sum(sums):.0f}"]]
+
+
+def _minutes(cells: Iterable[Cell]) -> float:
+    return sum(cell.seconds for cell in cells) / 60
 
 
 def _grounds(table: Table) -> str:
@@ -100,9 +115,36 @@ def _suites(table: Table) -> list[str]:
     return [*(name for name in _FIRST if name in names), *sorted(names - set(_FIRST))]
 
 
-def _reasons(table: Table) -> Iterator[tuple[Cell, str]]:
-    for row in ROWS:
-        for suite in _suites(table):
+def _reasons(table: Table) -> list[str]:
+    """Each reason once, with the rows it holds for."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for suite in _suites(table):
+        for row in ROWS:
             cell = table.cell(row.name, suite)
-            if cell is not None:
-                yield from ((cell, said) for said in cell.reasons)
+            for said in () if cell is None else cell.reasons:
+                found.setdefault((suite, said), []).append(row.name)
+    return [f"{suite}, {_rows(names)}: {said}" for (suite, said), names in found.items()]
+
+
+def _commits(table: Table) -> list[str]:
+    """The commits, the one of most cells first, each with its cells; of the first, with those it lacks."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for suite in _suites(table):
+        for row in ROWS:
+            if (cell := table.cell(row.name, suite)) is not None:
+                found.setdefault(cell.commit, {}).setdefault(suite, []).append(row.name)
+    most, *others = sorted(found, key=lambda commit: -sum(map(len, found[commit].values()))) or [""]
+    said = [f"{most}: {'all others' if others else 'all'}"] if most else []
+    return said + [f"{commit}: {_cells(found[commit])}" for commit in others]
+
+
+def _cells(suites: dict[str, list[str]]) -> str:
+    return "; ".join(f"{suite} ({_rows(rows)})" for suite, rows in suites.items())
+
+
+def _rows(names: list[str]) -> str:
+    return "every row" if len(names) == len(ROWS) else ", ".join(names)
+
+
+def _listed(title: str, lines: list[str]) -> str:
+    return "\n".join([title, "", *(f"- {line}" for line in lines or ["none"]), ""])

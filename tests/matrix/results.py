@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from tests.matrix.rows import ROOT
+from tests.matrix.rows import ROOT, suites
 
 FILE: Final = ROOT / "tests/data/matrix.json"
 #: Written by the runs themselves, so they do not count as changes to what is run.
@@ -89,23 +89,61 @@ def commit() -> str:
     return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_OURS) else "")
 
 
+def taken(ours: Table, base: Table, theirs: Table) -> Table:
+    """Ours with every cell that they ran since `base`."""
+    for cell in theirs.cells:
+        if cell != base.cell(cell.row, cell.suite):
+            ours = ours.with_cell(cell)
+    return ours
+
+
 def load(path: Path = FILE) -> Table:
     """An empty table where nothing was run yet."""
-    if not path.exists():
-        return Table()
-    raw: dict[str, list[dict[str, Any]]] = json.loads(path.read_text())
-    cells = (Cell(**{**one, "reasons": tuple(one["reasons"])}) for one in raw["cells"])
-    return Table(tuple(Ground(**one) for one in raw["grounds"]), tuple(cells))
+    return parse(path.read_text()) if path.exists() else Table()
+
+
+def at(revision: str) -> Table:
+    """What a commit has."""
+    return parse(_git("show", f"{revision}:{FILE.relative_to(ROOT)}"))
+
+
+def common(revision: str) -> str:
+    """The commit that this one and another go back to."""
+    return _git("merge-base", "HEAD", revision)
+
+
+def parse(text: str) -> Table:
+    """The text of the file."""
+    raw = json.loads(text)
+    cells = (
+        Cell(row, suite, **{**one, "reasons": tuple(one["reasons"])})
+        for suite, rows in raw["cells"].items()
+        for row, one in rows.items()
+    )
+    return Table(tuple(Ground(row, **one) for row, one in raw["grounds"].items()), tuple(cells))
 
 
 def save(table: Table, path: Path = FILE) -> None:
-    """Sorted, so that a run changes the lines of what it ran and no others."""
-    cells = sorted(table.cells, key=lambda one: (one.row, one.suite))
-    raw = {"grounds": [asdict(one) for one in sorted(table.grounds, key=lambda one: one.row)]}
-    raw["cells"] = [asdict(one) for one in cells]
+    """A line for each cell, the rows of a suite together, and a place for each suite that there is: two who run
+    different suites change neither the same line nor neighbours."""
+    names = sorted({suite.name for suite in suites()} | {one.suite for one in table.cells})
+    of = {name: [one for one in table.cells if one.suite == name] for name in names}
+    cells = {name: {one.row: _without(one, "row", "suite") for one in rows} for name, rows in of.items()}
+    drawn = ",\n".join(f"  {json.dumps(name)}: {_lines(rows, 3)}" for name, rows in cells.items())
+    grounds = _lines({one.row: _without(one, "row") for one in table.grounds}, 2)
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(raw, indent=1) + "\n")
+    fresh.write_text(f'{{\n "grounds": {grounds},\n "cells": {{\n{drawn}\n }}\n}}\n')
     fresh.replace(path)
+
+
+def _without(one: Cell | Ground, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in asdict(one).items() if name not in names}
+
+
+def _lines(things: Mapping[str, object], depth: int) -> str:
+    """An object of JSON with a line for each of its members."""
+    lines = (f"{' ' * depth}{json.dumps(name)}: {json.dumps(things[name])}" for name in sorted(things))
+    return "{\n" + ",\n".join(lines) + "\n" + " " * (depth - 1) + "}"
 
 
 def _git(*words: str) -> str:

@@ -24,11 +24,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """What is run in a row's container, from the root of the copied repository."""
+    """What is run in a row's container, from the root of the copied repository.
+
+    `clean`: in one of the bare Debian, without Slurm, compiler or headers. `target`: only on rows of that target.
+    """
 
     name: str
     command: tuple[str, ...]
     pytest: bool = True
+    clean: bool = False
+    target: str = ""
 
 
 ROWS: Final = (
@@ -42,20 +47,29 @@ ROWS: Final = (
 #: The helper is built with the environment; plugins are built against the row's own headers.
 _BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C spank"
 BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
+#: Debian's packages, built for the row's own Slurm and then installed where nothing is.
+PACKAGES: Final = Suite("packages", ("make", "-s", "deb"), pytest=False, target="debian")
+INSTALLED: Final = Suite("installed", ("-x", "tests/packages/installed.py"), clean=True, target="debian")
 
 
 def suites(root: Path = ROOT) -> list[Suite]:
     """The build first, then what needs no Slurm, then every file of tests on one."""
     found = [
         BUILD,
+        Suite("c", ("sh", "-ec", "make -s -C tests/c check; make -s -C tests/spank check"), pytest=False),
+        PACKAGES,
+        INSTALLED,
         Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak")),
     ]
     for path in sorted((root / "tests/cluster").glob("test_*.py")):
-        if "soak" not in path.stem and _BOOTS.search(path.read_text()):
-            name = path.stem.removeprefix("test_")
-            found.append(Suite(name, ("-m", "cluster and not soak", str(path.relative_to(root)))))
+        text = path.read_text()
+        if "soak" not in path.stem and _BOOTS.search(text):
+            which = "cluster" if _LONG.search(text) else "cluster and not soak"
+            found.append(Suite(path.stem.removeprefix("test_"), ("-m", which, str(path.relative_to(root)))))
     return found
 
 
 #: What a file of tests imports that has a Slurm booted.
 _BOOTS: Final = re.compile(r"^from tests\.cluster\.(?:cluster|ruled|checkpoint|conftest) import", re.MULTILINE)
+#: A file whose every test is one of `make soak`.
+_LONG: Final = re.compile(r"^pytestmark = .*mark\.soak", re.MULTILINE)

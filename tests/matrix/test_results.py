@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,8 +51,36 @@ def test_the_table_has_every_cell_and_every_reason() -> None:
     table = Table(cells=(Cell("forky", "sync", "abc", "failed", 8, 1, 2, 30, ("failed: x", "2 skipped: y")),))
     said = page.text(table)
     assert "1 FAILED, 8 passed, 2 skipped" in said
-    assert said.endswith("forky sync: failed: x\nforky sync: 2 skipped: y")
-    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped |" in page.markdown(table)
+    assert said.endswith("sync, forky: failed: x\nsync, forky: 2 skipped: y")
+    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped | - | 0.5 |" in page.markdown(table)
+
+
+def test_a_reason_of_several_rows_is_told_once_and_a_commit_of_most_cells_without_them() -> None:
+    left = [Cell(row.name, "unit", "abc", "passed", 9, 0, 1, 30, ("1 skipped: no zsh",)) for row in ROWS]
+    old = [Cell(row, "sync", "abd+", "passed", 9, 0, 1, 90, ("1 skipped: no zsh",)) for row in ("trixie", "forky")]
+    said = page.markdown(Table(cells=(*left, *old)))
+    assert "- unit, every row: 1 skipped: no zsh\n- sync, trixie, forky: 1 skipped: no zsh\n\n" in said
+    assert "\n- abc: all others\n- abd+: sync (trixie, forky)\n\n" in said
+    assert "| minutes | 0 | 2 | 2 | 0 | 5 |" in said
+
+
+def test_what_was_run_on_another_branch_is_taken_and_nothing_older() -> None:
+    old, new = Cell("forky", "ckpt", "abc", "passed", 1), Cell("forky", "ckpt", "abd", "passed", 2)
+    ran = Cell("forky", "sync", "abd", "passed", 3)
+    before, ours, theirs = (Table(cells=cells) for cells in ((old,), (new,), (old, ran)))
+    assert results.taken(ours, before, theirs).cells == (new, ran)
+
+
+def test_two_who_run_different_suites_can_be_merged(tmp_path: Path) -> None:
+    """Two people on two branches, each with their own suites of the same release."""
+    before = Table().with_cell(Cell("forky", "ckpt", "abc", "passed", 1))
+    ours = before.with_cell(Cell("trixie", "ckpt", "abd", "passed", 2)).with_cell(before.cells[0])
+    theirs = before.with_cell(Cell("trixie", "cluster", "abe", "passed", 3))
+    for name, table in {"before": before, "ours": ours, "theirs": theirs}.items():
+        results.save(table, tmp_path / f"{name}.json")
+    words = ["git", "merge-file", *(str(tmp_path / f"{name}.json") for name in ("ours", "before", "theirs"))]
+    subprocess.run(words, check=True)
+    assert set(results.load(tmp_path / "ours.json").cells) == {*ours.cells, *theirs.cells}
 
 
 def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:
@@ -62,6 +92,24 @@ def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:
 
 def test_every_difference_is_minded_in_a_file_that_is_there() -> None:
     assert [one.place for one in DIFFERENCES if not (ROOT / one.place).exists()] == []
+
+
+#: How a release is compared with, in Python and in C.
+COMPARED = re.compile(r"\(2[2-9], (?:2|5|8|11)(?:, 0)?\)|SLURM_VERSION_NUM\(")
+
+
+def test_every_place_that_compares_with_a_release_is_among_the_differences() -> None:
+    places = [*(ROOT / "adminkit").rglob("*.py"), *(ROOT / "spank").glob("*.[ch]")]
+    places += [ROOT / "tests/cluster" / f"{name}.py" for name in ("cluster", "config", "machine")]
+    found = {str(path.relative_to(ROOT)) for path in places if COMPARED.search(_code(path))}
+    assert found >= {"adminkit/ingest/fields.py", "spank/slurm_compat.h", "tests/cluster/config.py"}
+    assert found <= {one.place for one in DIFFERENCES}
+
+
+def _code(path: Path) -> str:
+    """Without texts that are no code, and without the oldest release there is."""
+    text = re.sub(r'""".*?"""|/\*.*?\*/', "", path.read_text(), flags=re.DOTALL)
+    return re.sub(r"OLDEST: Final.*|release: tuple.*|.*NUM\(22, 5, 0\).*", "", text)
 
 
 def test_rows_are_named_once() -> None:

@@ -13,12 +13,13 @@ aim=${1:?usage: install.sh demo|slurm|test}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
 TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
-TEST_PACKAGES="clang clang-format lua-check"
+TEST_PACKAGES="clang clang-format lua-check man-db mandoc rpm systemd valgrind"
 # Programs that a signal is sent through: shells, a small one in Go, and a Java.
 SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
     libslurm-dev"
 MAIL_PACKAGES="postfix openssl"
+PACKAGING_PACKAGES="build-essential debhelper"
 UNITS="postfix munge mariadb slurmctld slurmd slurmdbd"
 POLICY=/usr/sbin/policy-rc.d
 POLICY_MARK="# put here by adminkit's tests/setup/install.sh while apt runs"
@@ -136,16 +137,17 @@ install_all() {
         get $DEMO_PACKAGES
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
-            get $SIGNAL_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
         fi
         if [ "$aim" != demo ]; then
             get $TOOL_PACKAGES
+            get $SIGNAL_PACKAGES
             get $SLURM_PACKAGES
             # Without an answer it would set up a mail server of the host's.
             absent postfix | grep -q . && echo "postfix postfix/main_mailer_type select No configuration" |
                 debconf-set-selections
             get $MAIL_PACKAGES
+            get $PACKAGING_PACKAGES
             disable_new_units
         fi
     }
@@ -171,6 +173,7 @@ report() {
     [ "$aim" = test ] || return
     have sqlite3 || lack may "the sqlite3 shell" sqlite3 sqlite "benchmarks cannot compare with it"
     have clang-format || lack may clang-format clang-format clang-tools-extra "C files are not checked"
+    have valgrind || lack may valgrind valgrind valgrind "the checkpoint plugin is not run under it (make soak)"
     have postfix || lack may postfix postfix postfix "letters are not tried on a real mail server"
     have luacheck || lack may luacheck lua-check luacheck "Lua files are not checked"
     have lua5.1 || lack may "Lua 5.1" lua5.1 compat-lua "Lua is not tried under Slurm's own release of it"

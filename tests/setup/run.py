@@ -52,11 +52,17 @@ def needs(tool: str, package: str) -> Callable[[], guard.Verdict | None]:
     return obstacle
 
 
+def either(*obstacles: Callable[[], guard.Verdict | None]) -> Callable[[], guard.Verdict | None]:
+    """The first obstacle of several that there is."""
+    return lambda: next((found for obstacle in obstacles if (found := obstacle()) is not None), None)
+
+
 def slurm_headers() -> guard.Verdict | None:
-    """An obstacle where the plugin cannot be built."""
+    """An obstacle where the plugin cannot be built; SLURM_PREFIX says where Slurm lies, as in its Makefile."""
     if not shutil.which("cc"):
         return guard.Verdict("no cc", hint="apt-get install gcc libc6-dev")
-    probe = ("cc", "-E", "-include", "slurm/spank.h", "-x", "c", "/dev/null")
+    prefix = os.environ.get("SLURM_PREFIX", "/usr")
+    probe = ("cc", "-E", "-isystem", f"{prefix}/include", "-include", "slurm/spank.h", "-x", "c", "/dev/null")
     if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
         return None
     return guard.Verdict("no slurm/spank.h", hint="apt-get install libslurm-dev")
@@ -78,7 +84,9 @@ def _files(root: Path, *patterns: str) -> tuple[str, ...]:
 def parts(tier: str, root: Path = ROOT) -> list[Part]:
     """What `make TIER` runs, in order. Parts whose files do not exist yet are left out."""
     if tier == "soak":
-        return [Part("soak", _python("pytest", "-s", "-m", "soak"), slurm)]
+        memcheck = ("make", "-s", "-C", "tests/spank", "valgrind")
+        found = [Part("the plugin under valgrind", memcheck, either(needs("valgrind", "valgrind"), slurm_headers))]
+        return [*found, Part("soak", _python("pytest", "-s", "-m", "soak"), slurm)]
     found = [
         Part("ruff check", _python("ruff", "check", ".")),
         Part("ruff format", _python("ruff", "format", "--check", ".")),

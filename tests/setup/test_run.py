@@ -51,10 +51,28 @@ def test_a_missing_tool_is_an_obstacle_with_its_package() -> None:
     assert run.needs("sh", "dash")() is None
 
 
+@pytest.mark.parametrize(("folder", "goal"), [("spank", "all"), ("tests/spank", "check")])
+def test_a_makefile_takes_slurms_headers_from_its_prefix(folder: str, goal: str, tmp_path: Path) -> None:
+    words = ["make", "-n", "-C", str(run.ROOT / folder), goal, "SLURM_PREFIX=/opt/slurm", f"OUT={tmp_path}"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    compiled = [line for line in said.splitlines() if " -c -o " in line]
+    assert len(compiled) > 10
+    assert [line for line in compiled if "-isystem /opt/slurm/include" not in line] == []
+
+
 def test_the_test_tier_begins_with_the_whole_check_tier() -> None:
     check, test = run.parts("check"), run.parts("test")
     assert [part.name for part in test[: len(check)]] == [part.name for part in check]
     assert test[-1].name == "Slurm"
+
+
+SCRIPTS = sorted(path for folder in ("tests", "debian", "etc") for path in (run.ROOT / folder).rglob("*.sh"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=[str(path.relative_to(run.ROOT)) for path in SCRIPTS])
+def test_a_shell_script_can_be_read(script: Path) -> None:
+    done = subprocess.run(["sh", "-n", str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_parts_without_files_are_left_out(tmp_path: Path) -> None:

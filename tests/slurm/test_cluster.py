@@ -1,20 +1,17 @@
-"""What the cluster looks like, from what its programs print and from pyslurm."""
+"""What the cluster looks like, from what its programs print."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.slurm import bindings, cluster
+from adminkit.slurm import cluster
 from adminkit.slurm.cluster import Queue
 from tests.fakes import DATA, Programs
 
+#: tests/data/slurm/scontrol-partitions.txt
 QUEUES = [
     Queue("gq", 3600, 259_200, 4, True),
     Queue("short", 10_800, 10_800, 2),  # DefaultTime=NONE: the maximum
@@ -26,7 +23,6 @@ QUEUES = [
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    monkeypatch.setitem(sys.modules, "pyslurm", None)
     return Programs(tmp_path / "bin", monkeypatch)
 
 
@@ -52,52 +48,6 @@ def test_another_cluster_is_asked_by_name_and_hidden_queues_count(programs: Prog
 )
 def test_odd_answers_about_partitions(text: str, expected: list[Queue], why: str) -> None:
     assert cluster.parse_partitions(text) == expected, why
-
-
-def test_pyslurm_gives_the_same_queues_as_scontrol(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [
-        part("gq", 60, 4320, 4, True),
-        part("short", None, 180, 2),
-        part("long", 4320, "UNLIMITED", 4),
-        part("free", None, "UNLIMITED", 0),
-    ]
-    monkeypatch.setitem(sys.modules, "pyslurm", fake_pyslurm(lambda: {p.name: p for p in parts}))
-    programs.add("sacct", "echo slurm 25.11.2")
-    assert cluster.queue_source() == "pyslurm"
-    assert cluster.queues() == QUEUES[:4]
-    programs.says("scontrol", show_config="scontrol-config", beta="scontrol-partitions")
-    assert cluster.queues("alpha") == QUEUES[:4], "the local cluster by its name"
-    assert cluster.queues("beta") == QUEUES, "pyslurm reaches the local cluster only"
-
-
-@pytest.mark.parametrize(
-    ("version", "here", "why"),
-    [
-        ("25.11.0", "slurm 26.05.5", "is 25.11.0, for Slurm 25.11; this is 26.05"),
-        ("24.11.0", "slurm-wlm 22.05.8", "is 24.11.0, for Slurm 24.11; this is 22.05"),
-        (None, "slurm 25.11.2", "does not say its release"),
-    ],
-)
-def test_a_pyslurm_of_another_release_is_left_alone(
-    programs: Programs, monkeypatch: pytest.MonkeyPatch, version: str | None, here: str, why: str
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyslurm", fake_pyslurm(dict, version))
-    programs.add("sacct", f"echo {here}")
-    programs.says("scontrol", show_partition="scontrol-partitions")
-    assert bindings.found() == (None, why)
-    assert cluster.queues() == QUEUES, "through scontrol"
-
-
-def test_pyslurm_that_cannot_reach_slurmctld_says_so(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs.add("sacct", "echo slurm 25.11.2")
-
-    def load() -> dict[str, Any]:
-        raise fake.RPCError("Unable to contact slurm controller")
-
-    fake: Any = fake_pyslurm(load)
-    monkeypatch.setitem(sys.modules, "pyslurm", fake)
-    with pytest.raises(AdminkitError, match="couldn't ask slurmctld"):
-        cluster.queues()
 
 
 def test_the_clusters_are_named_by_slurmctld_and_slurmdbd(programs: Programs) -> None:
@@ -176,17 +126,3 @@ def test_statistics_that_do_not_say_since_when_are_unknown() -> None:
 def test_the_admin_level_of_a_user(programs: Programs, user: str, expected: str | None, why: str) -> None:
     programs.add("sacctmgr", f'grep "^$5|" {DATA}/sacctmgr-users.txt || true')
     assert cluster.admin_level(user) == expected, why
-
-
-def part(name: str, default: int | str | None, most: int | str, nodes: int, is_default: bool = False) -> Any:
-    """A partition with pyslurm's attributes: minutes, "UNLIMITED" or None."""
-    return SimpleNamespace(name=name, default_time=default, max_time=most, total_nodes=nodes, is_default=is_default)
-
-
-def fake_pyslurm(load: Callable[[], dict[str, Any]], version: str | None = "25.11.0") -> ModuleType:
-    module: Any = ModuleType("pyslurm")
-    if version is not None:
-        module.__version__ = version
-    module.RPCError = type("RPCError", (Exception,), {})
-    module.Partitions = SimpleNamespace(load=load)
-    return module  # type: ignore[no-any-return]

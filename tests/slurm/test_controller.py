@@ -82,6 +82,22 @@ def test_with_slurmctld_away_its_slurm_conf_is_read(monkeypatch: pytest.MonkeyPa
         controller.controller_or_conf()
 
 
+def test_with_slurmctld_away_the_slurm_conf_of_a_slurm_under_its_prefix_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    programs = Programs(tmp_path / "bin", monkeypatch)
+    programs.add("scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller' >&2; exit 1")
+    conf = tmp_path / "opt/etc/slurm.conf"
+    conf.parent.mkdir(parents=True)
+    conf.write_text("ClusterName=alpha\n")
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    monkeypatch.setenv("ADMINKIT_SLURM_PREFIX", str(tmp_path / "opt"))
+    assert controller.controller_or_conf().conf == conf
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "nosuch"))
+    with pytest.raises(AdminkitError, match="contact slurm controller"):
+        controller.controller_or_conf()
+
+
 def test_the_controllers_that_are_not_this_host() -> None:
     here = socket.gethostname().partition(".")[0]
     conf = f"SlurmctldHost={here}\nSlurmctldHost=second.example.org\n"

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "slurm_compat.h"
+
 #define SET_TO(type, value) *va_arg(place, type *) = (type)(value)
 
 struct fake fake = {.context = S_CTX_REMOTE, .nodes = 1, .job = 1};
@@ -36,18 +38,18 @@ int fake_option(const char *name, const char *text) {
     return -1;
 }
 
-pid_t fake_child(void (*handler)(int)) {
+pid_t fake_child(int number, int code) {
     int ready[2];
-    char byte;
+    char byte, words[3][16];
     if (pipe(ready) != 0)
         exit(1);
+    snprintf(words[0], sizeof words[0], "%d", number);
+    snprintf(words[1], sizeof words[1], "%d", code);
+    snprintf(words[2], sizeof words[2], "%d", ready[1]);
     pid_t pid = fork();
     if (pid == 0) {
-        signal(SIGTERM, handler);
-        if (write(ready[1], "x", 1) != 1)
-            _exit(1);
-        for (;;)
-            pause();
+        execl(CHILD, CHILD, words[0], words[1], words[2], NULL);
+        _exit(127);
     }
     if (read(ready[0], &byte, 1) != 1)
         exit(1);
@@ -148,8 +150,20 @@ static int answer(int error, int hangs) {
     return error ? -1 : 0;
 }
 
-int slurm_load_job(job_info_msg_t **found, uint32_t id, uint16_t flags) {
+/* What a job is named by, see slurm_compat.h. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+typedef slurm_step_id_t named_t;
+#define NUMBER(named) ((named).job_id)
+#define UPDATED(message) ((message)->step_id.job_id)
+#else
+typedef uint32_t named_t;
+#define NUMBER(named) (named)
+#define UPDATED(message) ((message)->job_id)
+#endif
+
+int(slurm_load_job)(job_info_msg_t **found, named_t named, uint16_t flags) {
     fake_lock();
+    uint32_t id = NUMBER(named);
     struct fake_job *job = fake_job(id);
     job->questions += flags & SHOW_LOCAL ? 1 : 2; /* libslurm asks for the federation first */
     if (!job->load_error) {
@@ -195,17 +209,22 @@ void slurm_init_job_desc_msg(job_desc_msg_t *message) {
 
 int slurm_update_job(job_desc_msg_t *message) {
     fake_lock();
-    struct fake_job *job = fake_job(message->job_id);
-    job->updates++;
+    struct fake_job *job = fake_job(UPDATED(message));
+    int late = job->updates++ == 0 ? job->first_update : 0;
+    if (late) {
+        fake_unlock();
+        usleep((useconds_t)late * 1000);
+        fake_lock();
+    }
     if (!job->update_error)
         snprintf(job->comment, sizeof job->comment, "%s", message->admin_comment);
     return answer(job->update_error, job->hangs);
 }
 
-int slurm_requeue(uint32_t id, uint32_t flags) {
+int(slurm_requeue)(named_t named, uint32_t flags) {
     (void)flags;
     fake_lock();
-    struct fake_job *job = fake_job(id);
+    struct fake_job *job = fake_job(NUMBER(named));
     job->requeues++;
     if (!job->requeue_error)
         job->state = JOB_PENDING;

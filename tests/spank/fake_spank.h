@@ -22,6 +22,7 @@ struct fake_job {
     char comment[2048];
     int load_error, update_error, requeue_error; /* what slurmctld answers, 0: it does */
     int hangs;                                   /* real milliseconds until it answers */
+    int first_update;                            /* and until it takes the first update */
     unsigned questions, updates, requeues;
 };
 
@@ -45,7 +46,8 @@ void fake_unlock(void);
 struct fake_job *fake_job(uint32_t id);
 /* As sbatch does with --NAME=TEXT. */
 int fake_option(const char *name, const char *text);
-/* A child with that handler for SIGTERM, installed already, that waits. Kill it. */
-pid_t fake_child(void (*handler)(int));
+/* A child that waits: at signal `number` it leaves with the code, at 0 it only hears it, below 0 it ignores
+ * it. That is set already. Kill it. */
+pid_t fake_child(int number, int code);
 
 #endif

@@ -76,6 +76,20 @@ static void bounds(void) {
     ck_records_end(folder, 7);
 }
 
+/* Where the disk was full in the middle of a line. */
+static void cut(const char *text, int code, bool other) {
+    struct ck_steps steps;
+    ck_records_begin(folder, 7);
+    FILE *broken = fopen(file, "a");
+    fputs(text, broken);
+    fclose(broken);
+    CASE(ck_records_read(folder, 7, &steps) == 0 && !steps.code[code], "%s: code %d", text, code);
+    ck_records_code(folder, 7, 85);
+    CASE(ck_records_read(folder, 7, &steps) == 0 && steps.code[85] && steps.code[137] == other, "%s: then 85",
+         text);
+    ck_records_end(folder, 7);
+}
+
 int main(void) {
     if (!mkdtemp(place))
         return 1;
@@ -86,6 +100,8 @@ int main(void) {
     modes();
     traps();
     bounds();
+    cut("code 8", 8, false);
+    cut("code 137\ncode 13", 13, true);
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", place);
     return system(command) ? 1 : DONE();

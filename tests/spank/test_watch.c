@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,20 +55,6 @@ static bool fired(const struct ck_moment *moment, void *subject) {
     return true;
 }
 
-static void on_signal(int number) {
-    (void)number;
-}
-
-/* One that hears SIGUSR1. */
-static pid_t late_listener(void) {
-    pid_t pid = fork();
-    if (pid != 0)
-        return pid;
-    signal(SIGUSR1, on_signal);
-    for (;;)
-        pause();
-}
-
 /* What slurmctld and the operator do at that second. */
 static void act(size_t i, int now, pid_t task) {
     struct fake_job *job = fake_job((uint32_t)i + 1);
@@ -101,12 +88,55 @@ static void check(size_t i) {
     CASE(job->questions <= 24, "%s: %u questions", CASES[i].why, job->questions);
 }
 
+static bool late_call(const struct ck_moment *moment, void *subject) {
+    (void)moment;
+    *(bool *)subject = true;
+    return false;
+}
+
+/* The step has ended while its processes were read: reading waits for the kernel, here for `span` ms. Where
+ * that is long nobody wants to know of it any more, and what the callback uses may be gone. Where it is short
+ * somebody has been told and may have left at once: the callback is called before the stop returns. */
+static void is_stuck(uint32_t job, int span, bool told) {
+    bool *called = calloc(1, sizeof *called); /* stays: a thread that is left behind may come back to it */
+    char folder[] = "/tmp/ck-watch-XXXXXX", procs[64], kernel[128];
+    struct ck_plan plan = {.job = job,
+                           .terms = {ck_now(), 60 * CK_SECOND, 0, 0, 1, 0, 1},
+                           .task = getpid(),
+                           .uid = getuid(),
+                           .signal = SIGTERM,
+                           .end = ck_now() + 62 * CK_SECOND,
+                           .fired = late_call,
+                           .subject = called};
+    CASE(mkdtemp(folder), "no folder");
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", folder);
+    snprintf(plan.cgroup, sizeof plan.cgroup, "%s", folder);
+    CASE(mkfifo(procs, 0600) == 0, "no pipe");
+    fake_job(job)->end = plan.end / 1000;
+    struct ck_watch *watch = ck_watch_start(&plan);
+    snprintf(kernel, sizeof kernel, "sleep %d.%03d; : >%s", (500 + span) / 1000, (500 + span) % 1000, procs);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", kernel, NULL);
+        _exit(127);
+    }
+    usleep(500000);
+    ck_watch_stop(watch);
+    CASE(*called == told, "%d ms: called before the stop returns: %d", span, *called);
+    waitpid(pid, NULL, 0);
+    usleep(500000);
+    CASE(*called == told, "%d ms: called after the stop", span);
+    free(called);
+    unlink(procs);
+    rmdir(folder);
+}
+
 int main(void) {
     struct ck_watch *watch[COUNT];
-    pid_t task[COUNT], late = -1, listener = fake_child(on_signal);
+    pid_t task[COUNT], late = -1, listener = fake_child(SIGTERM, 0);
     fast_start();
     for (size_t i = 0; i < COUNT; i++)
-        task[i] = fake_child(SIG_IGN);
+        task[i] = fake_child(SIGTERM, -1);
     began = ck_now() / 1000 * 1000;
     for (size_t i = 0; i < COUNT; i++) {
         struct ck_plan plan = {.job = (uint32_t)i + 1,
@@ -129,7 +159,7 @@ int main(void) {
         for (size_t i = 0; i < COUNT; i++) {
             act(i, now, task[i]);
             if (now == CASES[i].listens)
-                late = late_listener();
+                late = fake_child(SIGUSR1, 0);
         }
     }
     int64_t before = fast_real(CLOCK_REALTIME);
@@ -137,6 +167,8 @@ int main(void) {
         ck_watch_stop(watch[i]);
     int64_t took = fast_real(CLOCK_REALTIME) - before;
     CASE(took < 3000, "stopping all took %ld ms, one of them while slurmctld hangs", (long)took);
+    is_stuck(COUNT + 1, 300, true);
+    is_stuck(COUNT + 2, 2000, false);
     for (size_t i = 0; i < COUNT; i++) {
         check(i);
         kill(task[i], SIGKILL);

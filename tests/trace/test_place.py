@@ -77,12 +77,13 @@ def test_the_kernel_of_this_host_names_the_type_under_a_folder(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("flag", "environ", "configured", "system", "expected", "why"),
     [
-        ("/f", {"ADMINKIT_DB": "/e"}, "/c", True, "/f", "--db"),
-        (None, {"ADMINKIT_DB": "/e"}, "/c", True, "/e", "ADMINKIT_DB"),
-        (None, {"ADMINKIT_DB": ""}, "/c", True, "/c", "config"),
-        (None, {}, None, True, "SYSTEM", "system"),
-        (None, {"XDG_DATA_HOME": "/data"}, None, False, "/data/adminkit/trace.db", "your own"),
-        (None, {"HOME": "/home/u"}, None, False, "/home/u/.local/share/adminkit/trace.db", "your own"),
+        ("/f", {"ADMINKIT_DB": "/e"}, "/c", "there", "/f", "--db"),
+        (None, {"ADMINKIT_DB": "/e"}, "/c", "there", "/e", "ADMINKIT_DB"),
+        (None, {"ADMINKIT_DB": ""}, "/c", "there", "/c", "config"),
+        (None, {}, None, "there", "SYSTEM", "readable here"),
+        (None, {}, None, "to be made", "SYSTEM", "is yours"),
+        (None, {"XDG_DATA_HOME": "/data"}, None, "not ours", "/data/adminkit/trace.db", "your own"),
+        (None, {"HOME": "/home/u"}, None, "not ours", "/home/u/.local/share/adminkit/trace.db", "your own"),
     ],
 )
 def test_which_database_is_used_and_why(
@@ -90,12 +91,12 @@ def test_which_database_is_used_and_why(
     flag: str | None,
     environ: dict[str, str],
     configured: str | None,
-    system: bool,
+    system: str,
     expected: str,
     why: str,
 ) -> None:
-    system_trace = tmp_path / "trace.db"
-    if system:
+    system_trace = (tmp_path / "none" if system == "not ours" else tmp_path) / "trace.db"
+    if system == "there":
         system_trace.touch()
     path, reason = place.find_with_reason(
         Path(flag) if flag else None, Path(configured) if configured else None, environ, system_trace

@@ -79,6 +79,31 @@ def test_a_run_that_ended_never_goes_on_again(db: sqlite3.Connection) -> None:
     assert row(db)[0] == "COMPLETED"
 
 
+NAMED = ("cluster", "job_id_raw", "submit_time", "state", "end_time", "uid", "group", "qos", "job_name", "exit_code")
+ENDED = ("alpha", 7, 100, "TIMEOUT", 200, 5, "games", "normal", "train", 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "changed", "why"),
+    [
+        (ENDED, ("TIMEOUT", 200, 0, "root", "Unknown", "allocation", 143), 0, "slurmdbd knows nothing but its end"),
+        (ENDED, ("TIMEOUT", 200, 5, "games", "Unknown", "train", 1), 1, "its QOS was deleted"),
+        (ENDED, ("TIMEOUT", 200, 5, "games", "normal", "allocation", 1), 1, "its name is a word of Slurm's"),
+        ((*ENDED[:4], None, *ENDED[5:]), ("TIMEOUT", 200, 0, "root", "Unknown", "allocation", 143), 1, "it is its end"),
+        ((*ENDED[:7], "Unknown", "allocation", 0), ("TIMEOUT", 200, 0, "root", "Unknown", "allocation", 143), 1,
+         "all that was ever known"),
+    ],
+)  # fmt: skip
+def test_a_run_that_ended_is_not_made_a_shell_of_by_a_new_accounting_database(
+    db: sqlite3.Connection, first: tuple[object, ...], second: tuple[object, ...], changed: int, why: str
+) -> None:
+    sql = upsert_job({column: f"?{n}" for n, column in enumerate(NAMED, 1)})
+    db.execute(sql, first)
+    assert db.execute(sql, (*first[:3], *second)).rowcount == changed, why
+    kept = db.execute('SELECT "' + '", "'.join(NAMED) + '" FROM job').fetchone()
+    assert kept == ((*first[:3], *second) if changed else first), why
+
+
 def test_a_requeued_run_is_a_row_of_its_own(db: sqlite3.Connection) -> None:
     put(db, *FIRST[:3], "REQUEUED", 200, 3600, "finite", None, "staff")
     put(db, "alpha", 7, 200, "COMPLETED", 300, 3600, "finite", None, "staff")

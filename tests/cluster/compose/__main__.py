@@ -41,7 +41,7 @@ def _down(site: Site) -> int:
     if left := site.left():
         print(f"error: still there: {', '.join(left)}", file=sys.stderr)
         return 1
-    stays = f"localhost/adminkit-slurm:{site.row.name} and {engine.folder_of(site.row)}"
+    stays = f"{engine.name_of(site.row)} and {engine.folder_of(site.row)}"
     print(f"gone; what was built stays for the next time: {stays}", file=sys.stderr)
     return 0
 

@@ -155,7 +155,8 @@ class Site(Cluster):
         program = shutil.which("podman-compose", path=f"{ROOT}/.venv/bin:{os.environ.get('PATH', '')}")
         if program is None:
             raise ClusterError("no podman-compose: apt-get install podman-compose, or pip install podman-compose")
-        env = {**os.environ, "RELEASE": self.row.name, "SITE": self.project, "TREE": str(engine.folder_of(self.row))}
+        env = {**os.environ, "RELEASE": self.row.name, "SITE": self.project}
+        env |= {"IMAGE": engine.name_of(self.row), "TREE": str(engine.folder_of(self.row))}
         command = [program, "-f", str(FILE), "-p", self.project, *words]
         done = subprocess.run(command, env={**env, **more}, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -1,0 +1,110 @@
+"""The units of etc/systemd: systemd reads them, what they start exists, and they may do no more than they need."""
+
+from __future__ import annotations
+
+import configparser
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adminkit.cli.main import main
+from adminkit.installed import data_file
+
+FOLDER = data_file("etc", "systemd", "adminkit-sync.service").parent
+UNITS = sorted(path.name for path in FOLDER.iterdir())
+SERVICES = [name for name in UNITS if name.endswith(".service")]
+#: Where packages and docs have the program.
+PROGRAM = "/usr/local/bin/adminkit"
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd: apt-get install systemd")
+
+
+def settings(unit: str, section: str = "Service") -> list[tuple[str, str]]:
+    """(key, value) of a section, in order; a key may come more than once."""
+    text = configparser.ConfigParser(strict=False, interpolation=None)
+    text.read(FOLDER / unit)
+    assert text.has_section(section), f"{unit} has no {section}"
+    inside, found = False, []
+    for line in (FOLDER / unit).read_text().splitlines():
+        if line.startswith("["):
+            inside = line == f"[{section}]"
+        elif inside and line and not line.startswith("#"):
+            key, _, value = line.partition("=")
+            found.append((key, value))
+    return found
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """A copy of them that starts this environment's adminkit."""
+    for name in UNITS:
+        text = (FOLDER / name).read_text().replace(PROGRAM, str(Path(sys.executable).with_name("adminkit")))
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def verified(folder: Path, unit: str) -> str:
+    """What systemd has to say against it; nothing where it is in order."""
+    command = ["systemd-analyze", "verify", "--man=no", folder / unit]
+    env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SYSTEMD_UNIT_PATH": f"{folder}:"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    return done.stderr + done.stdout + (f"exit {done.returncode}" if done.returncode else "")
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS)
+def test_systemd_has_nothing_to_say_against_a_unit(units: Path, unit: str) -> None:
+    assert verified(units, unit) == ""
+
+
+@needs_systemd
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("ProtectSystem", "ProtectSytem", "Unknown key"),
+        ("feedback run", "x", ""),
+        ("/bin/sleep", "/bin/slep", "is not executable"),
+    ],
+)
+def test_systemd_would_say_it(units: Path, old: str, new: str, said: str) -> None:
+    """Else the test above could not fail."""
+    unit = units / "adminkit-feedback.service"
+    unit.write_text(unit.read_text().replace(old, new))
+    assert said in verified(units, unit.name)
+
+
+@pytest.mark.parametrize("unit", SERVICES)
+def test_what_a_unit_starts_exists_with_its_options(unit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    begun = [value.lstrip("-") for key, value in settings(unit) if key in ("ExecStart", "ExecStartPre")]
+    ours = [value.split()[1:] for value in begun if value.startswith(f"{PROGRAM} ")]
+    assert ours, f"{unit} starts no adminkit"
+    for words in ours:
+        assert main([*words, "--help"]) == 0, capsys.readouterr().err
+    assert {value.split()[0] for value in begun} <= {PROGRAM, "/bin/sleep"}
+
+
+@pytest.mark.parametrize("unit", [name for name in SERVICES if name != "adminkit-incentives-install.service"])
+def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None:
+    """Trap: what systemd does by a filter of system calls (PrivateDevices, Restrict…) forbids setgid programs too,
+    which via = "sendmail" needs, whatever a drop-in says of NoNewPrivileges."""
+    found = dict(settings(unit))
+    wanted = {
+        "Type": "oneshot", "User": "adminkit", "Group": "adminkit", "UMask": "0027",
+        "StateDirectory": "adminkit", "StateDirectoryMode": "2750", "NoNewPrivileges": "yes",
+        "ProtectSystem": "strict", "ProtectHome": "yes", "ProtectControlGroups": "yes", "PrivateTmp": "yes",
+    }  # fmt: skip
+    assert {key: found.get(key) for key in wanted} == wanted
+    for _, value in settings(unit):
+        for word in value.split():
+            assert not word.startswith("/var/") or word.startswith("/var/lib/adminkit/"), word
+
+
+@pytest.mark.parametrize("unit", [name for name in UNITS if not name.endswith(".service")])
+def test_what_waits_starts_the_service_of_its_name_and_can_be_enabled(unit: str) -> None:
+    assert f"{unit.rpartition('.')[0]}.service" in SERVICES
+    wanted = "timers.target" if unit.endswith(".timer") else "paths.target"
+    assert settings(unit, "Install") == [("WantedBy", wanted)]
+    if unit.endswith(".timer"):
+        assert dict(settings(unit, "Timer"))["Persistent"] == "yes", "what a host that was off missed is made up for"
