@@ -11,7 +11,6 @@ from itertools import cycle, islice
 from typing import Final
 
 from tests.cluster.checkpoint import TRAINER
-from tests.cluster.processes import until
 from tests.faults.results import Outcome
 from tests.faults.work import HEAD, Work, must, wait_for
 
@@ -147,25 +146,22 @@ def _submitting(work: Work, number: int) -> Iterator[Sent]:
 
 def _points(work: Work) -> str:
     """Points are still given by the slurmctld that was restarted."""
-    job = work.site.submit("true", "-H", *KINDS[3][0], user="aiko")
+    site = work.site
+    # sprio lists what waits for its turn: more nodes than are idle.
+    full = site.submit("sleep 60", "-p", "free", "-N3", "--exclusive", "-t", "5", user="dai")
+    site.wait(full, "RUNNING")
+    job = site.submit("true", *KINDS[3][0], user="aiko")
     found: list[str] = []
 
     def listed() -> bool:
-        found[:] = work.site.run("sprio", "-h", "-j", str(job), "-o", "%S").text.split()
+        head, *lines = site.run("sprio", "-l", "-j", str(job)).text.splitlines()
+        found[:] = [line.split()[head.split().index("SITE")] for line in lines]
         return bool(found)
 
-    shown = work.site.ask("scontrol", "release", str(job)) if not _try(listed) else ""
-    work.site.ask("scancel", str(job))
-    must(found and int(found[0]) > 0, f"no points for two nodes: sprio says {found} {shown}")
+    wait_for("sprio to list a job that waits", listed, 30)
+    site.ask("scancel", str(full), str(job))
+    must(int(found[0]) > 0, f"no points for two nodes: {found[0]}")
     return f"a job on two nodes gets {found[0]} points in sprio's column SITE"
-
-
-def _try(ready: object) -> bool:
-    try:
-        until("sprio", ready, 20, pause=0.5)  # type: ignore[arg-type]
-    except Exception:
-        return False
-    return True
 
 
 def _restarts(work: Work, job: int) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -173,13 +172,9 @@ def finished(process: subprocess.Popen[bytes], seconds: float = 120) -> Done:
     return Done(process.returncode, out, err)
 
 
-def wait_for(what: str, ready: object, seconds: float) -> None:
+def wait_for(what: str, ready: Callable[[], object], seconds: float) -> None:
     """`until`, as a fault's verdict."""
     try:
-        until(what, ready, seconds, pause=0.5)  # type: ignore[arg-type]
+        until(what, ready, seconds, pause=0.5)
     except ClusterError as error:
         raise Wrong(str(error)) from error
-
-
-def now() -> float:
-    return time.time()
