@@ -65,7 +65,7 @@ class Jobs(_Collection):
 """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, version: str, code: str = CODE) -> None:
-        (folder / "pyslurm.py").write_text(code)
+        (folder / "pyslurm.py").write_text(f"__version__ = {version!r}\n{code}")
         about = folder / f"pyslurm-{version}.dist-info"
         about.mkdir()
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyslurm\nVersion: {version}\n")

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from adminkit.doctor import Check, examine, lacking
 from adminkit.installed import helper_path
 from adminkit.trace import connect, place
 from adminkit.trace.rights import sidecars
-from tests.fakes import DATA, Programs
+from tests.fakes import DATA, Programs, Pyslurm
 
 
 @pytest.fixture
@@ -32,7 +31,6 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     for name in [name for name in os.environ if name.startswith("ADMINKIT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ADMINKIT_CONFIG", "")
-    monkeypatch.setitem(sys.modules, "pyslurm", None)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder").chmod(0o2750)
     connect.prepare(tmp_path / "folder" / "trace.db")
@@ -226,6 +224,23 @@ def test_a_trace_that_is_not_in_order(host: Programs, trace: Path, what: str) ->
     assert (check.name, check.status) == (name, status)
     assert found in check.found
     assert hint in check.hint
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "said"),
+    [
+        ("24.11.0", "ok", "24.11.0, in use for queues, nodes and open jobs"),
+        ("25.11.2", "warn", "is 25.11.2, for Slurm 25.11; this is 24.11; scontrol is used in its place"),
+        ("", "ok", "not installed; scontrol is used in its place"),
+    ],
+)
+def test_which_pyslurm_is_used_and_why_one_is_not(
+    host: Programs, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, status: str, said: str
+) -> None:
+    if version:
+        Pyslurm(tmp_path, monkeypatch, version)
+    host.says("scontrol", ping="scontrol-config", config="scontrol-config", partition="scontrol-partitions")
+    assert (look(trace, "pyslurm").status, look(trace, "pyslurm").found) == (status, said)
 
 
 def test_a_network_mount_and_a_full_disk_are_seen(

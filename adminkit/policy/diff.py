@@ -78,7 +78,7 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value and not all(one is True for one in value.values()):
         for key, one in value.items():
             yield from _leaves(one, f"{place}.{key}" if place else str(key))
-    elif value not in ({}, [], None):
+    elif value not in ({}, [], frozenset(), None):
         yield place, _word(value)
 
 

@@ -30,8 +30,8 @@ SHAPES = {
     "python": ("python.sbatch", "70 state-python", (), WISH, 1.0, ["the sum of 1 to 70 is 2485"]),
     "array": ("array.sbatch", "70 state-array", (), WISH, 1.0, ["the sum of 1 to 70 is 2485"] * 2),
     "two nodes": ("nodes.sbatch", "70 state-nodes", (), WISH, 1.0, ["the sum of 1 to 70 is 2485"] * 2),
-    "torch": ("torch.sbatch", "1000 torch", (), "TERM@20,requeue=9", 0.1, ["done after 1000 steps"]),
-    "torchrun": ("torchrun.sbatch", "400 ddp", (), "TERM@20,requeue=9", 0.15, ["done after 400 steps"]),
+    "torch": ("torch.sbatch", "900 torch", (), "TERM@20,requeue=9", 0.1, ["done after 900 steps"]),
+    "torchrun": ("torchrun.sbatch", "300 ddp", (), "TERM@20,requeue=9", 0.15, ["done after 300 steps"]),
 }
 #: How often a training is put back at least: on a busy machine PyTorch takes long to start.
 LEARNING = {"torch": 2, "torchrun": 1}
@@ -117,7 +117,8 @@ def test_the_trace_knows_each_as_one_job_of_several_runs(ran: Ran, tmp_path: Pat
     jobs = len(ran.jobs) + 1  # the array is two
     back = sum(ran.restarts(name) for name in ran.jobs)
     assert (total["jobs"], total["restarted"], total["runs"], total["put_back"]) == (jobs, jobs, jobs + back, back)
-    assert (total["signals"], total["unheeded"], total["uncaught"]) == (back, 0, 0)
+    assert total["unheeded"] == 0
+    assert total["signals"] - total["uncaught"] == back, "a last run may be on its way out when its signal comes"
     assert total["unsaved_hours"] == 0 and 0 < total["saving_hours"] < back * 30 / 3600
     assert "completed" in shown["meta"]["notes"][0]
     accuracy = json.loads(adminkit(cluster, db, "report", "accuracy", "--min-elapsed", "5", "-f", "json").stdout)

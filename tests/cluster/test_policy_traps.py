@@ -79,15 +79,25 @@ def test_8_an_owner_cannot_raise_a_pending_jobs_limit_past_the_rule(ruled: Ruled
 # §1.1: when the script runs
 
 
-def test_1_1_nothing_runs_for_steps_requeues_and_array_tasks(ruled: Ruled) -> None:
-    script = "srun -n1 true; srun -n1 true"
-    job = ruled.cluster.submit(script, "-p", "gq-short", "-t", "90", "--array=1-3", user="games")
+def test_1_1_nothing_runs_for_steps_suspensions_requeues_and_array_tasks(ruled: Ruled) -> None:
+    """The next call of the script would load it anew, and say so in the log."""
+    cluster = ruled.cluster
+    script = 'test "$SLURM_RESTART_COUNT" && exit; sleep 60'
+    again = cluster.submit(script, "-p", "gq-short", "-t", "90", "--requeue", user="games")
+    tasks = cluster.submit("srun -n1 true; srun -n1 true", "-p", "gq-short", "-t", "90", "--array=1-3%1", user="games")
+    cluster.wait(again, "RUNNING")
+    reload(ruled)
     begin = ruled.log_size()
-    ruled.cluster.wait(job, seconds=60)
+    for word in ("suspend", "resume", "requeue"):
+        cluster.ask("scontrol", word, str(again))
+    for job in (tasks, again):
+        cluster.wait(job, "COMPLETED", seconds=60)
     assert "adminkit" not in ruled.log(begin)
+    ruled.sbatch("-p", "gq", "-t", "60")
+    assert "adminkit: policy " in ruled.log(begin)
 
 
-def test_1_1_a_scrontab_or_a_test_leaves_no_trace(ruled: Ruled) -> None:
+def test_1_1_a_test_leaves_no_trace(ruled: Ruled) -> None:
     before = ruled.cluster.ask("squeue", "-h", "-a")
     for _ in range(5):
         ruled.sbatch("--test-only", "-p", "gq-short", "-t", "90")

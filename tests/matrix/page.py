@@ -12,6 +12,7 @@ from tests.matrix.rows import ROOT, ROWS
 
 PAGE: Final = ROOT / "docs/releases.md"
 _FIRST: Final = ("build", "c", "packages", "installed", "unit")
+_FAILED: Final = "failed: "
 _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
@@ -121,9 +122,16 @@ def _reasons(table: Table) -> list[str]:
     for suite in _suites(table):
         for row in ROWS:
             cell = table.cell(row.name, suite)
-            for said in () if cell is None else cell.reasons:
+            for said in () if cell is None else _few(cell.reasons):
                 found.setdefault((suite, said), []).append(row.name)
     return [f"{suite}, {_rows(names)}: {said}" for (suite, said), names in found.items()]
+
+
+def _few(reasons: tuple[str, ...]) -> list[str]:
+    """Of what failed the first three: the log has them all."""
+    failed = [said for said in reasons if said.startswith(_FAILED)]
+    more = [f"{len(failed) - 3} more {_FAILED.rstrip(': ')}"] if len(failed) > 3 else []
+    return failed[:3] + more + [said for said in reasons if said not in failed]
 
 
 def _commits(table: Table) -> list[str]:

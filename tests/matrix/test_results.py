@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -64,6 +65,12 @@ def test_a_reason_of_several_rows_is_told_once_and_a_commit_of_most_cells_withou
     assert "| minutes | 0 | 2 | 2 | 0 | 5 |" in said
 
 
+def test_of_many_that_failed_three_are_named() -> None:
+    many = tuple(f"failed: {name}" for name in "abcde")
+    said = page.markdown(Table(cells=(Cell("forky", "sync", "abc", "failed", 0, 5, 1, 9, (*many, "1 skipped: y")),)))
+    assert "failed: c\n- sync, forky: 2 more failed\n- sync, forky: 1 skipped: y\n" in said
+
+
 def test_what_was_run_on_another_branch_is_taken_and_nothing_older() -> None:
     old, new = Cell("forky", "ckpt", "abc", "passed", 1), Cell("forky", "ckpt", "abd", "passed", 2)
     ran = Cell("forky", "sync", "abd", "passed", 3)
@@ -73,6 +80,8 @@ def test_what_was_run_on_another_branch_is_taken_and_nothing_older() -> None:
 
 def test_two_who_run_different_suites_can_be_merged(tmp_path: Path) -> None:
     """Two people on two branches, each with their own suites of the same release."""
+    if shutil.which("git") is None:
+        pytest.skip("not run: no git")
     before = Table().with_cell(Cell("forky", "ckpt", "abc", "passed", 1))
     ours = before.with_cell(Cell("trixie", "ckpt", "abd", "passed", 2)).with_cell(before.cells[0])
     theirs = before.with_cell(Cell("trixie", "cluster", "abe", "passed", 3))

@@ -95,6 +95,8 @@ def wanted(text: str, site: Site | None = None) -> dict[str, object]:
 def test_a_policy_does_not_differ_from_itself() -> None:
     for text in (STRICT, SHIPPED.read_text(), "version = 1"):
         assert differences(table(text), wanted(text)) == []
+    bare = Site("alpha", (SiteQueue("gq", gpu_types=frozenset(), features=frozenset()),))
+    assert differences(table("version = 1", bare), wanted("version = 1", bare)) == []
     assert diff_lines([]) == "no difference\n"
 
 
