@@ -41,7 +41,7 @@ def markdown(found: Sequence[Result]) -> str:
     parts = [_HEAD, "## Outcomes\n", _table(found), "## What was done\n"]
     for fault in FAULTS:
         here = [one for one in found if one.fault == fault.name]
-        parts.append(f"### {fault.title[:1].upper()}{fault.title[1:]}\n\n{fault.done}\n")
+        parts.append(f"### {fault.title}\n\n{fault.done}\n")
         for one in here:
             parts.append(_about(one))
         if not here:

@@ -152,6 +152,10 @@ def _people() -> None:
     folder = Path("/var/lib/adminkit")
     folder.mkdir(mode=0o750, exist_ok=True)
     os.chown(folder, site.OPERATOR_UID, site.OPERATOR_UID)
+    log = Path("/var/log/adminkit")  # root's, whose acts the operator reads
+    log.mkdir(exist_ok=True)
+    os.chown(log, 0, site.OPERATOR_UID)
+    log.chmod(0o2750)
 
 
 def _accounts() -> None:
