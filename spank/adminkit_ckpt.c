@@ -110,15 +110,6 @@ static void hint_at_output(void) {
         ck_say("its output file is emptied each time the job runs again; keep it with --open-mode=append");
 }
 
-/* A number in the job's environment, or 0. */
-static int64_t job_number(spank_t spank, const char *name) {
-    char text[32];
-    if (spank_getenv(spank, name, text, sizeof text) != ESPANK_SUCCESS)
-        return 0;
-    int64_t value = 0;
-    return sscanf(text, "%" SCNd64, &value) == 1 && value > 0 && value < INT64_C(1) << 40 ? value : 0;
-}
-
 static void say_moment(const struct ck_moment *moment) {
     char line[256], clock[32];
     time_t at = (time_t)(moment->at / CK_SECOND);
@@ -174,10 +165,6 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
                                    .seed = ck.batch.job * 2654435761u ^ step};
     if (spank_get_item(spank, S_JOB_UID, &plan.uid) != ESPANK_SUCCESS)
         return;
-    /* Slurm 23.02 and newer say when the job will end, as of its start. A step that begins in the last
-     * seconds has nothing to save, and the variable may be an outer job's. */
-    int64_t end = job_number(spank, "SLURM_JOB_END_TIME") * CK_SECOND;
-    plan.end = end - plan.terms.lead > plan.terms.began ? end : 0;
     if (!ck.is_batch) { /* whose job may have many nodes, but it has one */
         spank_get_item(spank, S_JOB_NNODES, &plan.terms.nodes);
         spank_get_item(spank, S_JOB_NODEID, &plan.terms.node);

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /* A decimal number at *at, which goes behind it and the blank that follows. */
 static bool take_number(const char **at, const char *end, uint64_t *value) {
     const char *c = *at;
@@ -12,7 +16,7 @@ static bool take_number(const char **at, const char *end, uint64_t *value) {
 
     c += negative;
     const char *first = c;
-    for (; c < end && *c >= '0' && *c <= '9'; c++) {
+    for (; c < end && is_digit(*c); c++) {
         unsigned digit = (unsigned)(*c - '0');
         if (n > (UINT64_MAX - digit) / 10)
             return false;
@@ -134,6 +138,21 @@ bool ck_parse_status(const char *text, size_t size, struct ck_status *status) {
 }
 
 /* Length of the path up to and with its last /job_N/step_X; 0 where there is none. */
+bool ck_parse_variable(const char *text, size_t size, const char *name, uint64_t *value) {
+    size_t length = strlen(name);
+
+    for (const char *entry = text, *end = text + size, *stop; entry < end; entry = stop + 1) {
+        stop = memchr(entry, '\0', (size_t)(end - entry));
+        if (!stop)
+            return false;
+        if ((size_t)(stop - entry) < length + 2 || memcmp(entry, name, length) != 0 || entry[length] != '=')
+            continue;
+        const char *at = entry + length + 1;
+        return is_digit(*at) && is_digit(stop[-1]) && take_number(&at, stop, value);
+    }
+    return false;
+}
+
 static size_t step_length(const char *path, size_t size) {
     size_t found = 0;
 

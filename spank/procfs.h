@@ -36,6 +36,9 @@ bool ck_parse_status(const char *text, size_t size, struct ck_status *status);
 /* The hexadecimal number behind "name:" at the start of a line. */
 bool ck_parse_hex(const char *text, size_t size, const char *name, uint64_t *value);
 
+/* The number behind "name=" in /proc/PID/environ. */
+bool ck_parse_variable(const char *text, size_t size, const char *name, uint64_t *value);
+
 /* The path of a step's cgroup in /proc/PID/cgroup: "freezer" (or another of v1's controllers) or "" (v2) into
  * kind, and the path up to …/job_N/step_X into path. The freezer is preferred, then v2, then any other. */
 bool ck_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size, char *path,

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "clock.h"
+#include "given.h"
 #include "pause.h"
 
 #define LONG (60 * CK_SECOND) /* the longest sleep: the machine's clock may be set meanwhile */
@@ -13,6 +14,8 @@
 #define RETRY (5 * CK_SECOND)
 #define PATIENCE (2 * CK_SECOND) /* for an answer that the signal waits for */
 #define STOP CK_SECOND
+#define LOOK (CK_SECOND / 4) /* a task is looked at when it is that old, twice that, four times … */
+#define LOOKS 9
 
 struct ck_watch {
     struct ck_plan plan;
@@ -26,7 +29,7 @@ struct ck_watch {
     bool paused, over; /* over: the job is ending, nothing is left to do */
     bool answered;
     struct ck_answer answer; /* the last one that was none of an error */
-    int attempts;
+    int looks, attempts;
     int64_t attempted;
 };
 
@@ -131,6 +134,22 @@ static int64_t outlive(struct ck_watch *watch) {
     return 0;
 }
 
+/* A task's prolog may hold up its exec. A step that begins in the last seconds has nothing to save, and the
+ * variable may be an outer job's. How long until the next look. */
+static int64_t look_for_end(struct ck_watch *watch, int64_t now) {
+    const struct ck_terms *terms = &watch->plan.terms;
+    if (watch->known.end || watch->known.asked || watch->looks >= LOOKS)
+        return LONG;
+    int64_t wait = terms->began + (LOOK << watch->looks) - now;
+    if (wait > 0)
+        return wait;
+    int64_t end = ck_given_end(watch->plan.task);
+    if (end - terms->lead > terms->began)
+        watch->known.end = end;
+    watch->looks++;
+    return 0;
+}
+
 /* One look at everything; how long to sleep then, or -1 when there is nothing left to do. */
 static int64_t turn(struct ck_watch *watch) {
     int64_t now = ck_now();
@@ -139,6 +158,7 @@ static int64_t turn(struct ck_watch *watch) {
         return -1;
     if (watch->known.suspended || watch->paused)
         look_for_pause(watch, now);
+    int64_t longest = look_for_end(watch, now);
     struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
     if (next.act == CK_FIRE && watch->attempts > 0) {
         if (now + RETRY > watch->known.end)
@@ -166,7 +186,7 @@ static int64_t turn(struct ck_watch *watch) {
         return span < LISTEN ? span : LISTEN;
     if (watch->known.suspended || watch->paused)
         return span < CK_SECOND ? span : CK_SECOND;
-    return span < LONG ? span : LONG;
+    return span < longest ? span : longest;
 }
 
 static void release(struct ck_watch *watch) {
@@ -203,7 +223,6 @@ struct ck_watch *ck_watch_start(const struct ck_plan *plan) {
     if (!watch)
         return NULL;
     watch->plan = *plan;
-    watch->known.end = plan->end;
     pthread_mutex_init(&watch->lock, NULL);
     if (ck_clock_cond(&watch->wake) != 0)
         goto fail;

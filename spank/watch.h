@@ -26,8 +26,7 @@ struct ck_moment {
 struct ck_plan {
     uint32_t job;
     struct ck_terms terms;
-    int64_t end; /* known from the start, ms since the epoch; 0: not */
-    pid_t task;  /* one of the step's */
+    pid_t task; /* one of the step's */
     uid_t uid;
     int signal;
     bool shells, jvms;

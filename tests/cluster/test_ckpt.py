@@ -38,6 +38,9 @@ class Cases:
 def submit(cases: Cases) -> None:
     """Every job, then what is done to some of them while they run."""
     append = "--open-mode=append"
+    cases.add("defaults", "{train} code=0\n")
+    cases.watched.until("its step", lambda: cases.jobs["defaults"].times("start"))
+    cases.watched.configure("quiet=5", "poll=5")
     cases.add("python", "{train} code=0 & wait $!\n")
     cases.add("foreground", "{train} code=3\n")
     cases.add("exit trap", "trap 'echo bye' EXIT\n{train} code=0\n")
@@ -71,9 +74,7 @@ def submit(cases: Cases) -> None:
 @pytest.fixture(scope="module", params=["best", pytest.param("linuxproc", marks=pytest.mark.soak)])
 def watched(request: pytest.FixtureRequest, outside: Listing) -> Iterator[Watched]:
     with private_slurm(proctrack() if request.param == "best" else request.param) as cluster:
-        found = watching(cluster)
-        found.configure("quiet=5", "poll=5")
-        yield found
+        yield watching(cluster)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,16 @@ def test_whoever_catches_the_signal_hears_it_once_and_on_time(watched: Watched, 
     assert LEAD - 2 <= before <= LEAD + 2, f"{before} s before the end"
     assert len(job.said) == 1
     assert f"{LEAD} s before the end" in job.said[0]
+
+
+def test_a_step_that_knows_its_end_from_the_start_hears_it_on_time_however_short_its_limit(
+    watched: Watched, cases: Cases
+) -> None:
+    """Without words in plugstack.conf nothing is asked in a step's first 57 seconds."""
+    job = cases.jobs["defaults"]
+    before = watched.limit_at(job) - job.times("heard")[0]
+    low, high = (LEAD - 2, LEAD + 2) if release() >= (23, 2) else (0, 5)
+    assert low <= before <= high, f"{before} s before the end"
 
 
 @pytest.mark.parametrize("program", ["sbatch", "srun", "salloc"])

@@ -22,7 +22,7 @@ DIFFERENCES: Final = (
     Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor_rules.py"),
     Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
     Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/glue.lua"),
-    Difference("23.02", "a job's steps have SLURM_JOB_END_TIME in their environment", "spank/adminkit_ckpt.c"),
+    Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/given.h"),
     Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
     Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/config.py"),
     Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/slurm_compat.h"),

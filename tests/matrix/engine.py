@@ -101,6 +101,8 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     if suite.target not in ("", row.target):
         return not_run(row.name, suite.name, commit, f"Debian's packages go with Debian's own Slurm, not {row.about}")
     folder = copy(row)
+    if suite.clean and not (folder / ".venv/.built").exists():
+        build(row)
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)

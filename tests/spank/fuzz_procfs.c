@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         assert(stat.pid > 0 && stat.parent >= 0);
     ck_parse_status(text, size, &status);
     ck_parse_hex(text, size, "sigmask", &value);
+    ck_parse_variable(text, size, "A", &value);
     if (ck_parse_cgroup(text, size, kind, sizeof kind, path, sizeof path))
         assert(path[0] == '/' && strstr(path, "/job_") && strstr(path, "/step_"));
     if (ck_parse_mount(text, size, "", "/job_1/step_0", folder, sizeof folder))

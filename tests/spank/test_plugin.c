@@ -310,11 +310,11 @@ static void is_deaf_on_one_of_a_thousand(void) {
     is_deaf_on(1000, false);
 }
 
-/* Its slurmctld is newer and the environment says the end: no question but the one before the signal. */
+/* Its Slurm is newer and the task's environment says the end: no question but the one before the signal. */
 static void knows_its_end(void) {
     char end_time[32];
     snprintf(end_time, sizeof end_time, "%ld", (long)(ck_now() / 1000 + 240));
-    set("SLURM_JOB_END_TIME", end_time);
+    setenv("SLURM_JOB_END_TIME", end_time, 1);
     set("ADMINKIT_CKPT", "TERM@100");
     begin(0, 240);
     let_run(300);
@@ -326,7 +326,7 @@ static void knows_its_end(void) {
 static void knows_an_end_that_was_moved(void) {
     char end_time[32];
     snprintf(end_time, sizeof end_time, "%ld", (long)(ck_now() / 1000 + 110));
-    set("SLURM_JOB_END_TIME", end_time);
+    setenv("SLURM_JOB_END_TIME", end_time, 1);
     set("ADMINKIT_CKPT", "TERM@60");
     begin(0, 240);
     let_run(170);

@@ -155,7 +155,40 @@ static void check_mounts(void) {
     }
 }
 
+static const struct {
+    const char *text, *why;
+    size_t size;
+    uint64_t value; /* 0: nothing is read */
+} variables[] = {
+#define ENTRY(text, why, value)                                                                              \
+    { text, why, sizeof text - 1, value }
+    ENTRY("A=1\0END=1700000000\0B=2\0", "in the middle", 1700000000),
+    ENTRY("END=7\0", "alone", 7),
+    ENTRY("FRIEND=1\0END=7\0", "another that ends like it comes first", 7),
+    ENTRY("END=7\0END=8\0", "twice: the first is what programs see", 7),
+    ENTRY("END=70000", "cut", 0),
+    ENTRY("END=\0", "empty", 0),
+    ENTRY("END=-7\0", "negative", 0),
+    ENTRY("END=7s\0", "no number", 0),
+    ENTRY("END=7 \0END=8\0", "a blank behind it", 0),
+    ENTRY("END=99999999999999999999\0", "a number too big", 0),
+    ENTRY("ENDING=7\0", "a longer name", 0),
+    ENTRY("EN\0", "a shorter one", 0),
+    ENTRY("A=END=7\0", "a value that looks like it", 0),
+    ENTRY("", "nothing", 0),
+};
+
+static void check_variables(void) {
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        uint64_t value = 0;
+        bool read = ck_parse_variable(variables[i].text, variables[i].size, "END", &value);
+        CASE(read == (variables[i].value != 0), "%s: %d", variables[i].why, read);
+        CASE(!read || value == variables[i].value, "%s: %llu", variables[i].why, (unsigned long long)value);
+    }
+}
+
 int main(void) {
+    check_variables();
     check_stats();
     check_statuses();
     check_cgroups();

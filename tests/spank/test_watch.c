@@ -102,17 +102,18 @@ static void is_stuck(uint32_t job, int span, bool told) {
     char folder[] = "/tmp/ck-watch-XXXXXX", procs[64], kernel[128];
     struct ck_plan plan = {.job = job,
                            .terms = {ck_now(), 60 * CK_SECOND, 0, 0, 1, 0, 1},
-                           .task = getpid(),
                            .uid = getuid(),
                            .signal = SIGTERM,
-                           .end = ck_now() + 62 * CK_SECOND,
                            .fired = late_call,
                            .subject = called};
     CASE(mkdtemp(folder), "no folder");
     snprintf(procs, sizeof procs, "%s/cgroup.procs", folder);
     snprintf(plan.cgroup, sizeof plan.cgroup, "%s", folder);
     CASE(mkfifo(procs, 0600) == 0, "no pipe");
-    fake_job(job)->end = plan.end / 1000;
+    fake_job(job)->end = (ck_now() + 62 * CK_SECOND) / 1000;
+    snprintf(kernel, sizeof kernel, "%ld", (long)fake_job(job)->end);
+    setenv("SLURM_JOB_END_TIME", kernel, 1);
+    plan.task = fake_child(SIGTERM, 0);
     struct ck_watch *watch = ck_watch_start(&plan);
     snprintf(kernel, sizeof kernel, "sleep %d.%03d; : >%s", (500 + span) / 1000, (500 + span) % 1000, procs);
     pid_t pid = fork();
@@ -127,6 +128,9 @@ static void is_stuck(uint32_t job, int span, bool told) {
     usleep(500000);
     CASE(*called == told, "%d ms: called after the stop", span);
     free(called);
+    kill(plan.task, SIGKILL);
+    waitpid(plan.task, NULL, 0);
+    unsetenv("SLURM_JOB_END_TIME");
     unlink(procs);
     rmdir(folder);
 }
