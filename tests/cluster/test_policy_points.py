@@ -64,11 +64,18 @@ def submit(ruled: Ruled, *options: Word, user: str = "games", script: str = "tru
 
 
 def factors(ruled: Ruled, job: int) -> dict[str, int]:
-    """A waiting job's line of sprio, by column. Trap: sprio lists no array whose tasks have not been looked at."""
-    head, *lines = ruled.cluster.ask("sprio", "-l").splitlines()
-    found = [line.split() for line in lines if re.match(rf"\s*{job}\b", line)]
-    assert found, f"sprio knows no job {job}: {lines}"
-    return {name: int(value) for name, value in zip(head.split(), found[0], strict=False) if value.isdigit()}
+    """A waiting job's line of sprio, by column.
+
+    Trap: sprio lists no array whose tasks have not been looked at, and a job that was held or requeued a moment later.
+    """
+    head = ruled.cluster.ask("sprio", "-l").splitlines()[0]
+
+    def line() -> list[str] | None:
+        lines = ruled.cluster.ask("sprio", "-l").splitlines()[1:]
+        return next((line.split() for line in lines if re.match(rf"\s*{job}\b", line)), None)
+
+    found = until(f"sprio to list job {job}", line, 10)
+    return {name: int(value) for name, value in zip(head.split(), found, strict=False) if value.isdigit()}
 
 
 EARNED = {
