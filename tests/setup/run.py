@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.setup import guard
 
 ROOT = Path(__file__).resolve().parents[2]
+TIERS = ("check", "test", "soak")
 NOTHING_COLLECTED = 5  # pytest's exit code
 
 
@@ -147,6 +148,9 @@ def exit_code(results: Iterable[Result], env: Mapping[str, str]) -> int:
 
 
 def main(argv: list[str]) -> int:
+    if argv not in [[tier] for tier in TIERS]:
+        print(f"usage: python -m tests.setup.run {'|'.join(TIERS)}", file=sys.stderr)
+        return 2
     results = [run(part) for part in parts(argv[0])]
     code = exit_code(results, os.environ)
     print("\n== summary")

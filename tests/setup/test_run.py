@@ -98,3 +98,9 @@ def test_long_proofs_run_in_the_soak_tier_alone() -> None:
     assert {line for line in long | short if "test_soak.py" in line} <= long
     assert len(long) > 2 and len(short) > 50
     assert long & (short | collected("check")) == set()
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["chek"], ["check", "test"]])
+def test_unknown_words_run_nothing(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(words) == 2
+    assert capsys.readouterr().err == "usage: python -m tests.setup.run check|test|soak\n"
