@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from tests.cluster.machine import release
 from tests.cluster.ruled import Ruled, rule
 
 RULES = """
@@ -299,6 +300,13 @@ def test_the_record_can_be_kept_in_the_comment_or_nowhere(ruled: Ruled) -> None:
     ruled.rules('version = 1\nrecord = "none"\n' + RULES)
     job = ruled.job(ruled.sbatch("-p", "gq", "-t", "60", "--comment", "my own words").job)
     assert (job["Comment"], job.get("AdminComment")) == ("my own words", None)
+
+
+def test_the_record_can_be_kept_in_extra_where_the_release_has_it(ruled: Ruled) -> None:
+    ruled.rules('version = 1\nrecord = "extra"\n' + RULES)
+    job = ruled.job(ruled.sbatch("-p", "gq", "-t", "60").job)
+    expected = "ak1:lim=3600,src=e" if release() >= (23, 2) else None
+    assert (job.get("Extra"), job.get("AdminComment")) == (expected, None)
 
 
 def test_a_record_of_the_users_own_making_is_not_believed(ruled: Ruled) -> None:

@@ -62,6 +62,8 @@ def _do(site: Site, fault: Fault, slurm: str) -> bool:
         traceback.print_exc()
         reason = f"{type(error).__name__}: {error}"
     good = not reason and outcome.whole
+    if not good:
+        site.heal()
     seconds = round(time.monotonic() - began)
     found = Result(
         site.row.name, fault.name, slurm, commit(), "passed" if good else "failed", seconds, outcome, reason[:400]

@@ -140,6 +140,11 @@ class Site(Cluster):
         self.plug(node)
         self.release(node, "slurmd")
 
+    def heal(self) -> None:
+        """Let everything start again that is held; a cut network stays cut."""
+        for part in PARTS:
+            self.run("sh", "-c", "rm -f /site/hold/*", part=part)
+
     def _net(self, part: str, *words: str) -> None:
         asked = [engine.ENGINE, "inspect", "-f", "{{.State.Pid}}", self.container(part)]
         pid = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
