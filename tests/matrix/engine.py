@@ -166,7 +166,8 @@ def _inside(row: Row, words: list[str], output: int, clean: bool) -> int | None:
 
 def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:
     folder = folder_of(row)
-    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *LIMITS, "-v", f"{folder}:/adminkit"]
+    command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *LIMITS]
+    command += ["-v", f"{folder}:/adminkit", "-w", "/adminkit"]
     command += ["--name", name] if name else []
     for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]
