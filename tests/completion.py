@@ -11,7 +11,7 @@ from typing import Final
 
 from typer.completion import get_completion_script
 
-from tests.docs import ROOT
+from tests.docs import into_build
 
 #: What each shell looks for in its folder of completions.
 FILES: Final = {"bash": "adminkit", "zsh": "_adminkit", "fish": "adminkit.fish"}
@@ -30,12 +30,5 @@ def write(folder: Path) -> None:
         (folder / name).write_text(script(shell))
 
 
-def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "completion"
-    write(folder)
-    print(f"wrote {folder}", file=sys.stderr)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(into_build("completion", write))

@@ -216,6 +216,14 @@ GENERATED: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
+def into_build(name: str, write: Callable[[Path], None]) -> int:
+    """What `python -m tests.NAME [DIR]` does: write into DIR, or into build/NAME."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / name
+    write(folder)
+    print(f"wrote {folder}", file=sys.stderr)
+    return 0
+
+
 def main() -> int:
     for name, make in GENERATED.items():
         (DOCS / name).write_text(make())

@@ -188,12 +188,5 @@ def _plugstack() -> list[str]:
     return out
 
 
-def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "man"
-    write(folder)
-    print(f"wrote {folder}", file=sys.stderr)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(docs.into_build("man", write))
