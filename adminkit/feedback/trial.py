@@ -28,7 +28,8 @@ def send_trial(settings: Feedback, address: str, message: bytes) -> str:
     """What was said when it was taken. AdminkitError where it was not."""
     try:
         with opened(settings) as way:
-            return way.send(settings.sender, (address,), message, message.decode("ascii"))
+            key = message.decode("ascii")  # no two are alike
+            return way.send(settings.sender, (address,), message, key)
     except Stopped as error:
         raise AdminkitError(f"no letter goes through: {error}", "see [feedback] in adminkit.toml") from error
     except (Later, Refused) as error:

@@ -14,6 +14,10 @@ from tests.cluster.config import PARTITIONS
 from tests.cluster.processes import ClusterError, until
 
 _TRACE: Final = "/var/lib/adminkit/trace.db"
+#: Runs in the trace, and those that have ended.
+_COUNTED: Final = f"""import sqlite3
+trace = sqlite3.connect("file:{_TRACE}?mode=ro", uri=True)
+print(trace.execute("SELECT count(*), count(end_time) FROM job").fetchone())"""
 _TRAIN: Final = f"cat >train.py <<'EOF'\n{TRAINER}\nEOF\nchmod +x train.py; rm -f log"
 
 
@@ -110,11 +114,10 @@ def _trace(here: Site) -> str:
         return len(rows)
 
     until("the timer of sync", grown, 120, pause=2)
-    sql = f"import sqlite3; print(sqlite3.connect('file:{_TRACE}?mode=ro', uri=True).execute('SELECT count(*), count(end_time) FROM job').fetchone())"  # noqa: E501
     seen: list[str] = []
 
     def enough() -> bool:
-        seen[:] = re.findall(r"\d+", here.run("python3", "-c", sql, part="slurmctld").text)
+        seen[:] = re.findall(r"\d+", here.run("python3", "-c", _COUNTED, part="slurmctld").text)
         return len(seen) == 2 and int(seen[1]) > 8
 
     until("ended runs in the trace", enough, 180, pause=3)
