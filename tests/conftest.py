@@ -1,4 +1,4 @@
-"""What every test may use: golden files."""
+"""What every test has, a bound, and may use: golden files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.bounds import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_runtest_protocol,
+    pytest_runtest_teardown,
+    pytest_timeout_cancel_timer,
+    pytest_timeout_set_timer,
+)
+
+__all__ = (
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_runtest_protocol",
+    "pytest_runtest_teardown",
+    "pytest_timeout_cancel_timer",
+    "pytest_timeout_set_timer",
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 
