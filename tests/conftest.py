@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what the tests see into tests/golden")
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The files of tests/cluster go to processes in a way of their own."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.cluster.order import Files
+
+    return Files(config, log)
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """golden(name, text): the text is that of tests/golden/NAME. A missing file is a failure."""
@@ -51,3 +62,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             pytest.fail(f"{name} has changed; if rightly so, run pytest --update-golden\n" + "\n".join(lines))
 
     return check
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that every user can enter; no folder above it changes its mode."""
+    with tempfile.TemporaryDirectory(prefix="adminkit-test-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from tests.cluster.config import Plan, cgroup_conf, free_ports, gres_conf, slurm_conf, slurmdbd_conf
 
 FOLDER = Path("/private/try")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def plan(**changes: object) -> Plan:
@@ -72,3 +76,14 @@ def test_free_ports_are_free_and_differ() -> None:
     for port in ports:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
+
+
+def test_no_two_processes_get_the_same_port_though_nobody_listens_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = free_ports(2)
+    monkeypatch.setattr(random, "sample", lambda *_: [first, second])
+    with pytest.raises(OSError, match="no 1 free TCP ports"):
+        free_ports(1)
+    script = f"import random; random.sample = lambda *_: [{first}, {second}]\n"
+    script += "from tests.cluster.config import free_ports; print(free_ports(1))"
+    other = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert other.stderr.endswith("no 1 free TCP ports between 18000 and 32000\n")

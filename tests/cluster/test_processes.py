@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.cluster import ending
 from tests.cluster.processes import ClusterError, Ledger, Process, environment, parent, start_time, until
 
 
@@ -65,6 +67,23 @@ def test_a_cluster_without_owner_is_never_abandoned(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.own(None)
     assert not ledger.abandoned()
+
+
+def test_an_abandoned_cluster_is_cleared_away_once_however_many_see_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that another process is at is left to it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = Path(tempfile.mkdtemp(prefix=ending.TEMPORARY))
+    with subprocess.Popen(["sleep", "60"]) as owner:
+        Ledger(folder).own(owner.pid)
+        assert folder not in ending.clear_abandoned(), "its owner lives"
+        owner.kill()
+    with ending._alone(folder):
+        assert folder not in ending.clear_abandoned()
+    assert folder.exists()
+    assert folder in ending.clear_abandoned()
+    assert not folder.exists()
 
 
 def test_waiting_in_vain_says_for_what() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -53,16 +54,15 @@ def test_what_hangs_there_holds_up_neither_job_nor_mail(tmp_path: Path, program:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-def test_slurms_user_may_wake_by_the_files_group_alone(tmp_path: Path) -> None:
-    """As etc/tmpfiles.d makes it: mode 0620, adminkit's own, of SlurmUser's group."""
-    for above in (tmp_path, *tmp_path.parents[:-2]):
-        above.chmod(above.stat().st_mode | 0o011)
-    wake = tmp_path / "wake"
+def test_slurms_user_may_wake_by_the_files_group_alone(open_folder: Path) -> None:
+    """As etc/tmpfiles.d makes it: mode 0620, adminkit's own, of SlurmUser's group; as in /etc/slurm, all may enter."""
+    program = Path(shutil.copy(WAKE, open_folder))
+    wake = open_folder / "wake"
     wake.touch()
     wake.chmod(0o620)
     os.chown(wake, OWNER, READER)
     os.utime(wake, (1, 1))
-    as_user(READER, READER, lambda: run(WAKE, wake).check_returncode())
+    as_user(READER, READER, lambda: run(program, wake).check_returncode())
     assert wake.stat().st_mtime > 1
 
 

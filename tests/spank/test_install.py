@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup.run import slurm_headers
+from tests.setup.parts import slurm_headers
 
 SPANK = Path(__file__).parents[2] / "spank"
 
