@@ -39,7 +39,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     if tier == "soak":
         return _soak()
     if tier == "web":
-        return [Part("the browser", _pytest("web"), browser)]
+        return [Part("the browser", (*_pytest("web"), "tests/web"), browser)]
     # Alone it runs into the time of all others; those fill the moments in which it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *TWO_CLUSTERS, "tests/cluster"), slurm, gentle=False)
     unit = Part("unit tests", (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile"))

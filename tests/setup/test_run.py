@@ -93,9 +93,10 @@ def test_long_proofs_run_in_the_soak_tier_alone() -> None:
     assert long & (short | collected("check")) == set()
 
 
-def test_tests_on_a_slurm_are_where_they_are_looked_for() -> None:
-    found = [path for path in (parts.ROOT / "tests").rglob("test_*.py") if "mark.cluster" in path.read_text()]
-    assert {path.parent.name for path in found} - {"setup"} == {"cluster"}
+@pytest.mark.parametrize("kind", ["cluster", "web"])
+def test_tests_with_a_part_of_their_own_are_where_they_are_looked_for(kind: str) -> None:
+    found = [path for path in (parts.ROOT / "tests").rglob("test_*.py") if f"pytest.mark.{kind}" in path.read_text()]
+    assert {path.parent.name for path in found} == {kind}
 
 
 @pytest.mark.parametrize(
@@ -120,3 +121,13 @@ def test_it_says_who_may_enter_the_folder(open_folder: Path, mode: int, expected
 def test_unknown_words_run_nothing(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(words) == 2
     assert capsys.readouterr().err == "usage: python -m tests.setup.run check|test|web|soak\n"
+
+
+def test_ci_runs_the_tests_and_the_web_tier_and_fails_where_either_does(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\necho "$1 $CI"\ntest "$1" != "$BAD"\n')
+    make.chmod(0o755)
+    for bad, code in (("", 0), ("test", 1), ("web", 1)):
+        env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "BAD": bad}
+        done = subprocess.run([parts.ROOT / ".ci/run"], env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.split()) == (code, ["test", "true", "web", "true"]), bad
