@@ -59,7 +59,7 @@ def test_every_part_that_could_hang_has_a_bound() -> None:
     assert max(bounds.BOUNDS["cluster"], bounds.BOUNDS["web"]) + bounds.GRACE < parts.LIMIT, "the test is ended first"
 
 
-SCRIPTS = sorted(path for folder in ("tests", "debian", "etc") for path in (parts.ROOT / folder).rglob("*.sh"))
+SCRIPTS = sorted(path for folder in ("tests", "debian", "etc", "spank") for path in (parts.ROOT / folder).rglob("*.sh"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[str(path.relative_to(parts.ROOT)) for path in SCRIPTS])
