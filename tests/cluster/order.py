@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 #: They wait for the same mix of jobs, in this order.
 MIX = ("test_cluster.py", "test_sync.py")
@@ -11,7 +11,7 @@ MIX = ("test_cluster.py", "test_sync.py")
 FIRST = (*MIX, "test_ckpt.py", "test_policy_points.py", "test_policy_traps.py", "test_feedback.py")
 
 
-class Files(LoadFileScheduling):
+class Files(LoadFileScheduling):  # type: ignore[misc]
     """Every file is one process's; those of MIX are the same one's."""
 
     def _split_scope(self, nodeid: str) -> str:

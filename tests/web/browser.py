@@ -103,7 +103,8 @@ class Browser:
         return [url for url in asked if url != own and not url.startswith("data:")]
 
     def _log(self, kind: str) -> list[dict[str, Any]]:
-        return self.driver.get_log(kind)
+        found: list[dict[str, Any]] = self.driver.get_log(kind)  # type: ignore[no-untyped-call]
+        return found
 
 
 @contextmanager

@@ -143,7 +143,7 @@ def test_a_report_whatever_is_in_it(browser: Browser, tmp_path: Path, name: str,
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Letter]:
     """Every kind of letter in every language, from one trace."""
     kinds = [(kind, language) for kind in letters.DUES for language in ("en", "ja")]
-    dues = [letters.DUES[kind](language) for kind, language in kinds]
+    dues = [letters.DUES[kind](language) for kind, language in kinds]  # type: ignore[no-untyped-call]
     trace = letters.trace(tmp_path_factory.mktemp("letters") / "t.db")
     return dict(zip(kinds, letters.write(trace, *dues), strict=True))
 
@@ -171,7 +171,7 @@ def test_a_letter(
 @pytest.fixture(scope="module")
 def hostile_letters(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Letters about jobs whose names are markup, or as long as a name can be."""
-    folder, found = tmp_path_factory.mktemp("hostile"), []
+    folder, found = tmp_path_factory.mktemp("hostile"), list[str]()
     for name in (HOSTILE, "n" * 250, "<style>*{width:9000px}</style><img src=http://tracker.example/x>"):
         one = letters.resnet(60, letters.NEXT_MONDAY - 6 * HOUR, job_name=name)
         trace = letters.trace(folder / f"{len(found)}.db", [*letters.JOBS[:40], one])
