@@ -146,7 +146,7 @@ def test_stopping_ends_every_process_and_a_job_in_its_midst(spare: Cluster) -> N
     job = spare.submit("trap '' TERM; sleep 600", user="games")
     spare.wait(job, "RUNNING")
     started = spare.ledger.alive()
-    until("the step to run", lambda: len(marked(spare.folder)) > len(started), 10)
+    until("the step to run", lambda: len(marked(spare.folder)) > len(started), 60)
     spare.stop()
     assert marked(spare.folder) == []
     assert [process for process in started if start_time(process.pid) == process.started] == []

@@ -18,7 +18,7 @@ def test_what_was_started_is_written_down_and_ended(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     process = ledger.start("sleeper", ["sleep", "60"], {"PATH": os.environ["PATH"], "MARK": "1"}, tmp_path / "log")
     assert (Ledger(tmp_path).find("sleeper"), parent(process.pid)) == (process, os.getpid())
-    until("exec", lambda: environment(process.pid).get("MARK") == "1", 5)
+    until("exec", lambda: environment(process.pid).get("MARK") == "1", 60)
     ledger.stop(process)
     assert (start_time(process.pid), ledger.alive()) == (None, [])
 
@@ -27,7 +27,7 @@ def test_a_process_that_ignores_the_first_signal_is_killed(tmp_path: Path) -> No
     ledger = Ledger(tmp_path)
     script = "trap '' TERM; echo ready; while :; do sleep 1; done"
     process = ledger.start("deaf", ["sh", "-c", script], dict(os.environ), tmp_path / "log")
-    until("the trap", lambda: (tmp_path / "log").read_text(), 5)
+    until("the trap", lambda: (tmp_path / "log").read_text(), 60)
     ledger.stop(process, seconds=0.3)
     assert start_time(process.pid) is None
 

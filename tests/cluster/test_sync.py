@@ -17,6 +17,7 @@ import pytest
 from tests.cluster.cluster import Cluster
 from tests.cluster.machine import release
 from tests.cluster.operator import ADMINKIT, accounted, adminkit, one, readable, rows, with_path, wrapper
+from tests.cluster.processes import until
 from tests.cluster.sacct_rows import sacct_rows
 from tests.cluster.workload import KINDS, NAMES, Workload
 
@@ -157,13 +158,18 @@ def test_killed_at_any_moment_the_next_run_completes_it(cluster: Cluster, worklo
 
 
 def test_two_runs_at_once_the_second_says_so(cluster: Cluster, db: Path, tmp_path: Path) -> None:
-    slow = wrapper(tmp_path, "sacct", 'case "$*" in *-S*) sleep 3;; esac')
+    asked, on = tmp_path / "asked", tmp_path / "on"
+    wait = f'case "$*" in *-S*) touch {asked}; until test -e {on}; do sleep 0.1; done;; esac'
+    slow = wrapper(tmp_path, "sacct", wait)
     env = with_path(cluster, slow)
     first = subprocess.Popen([ADMINKIT, "sync", "--since", "1h", "--no-steps", "--db", db], env=env)
-    time.sleep(2)
-    second = adminkit(cluster, db, "sync", "--since", "1h", code=1)
-    assert f"another run is at work on {db}" in second.stderr and str(first.pid) in second.stderr
+    try:
+        until("the first to ask", asked.exists, 90.0)
+        second = adminkit(cluster, db, "sync", "--since", "1h", code=1)
+    finally:
+        on.touch()
     assert first.wait() == 0
+    assert f"another run is at work on {db}" in second.stderr and str(first.pid) in second.stderr
 
 
 def test_import_then_sync_of_the_same_period_leaves_every_run_once(
