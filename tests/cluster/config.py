@@ -232,8 +232,9 @@ def munge_command(folder: Path) -> list[str]:
 
 
 def database_install(folder: Path) -> list[str]:
+    """Trap: a MariaDB that starts deletes the temporary tables of every other one that has them in the same folder."""
     command = ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={folder}/db/data", "--skip-test-db"]
-    return [*command, "--auth-root-authentication-method=socket", "--skip-name-resolve"]
+    return [*command, f"--tmpdir={folder}/db", "--auth-root-authentication-method=socket", "--skip-name-resolve"]
 
 
 def database_command(folder: Path, network: bool = False) -> list[str]:

@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.config import Plan, cgroup_conf, free_ports, gres_conf, slurm_conf, slurmdbd_conf
+from tests.cluster.config import (
+    Plan,
+    cgroup_conf,
+    database_command,
+    database_install,
+    free_ports,
+    gres_conf,
+    slurm_conf,
+    slurmdbd_conf,
+)
 
 FOLDER = Path("/private/try")
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +37,11 @@ def test_every_path_lies_in_the_private_folder() -> None:
     paths = re.findall(r"=(/[^\s,]*)", text)
     assert len(paths) > 10
     assert [path for path in paths if not path.startswith(f"{FOLDER}/")] == ["/bin/true"]
+
+
+def test_no_database_shares_its_temporary_tables_with_another() -> None:
+    assert f"--tmpdir={FOLDER}/db" in database_install(FOLDER)
+    assert f"--tmpdir={FOLDER}/db" in database_command(FOLDER)
 
 
 def test_a_host_whose_name_is_no_loopback_address_listens_everywhere() -> None:
