@@ -9,6 +9,7 @@
 # and the units that came with our packages are disabled again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # which users of Debian do not have
 aim=${1:?usage: install.sh demo|slurm|test|web}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
