@@ -16,7 +16,7 @@ from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
 from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
-from adminkit.ingest.swf import swf_values
+from adminkit.ingest.swf import binds, swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.runs import fill_all_from_steps
@@ -152,7 +152,7 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
         columns,
         layout.delimiter,
         reject_sql=REJECT,
-        bind=(*bind, str(layout.swf_start)) if layout.is_swf else bind,
+        bind=(*bind, *binds(layout.swf)) if layout.swf else bind,
         ends=layout.ends,
         swf=layout.is_swf,
         timezone=_zone(wanted.timezone),
@@ -162,8 +162,8 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
 
 def _storing(reading: Statement, layout: Layout) -> Statement:
     """And what it does with the rows."""
-    if layout.is_swf:
-        return reading.storing_jobs(*swf_values(reading))
+    if layout.swf:  # names stand in the header, so the same line may mean another queue
+        return reading.storing_jobs(*swf_values(reading), again=not layout.swf.names)
     cluster = f"?{outputs(layout.columns) + 3}"
     values = job_values(layout.columns, cluster)
     return reading.storing_jobs(values).storing_steps(step_values(layout.columns, cluster))
