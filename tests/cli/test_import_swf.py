@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -69,3 +70,27 @@ def test_a_name_that_a_later_header_gives_replaces_the_number(tmp_path: Path) ->
     assert queues(tmp_path, "", (1, -1)) == ["queue1"]
     assert queues(tmp_path, "; Queue: 1 batch", (1, -1)) == ["batch"]
     assert queues(tmp_path, "; Queue: 1 express", (1, -1)) == ["express"]
+
+
+def test_runs_without_waits_are_left_out_of_recommendations_and_not_blamed_on_jobs(tmp_path: Path) -> None:
+    """The run times and limits are there, but what had ended before a submission cannot be said."""
+    path = swf(tmp_path / "model.swf", "", *(row(number, wait=-1) for number in range(1, 51)))
+    path.write_text(path.read_text() + row(51, wait=-1, user=-1) + "\n")
+    db = tmp_path / "trace.db"
+    adminkit("import", path, "--cluster", "model", "--db", db)
+    recommend = ("recommend", "walltime", "--db", db, "--format", "json")
+    said = json.loads(adminkit(*recommend, "--backtest"))
+    assert (said["rows"], said["meta"]["excluded"]) == ([], {"without a limit": 0, "without a start and an end": 50})
+    (note,) = said["meta"]["notes"]
+    assert note.startswith("50 runs left out: how long they ran is known, but not when (an SWF trace without waits")
+    _, why, note = json.loads(adminkit(*recommend, "--user", "user7"))["meta"]["notes"]
+    assert why == "nothing is recommended: no such run is known to have ended"
+    assert note.startswith("50 runs left out")
+
+
+def test_of_a_trace_with_some_waits_the_rest_is_tried(tmp_path: Path) -> None:
+    rows = [row(number, wait=5 if number % 2 else -1) for number in range(1, 51)]
+    db = tmp_path / "trace.db"
+    adminkit("import", swf(tmp_path / "half.swf", "", *rows), "--cluster", "half", "--db", db)
+    said = json.loads(adminkit("recommend", "walltime", "--db", db, "--format", "json", "--backtest"))
+    assert (said["meta"]["jobs"], said["meta"]["excluded"]["without a start and an end"]) == (25, 25)
