@@ -101,7 +101,7 @@ def import_(
         map=mapping.load_map(mapping.find_map(map)) if map is not None else None,
     )
     if dry_run:
-        _show_first_rows(wanted)
+        _show_first_rows(wanted, format)
         return
     with progress(f"reading {file}") as tick:
         counts = _import(wanted, lambda seen, size: tick(seen.bytes, size, seen.rows))
@@ -124,14 +124,14 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     return counts
 
 
-def _show_first_rows(wanted: Import) -> None:
+def _show_first_rows(wanted: Import, format: Counted) -> None:
     from adminkit.report.preview import preview_report
     from adminkit.report.sink import Way, emit
 
     if wanted.map is None:
         raise UsageError("--dry-run shows how a map reads a table", "name one with --map")
     columns, rows = preview(wanted, SHOWN)
-    emit(preview_report(wanted.map.name, wanted.map.fields, columns, rows), Way())
+    emit(preview_report(wanted.map.name, wanted.map.fields, columns, rows), Way(format.value))
 
 
 def summary(counts: Counts) -> str:

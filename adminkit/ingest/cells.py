@@ -45,8 +45,9 @@ STATES: Final = frozenset(
 MOST: Final = 2**60
 #: The year 9999: what is later no clock shows.
 LATEST: Final = 253_402_300_800
-#: Results that are remembered, of each converter: cells repeat.
+#: Results that are remembered, of each converter, and the longest text of one: cells repeat.
 MEMORY: Final = 1 << 16
+SHORT: Final = 64
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?", re.ASCII)
 _CLOCK: Final = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,9}):([0-9]{1,2})(?:\.[0-9]{1,9})?", re.ASCII)
@@ -69,9 +70,11 @@ def remembered(convert: Convert) -> Convert:
         try:
             return known[text]
         except KeyError:
+            value = convert(text)
             if len(known) >= MEMORY:
                 known.clear()
-            value = known[text] = convert(text)
+            if len(text) <= SHORT:
+                known[text] = value
             return value
 
     return ask
@@ -219,7 +222,7 @@ class Time:
             seconds = value // per_second if isinstance(value, int) else int(value / per_second)
         else:
             try:
-                seconds = self._civil(self._parse(text.strip()))
+                seconds = self._civil(self._parse(text.strip()[: SHORT + 1]))
             except (ValueError, OverflowError) as error:
                 raise Bad(f"{shown(text)} is no time ({self.form})") from error
         if not 0 <= seconds < LATEST:

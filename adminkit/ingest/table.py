@@ -169,6 +169,10 @@ class _Planner:
         if column not in self.header:
             error = unknown_word("column", column, self.header)
             raise UsageError(f"{error.message}, which {self.table.name} names: it is not in the table", error.hint)
+        if self.header.count(column) > 1:
+            raise UsageError(
+                f"the table has {self.header.count(column)} columns {column}", "give them names of their own"
+            )
         return self.header.index(column)
 
     def _convert(self, name: str, source: Source) -> Convert:
