@@ -27,7 +27,7 @@ class _TooLong(Exception):
 class CsvRows:
     """Iterates over the records of `source`. `columns` cells are a record; None: as many as the first one has.
 
-    Empty lines are passed over. `source` is read as UTF-8; a byte that is none becomes a lone surrogate.
+    Empty lines are passed over. `source` is read as UTF-8; an invalid byte becomes a lone surrogate.
     """
 
     def __init__(self, source: IO[bytes], delimiter: str, columns: int | None = None) -> None:
@@ -57,7 +57,7 @@ class CsvRows:
                 yield self._broken(str(error))
 
     def _whole(self, rows: Iterator[list[str]]) -> Iterator[Record]:
-        """Records, up to the first that is none. Trap: a csv.reader that raised has lost what it had read."""
+        """Records, up to the first broken one. Trap: a csv.reader that raised has lost what it had read."""
         for cells in rows:
             held, self._held = self._held, []
             line, self._line, self._chars = self._line, self._line + len(held), 0

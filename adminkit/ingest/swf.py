@@ -16,7 +16,7 @@ from adminkit.ingest.spec import outputs, parameters
 MAX_NAMES: Final = 1000
 _START: Final = re.compile(r"^;[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\b", re.MULTILINE | re.ASCII)
 _NAME: Final = re.compile(r"^;[ \t]*(Queue|Partition):[ \t]*([0-9]{1,9})[ \t]+(\S{1,64})(?!\S)", re.MULTILINE)
-#: As Slurm has them, with a letter; what looks like the number of another queue or partition is none.
+#: As Slurm has them, with a letter; what looks like the number of another queue or partition is no name.
 _WORD: Final = re.compile(r"(?=.*[^\W\d_])[\w.+-]+")
 _NUMBERED: Final = re.compile(r"(queue|partition)[0-9]+")
 

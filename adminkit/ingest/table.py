@@ -146,7 +146,7 @@ class _Planner:
             try:
                 constant = convert(source.constant)
             except Bad as error:
-                raise UsageError(f"{self.table.name}: the constant of {name}: {error}", "correct it in the map") from error
+                raise UsageError(f"{self.table.name}: the constant of {name}: {error}", "correct the map") from error
         self.reader.steps.append(Cell(label, index, constant, convert))
         return len(self.reader.steps) - 1
 

@@ -40,7 +40,7 @@ class JobLoad:
         self.unchanged += max(0, len(rows) - new - changed)
 
     def submitted_otherwise(self, row: Sequence[object]) -> int | None:
-        """When another run of the same cluster and number was submitted; None where there is none."""
+        """When another run of the same cluster and number was submitted; None where no other is known."""
         cluster, number, submit = (row[place] for place in self._key)
         if str(cluster) not in self._known:
             self._known[str(cluster)] = self._db.execute(_ANY, (cluster,)).fetchone() is not None

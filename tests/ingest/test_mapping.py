@@ -71,7 +71,7 @@ def test_what_is_wrong_in_a_map_is_said_with_the_nearest_word(
     [
         ("cpus = 'cpuss'", "no such column: cpuss, which my.toml names", "did you mean cpus?"),
         ("cpus = 'twice'", "the table has 2 columns twice", "names of their own"),
-        ("cpus = { constant = 'many' }", "the constant of cpus: 'many' is no number", "correct it in the map"),
+        ("cpus = { constant = 'many' }", "the constant of cpus: 'many' is no number", "correct the map"),
     ],
 )
 def test_a_map_that_does_not_fit_the_table_is_refused(tmp_path: Path, text: str, message: str, hint: str) -> None:
