@@ -218,7 +218,7 @@ def diff(
     folder = installed or (controller().folder or Path("/etc/slurm")) / "adminkit"
     table = load_table(folder / "policy.lua")
     found = differences(table, policy_table(loaded, _site(loaded, site), 0))
-    notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation')}"]
+    notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation', 'unknown')}"]
     _say(diff_report(found, notes), diff_lines(found), format, output)
 
 
