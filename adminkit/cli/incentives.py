@@ -167,9 +167,13 @@ def _computed(path: Path, rules: Policy, worth: Worth, cluster: str | None) -> t
 
 def _want_no_hints(path: Path) -> set[int]:
     """The users who said so by `adminkit feedback prefs`."""
-    from adminkit.feedback.prefs import folder_of, without_hints
+    from adminkit.feedback.prefs import check_folder, folder_of, without_hints
+    from adminkit.feedback.sweep import sweep
 
-    return without_hints(folder_of(config.load(), path), path)
+    folder = folder_of(config.load(), path)
+    check_folder(folder, path)
+    sweep(folder)
+    return without_hints(folder, path)
 
 
 def _held_out(now: int) -> Callable[[int], bool]:

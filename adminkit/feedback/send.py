@@ -24,6 +24,7 @@ from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.message import Envelope, build
 from adminkit.feedback.people import People
 from adminkit.feedback.prefs import check_folder, make_folder, read
+from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport import Later, Refused, Stopped, Transport
 from adminkit.feedback.week import WEEK, is_quiet
 from adminkit.trace import outbox
@@ -79,6 +80,8 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
     outbox.durable(db)
     now = int(tools.clock.now())
     notes = _switch_on(db, settings, tools.folder, now)
+    check_folder(tools.folder, file_of(db))
+    sweep(tools.folder)
     if _is_old(db, tools):
         notes.append(_begin_anew(db, settings, tools, now))
     if recovered := outbox.recover(db):
@@ -257,6 +260,7 @@ def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequ
     """Send these once more, now. Hold the outbox's lock around it."""
     outbox.durable(db)
     check_folder(tools.folder, file_of(db))
+    sweep(tools.folder)
     if _is_old(db, tools):
         raise AdminkitError(
             "letters left that this trace does not know of: it is an older copy", "first: adminkit feedback run --send"
