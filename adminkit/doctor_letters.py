@@ -10,6 +10,7 @@ from typing import Final, Literal
 from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.feedback.message import check_senders
+from adminkit.feedback.people import allowed_domains, is_allowed
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.transport import described, opened
 from adminkit.trace import connect, outbox
@@ -40,6 +41,8 @@ def _way(settings: config.Config, db: Path) -> Line:
     opened(chosen)  # the configuration, the file of the login
     check_senders(chosen)
     found = f"{', '.join(chosen.clusters)} by {described(chosen)}"
+    if chosen.domain and not is_allowed(f"user@{chosen.domain}", allowed_domains(chosen, {})):
+        return "letters", "warn", f"{found}; {chosen.domain} is not in domains", "add domain to [feedback] domains"
     if not chosen.operators:
         return "letters", "warn", found, "nobody would be told of a flood: set [feedback] operators"
     return "letters", "ok", f"{found}; {TRY}", ""

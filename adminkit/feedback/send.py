@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from adminkit import acts
+from adminkit import acts, journal
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.feedback import mark
@@ -167,6 +167,10 @@ def _one(
         outbox.drop(db, entry, why)
         return "expired"
     recipients = _recipients(entry, tools)
+    if entry.uid is not None and not all(tools.people.allows(one) for one in recipients):
+        journal.refused("addresses", recipients[0], entry.user, "it is not in an allowed domain; no letter goes there")
+        outbox.refuse(db, entry, "its address is not in an allowed domain")
+        return "refused"
     try:
         letter = writing(due_of(entry))
         message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback)
