@@ -104,7 +104,7 @@ def _database(db: Path, why: str) -> Check:
             "database", "warn", f"none yet at {db} ({why})", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
         )
     with connect.reader(db) as trace:
-        jobs = trace.execute("SELECT EXISTS (SELECT 1 FROM job)").fetchone()[0]
+        jobs = trace.execute("SELECT EXISTS (SELECT 1 FROM main.job)").fetchone()[0]
     size = show_bytes(db.stat().st_size)
     return Check("database", "ok", f"{db} ({why}), schema {SCHEMA_VERSION}, {size}{'' if jobs else ', no jobs yet'}")
 

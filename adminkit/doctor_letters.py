@@ -14,6 +14,7 @@ from adminkit.feedback.people import allowed_domains, is_allowed
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.transport import described, opened
 from adminkit.trace import connect, outbox
+from adminkit.trace.sight import sees_others
 from adminkit.units import show_time
 
 #: (check, status, found, hint), as doctor.Check.
@@ -60,6 +61,8 @@ def _choices(settings: config.Config, db: Path) -> Line:
 
 def _outbox(settings: config.Config, db: Path) -> Line:
     now = time.time()
+    if connect.is_there(db) and not sees_others(db):
+        return "outbox", "ok", "not looked at: letters are for the operators", ""
     with connect.reader(db) as trace:
         waiting = outbox.find(trace, ["due", "claimed"])
         refused = [one for one in outbox.find(trace, ["refused"]) if one.due_at > now - 7 * 86_400]

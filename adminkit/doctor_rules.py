@@ -24,7 +24,7 @@ STORES: Final[Mapping[str, tuple[str, release.Release]]] = {
     "extra": ("job_extra", (23, 2, 0)),
 }
 #: LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
-_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM job) FROM job WHERE admin_comment LIKE 'JS1:%'"
+_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
 INSTALL: Final = "adminkit policy install --apply"
 
 
