@@ -211,7 +211,13 @@ def write(folder: Path, uid: int, prefs: Prefs) -> Path:
     except OSError as error:
         with suppress(OSError):
             aside.unlink()
-        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "tell the operators") from error
+        hint = "tell the operators"
+        with suppress(OSError):
+            if path.lstat().st_uid != uid:
+                hint = (
+                    "somebody else's file is in its place; the next time letters are sent it is removed: try again then"
+                )
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", hint) from error
     return path
 
 
