@@ -214,9 +214,7 @@ def write(folder: Path, uid: int, prefs: Prefs) -> Path:
         hint = "tell the operators"
         with suppress(OSError):
             if path.lstat().st_uid != uid:
-                hint = (
-                    "somebody else's file is in its place; the next time letters are sent it is removed: try again then"
-                )
+                hint = "somebody else's file is in its place and goes when letters are next sent: try again then"
         raise AdminkitError(f"couldn't write {path}: {cause(error)}", hint) from error
     return path
 
