@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import pwd
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -25,14 +26,13 @@ VICTIM = pwd.getpwnam("games").pw_uid
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """OWNER's, as adminkit's is."""
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_uid == 0 and above != Path("/tmp"):
-            above.chmod(above.stat().st_mode | 0o011)
-    make_folder(tmp_path / "prefs")
-    os.chown(tmp_path / "prefs", OWNER, OWNER)
-    return tmp_path / "prefs"
+def folder() -> Iterator[Path]:
+    """OWNER's, as adminkit's is. Not below pytest's own folder, which each pytest of this host closes to others."""
+    with TemporaryDirectory(prefix="adminkit-sweep-") as place:
+        Path(place).chmod(0o711)
+        make_folder(Path(place) / "prefs")
+        os.chown(Path(place) / "prefs", OWNER, OWNER)
+        yield Path(place) / "prefs"
 
 
 def swept(folder: Path, uid: int = OWNER) -> tuple[int, list[tuple[str, str, int, str]]]:
