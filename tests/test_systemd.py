@@ -88,7 +88,8 @@ def test_what_a_unit_starts_exists_with_its_options(unit: str, capsys: pytest.Ca
     assert {value.split()[0] for value in begun} <= {PROGRAM, "/bin/sleep"}
 
 
-ROOTS = "adminkit-incentives-install.service"
+#: Those that are root's.
+ROOTS = ("adminkit-incentives-install.service", "adminkit-policy-refresh.service")
 #: What every service has, whoever runs it. Trap: what systemd does by a filter of system calls (PrivateDevices,
 #: Restrict…) forbids setgid programs too, which via = "sendmail" needs, whatever a drop-in says of NoNewPrivileges.
 KEPT_IN = {
@@ -112,7 +113,7 @@ def test_a_service_is_kept_in_and_bounded(unit: str) -> None:
     assert re.fullmatch(r"\dG", found["MemoryMax"])
 
 
-@pytest.mark.parametrize("unit", [name for name in SERVICES if name != ROOTS])
+@pytest.mark.parametrize("unit", [name for name in SERVICES if name not in ROOTS])
 def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None:
     found = dict(settings(unit))
     wanted = {
@@ -126,8 +127,9 @@ def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None
             assert not word.startswith("/var/") or word.startswith("/var/lib/adminkit/"), word
 
 
-def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else() -> None:
-    found = dict(settings(ROOTS))
+@pytest.mark.parametrize("unit", ROOTS)
+def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else(unit: str) -> None:
+    found = dict(settings(unit))
     assert found["ReadWritePaths"] == "-/etc/slurm/adminkit -/etc/slurm/job_submit.lua -/var/log/adminkit"
     assert not {"StateDirectory", "User"} & found.keys()
     assert set(found["CapabilityBoundingSet"].split()) == {"CAP_CHOWN", "CAP_DAC_READ_SEARCH"}

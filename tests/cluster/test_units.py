@@ -18,6 +18,7 @@ from tests.matrix import engine
 pytestmark = pytest.mark.soak
 
 FEEDBACK, INSTALL = "adminkit-feedback.service", "adminkit-incentives-install.service"
+REFRESH = "adminkit-policy-refresh.service"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_systemd_takes_from_a_unit_what_it_does_not_need(host: Host, unit: str) 
         host.do("install -D -o adminkit /dev/null /var/lib/adminkit/tables/adminkit/incentives.lua")
         found = host.start(unit).facts()
     chown_and_read = 0b101
-    capabilities = chown_and_read if unit == INSTALL else 0
+    capabilities = chown_and_read if unit in (INSTALL, REFRESH) else 0
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
     assert int(found["CapBnd"], 16) == capabilities
 
@@ -133,3 +134,15 @@ def test_roots_unit_puts_the_tables_where_slurm_conf_is_with_the_drop_in_of_the_
     assert "confirmed" in run.said
     assert slurm.do(f"stat -c '%a %U' {SLURM}/adminkit/incentives.lua") == "640 root"
     assert "incentives install" in slurm.do("cat /var/log/adminkit/acts.jsonl")
+
+
+def test_roots_unit_lets_the_rules_hold_a_former_operator(slurm: Host) -> None:
+    """With the same drop-in: what it writes is in the same folder."""
+    ask = f"SLURM_CONF={SLURM}/slurm.conf sacctmgr -i modify user games set adminlevel"
+    slurm.drop_in(REFRESH, "folder", documented("docs/install.md", INSTALL).replace("/opt/slurm/etc", SLURM))
+    for level, said in (("Operator", "games passes from now on"), ("None", "games passes no longer")):
+        slurm.do(f"{ask}={level}")
+        run = slurm.start(REFRESH)
+        assert run.result == "success", run.said
+        assert said in run.said
+        assert "confirmed" in run.said
