@@ -6,6 +6,7 @@ By hand (`make soak`): it needs podman, the image of `make matrix` and a package
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from tests.cluster import unit_host
 from tests.cluster.processes import until
 from tests.cluster.unit_host import SERVICES, SLURM, Host, documented
 from tests.matrix import engine
+from tests.matrix.rows import ROOT
 
 pytestmark = pytest.mark.soak
 
@@ -56,7 +58,8 @@ def test_systemd_takes_from_a_unit_what_it_does_not_need(host: Host, unit: str) 
     """Read of a process of the unit's own: a container that lacks the rights would leave the unit everything."""
     found = host.start(unit).facts()
     if not found:  # it waits for tables
-        host.do("install -D -o adminkit /dev/null /var/lib/adminkit/tables/adminkit/incentives.lua")
+        (wanted,) = re.findall(r"^ConditionPathExists=(.*)$", (ROOT / "etc/systemd" / unit).read_text(), re.MULTILINE)
+        host.do(f"install -D -o adminkit /dev/null {wanted}")
         found = host.start(unit).facts()
     chown_and_read = 0b101
     capabilities = chown_and_read if unit in (INSTALL, REFRESH) else 0
