@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pwd
-import time
 
 from adminkit.cli.options import Format, FormatOption, Output
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
@@ -26,11 +25,11 @@ def refresh(
 
     plan, found = place({}, folder, push, fetch)
     uids, notes = privileged(found)
-    now, done = int(time.time()), None
+    done = None
     if apply:
-        seen, done = rules.refresh(plan, uids, now)
+        seen, done = rules.refresh(plan, uids)
     else:
-        seen = rules.look(plan, uids, now)
+        seen = rules.look(plan, uids)
         notes = ["nothing was written: --apply does it", *notes]
     if seen is None:
         notes = [*notes, f"no rules are installed in {plan.folder}"]

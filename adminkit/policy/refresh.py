@@ -40,10 +40,11 @@ class Refreshed:
         return bool(self.gone or self.come)
 
 
-def refreshed(text: str, privileged: Iterable[int], now: int) -> Refreshed:
+def refreshed(text: str, privileged: Iterable[int]) -> Refreshed:
     """A policy's text with these uids, and those that its file names, as the ones who pass.
 
-    AdminkitError for a text that is not, byte for byte, what adminkit writes: its generation is worked out again.
+    It says when its rules were made, as before: so it is the same on every host, whenever each asks. AdminkitError for
+    a text that is not, byte for byte, what adminkit writes: its generation is worked out again.
     """
     head, entries = _taken_apart(text)
     if _generation(entries) != generation_of(text):
@@ -52,20 +53,20 @@ def refreshed(text: str, privileged: Iterable[int], now: int) -> Refreshed:
     after = set(privileged) | _uids(entries["exempt_named"])
     if after == before:
         return Refreshed((), (), text)
-    entries |= {"exempt": _entry("exempt", after), "made_at": _entry("made_at", now)}
+    entries["exempt"] = _entry("exempt", after)
     entries["generation"] = _entry("generation", _generation(entries))
     return Refreshed(
         tuple(sorted(before - after)), tuple(sorted(after - before)), head + "".join(entries.values()) + _CLOSE
     )
 
 
-def look(plan: Plan, privileged: Iterable[int], now: int) -> Refreshed | None:
+def look(plan: Plan, privileged: Iterable[int]) -> Refreshed | None:
     """What would change; None where no rules are installed."""
     text = _in_force(plan)
-    return None if text is None else refreshed(text, privileged, now)
+    return None if text is None else refreshed(text, privileged)
 
 
-def refresh(plan: Plan, privileged: Iterable[int], now: int) -> tuple[Refreshed | None, Done | None]:
+def refresh(plan: Plan, privileged: Iterable[int]) -> tuple[Refreshed | None, Done | None]:
     """Do it, and have slurmctld use it; no Done where nothing had to be done.
 
     A rollback goes back by one install, as before: the previous policy stays the previous one.
@@ -73,22 +74,22 @@ def refresh(plan: Plan, privileged: Iterable[int], now: int) -> tuple[Refreshed 
     text, uids = _in_force(plan), tuple(privileged)
     if text is None:
         return None, None
-    found, done = refreshed(text, uids, now), None
+    found, done = refreshed(text, uids), None
     before = read_text(table_path(plan.folder, "policy", "previous"))
     try:
         if found.changes:
             done = apply(replace(plan, tables={"policy": found.text}), "policy refresh")
     finally:
-        _keep_previous(plan, before, text, uids, now)
+        _keep_previous(plan, before, text, uids)
     return found, done
 
 
-def _keep_previous(plan: Plan, before: str | None, replaced: str, uids: Iterable[int], now: int) -> None:
+def _keep_previous(plan: Plan, before: str | None, replaced: str, uids: Iterable[int]) -> None:
     """Let the previous policy be the one of `before`, with today's uids, unless somebody has installed meanwhile."""
     path = table_path(plan.folder, "policy", "previous")
     if before is not None and usable("policy", before, check_table):
         try:
-            wanted: str | None = refreshed(before, uids, now).text
+            wanted: str | None = refreshed(before, uids).text
         except AdminkitError:
             wanted = before
     else:
@@ -134,7 +135,7 @@ def _generation(entries: dict[str, str]) -> str:
     return hashlib.sha256(f"{{\n{content}}}".encode("ascii", "replace")).hexdigest()[:12]
 
 
-def _entry(name: str, value: set[int] | int | str) -> str:
+def _entry(name: str, value: set[int] | str) -> str:
     return f'  ["{name}"] = {literal(value, 1)},\n'
 
 

@@ -20,15 +20,14 @@ from tests.policy.test_install import folder, slurm
 
 __all__ = ["folder", "slurm"]
 
-NOW = 1_800_000_000
 #: root, SlurmUser, and two operators; grace is exempt by name.
 ROOT, SLURM, OPS, BOSS, GRACE = 0, 64030, 2001, 2002, 1002
 TEXT = 'version = 1\n[exempt]\nusers = ["grace"]\n[[rules]]\nname = "a"\nqueues = ["gq"]\nmax_limit = "%d:00:00"\n'
 
 
-def text(*privileged: int, hours: int = 3, made_at: int = 1) -> str:
+def text(*privileged: int, hours: int = 3) -> str:
     site = Site("alpha", (SiteQueue("gq"),), frozenset({ROOT, *privileged}), {"grace": GRACE})
-    return policy_text(policy_table(policy_of(TEXT % hours), site, made_at))
+    return policy_text(policy_table(policy_of(TEXT % hours), site, 1))
 
 
 CASES = {
@@ -42,11 +41,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_the_policy_that_an_install_of_today_would_have_made(case: str) -> None:
+def test_it_is_the_policy_that_an_install_would_make_with_todays_operators(case: str) -> None:
     before, after, gone, come = CASES[case]
-    found = refreshed(text(*before), {ROOT, *after}, NOW)
+    found = refreshed(text(*before), {ROOT, *after})
     assert (found.gone, found.come) == (gone, come)
-    assert found.text == text(*after, made_at=NOW if found.changes else 1)
+    assert found.text == text(*after)
 
 
 BROKEN = {
@@ -69,7 +68,7 @@ def test_a_policy_that_is_not_as_adminkit_wrote_it_is_left_alone(case: str) -> N
     broken = change(text(OPS))
     assert broken != text(OPS)
     with pytest.raises(AdminkitError, match=why):
-        refreshed(broken, {ROOT}, NOW)
+        refreshed(broken, {ROOT})
 
 
 def plan(folder: Path, content: str = "") -> Plan:
@@ -87,10 +86,10 @@ def there(folder: Path, kind: str = "") -> str | None:
 
 def test_it_is_put_in_place_confirmed_and_on_record(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS, BOSS))
-    found, done = refresh(plan(folder), {ROOT, OPS}, NOW)
+    found, done = refresh(plan(folder), {ROOT, OPS})
     assert found is not None and done is not None
     assert (found.gone, done.confirmed) == ((BOSS,), True)
-    assert there(folder) == there(folder, "good") == text(OPS, made_at=NOW)
+    assert there(folder) == there(folder, "good") == text(OPS)
     assert there(folder, "previous") is None, "a rollback would let the former operator pass again"
     log = (folder.parent / "acts.jsonl").read_text()
     assert '"what": "policy refresh"' in log.splitlines()[-1]
@@ -99,13 +98,13 @@ def test_it_is_put_in_place_confirmed_and_on_record(folder: Path, slurm: Program
 def test_where_nothing_changed_nothing_is_written(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS))
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert refresh(plan(folder), {ROOT, OPS}, NOW)[1] is None
+    assert refresh(plan(folder), {ROOT, OPS})[1] is None
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 def test_a_look_writes_nothing(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS))
-    found = look(plan(folder), {ROOT}, NOW)
+    found = look(plan(folder), {ROOT})
     assert found is not None and found.gone == (OPS,)
     assert there(folder) == text(OPS)
 
@@ -113,10 +112,10 @@ def test_a_look_writes_nothing(folder: Path, slurm: Programs) -> None:
 def test_a_rollback_goes_back_by_one_install_with_todays_operators(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS, BOSS, hours=2))
     install(folder, text(OPS, BOSS, hours=3))
-    refresh(plan(folder), {ROOT, OPS}, NOW)
-    assert there(folder, "previous") == text(OPS, hours=2, made_at=NOW)
+    refresh(plan(folder), {ROOT, OPS})
+    assert there(folder, "previous") == text(OPS, hours=2)
     roll_back(plan(folder, text(OPS)), "policy rollback")
-    assert there(folder) == text(OPS, hours=2, made_at=NOW)
+    assert there(folder) == text(OPS, hours=2)
 
 
 def test_a_previous_policy_that_was_changed_by_hand_stays_as_it_is(folder: Path, slurm: Programs) -> None:
@@ -124,13 +123,13 @@ def test_a_previous_policy_that_was_changed_by_hand_stays_as_it_is(folder: Path,
     install(folder, text(OPS, hours=3))
     odd = text(OPS, hours=2).replace("7200", "7260")
     table_path(folder, "policy", "previous").write_text(odd)
-    refresh(plan(folder), {ROOT}, NOW)
+    refresh(plan(folder), {ROOT})
     assert there(folder, "previous") == odd
 
 
 def test_without_rules_there_is_nothing_to_do(folder: Path, slurm: Programs) -> None:
-    assert refresh(plan(folder), {ROOT}, NOW) == (None, None)
-    assert look(plan(folder), {ROOT}, NOW) is None
+    assert refresh(plan(folder), {ROOT}) == (None, None)
+    assert look(plan(folder), {ROOT}) is None
     assert list(folder.iterdir()) == []
 
 
@@ -139,7 +138,7 @@ def test_a_damaged_policy_and_an_unfinished_install_are_for_a_person(folder: Pat
     install(folder, text(OPS))
     table_path(folder, "policy", kind).write_text("return {")
     with pytest.raises(AdminkitError, match="damaged"):
-        refresh(plan(folder), {ROOT}, NOW)
+        refresh(plan(folder), {ROOT})
 
 
 def test_what_is_installed_meanwhile_is_not_undone(
@@ -157,5 +156,5 @@ def test_what_is_installed_meanwhile_is_not_undone(
         return done
 
     monkeypatch.setattr(module, "apply", and_then)
-    refresh(plan(folder), {ROOT}, NOW)
+    refresh(plan(folder), {ROOT})
     assert (there(folder), there(folder, "previous")) == (text(hours=5), text(hours=4))
