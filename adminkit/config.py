@@ -17,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from annotated_types import Ge, Gt, Le, Len, Lt, Predicate
+from annotated_types import Ge, Gt, Le, Lt, Predicate
 
 from adminkit.errors import AdminkitError, cause, unknown_word
 
@@ -25,6 +25,12 @@ SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 PREFIX: Final = "ADMINKIT_"
 
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+#: Keys that stand elsewhere now, and what to write there.
+MOVED: Final[Mapping[str, str]] = {
+    "recommend.menu": 'write menu = ["01:00:00", "06:00:00"] in /etc/adminkit/policy.toml, for hints and letters',
+    "recommend.risk": "write risk = 0.1 in /etc/adminkit/policy.toml, for hints and letters",
+}
 
 T = TypeVar("T")
 
@@ -73,16 +79,6 @@ class Policy:
     folder: Path | None = None  # of job_submit.lua; None: that of slurm.conf
     push: str | None = None  # a command with {host}, {files}, {folder}
     fetch: str | None = None  # a command with {host}, {folder} that prints what sha256sum would
-
-
-@dataclass(frozen=True, slots=True)
-class Recommend:
-    """How safe a recommended limit is, and which limits are recommended."""
-
-    risk: Annotated[float, Ge(0.05), Le(0.5)] = 0.1
-    menu: Annotated[tuple[Annotated[int, Gt(0)], ...], Len(1)] = (
-        900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 28_800, 43_200, 86_400, 129_600, 172_800, 259_200,
-    )  # fmt: skip
 
 
 #: A day on which no letter goes out: a weekday by name, or a date.
@@ -143,7 +139,6 @@ class Config:
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
     policy: Policy = field(default_factory=Policy)
-    recommend: Recommend = field(default_factory=Recommend)
     feedback: Feedback = field(default_factory=Feedback)
     file: Path | None = field(default=None, compare=False)
 
@@ -204,6 +199,10 @@ def read_toml(path: Path, hint: str) -> dict[str, Any]:
 def _refuse_unknown(values: Mapping[str, Any], path: Path) -> None:
     known = [key for key, _ in keys()]
     sections = sorted({key.partition(".")[0] for key in known if "." in key})
+    for key, hint in MOVED.items():
+        section, _, name = key.partition(".")
+        if isinstance(own := values.get(section), dict) and name in own:
+            raise AdminkitError(f"{path}: {key} has moved to policy.toml", hint)
     for name, value in values.items():
         if name in sections and not isinstance(value, dict):
             raise AdminkitError(f"{path}: {name} is a section, not a setting", f"write [{name}] on a line of its own")
@@ -224,8 +223,11 @@ def _nearest(key: str, known: list[str]) -> str:
 def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
     """Put what the environment says over `values`. Returns dotted key -> variable."""
     origins = {}
+    for key, hint in MOVED.items():
+        if environ.get(_variable(key)):
+            raise AdminkitError(f"{_variable(key)}: {key} has moved to policy.toml", hint)
     for key, default in keys():
-        variable = PREFIX + key.replace(".", "_").upper()
+        variable = _variable(key)
         text = environ.get(variable)
         if not text:
             continue
@@ -234,6 +236,10 @@ def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, st
         target[name] = [word.strip() for word in text.split(",")] if isinstance(default, tuple) else text
         origins[key] = variable
     return origins
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", "_").upper()
 
 
 def _checked(values: dict[str, Any], path: Path | None, origins: Mapping[str, str]) -> Config:

@@ -106,6 +106,16 @@ def test_a_mistake_in_the_file_names_the_file_the_key_and_the_way_out(
     assert hint in caught.value.hint
 
 
+@pytest.mark.parametrize("key", ["menu = [900]", "risk = 0.1"])
+def test_a_setting_that_stands_in_policy_toml_now_is_refused_with_its_new_place(tmp_path: Path, key: str) -> None:
+    name = key.split()[0]
+    with pytest.raises(AdminkitError, match=f"recommend.{name} has moved to policy.toml") as caught:
+        from_text(tmp_path, f"[recommend]\n{key}")
+    assert f"write {name} = " in caught.value.hint and "/etc/adminkit/policy.toml" in caught.value.hint
+    with pytest.raises(AdminkitError, match=f"ADMINKIT_RECOMMEND_{name.upper()}: .* has moved"):
+        load({f"ADMINKIT_RECOMMEND_{name.upper()}": "1"}, NOWHERE)
+
+
 def test_a_mistake_in_the_environment_names_the_variable() -> None:
     with pytest.raises(AdminkitError) as caught:
         load({"ADMINKIT_SYNC_JOBS": "many"}, NOWHERE)

@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
@@ -63,6 +64,7 @@ def root(context: typer.Context) -> None:
 @app.command()
 def preview(
     db: options.Database = None,
+    policy: PolicyFile = None,
     user: Only = None,
     text: Text = False,
     out: Out = None,
@@ -76,12 +78,15 @@ def preview(
     with reader(path) as trace:
         _operators_only(path)
         planned = _plan(trace, settings, path)
-        show_due(trace, planned, settings, str(path), user or (), text, out, Way(format.value, output), _compose())
+        show_due(
+            trace, planned, settings, str(path), user or (), text, out, Way(format.value, output), _compose(policy)
+        )
 
 
 @app.command()
 def run(
     db: options.Database = None,
+    policy: PolicyFile = None,
     send: Send = False,
     most: Most = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -89,14 +94,14 @@ def run(
 ) -> None:
     """Send what is due and what waits. The first time it notes the moment from which jobs count."""
     if not send:
-        preview(db, format=format, output=output)
+        preview(db, policy, format=format, output=output)
         print("note: nothing was sent; --send does it", file=sys.stderr)
         return
     from adminkit.feedback.send import run as act
 
     settings = _settings(most)
     path = find_trace(db, settings.db)
-    with _at_work(settings, path, act) as (trace, done):
+    with _at_work(settings, path, policy, act) as (trace, done):
         emit(_ran(trace, done, str(path), settings), Way(format.value, output))
     _complain_of(done)
 
@@ -132,6 +137,7 @@ def status(
 def resend(
     which: Run = None,
     db: options.Database = None,
+    policy: PolicyFile = None,
     refused: Refused = False,
     user: Only = None,
     send: Send = False,
@@ -155,7 +161,7 @@ def resend(
     def once_more(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
         return act(db, settings, tools, entries)
 
-    with _at_work(settings, path, once_more) as (trace, done):
+    with _at_work(settings, path, policy, once_more) as (trace, done):
         emit(_ran(trace, done, str(path), settings), Way(format.value, output))
     _complain_of(done)
 
@@ -177,7 +183,7 @@ def test(address: Address, send: Send = False) -> None:
 
 @contextmanager
 def _at_work(
-    settings: Config, path: Path, act: Callable[[sqlite3.Connection, Config, Tools], Done]
+    settings: Config, path: Path, policy: Path | None, act: Callable[[sqlite3.Connection, Config, Tools], Done]
 ) -> Iterator[tuple[sqlite3.Connection, Done]]:
     """Do `act` alone on the outbox of this trace, with a bar."""
     from adminkit.feedback.mark import mark_of
@@ -196,7 +202,7 @@ def _at_work(
         tick = stack.enter_context(progress("sending", "letters"))
         with transport as way:
             choices = folder_of(settings, path)
-            done = act(trace, settings, Tools(_compose(), way, people, choices, tick=tick, mark=mark_of(path)))
+            done = act(trace, settings, Tools(_compose(policy), way, people, choices, tick=tick, mark=mark_of(path)))
         yield trace, done
 
 
@@ -237,10 +243,13 @@ def _settings(most: int | None = None) -> Config:
     return settings
 
 
-def _compose() -> Compose:
+def _compose(policy: Path | None) -> Compose:
+    """Letters with the limits of that policy.toml; read before anything is sent."""
     from adminkit.feedback.compose import Composer
+    from adminkit.policy.load import load_offer
 
-    return lambda db, settings, now, dues: Composer(db, settings, now, dues).letter
+    offer = load_offer(policy)
+    return lambda db, settings, now, dues: Composer(db, settings, offer, now, dues).letter
 
 
 def _operators_only(path: Path) -> None:

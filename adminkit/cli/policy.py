@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -133,6 +133,12 @@ def try_(
     srun: Annotated[bool, typer.Option("--srun", help="Submitted by srun or salloc, not by sbatch.")] = False,
     ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can go on from a checkpoint.")] = False,
     at: Annotated[str | None, typer.Option("--at", metavar="WHEN", help="As of then: 2027-04-01, now.")] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            "--tables", metavar="DIR", help="With the points and hints that `incentives compute --out DIR` wrote."
+        ),
+    ] = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -148,7 +154,7 @@ def try_(
         features, name, not srun, ckpt,
     )  # fmt: skip
     path, loaded = _load(policy)
-    cluster = _site(loaded, site)
+    cluster = _site(loaded, site, [user] if user and tables else [])
     now = int(time.time())
     for name in typed.queues:
         if cluster.queue(name) is None:
@@ -156,7 +162,7 @@ def try_(
             print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
     table = policy_text(policy_table(loaded, cluster, now))
-    decision = Decider(table.encode(), version=LUAS[lua]).decide(request)
+    decision = Decider(table.encode(), *_tables(tables), LUAS[lua]).decide(request)
     _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
 
 
@@ -224,6 +230,16 @@ def diff(
     _say(diff_report(found, notes), diff_lines(found), format, output)
 
 
+def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
+    """The texts of incentives.lua and hints.lua in this folder; None for one that is not there."""
+    if folder is None:
+        return None, None
+    from adminkit.policy.incentive_build import read_tables
+
+    found = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
+    return found.get("incentives"), found.get("hints")
+
+
 def _load(named: Path | None) -> tuple[Path, Policy]:
     from adminkit.policy.load import load_policy
 
@@ -240,15 +256,15 @@ def _policy_path(named: Path | None) -> Path:
     return path
 
 
-def _site(policy: Policy, file: Path | None) -> Site:
-    """The cluster: as a file has it, else as Slurm has it, else made up."""
+def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
+    """The cluster: as a file has it, else as Slurm has it, else made up. With the uids of those users `also`."""
     from adminkit.slurm.gather import gather
     from adminkit.slurm.site import load_site, made_up
 
     if file is not None:
         return load_site(file)
     try:
-        gathered = gather(policy.users())
+        gathered = gather((*policy.users(), *also))
     except AdminkitError as error:
         print(f"note: the queues are made up from the policy: {error.message}", file=sys.stderr)
         return made_up(policy.queues(), policy.users())

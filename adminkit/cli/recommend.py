@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.policy import PolicyFile
 from adminkit.errors import UsageError
 from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all
+from adminkit.recommend.menu import LEAST_RISK, MOST_RISK, Offer
 from adminkit.recommend.predict import Rule
 from adminkit.report.model import Report
 from adminkit.report.recommend import advice_report, backtest_report
@@ -42,7 +44,12 @@ Limit = Annotated[
 ]
 Risk = Annotated[
     float | None,
-    typer.Option(help="Share of runs that may need more than the safe limit.", min=0.05, max=0.5, show_default=False),
+    typer.Option(
+        help="Share of runs that may need more than the safe limit. Default: that of policy.toml.",
+        min=LEAST_RISK,
+        max=MOST_RISK,
+        show_default=False,
+    ),
 ]
 Backtest = Annotated[
     bool, typer.Option("--backtest", help="Try it on every run of the trace, or of --user, and show how good it is.")
@@ -66,14 +73,18 @@ def walltime(
     cluster: Cluster = None,
     backtest: Backtest = False,
     risk: Risk = None,
+    policy: PolicyFile = None,
     db: options.Database = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Find a time limit for a user's next job, from runs like it, and the risk that it is too short."""
+    from adminkit.policy.load import load_offer
+
     settings, way = config.load(), Way(format.value, output)
     path = find_trace(db, settings.db)
-    rule = Rule(risk=config.chosen(risk, settings.recommend.risk))
+    site = load_offer(policy)
+    offer = replace(site, risk=config.chosen(risk, site.risk))
     kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
     if backtest and any(value is not None for value in kind[2:]):
         raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
@@ -84,21 +95,22 @@ def walltime(
             raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
         kind = kind._replace(user=user)
         check_words(trace, Filter(_listed(cluster), users=_listed(user), queues=_listed(queue)))
-        report = make(trace, kind, rule, settings.recommend.menu, str(path))
+        report = make(trace, kind, offer, str(path))
     emit(report, way)
 
 
-def _advised(trace: sqlite3.Connection, kind: Kind, rule: Rule, menu: Sequence[int], database: str) -> Report:
+def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, database: str) -> Report:
     found = runs(trace, _listed(kind.user), _listed(kind.cluster))
     most = queue_maximum(trace, kind.queue, kind.cluster, int(time.time())) if kind.queue else None
     left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
-    return advice_report(advise(found, kind, rule, menu, most), kind, rule, database, clusters(trace), left_out)
+    rule = Rule(risk=offer.risk)
+    return advice_report(advise(found, kind, offer, most), kind, rule, database, clusters(trace), left_out)
 
 
-def _tested(trace: sqlite3.Connection, kind: Kind, rule: Rule, menu: Sequence[int], database: str) -> Report:
-    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), rule, menu)
+def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, database: str) -> Report:
+    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), offer)
     left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
-    return backtest_report(tested, kind, rule, database, clusters(trace), left_out)
+    return backtest_report(tested, kind, Rule(risk=offer.risk), database, clusters(trace), left_out)
 
 
 def _listed(word: str | None) -> list[str]:

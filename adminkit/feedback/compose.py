@@ -14,6 +14,7 @@ from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due, Kind, Letter
 from adminkit.feedback.templates import Templates
 from adminkit.feedback.words import NO_BREAK, subject_line
+from adminkit.recommend.menu import Offer
 
 if TYPE_CHECKING:
     from adminkit.config import Config
@@ -34,10 +35,16 @@ class Composer:
     """
 
     def __init__(
-        self, db: sqlite3.Connection, settings: Config, now: int, dues: Iterable[Due] = (), tz: tzinfo | None = None
+        self,
+        db: sqlite3.Connection,
+        settings: Config,
+        offer: Offer,
+        now: int,
+        dues: Iterable[Due] = (),
+        tz: tzinfo | None = None,
     ) -> None:
         self._db = db
-        self._known = Known(db, settings, now, dues)
+        self._known = Known(db, settings, offer, now, dues)
         self._folder = settings.feedback.templates
         self._tz = tz
         self._templates: dict[str, Templates] = {}
@@ -59,9 +66,9 @@ class Composer:
         return Letter(subject, _tidy(text), html)
 
 
-def compose(db: sqlite3.Connection, due: Due, settings: Config, now: int) -> Letter:
+def compose(db: sqlite3.Connection, due: Due, settings: Config, offer: Offer, now: int) -> Letter:
     """One letter. Trap: for many use one Composer, or each reads the trace anew."""
-    return Composer(db, settings, now, [due]).letter(due)
+    return Composer(db, settings, offer, now, [due]).letter(due)
 
 
 def _tidy(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from adminkit.feedback.letter import Due
 from adminkit.recommend.advice import Advice, History, levels_of
-from adminkit.recommend.predict import Rule
+from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
 from adminkit.stats.runs import Kind, Run, queue_maximum, runs
 from adminkit.stats.select import Filter
@@ -31,9 +31,10 @@ WEEKS: Final = 5
 class Known:
     """Answers about the people of `dues`, and of any other due letter, from one state of the trace."""
 
-    def __init__(self, db: sqlite3.Connection, settings: Config, now: int, dues: Iterable[Due]) -> None:
+    def __init__(self, db: sqlite3.Connection, settings: Config, offer: Offer, now: int, dues: Iterable[Due]) -> None:
         self._db = db
         self._settings = settings
+        self._offer = offer
         self._now = now
         self._order: dict[str, dict[str, None]] = defaultdict(dict)
         for due in dues:
@@ -63,7 +64,7 @@ class Known:
         mine = self.runs(kind.cluster or "", kind.user or "")
         if kind not in self._advice:
             history = self._history(kind, mine)
-            self._advice[kind] = history.advice(kind, self._settings.recommend.menu, self._maximum(kind))
+            self._advice[kind] = history.advice(kind, self._maximum(kind))
         return self._advice[kind]
 
     def _history(self, kind: Kind, mine: Sequence[Run]) -> History:
@@ -72,7 +73,7 @@ class Known:
             self._of, self._histories = (kind.cluster, kind.user), {}
         levels = levels_of(kind)
         if levels not in self._histories:
-            self._histories[levels] = History(mine, Rule(risk=self._settings.recommend.risk), levels)
+            self._histories[levels] = History(mine, self._offer, levels)
         return self._histories[levels]
 
     def names(self, due: Due) -> Mapping[str | None, Name]:

@@ -171,10 +171,10 @@ def learnt(
     now: int,
     held_out: Callable[[int], bool] = lambda uid: False,
 ) -> Iterator[Hint]:
-    """What similar jobs of each user needed, largest waste first; limits are of policy.toml's menu."""
+    """What similar jobs of each user needed, largest waste first."""
     if not policy.hints.enabled:
         return
-    for one in hints(ended_runs(db, clusters=[found.cluster]), now, menu=policy.menu):
+    for one in hints(ended_runs(db, clusters=[found.cluster]), now, policy.offer):
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)

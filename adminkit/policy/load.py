@@ -15,6 +15,7 @@ from adminkit.installed import data_file
 from adminkit.policy.check import Problem, clashes
 from adminkit.policy.model import Policy
 from adminkit.policy.texts import LANGUAGES
+from adminkit.recommend.menu import Offer
 from adminkit.slurm.cluster import parse_partitions
 from adminkit.slurm.site import load_site
 
@@ -37,6 +38,12 @@ def load_policy(path: Path, queues: Mapping[str, int | None] | None = None, tz: 
         more = f" ({len(wrong) - 1} more: adminkit policy check)" if len(wrong) > 1 else ""
         raise AdminkitError(f"{path}: {wrong[0]}{more}", wrong[0].hint)
     return policy
+
+
+def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer:
+    """The menu and the risk of the policy that is meant; the defaults where this host has none."""
+    path, example = find_policy(named, system)
+    return Offer() if example else load_policy(path).offer
 
 
 def examine(

@@ -17,6 +17,7 @@ from adminkit.policy.checks import ACTIONS, CHECKS, Action
 from adminkit.policy.durations import seconds
 from adminkit.policy.incentive_model import Hints, Incentives
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
+from adminkit.recommend.menu import LEAST_RISK, MENU, MOST_RISK, RISK, Offer
 
 JobClass = Literal["cpu", "single-gpu", "multi-gpu", "multi-node"]
 Language = Literal["en", "ja"]
@@ -234,15 +235,19 @@ class Policy(_Table):
     fail: Literal["open", "closed"] = "open"
     record: Literal["admin_comment", "extra", "comment", "none"] = "admin_comment"
     languages: Annotated[tuple[Language, ...], AfterValidator(_distinct), AfterValidator(_some)] = ("en",)
-    menu: Annotated[tuple[Duration, ...], AfterValidator(lambda menu: tuple(sorted(set(menu))))] = (
-        900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600, 72 * 3600, 120 * 3600, 168 * 3600,
-    )  # fmt: skip
+    menu: Annotated[tuple[Duration, ...], AfterValidator(lambda menu: tuple(sorted(set(menu))))] = MENU
+    risk: Annotated[float, Field(ge=LEAST_RISK, le=MOST_RISK)] = RISK
     exempt: Exempt = Exempt()
     routing: Routing = Routing()
     rules: tuple[Rule, ...] = ()
     texts: dict[Language, Texts] = Field(default_factory=dict)
     incentives: Incentives = Incentives()
     hints: Hints = Hints()
+
+    @property
+    def offer(self) -> Offer:
+        """What limits are recommended here."""
+        return Offer(self.menu, self.risk)
 
     def words(self, language: str) -> dict[str, str]:
         """Every text of one language, by name and outcome. One that the file gives for all outcomes counts for each."""

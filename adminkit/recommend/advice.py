@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.recommend.backtest import online
-from adminkit.recommend.menu import MENU, round_up
+from adminkit.recommend.menu import Offer, round_up
 from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, at_limit, getter, needed
 from adminkit.stats.runs import Kind, Run
 
@@ -100,15 +100,14 @@ def levels_of(kind: Kind) -> tuple[tuple[str, ...], ...]:
 def walltime(
     runs: Iterable[Run],
     kind: Kind,
-    rule: Rule | None = None,
-    menu: Sequence[int] = MENU,
+    offer: Offer,
     most: int | None = None,
 ) -> Advice:
     """A limit for the next job of `kind`; what is None there is not looked at. `runs` come by submission.
 
     No limit above `most`, the queue's maximum, is recommended.
     """
-    rule = rule or Rule()
+    rule, menu = Rule(risk=offer.risk), offer.menu
     levels = levels_of(kind)
     predictor = Predictor(rule, levels)
     wanted = [values(level, kind) for level in levels]
@@ -133,9 +132,10 @@ class History:
     As `walltime` of the same runs, which all are of one user and cluster; they are held in memory.
     """
 
-    def __init__(self, runs: Iterable[Run], rule: Rule, levels: Sequence[tuple[str, ...]]) -> None:
-        self._rule = rule
-        self._predictor = Predictor(rule, levels)
+    def __init__(self, runs: Iterable[Run], offer: Offer, levels: Sequence[tuple[str, ...]]) -> None:
+        self._rule = Rule(risk=offer.risk)
+        self._menu = offer.menu
+        self._predictor = Predictor(self._rule, levels)
         self._tries: list[tuple[Run, int]] = []
         for has_ended, run in online(runs):
             if has_ended:
@@ -143,9 +143,9 @@ class History:
             elif (safe := self._predictor.predict(run.kind).safe) is not None:
                 self._tries.append((run, safe))
 
-    def advice(self, kind: Kind, menu: Sequence[int] = MENU, most: int | None = None) -> Advice:
+    def advice(self, kind: Kind, most: int | None = None) -> Advice:
         """A limit for the next job of `kind`, none above `most`."""
-        given, past = self._predictor.predict(kind), Tried()
+        given, past, menu = self._predictor.predict(kind), Tried(), self._menu
         of_level = getter(given.level)
         wanted = of_level(kind)
         for run, safe in self._tries:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.recommend.menu import MENU, round_up
+from adminkit.recommend.menu import Offer, round_up
 from adminkit.recommend.predict import Predictor, Rule, at_limit, needed
 from adminkit.stats.runs import Run
 
@@ -68,9 +68,9 @@ def online(runs: Iterable[Run]) -> Iterator[tuple[bool, Run]]:
         yield True, heapq.heappop(waiting)[2]
 
 
-def backtest(runs: Iterable[Run], rule: Rule | None = None, menu: Sequence[int] = MENU) -> Backtest:
+def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
     """Every method over `runs`, which come by submission."""
-    predictor, last_two = Predictor(rule), _LastTwo()
+    predictor, last_two = Predictor(Rule(risk=offer.risk)), _LastTwo()
     request, last, expected, safe, rounded = scores = [Score(method) for method in METHODS]
     cut = no_limit = total = need_total = 0
     first = latest = None
@@ -93,7 +93,7 @@ def backtest(runs: Iterable[Run], rule: Rule | None = None, menu: Sequence[int] 
         last.add(need, limit, last_two.predict(run))
         expected.add(need, limit, given.expected)
         safe.add(need, limit, given.safe)
-        rounded.add(need, limit, None if given.safe is None else round_up(given.safe, menu))
+        rounded.add(need, limit, None if given.safe is None else round_up(given.safe, offer.menu))
     return Backtest(scores, total, cut, no_limit, need_total, (first, latest))
 
 

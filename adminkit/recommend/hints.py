@@ -8,7 +8,7 @@ from typing import Final
 
 from adminkit.recommend.advice import Tried, on_menu, values
 from adminkit.recommend.backtest import online
-from adminkit.recommend.menu import MENU
+from adminkit.recommend.menu import Offer
 from adminkit.recommend.predict import Predictor, Rule, needed
 from adminkit.stats.runs import Run
 
@@ -111,15 +111,14 @@ def units(run: Run) -> int:
 def hints(
     runs: Iterable[Run],
     now: int,
-    rule: Rule | None = None,
-    menu: Sequence[int] = MENU,
+    offer: Offer,
     limits: Limits | None = None,
 ) -> list[Hint]:
     """The entries by waste, the largest first. `runs` come by submission; those without a uid give no entry.
 
     Each is made of one user's runs. Of a uid that was somebody else's before, only those of who has it now.
     """
-    rule, limits = rule or Rule(), limits or Limits()
+    rule, menu, limits = Rule(risk=offer.risk), offer.menu, limits or Limits()
     levels = [_Level(level, rule, limits) for level in LEVELS]
     holder: dict[tuple[str, int | None], str] = {}
     for has_ended, run in online(runs):

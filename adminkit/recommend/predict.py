@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
+from adminkit.recommend.menu import RISK
 from adminkit.stats.runs import Kind, Run
 from adminkit.stats.select import DEFAULT_MIN_ELAPSED
 
@@ -35,7 +36,7 @@ LEVELS: Final = (
 class Rule:
     """The parameters, all of them. docs/recommend.md has the reason and the effect of each."""
 
-    risk: float = 0.10  # share of runs that may need more than the safe limit
+    risk: float = RISK  # share of runs that may need more than the safe limit
     margin: float = 1.1  # the safe limit over the longest run it is meant for
     unseen: float = 0.5  # weight of the run that no history shows: longer than all of them
     batches: int = 20  # kept per group

@@ -22,6 +22,7 @@ from adminkit.feedback.due import plan
 from adminkit.feedback.letter import Letter
 from adminkit.feedback.message import Envelope, build
 from adminkit.feedback.people import People
+from adminkit.recommend.menu import Offer
 from adminkit.trace.outbox import SWITCHED_ON
 from adminkit.trace.windows import set_note
 from tests.bench import pairs
@@ -89,7 +90,7 @@ def write(path: Path, letters: int) -> None:
         found = plan(db, settings, People(SITE, names.get, {}), path.with_name("no-prefs"), now)
         dues = sorted((one.due for one in found.found), key=lambda due: (due.user, due.run))[:letters]
         planned, worked = time.perf_counter(), time.process_time()
-        writer = Composer(db, settings, now, dues)
+        writer = Composer(db, settings, Offer(), now, dues)
         size = 0
         for due in dues:
             message = build(writer.letter(due), Envelope(due.key, (due.address,), 0, now), SITE)

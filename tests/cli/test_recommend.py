@@ -39,11 +39,11 @@ def trace(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "limit", "similar", "why"),
     [
-        (["-u", "ada", "--gpus", "1"], 2 * HOUR, "user, gpus", "one GPU"),
-        (["-u", "ada", "--gpus", "8"], 4 * HOUR, "user, gpus", "eight"),
+        (["-u", "ada", "--gpus", "1"], 3 * HOUR, "user, gpus", "one GPU"),
+        (["-u", "ada", "--gpus", "8"], 6 * HOUR, "user, gpus", "eight"),
         (["-u", "ada", "--gpus", "8", "-p", "gq"], 3 * HOUR + 1800, "user, queue, gpus", "at most the queue's maximum"),
-        (["-u", "ada", "-J", "train"], 4 * HOUR, "user, job name", "both sizes"),
-        (["-u", "ada", "-J", "never seen"], 4 * HOUR, "user", "another name: all runs"),
+        (["-u", "ada", "-J", "train"], 6 * HOUR, "user, job name", "both sizes"),
+        (["-u", "ada", "-J", "never seen"], 6 * HOUR, "user", "another name: all runs"),
         (["-u", "cyd"], None, "user", "always cut off"),
         (["-u", "dan"], None, "user", "one run is too little"),
     ],
@@ -60,7 +60,7 @@ def test_a_limit_for_the_next_job(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["-u", "ada", "--gpus", "1"], "paste: #SBATCH --time=02:00:00"),
+        (["-u", "ada", "--gpus", "1"], "paste: #SBATCH --time=03:00:00"),
         (["-u", "ada", "--gpus", "1"], "of 27 earlier runs"),
         (["-u", "dan"], "nothing is recommended: too little history, 1 such run"),
         (["-u", "cyd"], "nothing is recommended: 20 of 20 such runs needed more than they got"),
@@ -100,11 +100,14 @@ def test_what_cannot_be_meant_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_the_settings_say_how_safe_and_which_limits(
-    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_the_policy_says_how_safe_and_which_limits(
+    trace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    settings = tmp_path / "adminkit.toml"
-    settings.write_text("[recommend]\nrisk = 0.2\nmenu = [5000, 50000]\n")
-    monkeypatch.setenv("ADMINKIT_CONFIG", str(settings))
-    assert main(["recommend", "walltime", "--db", str(trace), "-u", "ada", "--gpus", "1", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"][0]["limit"] == 5000
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = 1\nrisk = 0.2\nmenu = ["90m", "13h"]\n')
+    asked = ["recommend", "walltime", "--db", str(trace), "-u", "ada", "--gpus", "1", "-f", "json"]
+    assert main([*asked, "--policy", str(policy)]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["limit"] == 5400
+    policy.write_text("version = 1\nrisk = 0.6\n")
+    assert main([*asked, "--policy", str(policy)]) == 1
+    assert "risk: 0.6: " in capsys.readouterr().err

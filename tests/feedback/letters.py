@@ -10,6 +10,7 @@ from adminkit.config import Config
 from adminkit.feedback.compose import Composer
 from adminkit.feedback.letter import Due, Letter
 from adminkit.job import Job
+from adminkit.recommend.menu import Offer
 from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 DAY: Final = 86_400
@@ -120,10 +121,10 @@ def trace(path: Path, jobs: list[Job] = JOBS) -> Path:
     )
 
 
-def write(path: Path, *dues: Due, settings: Config | None = None) -> list[Letter]:
+def write(path: Path, *dues: Due, settings: Config | None = None, offer: Offer | None = None) -> list[Letter]:
     """The letters, read from the trace at `path`."""
     from adminkit.trace.connect import reader
 
     with reader(path) as db:
-        composer = Composer(db, settings or Config(), NOW, dues, UTC)
+        composer = Composer(db, settings or Config(), offer or Offer(), NOW, dues, UTC)
         return [composer.letter(one) for one in dues]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adminkit.config import Config, Feedback, Recommend
+from adminkit.config import Config, Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback import views
 from adminkit.feedback.chart import Bar
@@ -26,6 +26,7 @@ from adminkit.feedback.templates import TEMPLATES
 from adminkit.feedback.words import SUBJECT, wide
 from adminkit.installed import data_file
 from adminkit.recommend.advice import walltime
+from adminkit.recommend.menu import Offer
 from adminkit.stats.runs import Kind, runs
 from tests import docs
 from tests.builders import HOUR, MONDAY
@@ -75,7 +76,7 @@ def test_every_number_about_a_job_is_that_of_the_trace(known: Path) -> None:
     assert LAST.elapsed is not None
     with closing(sqlite3.connect(known)) as db:
         mine = list(runs(db, ["ada"], ["aaic"]))
-        advice = walltime(mine, Kind("aaic", "ada", "train_resnet", "gq", 1, 8, 1, 72 * HOUR))
+        advice = walltime(mine, Kind("aaic", "ada", "train_resnet", "gq", 1, 8, 1, 72 * HOUR), Offer())
     assert advice.limit is not None and advice.risk is not None
     last = [one for one in JOBS if one.job_name == "train_resnet"][-6:]
     expected = {"60", "72"} | shown(LAST.elapsed) | {f"{100 * LAST.elapsed / (72 * HOUR):.0f}"}
@@ -181,9 +182,8 @@ def test_a_first_run_is_told_that_it_is_one_and_nothing_of_runs_that_are_not_lik
 
 def test_a_first_run_with_a_site_s_highest_risk_is_not_too_many(tmp_path: Path) -> None:
     first = replace(LAST, state="TIMEOUT", elapsed=72 * HOUR)
-    settings = Config(recommend=Recommend(risk=0.5))
     with closing(sqlite3.connect(trace(tmp_path / "t.db", [first]))) as db:
-        letter = Composer(db, settings, NOW, [end(first)], UTC).letter(end(first))
+        letter = Composer(db, Config(), Offer(risk=0.5), NOW, [end(first)], UTC).letter(end(first))
     assert FEW["en"] in " ".join(letter.text.split())
 
 
@@ -200,7 +200,7 @@ def test_a_limit_from_a_user_s_other_runs_says_so(tmp_path: Path) -> None:
         texts = [re.sub(r"\s+", " " if language == "en" else "", letter.text) for letter in letters]
         assert [mine in text for text in texts] == [True, False]
         assert [alike in text for text in texts] == [False, True]
-        assert all("#SBATCH --time=04:00:00" in letter.text for letter in letters)
+        assert all("#SBATCH --time=06:00:00" in letter.text for letter in letters)
 
 
 def test_one_task_that_hung_does_not_make_an_array_one_that_needs_more(tmp_path: Path) -> None:
@@ -216,14 +216,14 @@ def test_one_task_that_hung_does_not_make_an_array_one_that_needs_more(tmp_path:
     ):
         (letter,) = write(trace(tmp_path / f"{language}.db", hung), replace(about, language=language))
         assert says in letter.subject
-        assert "#SBATCH --time=04:00:00" in letter.text
+        assert "#SBATCH --time=06:00:00" in letter.text
 
 
 def test_who_needs_more_is_not_told_to_lengthen_a_job_that_waits(tmp_path: Path) -> None:
     """Slurm refuses that to users: scontrol lengthens a limit for operators only."""
     last = replace(LAST, state="TIMEOUT", elapsed=2 * HOUR, time_limit=2 * HOUR)
     (letter,) = write(trace(tmp_path / "t.db", [*JOBS[:40], last]), end(last))
-    assert "sbatch --time=04:00:00" in letter.text
+    assert "sbatch --time=06:00:00" in letter.text
     assert "scontrol" not in letter.text + letter.html
 
 
@@ -402,8 +402,8 @@ def test_a_broken_template_of_one_kind_leaves_the_others_alone(known: Path, tmp_
 def test_a_site_replaces_one_template_and_keeps_the_rest(known: Path, tmp_path: Path) -> None:
     (tmp_path / "end.txt.j2").write_text("Subject: hello {{ user }}\n\nAsk for {{ advice.limit | duration }}.\n")
     (letter,) = write(known, end(), settings=with_site(tmp_path))
-    assert (letter.subject, letter.text) == ("hello ada", "Ask for 4 h.\n")
-    assert "#SBATCH --time=04:00:00" in letter.html
+    assert (letter.subject, letter.text) == ("hello ada", "Ask for 6 h.\n")
+    assert "#SBATCH --time=06:00:00" in letter.html
 
 
 def test_the_page_lists_every_value_that_a_template_may_say() -> None:

@@ -22,6 +22,7 @@ SLIPS = [
     ('version = 1\nrecord = "admin-comment"', "record", "is none of", "did you mean admin_comment?"),
     ('version = 1\nlanguages = ["en", "jp"]', "languages[2]", "'jp' is none of en, ja", "did you mean ja?"),
     ("version = 1\nlanguages = []", "languages", "an empty list", ""),
+    ("version = 1\nrisk = 0.04", "risk", "greater than or equal to 0.05", ""),
     ('version = 1\nmenu = ["90s"]', "menu[1]", "whole minutes", ""),
     ('version = 1\n[routing]\nacton = "off"', "routing.acton", "no such key", "did you mean action?"),
     ('version = 1\nrouting = "off"', "routing", "a section belongs here", ""),

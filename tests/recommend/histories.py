@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from adminkit.recommend.menu import DAY, Offer
 from adminkit.recommend.predict import Predictor, Recommendation, Rule
 from adminkit.stats.runs import Kind, Run
 from tests.builders import HOUR, MONDAY
 
 ADA = Kind("aaic", "ada", "train", "gq", 1, 8, 1, 24 * HOUR)
+#: Finer than the defaults, so that a limit shows what it was made of.
+OFFER = Offer((900, 1800, *(hours * HOUR for hours in (1, 2, 3, 4, 6, 8, 12, 24, 36, 48)), 3 * DAY))
 
 
 def run(number: int, elapsed: int, state: str = "COMPLETED", kind: Kind = ADA, **changes: Any) -> Run:

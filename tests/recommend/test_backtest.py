@@ -19,7 +19,7 @@ from adminkit.report.recommend import backtest_report
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
-from tests.recommend.histories import ADA, history, run
+from tests.recommend.histories import ADA, OFFER, history, run
 
 some_runs = st.lists(
     st.tuples(
@@ -104,7 +104,7 @@ def figures(tested: Backtest, method: str) -> tuple[int, float, int]:
 
 def test_the_figures_of_ten_equal_runs_are_worked_out_by_hand() -> None:
     """Six of ten come after five had ended; one hour of the 24 asked for, 1.1 hours recommended."""
-    tested = backtest(history([HOUR - 60] * 11))
+    tested = backtest(history([HOUR - 60] * 11), OFFER)
     assert (tested.runs, tested.at_limit, tested.no_limit) == (11, 0, 0)
     need = HOUR - 60
     before, told = need / (24 * HOUR), need / round(need * 1.1)
@@ -116,7 +116,7 @@ def test_the_figures_of_ten_equal_runs_are_worked_out_by_hand() -> None:
 def test_a_run_that_needs_more_is_over_and_one_at_its_own_limit_is_counted_apart() -> None:
     needs = [HOUR - 60] * 10 + [5 * HOUR]
     tested = backtest(
-        [*history(needs), run(30, 24 * HOUR + 30, "TIMEOUT"), run(40, HOUR, kind=ADA._replace(limit=None))]
+        [*history(needs), run(30, 24 * HOUR + 30, "TIMEOUT"), run(40, HOUR, kind=ADA._replace(limit=None))], OFFER
     )
     assert (tested.runs, tested.at_limit, tested.no_limit) == (12, 1, 1)
     assert figures(tested, SAFE)[2] == 2, "the long one, and the one at its limit, which asked for more than was told"
@@ -124,7 +124,7 @@ def test_a_run_that_needs_more_is_over_and_one_at_its_own_limit_is_counted_apart
 
 
 def test_nobody_is_given_more_than_they_asked_for() -> None:
-    tested = backtest([*history([HOUR - 60] * 10), run(20, 600, kind=ADA._replace(limit=900))])
+    tested = backtest([*history([HOUR - 60] * 10), run(20, 600, kind=ADA._replace(limit=900))], OFFER)
     request, safe = tested.scores[0], tested.scores[3]
     assert request.asked - safe.asked == (10 - 6) * (24 * HOUR - 3894)
 
@@ -154,13 +154,13 @@ def test_the_table_is_as_reviewed(
     tmp_path: Path, golden: Callable[[str, str], None], suffix: str, shown: Callable[..., str]
 ) -> None:
     with reader(small_trace(tmp_path / "t.db")) as db:
-        report = backtest_report(backtest(runs(db)), Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"])
+        report = backtest_report(backtest(runs(db), OFFER), Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"])
     golden(f"recommend-backtest.{suffix}", shown(report))
 
 
 def test_an_empty_trace_says_so(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "t.db")) as db:
-        report = backtest_report(backtest(runs(db)), Kind(), Rule(), "t.db", [])
+        report = backtest_report(backtest(runs(db), OFFER), Kind(), Rule(), "t.db", [])
     assert (list(report.rows), report.meta.notes) == ([], ["no run with a limit has ended"])
 
 
@@ -185,7 +185,7 @@ def test_public_traces_reach_their_targets(tmp_path: Path, name: str) -> None:
     accuracy, over, count = PUBLIC[name]
     assert main(["import", str(source), "--cluster", "public", "--db", str(tmp_path / "t.db")]) == 0
     with reader(tmp_path / "t.db") as db:
-        tested = backtest(runs(db))
+        tested = backtest(runs(db), OFFER)
     safe = next(one for one in tested.scores if one.method == SAFE)
     assert tested.runs == count
     assert safe.accuracy_sum / tested.runs >= accuracy

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.recommend.menu import MENU, round_up
+from adminkit.recommend.menu import MENU, Offer, round_up
 from adminkit.recommend.predict import LEVELS, Predictor, Rule
 from tests.builders import HOUR, MONDAY
 from tests.recommend.histories import ADA, after, history, run
@@ -170,13 +170,11 @@ def test_memory_is_bounded_by_groups_batches_and_runs() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "limit"),
-    [(1, 900), (900, 900), (901, 1800), (7201, 10_800), (259_200, 259_200), (259_201, 345_600), (10**6, 1_036_800)],
+    [(1, 900), (900, 900), (901, 1800), (7201, 10_800), (1_209_600, 1_209_600), (1_209_601, 1_296_000)],
 )
 def test_limits_are_rounded_up_to_the_menu_and_to_whole_days_above_it(seconds: int, limit: int) -> None:
-    assert round_up(seconds) == limit
+    assert round_up(seconds, MENU) == limit
 
 
-def test_the_settings_have_the_same_defaults() -> None:
-    from adminkit.config import Recommend
-
-    assert (Recommend().risk, Recommend().menu) == (Rule().risk, MENU)
+def test_the_defaults_are_one_fact() -> None:
+    assert (Offer().risk, Offer().menu) == (Rule().risk, MENU)
