@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 _PROGRAM = r"""#!%(python)s -IS
-import calendar, json, sys, time
+import calendar, json, os, sys, time
 from pathlib import Path
 
 folder = Path(%(folder)r)
@@ -43,8 +43,10 @@ for rule in state["rules"]:
         sys.exit(rule["exit"])
 if name == "squeue":
     print("CLUSTER: alpha")
+    mark = after["-O"].partition(",")[0].removeprefix("JobID:20")
+    seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
     for job, submit, said in state["comments"]:
-        print(f"{job:<20}\x1f{submit:<20}\x1f{said:<1100}\x1f")
+        print(f"{job:<20}{mark}{f'{submit}{seal}':<40}{mark}{said:<1100}{mark}")
 elif name == "sdiag":
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:
@@ -60,6 +62,14 @@ elif name == "sacct" and "--helpformat" in args:
     print(" ".join(state["fields"]))
 elif name == "sacct":
     short = {"COMPLETED": "CD", "TIMEOUT": "TO", "FAILED": "F", "RUNNING": "R", "PENDING": "PD", "REVOKED": "RV"}
+    mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
+    seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
+
+    def cell(job, field):
+        name, _, width = field.partition("%%")
+        text = job.get(name, "")
+        return text + seal if width and text.isdigit() else text
+
     states, ids = after.get("-s", "").split(","), after.get("-j", "").split(",")
     for job in state["jobs"]:
         if "." in job["JobID"] and "-X" in args:
@@ -68,7 +78,7 @@ elif name == "sacct":
         over = end != "Unknown" and known in states and since <= int(end) <= until
         going = end == "Unknown" and known in states
         if over or going or job["JobIDRaw"] in ids:
-            print("".join(job.get(field, "") + "\x1f" for field in after["-o"].split(",")))
+            print("".join(cell(job, field) + mark for field in after["-o"].split(",")))
 """
 
 
@@ -115,10 +125,10 @@ class FakeSlurm:
         (self.folder / "asked.log").write_text("")
 
     def asked(self, steps: bool = False) -> list[tuple[int, int, str]]:
-        """(since, until, job ids) of every question for rows that have ended, or that were named, in order."""
+        """(since, until, job ids) of every question for rows that ended in [since, until), or were named, in order."""
         found = []
         for line in (self.folder / "asked.log").read_text().splitlines():
             name, since, until, states, ids, jobs_only = json.loads(line)
             if name == "sacct" and since is not None and jobs_only is not steps and (ids or states.startswith("CD")):
-                found.append((since, until, ids))
+                found.append((since, until + (not ids), ids))
         return found
