@@ -48,7 +48,7 @@ class Job:
         if self.folder is not None:
             folder = os.fsencode(cluster.work) + b"/" + self.folder
             with _umask():
-                os.makedirs(folder, exist_ok=True)
+                Path(os.fsdecode(folder)).mkdir(parents=True, exist_ok=True)
             words += [b"--chdir", folder]
         script = cluster.work / "hostile.sh"
         # `$1` is the step's name, as an argument: a script could hold no byte less.
