@@ -14,6 +14,7 @@ from adminkit.ingest.fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS, colum
 from adminkit.ingest.run import Counts, Statement, ingest
 from adminkit.ingest.spec import Column, outputs
 from adminkit.slurm.sacct import Answer
+from adminkit.trace.altered import WATCH
 from adminkit.trace.runs import CLAIM
 from adminkit.trace.upsert import REJECT
 from adminkit.trace.windows import STEPS
@@ -63,7 +64,7 @@ def read(asked: Asked, answer: Answer, db: Path, now: int) -> Counts:
     reading = Statement(
         columns, answer.marks.delimiter, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC", gentle=True,
         seal=answer.marks.seal, wants=_wants(asked, columns), within=_within(asked, columns),
-        no_steps=asked.which != STEPS,
+        no_steps=asked.which != STEPS, before=() if asked.which == STEPS else (WATCH,),
     )  # fmt: skip
     if asked.which == STEPS:
         reading = reading.storing_steps(step_values(columns, cluster))

@@ -28,7 +28,7 @@ from adminkit.slurm.open_jobs import admin_comments
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.run import end_all
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
-from adminkit.trace import aside, runs, windows
+from adminkit.trace import altered, aside, runs, windows
 from adminkit.trace.aside import ASIDE
 
 #: How often a window is tried before the run gives up.
@@ -37,6 +37,8 @@ TRIES: Final = 6
 LOOK_UP: Final = 35 * DAY
 #: slurmdbd starting anew puts this much of the past in doubt.
 RESTART_DOUBT: Final = 2 * DAY
+#: Runs changed after their end that are named.
+TOLD: Final = 10
 #: Later than any end.
 FOREVER: Final = 1 << 40
 #: Job ids per look-up: long lists make slurmdbd scan.
@@ -231,6 +233,16 @@ def take_in(run: Run, asked: Asked, answer: Answer, now: int) -> Counts:
                 journal.refused("records", *_what(raw), reason)
             run.told.add(raw)
     return counts
+
+
+def tell_altered(run: Run) -> None:
+    """Say of which runs their owners changed something after the end: the first few by name."""
+    found = altered.take(run.db, run.site.cluster)
+    for one in found[:TOLD]:
+        whose = f" of {quote(one.user)}" if one.user else ""
+        run.talk(f"job {one.job_id_raw}{whose}: {one.column} was {one.before} at its end and is {one.after} now")
+    if len(found) > TOLD:
+        run.talk(f"and {len(found) - TOLD:,} more that were changed after their end")
 
 
 def _what(raw: bytes) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from adminkit.trace import runs, windows
 #: (note's name, how often, how far back, how wide a comparison)
 ROUNDS: Final = (("reconciled_daily", DAY, 2 * DAY, 6 * HOUR), ("reconciled_weekly", 7 * DAY, 35 * DAY, DAY))
 
-_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State")
+_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State", "DerivedExitCode", "End")
 
 
 def reconcile(run: Run, now: int) -> None:
@@ -81,19 +81,23 @@ def _theirs(run: Run, window: Window) -> runs.Digest | None:
 def digest(answer: Answer) -> runs.Digest:
     """A spooled answer in a few numbers, as trace/runs.py counts them. No text of a user's is among its fields."""
     mark = answer.marks.delimiter.encode()
-    count = elapsed = end = limit = 0
+    count = elapsed = end = limit = derived = 0
     states = dict.fromkeys(runs.DIGEST_STATES, 0)
     with answer.path.open("rb") as lines:
         for line in lines:
             cells = line.split(mark)
-            ended = answer.marks.epoch(cells[1].decode("ascii", "replace")) if len(cells) == len(_FIELDS) + 1 else None
+            if len(cells) != len(_FIELDS) + 1:
+                continue
+            ended = answer.marks.epoch(cells[1].decode("ascii", "replace"))
             if ended is None or cells[3] == b"REVOKED":
                 continue
             count += 1
             elapsed += int(cells[0] or 0)
             end += ended
             limit += 60 * int(cells[2]) if cells[2].isdigit() else 0
+            code = cells[4].split(b":")[0]
+            derived += int(code) if code.isdigit() else 0
             state = cells[3].split(b" ")[0].decode("ascii", "replace")
             if state in states:
                 states[state] += 1
-    return (count, elapsed, end, limit, *states.values())
+    return (count, elapsed, end, limit, derived, *states.values())

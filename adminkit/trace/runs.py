@@ -12,6 +12,7 @@ from adminkit.trace.transaction import transaction
 # Runs that ended in a window.
 _DIGEST: Final = """
 SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
+    coalesce(sum(derived_exit_code), 0),
     count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state = 'TIMEOUT'),
     count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')
 FROM job WHERE cluster = ? AND synced = 1 AND end_time >= ? AND end_time < ?
@@ -60,7 +61,7 @@ WHERE cluster = {0} AND job_id_raw = {1} AND submit_time = {2} AND limit_source 
 #: States whose number is part of a digest.
 DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 
-#: (runs, sum of elapsed, of ends, of limits, then the runs in each of DIGEST_STATES); seconds
+#: (runs, sum of elapsed, of ends, of limits, of derived exit codes, then the runs in each of DIGEST_STATES); seconds
 Digest = tuple[int, ...]
 
 

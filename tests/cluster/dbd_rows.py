@@ -65,7 +65,7 @@ def _job(row: tuple[str, ...]) -> Row:
     values = (
         int(row[0]), int(row[1]), STATES[int(row[2]) & 0xFF], _text(row[3]), int(row[4]), _text(row[5]), _text(row[6]),
         _time(row[7]), _time(row[8]), _time(row[9]), limit * 60 if limit < _NO_VAL else None, _text(row[11]),
-        array or None, task if array and task < _NO_VAL else None, int(row[14]) & 0xFF,
+        array or None, task if array and task < _NO_VAL else None, (int(row[14]) >> 8) & 0xFF,
         (int(row[15]) >> 8) & 0xFF if over else 0, int(tres["1"]) if tres else None,
         None if _text(row[17]) in (None, "None assigned") else _text(row[17]), _text(row[18]),
     )  # fmt: skip

@@ -4,6 +4,7 @@ slurm = FakeSlurm(folder, monkeypatch)
 slurm.jobs = [job(1, end=1700000000)]      # what slurmdbd knows
 slurm.rules = [{"program": "sacct", "wider": 3600, "exit": 1, "says": "sacct: error: slow"}]
 slurm.asked()                              # the windows sacct was asked for
+folder / "marks.log"                       # what each question for jobs was told by, a line of JSON each
 """
 
 from __future__ import annotations
@@ -65,19 +66,24 @@ elif name == "sacct":
     mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
     seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
 
+    with (folder / "marks.log").open("a") as log:
+        words = {"delimiter": mark, "seal": seal, "words": args, "fields": after["-o"], "states": after.get("-s", "")}
+        log.write(json.dumps({**words, "until": until, "at": time.time()}) + "\n")
+
     def cell(job, field):
         name, _, width = field.partition("%%")
         text = job.get(name, "")
-        return text + seal if width and text.isdigit() else text
+        return text + seal if width and text.isdigit() and text != job.get("unsealed") else text
 
     states, ids = after.get("-s", "").split(","), after.get("-j", "").split(",")
     for job in state["jobs"]:
-        if "." in job["JobID"] and "-X" in args:
+        forged = "forged" in job and "CD" in states
+        if "forged" in job and not forged or "." in job["JobID"] and "-X" in args and not forged:
             continue
         end, known = job["End"], short[job["State"]]
         over = end != "Unknown" and known in states and since <= int(end) <= until
         going = end == "Unknown" and known in states
-        if over or going or job["JobIDRaw"] in ids:
+        if forged or over or going or job["JobIDRaw"] in ids:
             print("".join(cell(job, field) + mark for field in after["-o"].split(",")))
 """
 
@@ -89,6 +95,7 @@ def job(number: int, end: int | None = None, state: str = "COMPLETED", **cells: 
         "JobID": str(number), "JobIDRaw": str(number), "Cluster": "alpha", "DBIndex": str(number), "User": "user1",
         "Partition": "gq", "State": state if end else "RUNNING", "Submit": str(start - 5), "Eligible": str(start - 5),
         "Start": str(start), "End": str(end) if end else "Unknown", "ElapsedRaw": "600", "TimelimitRaw": "120",
+        "DerivedExitCode": "0:0",
         "AllocTRES": "cpu=4,mem=4G,node=1,gres/gpu=1", "JobName": "train", **cells,
     }  # fmt: skip
 
@@ -122,7 +129,8 @@ class FakeSlurm:
             "fields": self.fields,
         }
         (self.folder / "state.json").write_text(json.dumps(state))
-        (self.folder / "asked.log").write_text("")
+        for name in ("asked.log", "marks.log"):
+            (self.folder / name).write_text("")
 
     def asked(self, steps: bool = False) -> list[tuple[int, int, str]]:
         """(since, until, job ids) of every question for rows that ended in [since, until), or were named, in order."""
