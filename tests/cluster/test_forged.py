@@ -92,11 +92,21 @@ def test_the_record_in_a_name_becomes_nobodys_row(cluster: Cluster, db: Path) ->
 
 def test_three_hundred_hostile_jobs_are_told_as_slurmdbd_has_them(cluster: Cluster, db: Path, shut: str) -> None:
     """Through an open snapshot while they wait, then through a closed window."""
-    jobs = list(hostile.hostile(SEED, 300, now=int(time.time())))
+    there_and_back(cluster, db, shut, list(hostile.hostile(SEED, 300, now=int(time.time()))))
+
+
+@pytest.mark.soak
+def test_ten_thousand_hostile_jobs_are_told_as_slurmdbd_has_them(cluster: Cluster, db: Path, shut: str) -> None:
+    """A thousand at a time, for slurmctld holds ten thousand at most."""
+    for seed in range(10):
+        there_and_back(cluster, db, shut, list(hostile.hostile(seed, 1000, now=int(time.time()))))
+
+
+def there_and_back(cluster: Cluster, db: Path, shut: str, jobs: list[hostile.Job]) -> None:
     with_steps = [job for job in jobs if job.steps][:12]
     running = hostile.submit_all(cluster, with_steps, "-p", "gq")
     waiting = hostile.submit_all(cluster, [job for job in jobs if job not in with_steps], "-p", shut)
-    assert len(running) + len(waiting) == 300
+    assert len(running) + len(waiting) == len(jobs)
     stored(cluster, waiting)
     time.sleep(1.1)  # Trap: sacct leaves out what became eligible in the last second of its window.
     adminkit(cluster, db, "sync", "--since", "1h", "--steps")
@@ -113,7 +123,7 @@ def test_three_hundred_hostile_jobs_are_told_as_slurmdbd_has_them(cluster: Clust
     assert differing(ours, theirs) == []
     assert differing(trace_steps(db), dbd_rows.step_rows(cluster)) == []
     named = [row for row in trace_steps(db).values() if row["job_id_raw"] in running and row["step"] == "0"]
-    assert len(named) == len(with_steps)
+    assert len(named) == sum(1 + (b"--array=0-1%1" in job.options) for job in with_steps)
     assert one(db, "SELECT count(*) FROM rejected") == 0
 
 
@@ -128,7 +138,7 @@ def test_who_reads_the_delimiter_while_sacct_runs_forges_nothing(
     slow = wrapper(tmp_path, "sacct", 'case "$*" in *" -s PD"*) sleep 4;; esac')
     command = [ADMINKIT, "sync", "--since", "1h", "--no-steps", "--db", db]
     with subprocess.Popen(command, env=with_path(cluster, slow), stderr=subprocess.PIPE, text=True) as running:
-        words = until("sacct to wait for the snapshot", _snapshot_words, 30.0)
+        words = until("sacct to wait for the snapshot", lambda: _waiting_words(b"PD,"), 60.0)
         # Trap: the shell of the wrapper has the arguments of sacct, and its own environment is nobody's to read.
         delimiter = next(word for word in words if word.startswith(b"--delimiter=")).partition(b"=")[2]
         fields = words[words.index(b"-o") + 1].decode().split(",")
@@ -137,6 +147,7 @@ def test_who_reads_the_delimiter_while_sacct_runs_forges_nothing(
         until("slurmdbd to have the name", lambda: _name(cluster, mine).startswith("78"), 10.0)
         said = running.communicate()[1]
     assert running.returncode == 0, said
+    assert f"refused records: job {mine} of games: columns" in said, "whose it is, and what"
     assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw >= ?", hostile.FORGED) == 0
     assert one(db, "SELECT count(*) FROM rejected") >= 1, "the attempt is kept"  # type: ignore[operator]
@@ -146,12 +157,98 @@ def test_who_reads_the_delimiter_while_sacct_runs_forges_nothing(
     assert differing(ours, dbd_rows.job_rows(cluster)) == []
 
 
-def _snapshot_words() -> list[bytes] | None:
-    """The arguments of a sacct that asks for open jobs, as every user sees them."""
+def test_who_writes_a_comment_while_sacct_reads_comments_forges_nothing(
+    cluster: Cluster, db: Path, tmp_path: Path
+) -> None:
+    """The owner of an ended run may change its comment, which a site may have chosen for the policy's record."""
+    mine = cluster.submit("true", "-t", "5", "--comment=ak1:lim=60,src=e", user="games")
+    cluster.wait(mine, "COMPLETED")
+    cluster.settle()
+    slow = wrapper(tmp_path, "sacct", 'case "$*" in *Comment,Submit*" -s CD"*) sleep 4;; esac')
+    env = {**with_path(cluster, slow), "ADMINKIT_SYNC_RECORD": "comment"}
+    command = [ADMINKIT, "sync", "--since", "1h", "--no-steps", "--db", db]
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
+        words = until("sacct to wait for the comments", lambda: _waiting_words(b"CD,", b"Comment,Submit"), 60.0)
+        delimiter = next(word for word in words if word.startswith(b"--delimiter=")).partition(b"=")[2]
+        fields = words[words.index(b"-o") + 1].decode().split(",")
+        text = b"x" + delimiter + b"\n" + _perfect(delimiter, fields, mine) + delimiter + b"\ny"
+        done = cluster.run(
+            "sacctmgr", "-i", "modify", "job", "set", b"comment=" + text, "where", f"jobid={mine}", user="games"
+        )
+        assert done.code == 0, done.err
+        said = running.communicate()[1]
+    assert running.returncode == 0, said
+    assert delimiter in bytes.fromhex(
+        cluster.sql(f"select hex(derived_es) from alpha_job_table where id_job={mine}")[0][0]
+    )
+    assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
+    assert one(db, "SELECT count(*) FROM job WHERE limit_source = 'explicit'") == 0, "what owners write is no proof"
+
+
+def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster: Cluster, db: Path) -> None:
+    job = cluster.submit("true", "-t", "5", user="games")
+    cluster.wait(job, "COMPLETED")
+    cluster.settle()
+    adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
+    change = ("set", f"derivedexitcode={85 << 8}", "comment=x", "where", f"jobid={job}")
+    cluster.ask("sacctmgr", "-i", "modify", "job", *change, user="games")
+    said = adminkit(cluster, db, "sync", "--no-steps")
+    assert f"job {job} of games: derived_exit_code was 0 at its end and is 85 now" in said.stderr
+    assert "changed 1" in said.stdout
+    assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "why"),
+    [
+        (("sbatch", "-t", "5", "run.sh", "s3cr3t"), ("sbatch", 0, "run.sh", None, None), "a script"),
+        (("sbatch", "--export=ALL,T=s3cr3t", "-t5", "run.sh"), ("sbatch", 0, "run.sh", None, None), "with a variable"),
+        (("sbatch", "--wrap", "true s3cr3t"), ("sbatch", 0, "true", None, None), "a line in place of a script"),
+        (("srun", "-n1", "true", "s3cr3t"), ("srun", 0, "true", None, None), "a job of srun's own"),
+        (("srun", "-n1", "--export=ADMINKIT_CKPT=USR1@9", "-t5", "./torchrun", "s3cr3t"),
+         ("srun", 1, "torchrun", "torchrun", None), "a program with a name, asked to be warned"),
+        (("salloc", "-n1", "apptainer", "s3cr3t"), ("salloc", 0, "apptainer", None, "apptainer"), "an allocation"),
+    ],
+)  # fmt: skip
+def test_no_command_line_is_kept_but_what_it_says_of_the_program(
+    cluster: Cluster, db: Path, command: tuple[str, ...], kept: tuple[object, ...], why: str
+) -> None:
+    for name in ("run.sh", "torchrun", "bin/apptainer"):
+        path = cluster.work / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    before = {row[0] for row in cluster.sql("select id_job from alpha_job_table")}
+    env = {"PATH": f"{cluster.work}/bin:{cluster.env()['PATH']}", "SBATCH_OUTPUT": "/dev/null"}
+    done = cluster.run(*command, user="news", env=env)
+    assert done.code == 0, done.err
+    job = int(_new_job(cluster, before))
+    cluster.wait(job)
+    cluster.settle()
+    adminkit(cluster, db, "sync", "--since", "1h")
+    with closing(sqlite3.connect(db)) as trace:
+        columns = "submitted_by, ckpt_asked, program, framework, container"
+        assert trace.execute(f"SELECT {columns} FROM job WHERE job_id_raw = ?", (job,)).fetchone() == kept, why
+    stored_bytes = b"".join(path.read_bytes() for path in db.parent.glob("trace.db*") if path.is_file())
+    assert b"s3cr3t" not in stored_bytes, "not a word of what follows it"
+
+
+def _new_job(cluster: Cluster, before: set[str]) -> str:
+    def new() -> str | None:
+        found = {row[0] for row in cluster.sql("select id_job from alpha_job_table")} - before
+        return found.pop() if found else None
+
+    answer: str = until("slurmdbd to have the job", new, 30.0)
+    return answer
+
+
+def _waiting_words(states: bytes, fields: bytes = b"") -> list[bytes] | None:
+    """The arguments of a sacct that asks for jobs in these states, as every user sees them."""
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            if b"-s" in words and words[words.index(b"-s") + 1].startswith(b"PD,"):
+            asked = b"-s" in words and words[words.index(b"-s") + 1].startswith(states)
+            if asked and fields in b" ".join(words):
                 return words
     return None
 
