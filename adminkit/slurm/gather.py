@@ -119,8 +119,8 @@ def parse_gres(text: str) -> tuple[int, frozenset[str]]:
 def _privileged(found: Controller) -> tuple[set[int], list[str]]:
     """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator.
 
-    Trap: sacctmgr escapes nothing, and a coordinator's new user may be called what looks like a line of the list. So each
-    one is asked for by name too.
+    Trap: sacctmgr escapes nothing, and a coordinator's new user may be called what looks like a line of its list. So
+    each one is asked for by name too.
     """
     uids = {0} | ({found.uid} if found.uid is not None else set())
     try:
