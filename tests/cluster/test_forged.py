@@ -210,49 +210,39 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
     assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
 
 
-@pytest.mark.parametrize(
-    ("command", "kept", "why"),
-    [
-        (("sbatch", "-Ht", "5", "run.sh", "s3cr3t"), ("sbatch", 0, "run.sh", None, None), "a script"),
-        (("sbatch", "--export=ALL,T=s3cr3t", "-H", "run.sh"), ("sbatch", 0, "run.sh", None, None), "with a variable"),
-        (("sbatch", "--hold", "--wrap", "true s3cr3t"), ("sbatch", 0, "true", None, None), "a line for a script"),
-        (("srun", "-n1", "true", "s3cr3t"), ("srun", 0, "true", None, None), "a job of srun's own"),
-        (("srun", "-n1", "--export=ADMINKIT_CKPT=USR1@9", "-t5", "./torchrun", "s3cr3t"),
-         ("srun", 1, "torchrun", "torchrun", None), "a program with a name, asked to be warned"),
-        (("salloc", "-n1", "apptainer", "s3cr3t"), ("salloc", 0, "apptainer", None, "apptainer"), "an allocation"),
-    ],
-)  # fmt: skip
-def test_no_command_line_is_kept_but_what_it_says_of_the_program(
-    cluster: Cluster, db: Path, command: tuple[str, ...], kept: tuple[object, ...], why: str
-) -> None:
+#: (command, what is kept of it, why)
+COMMANDS = [
+    (("sbatch", "-Ht", "5", "run.sh", "s3cr3t"), ("sbatch", 0, "run.sh", None, None), "a script"),
+    (("sbatch", "--export=ALL,T=s3cr3t", "-H", "run.sh"), ("sbatch", 0, "run.sh", None, None), "with a variable"),
+    (("sbatch", "--hold", "--wrap", "true s3cr3t"), ("sbatch", 0, "true", None, None), "a line for a script"),
+    (("srun", "-n1", "true", "s3cr3t"), ("srun", 0, "true", None, None), "a job of srun's own"),
+    (("srun", "-n1", "--export=ADMINKIT_CKPT=USR1@9", "-t5", "./torchrun", "s3cr3t"),
+     ("srun", 1, "torchrun", "torchrun", None), "a program with a name, asked to be warned"),
+    (("salloc", "-n1", "apptainer", "s3cr3t"), ("salloc", 0, "apptainer", None, "apptainer"), "an allocation"),
+]  # fmt: skip
+
+
+def test_no_command_line_is_kept_but_what_it_says_of_the_program(cluster: Cluster, db: Path) -> None:
     for name in ("run.sh", "torchrun", "bin/apptainer"):
         path = cluster.work / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("#!/bin/sh\n")
         path.chmod(0o755)
-    before = {row[0] for row in cluster.sql("select id_job from alpha_job_table")}
     env = {"PATH": f"{cluster.work}/bin:{cluster.env()['PATH']}", "SBATCH_OUTPUT": "/dev/null"}
-    done = cluster.run(*command, user="news", env=env)
-    assert done.code == 0, done.err
-    job = int(_new_job(cluster, before))
-    cluster.run("scancel", "-t", "PENDING", str(job))
-    cluster.wait(job)
+    for number, (command, _, _) in enumerate(COMMANDS):
+        program, *words = command
+        done = cluster.run(program, f"-Jcommand{number}", *words, user="news", env=env)
+        assert done.code == 0, done.err
+    cluster.ask("scancel", "-u", "news", "-t", "PENDING")
     cluster.settle()
     adminkit(cluster, db, "sync", "--since", "1h")
     with closing(sqlite3.connect(db)) as trace:
         columns = "submitted_by, ckpt_asked, program, framework, container"
-        assert trace.execute(f"SELECT {columns} FROM job WHERE job_id_raw = ?", (job,)).fetchone() == kept, why
+        for number, (_, kept, why) in enumerate(COMMANDS):
+            found = trace.execute(f"SELECT {columns} FROM job WHERE job_name = ?", (f"command{number}",)).fetchall()
+            assert found == [kept], why
     stored_bytes = b"".join(path.read_bytes() for path in db.parent.glob("trace.db*") if path.is_file())
     assert b"s3cr3t" not in stored_bytes, "not a word of what follows it"
-
-
-def _new_job(cluster: Cluster, before: set[str]) -> str:
-    def new() -> str | None:
-        found = {row[0] for row in cluster.sql("select id_job from alpha_job_table")} - before
-        return found.pop() if found else None
-
-    answer: str = until("slurmdbd to have the job", new, 30.0)
-    return answer
 
 
 def _waiting_words(parent: int, states: bytes, fields: bytes = b"") -> list[bytes] | None:
