@@ -197,7 +197,7 @@ static const char *const values[] = {
 };
 
 static bool blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* Takes a word off the front of `s`. False: there is none. */
@@ -226,7 +226,7 @@ static bool begins(struct ak_slice s, const char *word) {
 
 static bool among(struct ak_slice s, const char *const *list, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (ak_is(s, list[i], strlen(list[i])))
+        if (s.n && *s.s == *list[i] && ak_is(s, list[i], strlen(list[i])))
             return true;
     return false;
 }
@@ -241,12 +241,17 @@ static bool holds(struct ak_slice s, const char *word) {
 
 /* What a word says by itself, wherever it stands: a program with a name, a plugin's option for containers. */
 static void look_up(struct ak_slice word, const struct ak_known *known, struct ak_cell out[5]) {
-    bool option = word.n && *word.s == '-';
+    if (!known || !known->n || !word.n)
+        return;
+    bool option = *word.s == '-';
     const char *equals = option ? memchr(word.s, '=', word.n) : NULL;
     struct ak_slice name = option ? word : basename_of(word);
     if (equals)
         name.n = (size_t)(equals - word.s);
-    for (int i = 0; known && i < known->n; i++) {
+    if (name.n == 0 || name.n > AK_LONGEST ||
+        !(known->last[name.n] >> ((unsigned char)name.s[name.n - 1] & 63) & 1))
+        return;
+    for (int i = 0; i < known->n; i++) {
         struct ak_cell *cell = &out[known->one[i].container ? 4 : 3];
         if (cell->type == AK_NULL && ak_is(name, known->one[i].word.s, known->one[i].word.n))
             ak_set_text(cell, known->one[i].name.s, known->one[i].name.n);
@@ -293,14 +298,14 @@ static void take_long(struct walk *walk, struct ak_slice word, struct ak_cell ou
     struct ak_slice name = {word.s + 2, (equals ? (size_t)(equals - word.s) : word.n) - 2}, value = {0};
     if (begins(name, "ckpt-") && !AK_IS(name, "ckpt-off"))
         ak_set_int(&out[1], 1);
-    bool alone = AMONG(name, flags) || (AK_IS(name, "wait") && walk->tool->waits);
-    bool with = AMONG(name, values) || AK_IS(name, "wait");
     if (equals)
         value = (struct ak_slice){equals + 1, (size_t)(word.s + word.n - equals - 1)};
-    else if (!alone && with)
+    else if (AK_IS(name, "wait") ? walk->tool->waits : AMONG(name, flags))
+        return;
+    else if (AK_IS(name, "wait") || AMONG(name, values))
         next_word(walk, &value);
     else
-        walk->lost |= !alone;
+        walk->lost = true;
     if (AK_IS(name, "export") && value.n)
         take_export(walk, value, out);
 }
@@ -371,13 +376,17 @@ void ak_submitted(struct ak_slice s, const struct ak_known *known, struct ak_cel
 }
 
 bool ak_known_parse(struct ak_known *known, const char *text) {
-    known->n = 0;
+    *known = (struct ak_known){0};
     for (const char *p = text; *p;) {
         const char *equals = strchr(p, '='), *end = p + strcspn(p, ",");
         if (known->n == AK_MAX_KNOWN || !equals || equals > end || equals == p || end - equals < 4 ||
             (equals[1] != 'f' && equals[1] != 'c') || equals[2] != ':')
             return false;
-        known->one[known->n].word = (struct ak_slice){p, (size_t)(equals - p)};
+        size_t n = (size_t)(equals - p);
+        if (n > AK_LONGEST)
+            return false;
+        known->last[n] |= (uint64_t)1 << ((unsigned char)p[n - 1] & 63);
+        known->one[known->n].word = (struct ak_slice){p, n};
         known->one[known->n].name = (struct ak_slice){equals + 3, (size_t)(end - equals - 3)};
         known->one[known->n++].container = equals[1] == 'c';
         p = *end ? end + 1 : end;
