@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
+from adminkit.policy import rehearsal
 from adminkit.policy.runtime import Lua, LuaVersion
-from adminkit.slurm.act import PROBE, parse_answer
+from adminkit.slurm.act import parse_answer
 
 #: Slurm of Debian and Ubuntu is built with the first, that of RHEL and its kin with the second.
 LUAS: Final[tuple[LuaVersion, ...]] = ("lua51", "lua54")
-
-#: As much of slurmctld as loading the script and asking it for its generations needs.
-_STAGE: Final = b"""
-local path, probe = ...
-local said = {}
-local function add(text) said[#said + 1] = tostring(text) end
-local function log(format, ...) add(string.format(format, ...)) end
-slurm = { SUCCESS = 0, ERROR = -1, NO_VAL = 4294967294, INFINITE = 4294967295, user_msg = add,
-          log_info = log, log_error = log, log_debug = log, log_verbose = log, log_user = log }
-local code = dofile(path)
-if code ~= 0 then error("it returns " .. tostring(code), 0) end
-if not slurm_job_submit or not slurm_job_modify then error("a function is missing", 0) end
-slurm_job_submit({ name = probe }, {}, 0)
-return table.concat(said, "; ")
-"""
+#: Seconds for a rehearsal. The child has less of the CPU's: this is for a machine that is busy.
+TIMEOUT: Final = 300
 
 
 @lru_cache(maxsize=16)
@@ -48,7 +38,8 @@ def check_table(name: str, text: str) -> None:
 def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
     """Load all of it as slurmctld would, elsewhere. AdminkitError when it would not answer with these tables.
 
-    `files` are the program by its places below the folder, job_submit.lua among them.
+    `files` are the program by its places below the folder, job_submit.lua among them. A process of its own does it,
+    with the stack that slurmctld gives a thread and bounded in time and memory: see rehearsal.py.
     """
     with tempfile.TemporaryDirectory(prefix="adminkit-") as top:
         for name, data in files.items():
@@ -57,13 +48,28 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
         for name, text in tables.items():
             (Path(top) / "adminkit" / f"{name}.lua").write_text(text, "utf-8", "surrogateescape")
         for version in LUAS:
-            try:
-                said = Lua(version).run(_STAGE, f"{top}/job_submit.lua".encode(), PROBE.encode())
-            except AdminkitError as error:
-                raise AdminkitError(
-                    f"job_submit.lua fails in {version}: {error.message}", "install it again"
-                ) from error
-            answer = parse_answer(said.decode("utf-8", "replace"))
+            said = _rehearsed(version, f"{top}/job_submit.lua")
+            answer = parse_answer(said)
             lacking = [name for name in tables if answer is None or getattr(answer, name) is None]
             if answer is None or lacking:
-                raise AdminkitError(f"job_submit.lua does not take {', '.join(lacking)} in {version}: {said.decode()}")
+                raise AdminkitError(f"job_submit.lua does not take {', '.join(lacking)} in {version}: {said}")
+
+
+def _rehearsed(version: LuaVersion, entry: str) -> str:
+    """What the script says of its generations in this Lua."""
+    command = [sys.executable, "-I", "-m", rehearsal.__name__, version, entry]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise AdminkitError(
+            f"job_submit.lua does not load within {TIMEOUT} s in {version}", "install it again"
+        ) from None
+    except OSError as error:
+        raise AdminkitError(f"couldn't run {sys.executable}: {cause(error)}", "install adminkit again") from error
+    said = done.stdout.decode("utf-8", "replace")
+    if done.returncode == 0:
+        return said
+    why = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if done.returncode < 0:
+        why = f"it ended by signal {-done.returncode}"
+    raise AdminkitError(f"job_submit.lua fails in {version}: {why}", "install it again")

@@ -159,7 +159,7 @@ def test_two_at_once_the_second_says_so(tmp_path: Path) -> None:
     assert kept(tmp_path) == ("one", "one", None)
 
 
-CALLS = ("replace", "fsync", "fchmod", "fchown", "open", "fdopen")
+CALLS = ("rename", "fsync", "fchmod", "fchown", "open", "fdopen")
 
 
 def crash_at(number: int, act: Callable[[], object]) -> bool:
