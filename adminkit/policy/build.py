@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
+from adminkit.owner import as_owner
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.hosts import SUMS, write_sums
 from adminkit.policy.load import load_policy
-from adminkit.policy.program import shipped
+from adminkit.policy.program import ENTRY, shipped
 from adminkit.policy.put import SUBFOLDER, TABLES, changing, put_file, put_table, read_text, table_path
 from adminkit.policy.tried import check_table
 from adminkit.slurm.controller import Controller
@@ -47,13 +48,14 @@ def read_built(folder: Path) -> dict[str, str]:
 
 def write_out(folder: Path, tables: Mapping[str, str]) -> list[Path]:
     """Everything slurmctld would read, as files to be carried by whatever manages the hosts. The paths written."""
-    folder.mkdir(parents=True, exist_ok=True)
     files = shipped()
-    with changing(folder):
-        for name, data in files.items():
-            put_file(folder / name, data)
-    for name, text in tables.items():
-        put_table(folder, name, text, check_table)
-    names = [f"{SUBFOLDER}/{name}{kind}.lua" for name in tables for kind in ("", ".good")]
-    write_sums(folder, [*files, *names])
+    with as_owner(folder / ENTRY):
+        folder.mkdir(parents=True, exist_ok=True)
+        with changing(folder):
+            for name, data in files.items():
+                put_file(folder / name, data)
+        for name, text in tables.items():
+            put_table(folder, name, text, check_table)
+        names = [f"{SUBFOLDER}/{name}{kind}.lua" for name in tables for kind in ("", ".good")]
+        write_sums(folder, [*files, *names])
     return [folder / name for name in (*names, SUMS, *files)]

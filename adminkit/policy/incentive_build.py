@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.owner import as_owner
 from adminkit.policy import incentive_json
 from adminkit.policy.incentive_tables import Hint, Points, hints_table, incentives_table, lua, points
 from adminkit.policy.incentives import Standing, Weighed, as_well_off, question, standing, standings, weighed
@@ -225,12 +226,13 @@ def read_tables(folder: Path) -> list[Table]:
 
 def write_tables(folder: Path, made: Iterable[Table]) -> list[Path]:
     """Put them into a folder of their own, to be carried to the slurmctld hosts. The paths written."""
-    try:
-        folder.mkdir(mode=0o750, parents=True, exist_ok=True)
-    except OSError as error:
-        raise AdminkitError(f"couldn't make {folder}: {cause(error)}", "name another folder") from error
     paths = []
-    for table in made:
-        paths.append(incentive_json.json_path(folder, table.name))
-        put_file(paths[-1], incentive_json.dumped(table.data))
+    with as_owner(folder / "incentives.json"):
+        try:
+            folder.mkdir(mode=0o750, parents=True, exist_ok=True)
+        except OSError as error:
+            raise AdminkitError(f"couldn't make {folder}: {cause(error)}", "name another folder") from error
+        for table in made:
+            paths.append(incentive_json.json_path(folder, table.name))
+            put_file(paths[-1], incentive_json.dumped(table.data))
     return paths

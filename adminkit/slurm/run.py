@@ -21,6 +21,7 @@ from typing import IO, Final
 
 from adminkit import config
 from adminkit.errors import AdminkitError, cause
+from adminkit.owner import of_children
 
 #: Seconds a small question may take. Trap: scontrol itself tries for 30 s before it says that slurmctld is away.
 TIMEOUT: Final = 60.0
@@ -180,6 +181,7 @@ def _start(path: str, args: Sequence[str], words: IO[bytes]) -> subprocess.Popen
             stderr=words,
             env=environment(),
             start_new_session=True,
+            **of_children(),
         )
     except OSError as error:
         why = cause(error)
