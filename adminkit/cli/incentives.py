@@ -42,7 +42,8 @@ PerHour = Annotated[
 ]
 Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`."),
 ]
 Source = Annotated[
     Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")

@@ -9,6 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from adminkit import journal
 from adminkit.errors import AdminkitError
 from adminkit.files import read_plain
 
@@ -22,7 +23,10 @@ def is_behind(mark: Path, last: int) -> bool:
     """Whether a letter left after `last`, the newest that the trace knows of; epoch seconds."""
     try:
         return int(read_plain(mark, 20)) > last
-    except (OSError, ValueError, AdminkitError):
+    except (OSError, ValueError):
+        return False
+    except AdminkitError as error:
+        journal.refused("links", mark, None, error.message)
         return False
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
-from adminkit.owner import as_owner
+from adminkit.owner import as_owner, of_somebody_else
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.hosts import SUMS, write_sums
 from adminkit.policy.load import load_policy
@@ -38,6 +39,11 @@ def build(path: Path, found: Controller, made_at: int) -> Built:
 
 def read_built(folder: Path) -> dict[str, str]:
     """The tables in a folder that `write_out` made. AdminkitError where there is no policy."""
+    if os.geteuid() == 0 and (facts := of_somebody_else(table_path(folder, "policy"))) is not None:
+        raise AdminkitError(
+            f"the tables in {folder} may be the work of uid {facts.st_uid}, and root installs its own only",
+            "have root write them: `adminkit policy install --out DIR` in a folder of root's",
+        )
     found = {name: read_text(table_path(folder, name)) for name in TABLES}
     if found["policy"] is None:
         raise AdminkitError(

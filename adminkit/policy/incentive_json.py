@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from adminkit import journal
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import open_folder, read_plain
 from adminkit.policy.incentive_tables import FORMAT, MOST_POINTS
@@ -47,20 +48,22 @@ def dumped(table: Mapping[str, Any]) -> str:
 
 
 def read(folder: Path, name: str) -> Table | None:
-    """The table that the folder's owner wrote there; None for none. AdminkitError for anything else."""
+    """The table that the folder's owner wrote there; None for none. AdminkitError, and a line in the journal, else."""
     path = json_path(folder, name)
     handle = open_folder(folder)
     try:
-        data = read_plain(path, MOST_BYTES, folder=handle)
+        return parsed(name, read_plain(path, MOST_BYTES, folder=handle), str(path))
     except FileNotFoundError:
         return None
+    except AdminkitError as error:
+        journal.refused("tables", path, os.fstat(handle).st_uid, error.message.removeprefix(str(path)).lstrip(": "))
+        raise
     except OSError as error:
         raise AdminkitError(
             f"couldn't read {path}: {cause(error)}", "adminkit incentives compute --out writes it"
         ) from error
     finally:
         os.close(handle)
-    return parsed(name, data, str(path))
 
 
 def parsed(name: str, data: bytes, source: str) -> Table:

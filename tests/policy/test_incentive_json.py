@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adminkit import journal
 from adminkit.errors import AdminkitError
 from adminkit.policy import incentive_json
 from adminkit.policy.incentive_build import as_table, read_tables
@@ -187,7 +188,11 @@ STRANGE: dict[str, tuple[Callable[[Path, Path], object], str]] = {
 @as_root
 @pytest.mark.parametrize("name", ["incentives.json", "hints.json"])
 @pytest.mark.parametrize("what", STRANGE)
-def test_root_opens_plain_files_of_the_folders_owner_only(tmp_path: Path, what: str, name: str) -> None:
+def test_root_opens_plain_files_of_the_folders_owner_only(
+    tmp_path: Path, what: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal.close()
+    capsys.readouterr()
     folder, secret = tmp_path / "tables", tmp_path / "secret"
     secret.write_text("root:$6$secret")
     secret.chmod(0o600)
@@ -208,6 +213,11 @@ def test_root_opens_plain_files_of_the_folders_owner_only(tmp_path: Path, what: 
     finally:
         signal.alarm(0)
     assert why in caught.value.message
+    said = capsys.readouterr().err
+    assert said.startswith(f"refused tables: {folder / name} of uid {OWNER}: {why.split(',')[0]}"), (
+        "one line says what and whose"
+    )
+    assert said.count("\n") == 1
     assert "secret" not in caught.value.message.replace(str(tmp_path), "")
     assert secret.read_text() == "root:$6$secret"
 
