@@ -84,6 +84,11 @@ function data.wrong(source)
     return "its tables are nested more than " .. data.DEEPEST .. " deep"
 end
 
+-- What Lua says of a text, for a line of a log: it quotes the text, however long that is.
+local function in_short(wrong)
+    return (gsub(string.sub(tostring(wrong), 1, 200), "[^ -~]", "?"))
+end
+
 -- The table in a text; nil and a reason otherwise. It sees no function and no global.
 function data.read(source, name)
     local wrong = data.wrong(source)
@@ -100,11 +105,11 @@ function data.read(source, name)
         chunk, wrong = load(source, name, "t", {})
     end
     if not chunk then
-        return nil, tostring(wrong)
+        return nil, in_short(wrong)
     end
     local ok, value = pcall(chunk)
     if not ok then
-        return nil, tostring(value)
+        return nil, in_short(value)
     end
     return value
 end

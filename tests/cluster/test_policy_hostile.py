@@ -13,7 +13,7 @@ import pytest
 from adminkit.policy.incentive_json import dumped
 from adminkit.slurm.act import PROBE, touch
 from tests.cluster.ruled import Ruled, at_most
-from tests.policy.hostile import GENERATED, TABLES
+from tests.policy.hostile import EXTREME, GENERATED, TABLES
 
 DAEMON = pwd.getpwnam("daemon").pw_uid
 POINTS = {"format": 1, "made_at": 1, "cap": 720, "class_points": {}, "users": {1001: {"points": 5, "class": True}}}
@@ -99,6 +99,10 @@ def test_slurmctld_passes_over_each_of_them_and_stays_up(ruled: Ruled, good: str
         path.write_bytes(text.encode("latin-1"))
         touch(entry)
         assert running(ruled) == good, f"{number}: {text[:200]!r}"
+    for what, text in EXTREME:
+        path.write_text(text)
+        touch(entry)
+        assert running(ruled) in (good, "evil"), what
     assert (pid(ruled), ruled.alive()) == (process, True)
     said = ruled.log(known)
     assert said.count("incentives.good.lua counts instead of incentives.lua") >= len(TABLES) + len(GENERATED)

@@ -10,33 +10,35 @@ from adminkit.policy.lua_text import module
 #: What a whole table of points begins with; each part of the table is checked and this one is good.
 HEAD: Final = 'return { ["format"] = 1, ["generation"] = "evil", ["made_at"] = 1, ["cap"] = 0, ["users"] = {},'
 
+START: Final = f'{HEAD} ["z"] ='
+
 #: (what it would do, the text of incentives.lua)
 TABLES: Final[tuple[tuple[str, str], ...]] = (
     ("run for ever", "while true do end"),
-    ("run for ever in a table", f"{HEAD} z = (function() while true do end end)() }}"),
+    ("run for ever in a table", f"{START} (function() while true do end end)() }}"),
     ("run for ever in a pattern", 'return ("a"):rep(40):find((".-"):rep(30).."b")'),
     ("run for ever by a goto", "::a:: goto a"),
     ("fill the memory", 'local s=("x"):rep(2^20) local t={} for i=1,1e9 do t[i]=s..i end'),
-    ("fill the memory with one text", f'{HEAD} z = ("x"):rep(1e10) }}'),
+    ("fill the memory with one text", f'{START} ("x"):rep(1e10) }}'),
     ("overflow the stack of C", 'return ("a"):rep(2e6):find((".-"):rep(2e5).."b")'),
-    ("overflow a stack of 1 MB", f'{HEAD} z = (("").pack == nil) and ("a"):rep(9):find((".-"):rep(30000)) }}'),
-    ("toss a coin in Lua 5.4", f'{HEAD} z = ("%p"):format({{}}) }}'),
-    ("nest tables", f"{HEAD} z = " + "{" * 100_000 + "}" * 100_000 + " }"),
-    ("nest tables and leave them open", f"{HEAD} z = " + "{" * 1_000_000),
+    ("overflow a stack of 1 MB", f'{START} (("").pack == nil) and ("a"):rep(9):find((".-"):rep(30000)) }}'),
+    ("toss a coin in Lua 5.4", f'{START} ("%p"):format({{}}) }}'),
+    ("nest tables", f"{START} " + "{" * 100_000 + "}" * 100_000 + " }"),
+    ("nest tables and leave them open", f"{START} " + "{" * 1_000_000),
     ("nest tables as keys", f"{HEAD} " + "[{" * 10_000 + "}] = 1" * 10_000 + " }"),
-    ("nest brackets", f"{HEAD} z = " + "(" * 100_000 + "1" + ")" * 100_000 + " }"),
+    ("nest brackets", f"{START} " + "(" * 100_000 + "1" + ")" * 100_000 + " }"),
     ("nest functions", "return " + "function() return " * 10_000 + "1" + " end" * 10_000),
-    ("nest signs", f"{HEAD} z = " + "- " * 100_000 + "1 }"),
-    ("join texts without end", f"{HEAD} z = " + '"a" .. ' * 100_000 + '"b" }'),
-    ("be many tables", f"{HEAD} z = {{" + "{}," * 400_000 + "} }"),
-    ("be many values", f"{HEAD} z = {{" + "1," * 2_000_000 + "} }"),
-    ("be large", f"{HEAD} z = {{" + '"' + "x" * 17_000_000 + '"} }'),
+    ("nest signs", f"{START} " + "- " * 100_000 + "1 }"),
+    ("join texts without end", f"{START} " + '"a" .. ' * 100_000 + '"b" }'),
+    ("be many tables", f"{START} {{" + "{}," * 400_000 + "} }"),
+    ("be many values", f"{START} {{" + "1," * 2_000_000 + "} }"),
+    ("be large", f"{START} {{" + '"' + "x" * 17_000_000 + '"} }'),
     ("be one endless line of comment", "-- " + "x" * 17_000_000),
     ("call a function", "return os.exit(1)"),
     ("call a function without brackets", 'return f"x"'),
     ("call a method of a text", 'return ("x"):rep(3)'),
-    ("call what a text has by a field", f'{HEAD} z = ("").rep }}'),
-    ("read a global", f"{HEAD} z = x }}"),
+    ("call what a text has by a field", f'{START} ("").rep }}'),
+    ("read a global", f"{START} x }}"),
     ("write a global", "x = 1 return {}"),
     ("return more than one value", f"{HEAD} }}, 1"),
     ("go on behind the table", f"{HEAD} }} local x = 1"),
@@ -45,20 +47,20 @@ TABLES: Final[tuple[tuple[str, str], ...]] = (
     ("hide a program behind a second comment", f"{HEAD} -- x\n}}"),
     ("end a text by a backslash", f'{HEAD} ["a\\"] = ("x"):rep(9), ["b"] = "\\" }}'),
     ("end a text by a backslash and a number", f'{HEAD} ["a\\0"] = 1, ["\\"] = f, ["\\"] = 1 }}'),
-    ("write a text in long brackets", f"{HEAD} z = [[x]] }}"),
-    ("write a text in single quotes", f"{HEAD} z = 'x' }}"),
+    ("write a text in long brackets", f"{START} [[x]] }}"),
+    ("write a text in single quotes", f"{START} 'x' }}"),
     ("have names for keys", f"{HEAD} z = 1 }}"),
-    ("compute", f'{HEAD} ["z"] = 1 + 1 }}'),
-    ("compute without a blank", f'{HEAD} ["z"] = 1-1 }}'),
-    ("compute a length", f'{HEAD} ["z"] = #"x" }}'),
-    ("compare", f'{HEAD} ["z"] = 1 == 1 }}'),
+    ("compute", f"{START} 1 + 1 }}"),
+    ("compute without a blank", f"{START} 1-1 }}"),
+    ("compute a length", f'{START} #"x" }}'),
+    ("compare", f"{START} 1 == 1 }}"),
     ("be bytecode", "\x1bLua\x51\x00"),
-    ("hold a byte of ours", f'{HEAD} ["z"] = \x01 }}'),
-    ("hold a zero", f'{HEAD} ["z"] = "\0" }}'),
-    ("hold a byte above 127", f'{HEAD} ["z"] = "\xff" }}'),
+    ("hold a byte of ours", f"{START} \x01 }}"),
+    ("hold a zero", f'{START} "\0" }}'),
+    ("hold a byte above 127", f'{START} "\xff" }}'),
     ("hold a number without end", f'{HEAD} ["class_points"] = {{ ["multi-node"] = 1e999 }} }}'),
-    ("hold a hexadecimal number", f'{HEAD} ["z"] = 0x10 }}'),
-    ("hold two values without a comma", f'{HEAD} ["z"] = {{ 1 2 }} }}'),
+    ("hold a hexadecimal number", f"{START} 0x10 }}"),
+    ("hold two values without a comma", f"{START} {{ 1 2 }} }}"),
     ("hold no key that nil could be", f'{HEAD} [nil] = 1, ["z"] = 2 }}'),
     ("return no table", "return 7"),
     ("return nothing", ""),
@@ -113,6 +115,24 @@ def generated(seed: int) -> str:
     extra = random_.choice(_SEEDS)
     return f"{text[:at]} {extra} {text[at:]}"
 
+
+#: Tables of data, at the bounds of data.lua: they may count or not, and hurt nobody.
+EXTREME: Final[tuple[tuple[str, str], ...]] = (
+    ("deep", f"{START} " + "{" * 11 + "}" * 11 + " }"),
+    ("many tables", f"{START} {{" + "{}," * 299_000 + "} }"),
+    ("many values", f"{START} {{" + "1," * 999_000 + "} }"),
+    ("many keys", f"{START} {{" + ",".join(f"[{n}.5] = {n}" for n in range(120_000)) + "} }"),
+    (
+        "more constants than Lua 5.1 has room for",
+        f"{START} {{" + ",".join(f"[{n}.5] = {n}" for n in range(200_000)) + "} }",
+    ),
+    ("one long text", f'{START} "' + "x" * 16_000_000 + '" }'),
+    ("one long number", f"{START} " + "9" * 16_000_000 + " }"),
+    ("one long fraction", f"{START} 0." + "9" * 16_000_000 + " }"),
+    ("one long exponent", f"{START} 1e" + "9" * 16_000_000 + " }"),
+    ("a long comment", "-- " + "x" * 16_000_000 + f"\n{HEAD} }}"),
+    ("many blanks", f"{HEAD} " + " \n" * 8_000_000 + " }"),
+)
 
 #: A hundred of them, the same in every run.
 GENERATED: Final = tuple(generated(seed) for seed in range(100))
