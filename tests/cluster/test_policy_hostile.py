@@ -21,7 +21,7 @@ POINTS = {"format": 1, "made_at": 1, "cap": 720, "class_points": {}, "users": {1
 BY_COMMAND = ("run for ever", "fill the memory", "overflow a stack of 1 MB", "nest tables", "be large", "be bytecode")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def good(ruled_session: Ruled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The generation of a whole table that is in force, from a folder of another user; taken away afterwards."""
     ruled = ruled_session
@@ -94,6 +94,7 @@ def test_root_does_not_follow_a_link_nor_wait_at_a_pipe(ruled: Ruled, good: str,
 def test_slurmctld_passes_over_each_of_them_and_stays_up(ruled: Ruled, good: str) -> None:
     """As if root had put it there: the second door."""
     process, entry, path = pid(ruled), ruled.folder / "job_submit.lua", ruled.inner / "incentives.lua"
+    whole = path.read_bytes()
     known = ruled.log_size()
     for number, text in enumerate((*(text for _, text in TABLES), *GENERATED)):
         path.write_bytes(text.encode("latin-1"))
@@ -103,6 +104,7 @@ def test_slurmctld_passes_over_each_of_them_and_stays_up(ruled: Ruled, good: str
         path.write_text(text)
         touch(entry)
         assert running(ruled) in (good, "evil"), what
+    path.write_bytes(whole)
     assert (pid(ruled), ruled.alive()) == (process, True)
     said = ruled.log(known)
     assert said.count("incentives.good.lua counts instead of incentives.lua") >= len(TABLES) + len(GENERATED)
@@ -110,7 +112,7 @@ def test_slurmctld_passes_over_each_of_them_and_stays_up(ruled: Ruled, good: str
     assert "its tables are nested more than 12 deep" in said
 
 
-def test_a_hostile_good_copy_leaves_the_rules_in_force(ruled: Ruled, good: str) -> None:
+def test_when_the_good_copy_is_hostile_too_it_leaves_the_rules_in_force(ruled: Ruled, good: str) -> None:
     text = dict(TABLES)["overflow a stack of 1 MB"]
     for kind in ("incentives.lua", "incentives.good.lua"):
         (ruled.inner / kind).write_text(text)
