@@ -133,9 +133,9 @@ def _rights(db: Path) -> Iterator[Check]:
     elif lost:
         hint = f"{lost.name} is missing, so the group cannot read: run `adminkit trace upgrade` as {owner}"
     elif file.st_mode & stat.S_IRWXO:
-        hint = f"anybody may read who did what: chmod 0640 {db}*"
+        hint = f"anybody may read who did what: as {owner}, chmod 0640 {db}*"
     elif folder.st_mode & stat.S_IWGRP:
-        hint = f"a reader could take -wal and -shm over: chmod 2750 {db.parent}"
+        hint = f"a reader could take -wal and -shm over: as {owner}, chmod 2750 {db.parent}"
     yield Check("rights", "warn" if hint else "ok", found, hint)
 
 

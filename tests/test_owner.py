@@ -19,7 +19,7 @@ import pytest
 from adminkit import owner
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
-from adminkit.feedback import people
+from adminkit.feedback import maildir, mark, people, prefs
 from adminkit.trace import connect
 from adminkit.trace.lock import only_one
 from adminkit.trace.rights import remedy
@@ -285,3 +285,32 @@ def test_only_a_plain_file_is_given_back_to_its_owner(site: Path, victims: Path)
     wal.unlink()
     wal.symlink_to(victims / "secret")
     assert remedy(site / "trace.db", wal) == f"{wal} is a link, no plain file: remove it"
+
+
+def test_a_choice_is_not_written_through_a_link_of_somebody_elses(site: Path, victims: Path) -> None:
+    before = facts(victims)
+    shutil.rmtree(site / "prefs")
+    (site / "prefs").symlink_to(victims)
+    os.chown(site / "prefs", OWNER, -1, follow_symlinks=False)
+    with pytest.raises(AdminkitError, match="is a link of uid"):
+        prefs.write(site / "prefs", 0, prefs.Prefs(letters="never"))
+    assert facts(victims) == before
+    os.chown(site / "prefs", 0, -1, follow_symlinks=False)
+    assert prefs.write(site / "prefs", 0, prefs.Prefs()).exists(), "a site's own link"
+
+
+def test_a_letter_into_a_folder_and_a_mark_follow_no_link(top: Path, victims: Path) -> None:
+    (top / "mail" / "tmp").mkdir(parents=True)
+    box = maildir.Maildir(top / "mail")
+    name = box.send("a@example.org", ["b@example.org"], b"one", "key")
+    (top / "mail" / "new" / name).unlink()
+    (top / "mail" / "tmp" / name).symlink_to(victims / "secret")
+    box.send("a@example.org", ["b@example.org"], b"two", "key")
+    assert (top / "mail" / "new" / name).read_bytes().endswith(b"two")
+    (top / ".mark.new").symlink_to(victims / "secret")
+    mark.keep(top / ".mark", 5)
+    assert mark.is_behind(top / ".mark", 4)
+    (top / ".mark").unlink()
+    (top / ".mark").symlink_to(victims / "secret")
+    assert not mark.is_behind(top / ".mark", 4)
+    assert (victims / "secret").read_text() == SECRET
