@@ -1,4 +1,4 @@
-"""Load job_submit.lua once as slurmctld would, in a process that may come to harm: `python -m … LUA FILE`.
+"""Load job_submit.lua once as slurmctld would, in a process that may come to harm: `python -m … FILE LUA…`.
 
 slurmctld loads its script in a thread with a stack of 1 MB, Python's main one has 8: what fits there proves nothing.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import resource
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Final
 
 from adminkit.errors import AdminkitError
@@ -42,11 +43,23 @@ def act(version: LuaVersion, path: str) -> bytes:
     return said
 
 
-def main(version: LuaVersion, path: str) -> int:
-    """0 with its words on stdout, 1 with the reason on stderr."""
+def main(path: str, versions: Sequence[str]) -> int:
+    """0 with its words in each Lua on stdout, a zero byte behind each; 1 with the reason on stderr."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    threading.stack_size(STACK)
+    for version in versions:
+        came = _in_a_thread("lua54" if version == "lua54" else "lua51", path)
+        if isinstance(came, Exception):
+            sys.stderr.write(f"{came}\n")
+            return 1
+        sys.stdout.buffer.write(came + b"\0")
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def _in_a_thread(version: LuaVersion, path: str) -> bytes | Exception:
     came: list[bytes | Exception] = [AdminkitError("it ran out of memory")]
 
     def perform() -> None:
@@ -55,17 +68,11 @@ def main(version: LuaVersion, path: str) -> int:
         except (AdminkitError, MemoryError) as error:
             came[0] = error
 
-    threading.stack_size(STACK)
     thread = threading.Thread(target=perform)
     thread.start()
     thread.join()
-    answer = came[0]
-    if isinstance(answer, Exception):
-        sys.stderr.write(f"{answer}\n")
-        return 1
-    sys.stdout.buffer.write(answer)
-    return 0
+    return came[0]
 
 
 if __name__ == "__main__":
-    sys.exit(main("lua54" if sys.argv[1] == "lua54" else "lua51", sys.argv[2]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

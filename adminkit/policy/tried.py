@@ -47,29 +47,27 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
             (Path(top) / name).write_bytes(data)
         for name, text in tables.items():
             (Path(top) / "adminkit" / f"{name}.lua").write_text(text, "utf-8", "surrogateescape")
-        for version in LUAS:
-            said = _rehearsed(version, f"{top}/job_submit.lua")
+        for version, said in zip(LUAS, _rehearsed(f"{top}/job_submit.lua"), strict=True):
             answer = parse_answer(said)
             lacking = [name for name in tables if answer is None or getattr(answer, name) is None]
             if answer is None or lacking:
                 raise AdminkitError(f"job_submit.lua does not take {', '.join(lacking)} in {version}: {said}")
 
 
-def _rehearsed(version: LuaVersion, entry: str) -> str:
-    """What the script says of its generations in this Lua."""
-    command = [sys.executable, "-I", "-m", rehearsal.__name__, version, entry]
+def _rehearsed(entry: str) -> list[str]:
+    """What the script says of its generations in each Lua."""
+    command = [sys.executable, "-I", "-m", rehearsal.__name__, entry, *LUAS]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        raise AdminkitError(
-            f"job_submit.lua does not load within {TIMEOUT} s in {version}", "install it again"
-        ) from None
+        raise AdminkitError(f"job_submit.lua does not load within {TIMEOUT} s", "install it again") from None
     except OSError as error:
         raise AdminkitError(f"couldn't run {sys.executable}: {cause(error)}", "install adminkit again") from error
-    said = done.stdout.decode("utf-8", "replace")
+    said = done.stdout.decode("utf-8", "replace").split("\0")[:-1]
     if done.returncode == 0:
         return said
     why = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     if done.returncode < 0:
         why = f"it ended by signal {-done.returncode}"
-    raise AdminkitError(f"job_submit.lua fails in {version}: {why}", "install it again")
+    where = f" in {LUAS[len(said)]}" if len(said) < len(LUAS) else ""
+    raise AdminkitError(f"job_submit.lua fails{where}: {why}", "install it again")
