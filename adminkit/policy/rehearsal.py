@@ -18,7 +18,7 @@ from adminkit.slurm.act import PROBE
 #: Bytes; slurmctld's own for its threads (STACK_SIZE of Slurm's macros.h).
 STACK: Final = 1 << 20
 #: Bytes of addresses, for Python and lupa as well.
-MEMORY: Final = 2 << 30
+MEMORY: Final = 1 << 30
 CPU_SECONDS: Final = 60
 
 #: As much of slurmctld as loading the script and asking it for its generations needs.

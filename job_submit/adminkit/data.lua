@@ -86,7 +86,7 @@ end
 
 -- What Lua says of a text, for a line of a log: it quotes the text, however long that is.
 local function in_short(wrong)
-    return (gsub(string.sub(tostring(wrong), 1, 200), "[^ -~]", "?"))
+    return (gsub(string.sub(string.match(tostring(wrong), "^[^\n]*"), 1, 200), "[^ -~]", "?"))
 end
 
 -- The table in a text; nil and a reason otherwise. It sees no function and no global.
