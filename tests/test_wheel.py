@@ -31,6 +31,7 @@ SOURCE = (
         "LICENSE",
         "Makefile",
         "README.md",
+        "SECURITY.md",
         "pyproject.toml",
     ),
 )

@@ -22,6 +22,7 @@ from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
+from adminkit.trace.sight import whose
 from adminkit.units import parse_duration
 
 app = typer.Typer(help="What to ask for.", no_args_is_help=True, rich_markup_mode=None)
@@ -76,10 +77,12 @@ def walltime(
     kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
     if backtest and any(value is not None for value in kind[2:]):
         raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
-    if not backtest and user is None:
-        raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
     make = _tested if backtest else _advised
     with reader(path) as trace:
+        user = next(iter(whose(_listed(user), path)), None)
+        if not backtest and user is None:
+            raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
+        kind = kind._replace(user=user)
         check_words(trace, Filter(_listed(cluster), users=_listed(user), queues=_listed(queue)))
         report = make(trace, kind, rule, settings.recommend.menu, str(path))
     emit(report, way)

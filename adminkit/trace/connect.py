@@ -24,6 +24,7 @@ from adminkit.owner import as_owner, of_children, of_its_owner
 from adminkit.trace.place import refuse_network_mount
 from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
+from adminkit.trace.sight import restrict, sees_others
 
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
@@ -56,7 +57,10 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 
 @contextmanager
 def reader(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection to an existing trace of this release's schema. Never leaves a file behind."""
+    """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
+
+    Who may not see the jobs of others finds their own in it.
+    """
     with as_owner(path):
         with _permitted(path, "read"):
             if not is_there(path):
@@ -73,6 +77,8 @@ def reader(path: Path) -> Iterator[sqlite3.Connection]:
                     f"{path} has schema {version}, this release reads {SCHEMA_VERSION}",
                     f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
                 )
+            if not sees_others(path):
+                restrict(db)
             yield db
 
 
