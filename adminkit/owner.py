@@ -83,7 +83,7 @@ def of_its_owner(act: Callable[[Path], T]) -> Callable[[Path], T]:
 @contextmanager
 def as_caller() -> Iterator[None]:
     """Within as_owner: as root again, for what root named and which is not in that folder."""
-    if os.geteuid() == 0 or os.getresuid() != (0, os.geteuid(), 0):
+    if not is_root_as_owner():
         yield
         return
     uid, gid, groups = os.geteuid(), os.getegid(), os.getgroups()
@@ -98,9 +98,14 @@ def as_caller() -> Iterator[None]:
         os.seteuid(uid)
 
 
+def is_root_as_owner() -> bool:
+    """Whether root acts as somebody else for now."""
+    return os.geteuid() != 0 and os.getresuid() == (0, os.geteuid(), 0)
+
+
 def of_children() -> Ids:
     """How a program is started by whom this process acts as: not with root in reserve."""
-    if os.getresuid() != (0, os.geteuid(), 0) or os.geteuid() == 0:
+    if not is_root_as_owner():
         return {}
     return {"user": os.geteuid(), "group": os.getegid()}
 

@@ -130,7 +130,7 @@ def install(
     from adminkit.report.incentives import preview, sizes
 
     rules, worth = _rules(policy, points_per_hour)
-    tables = read_tables(source) if source else _made(rules, worth, db, cluster)
+    tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
     if print_files:

@@ -213,13 +213,21 @@ def as_table(name: str, data: Mapping[str, Any]) -> Table:
     return Table(name, data, text, len(users), seconds, largest)
 
 
-def read_tables(folder: Path) -> list[Table]:
-    """The tables that `write_tables` put there, whoever did. AdminkitError where there are none, or no such ones."""
+def read_tables(folder: Path, most: int | None = None) -> list[Table]:
+    """The tables that `write_tables` put there, whoever did. AdminkitError where there are none, or no such ones.
+
+    `most` is what a job may get by the policy.toml of whoever reads them.
+    """
     found = {name: incentive_json.read(folder, name) for name in TABLES}
     if found["incentives"] is None:
         raise AdminkitError(
             f"there is no {incentive_json.json_path(folder, 'incentives')}",
             "make it where the trace is: adminkit incentives compute --out DIR",
+        )
+    if most is not None and (cap := found["incentives"]["cap"]) > most:
+        raise AdminkitError(
+            f"{incentive_json.json_path(folder, 'incentives')}: its cap of {cap} points is above {most}, policy.toml's",
+            "install it by the policy.toml that it was computed by: --policy FILE",
         )
     return [as_table(name, data) for name, data in found.items() if data is not None]
 

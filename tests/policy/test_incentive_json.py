@@ -232,6 +232,13 @@ def test_a_folder_that_is_a_link_is_not_entered(tmp_path: Path) -> None:
         read_tables(tmp_path / "tables")
 
 
+def test_nobody_gives_more_points_than_roots_own_policy_does(tmp_path: Path) -> None:
+    (tmp_path / "incentives.json").write_text(good())
+    assert read_tables(tmp_path, 720)[0].largest == 600
+    with pytest.raises(AdminkitError, match=r"its cap of 720 points is above 719, policy\.toml's"):
+        read_tables(tmp_path, 719)
+
+
 def test_a_file_may_be_as_large_as_said_and_no_larger(tmp_path: Path) -> None:
     text = good()
     (tmp_path / "incentives.json").write_text(text + " " * (MOST_BYTES - len(text)))
