@@ -7,8 +7,8 @@ By hand (`make soak`): it needs podman, the image of `make matrix` and a package
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
