@@ -35,6 +35,7 @@ class SiteQueue:
     max_nodes: int | None = None
     up: bool = True
     is_default: bool = False
+    whole: bool = False  # its jobs take whole nodes: OverSubscribe=EXCLUSIVE
     total_nodes: int | None = None
     node_cpus: int | None = None  # of its largest node, like the next two
     node_mem_mib: int | None = None

@@ -8,16 +8,34 @@ the final limit and cannot say whether anybody typed it, so without a whole reco
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final
 
 _WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
 _LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"
+#: What may stand behind the source, each where it is there.
+_MORE: Final = ("cls", "own", "rules")
+_SHAPES: Final = " OR ".join(
+    "{word} GLOB 'ak1:lim=*,src=[de]" + "".join(f",{key}=?*" for key in keys) + "'"
+    for size in range(len(_MORE) + 1)
+    for keys in combinations(_MORE, size)
+)
+#: Each key has one value: nothing behind it but the next keys.
+_VALUES: Final = """{word} NOT GLOB '*,src=*,src=*' AND {word} NOT GLOB '*,cls=*,cls=*'
+AND {word} NOT GLOB '*,own=*,own=*' AND {word} NOT GLOB '*,own=*,cls=*'
+AND {word} NOT GLOB '*,rules=*[,=:]*' AND length({word}) - length(replace({word}, ',', ''))
+= 1 + ({word} GLOB '*,cls=*') + ({word} GLOB '*,own=*') + ({word} GLOB '*,rules=*')
+AND length({word}) - length(replace({word}, '=', ''))
+= 2 + ({word} GLOB '*,cls=*') + ({word} GLOB '*,own=*') + ({word} GLOB '*,rules=*')
+AND {word} NOT GLOB 'ak1:*:*' AND {word} NOT GLOB '*=,*' AND {word} NOT GLOB '*='"""
 #: Its alphabet, one of its shapes, and no contradiction. Trap: GLOB's * takes anything, so what it took is looked at.
-_WHOLE: Final = """{0} GLOB 'ak1:lim=?*,src=[de]*' AND {word} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
-AND ({word} GLOB 'ak1:lim=*,src=[de]' OR {word} GLOB 'ak1:lim=*,src=[de],rules=?*')
-AND {word} NOT GLOB '*,src=*,src=*' AND {word} NOT GLOB '*,rules=*[,=:]*'
+_WHOLE: Final = (
+    f"""{{0}} GLOB 'ak1:lim=?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
+AND ({_SHAPES}) AND {_VALUES}"""
+    + """
 AND CASE {limit} WHEN 'none' THEN {word} GLOB '*,src=d*' WHEN 'inf' THEN {word} GLOB '*,src=e*'
 ELSE {limit} NOT GLOB '*[^0-9]*' AND {word} GLOB '*,src=e*' END"""
+)
 
 
 def limit_original(field: str) -> str:
