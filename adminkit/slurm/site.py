@@ -35,7 +35,6 @@ class SiteQueue:
     max_nodes: int | None = None
     up: bool = True
     is_default: bool = False
-    whole: bool = False  # its jobs take whole nodes: OverSubscribe=EXCLUSIVE
     total_nodes: int | None = None
     node_cpus: int | None = None  # of its largest node, like the next two
     node_mem_mib: int | None = None
@@ -47,6 +46,7 @@ class SiteQueue:
     allow_qos: frozenset[str] | None = None
     deny_qos: frozenset[str] | None = None
     allow_groups: frozenset[str] | None = None
+    whole: bool = False  # its jobs take whole nodes: OverSubscribe=EXCLUSIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,14 @@ local function gpus_by_parts(source, nodes)
     if of_socket and of_socket ~= "" then
         local found, sockets = gres.read[of_socket], u16(source.sockets_per_node)
         if found.most then
-            node, kind = found.least * (sockets or 1), found.types or kind
+            node, kind = found.least, found.types or kind -- as few sockets as one may do
             each = found.most == 0 and 0 or found.most * (sockets or huge)
         end
     end
     local per_gpu = u16(source.ntasks_per_tres)
-    if per_gpu and not total and not node and tasks then
-        total, fixed = floor(tasks / per_gpu), ceil(tasks / per_gpu)
+    if per_gpu and not total and not node then
+        local counted = u32(source.num_tasks) -- Slurm works them out else
+        total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
     end
     return total, node, fixed, each, kind
 end

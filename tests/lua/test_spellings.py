@@ -74,6 +74,7 @@ HELD: list[tuple[Desc, tuple[str, int], int, str]] = [
     ({"tres_per_job": "gres:gpu:8"}, ("gpus_per_node", 4), REFUSED, "Slurm may put all of them on one node"),
     ({"tres_per_task": "gres:gpu:1"}, ("gpus", 4), REFUSED, "of tasks that nobody has counted"),
     ({"tres_per_socket": "gres:gpu:1"}, ("gpus", 4), REFUSED, "of sockets that nobody has counted"),
+    ({"ntasks_per_tres": 1, "min_nodes": 4, "max_nodes": 4}, ("gpus", 2), REFUSED, "a GPU for tasks that Slurm adds"),
     ({"num_tasks": 4, "cpus_per_task": 4, "min_cpus": 16}, ("cpus", 8), REFUSED, "-n4 -c4"),
     ({"max_cpus": 32}, ("cpus", 8), REFUSED, "a raw client's most CPUs"),
     ({"num_tasks": 1, "tres_per_task": "cpu:16"}, ("cpus", 8), REFUSED, "--tres-per-task=cpu:16"),
