@@ -50,6 +50,13 @@ def limit_source(field: str) -> str:
     return f"coalesce({chosen}, 'unknown')"
 
 
+def paid_class(field: str) -> str:
+    """The class that points were given for at submission; NULL for none, and without a record."""
+    word = _WORD.format("{0}")
+    rest = f"substr({word}, instr({word}, ',cls=') + 5) || ','"
+    return _where_whole(field, f"CASE WHEN {word} GLOB '*,cls=*' THEN substr({rest}, 1, instr({rest}, ',') - 1) END")
+
+
 def _where_whole(field: str, value: str) -> str:
     limit, word = _LIMIT.format(field), _WORD.format(field)
     whole = " ".join(_WHOLE.split("\n")).format(field, word=word, limit=limit)
