@@ -20,6 +20,8 @@ from tests.cluster.processes import until
 from tests.cluster.ruled import Ruled
 from tests.cluster.spelling import CLASS_POINTS, RULES, Case, Given, broken, cases, doubts, kinds
 
+pytestmark = pytest.mark.cluster
+
 SEED = int(os.environ.get("ADMINKIT_SEED", "20261122"))
 SHORT, LONG = 500, 20_000
 #: So many requests meet empty nodes, then so many nodes of which a job has the most.
