@@ -199,10 +199,7 @@ local function read(made, source, uid, by, plan, now)
         named = nil
     end
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
-        nodes = sizes.nodes_by_tasks(source)
-        if named and not find(named, "{", 1, true) then
-            nodes = max(nodes, sizes.nodes_named(named)) -- with --nodes, releases from 23.02 on choose among them
-        end
+        nodes = sizes.nodes_by_tasks(source) -- 22.05 has set it to the nodes that are named; later ones choose among them
     end
     made.node_list = named or false
     made.whole = sizes.is_whole(source)

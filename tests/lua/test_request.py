@@ -208,7 +208,7 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {"nodes": 1, "gpus": 1, "most_nodes": 9},
         "more named nodes than --nodes: 22.05 takes them all, 23.02 chooses among them",
     ),
-    ({"req_nodes": "n[1-3,07],m,r[1-2]n[1-2]"}, {"nodes": 9, "most_nodes": 9}, "named nodes without --nodes"),
+    ({"req_nodes": "n[1-3,07],m,r[1-2]n[1-2]"}, {"nodes": 1, "most_nodes": 9}, "named nodes without --nodes"),
     ({"req_nodes": "n[1-2]", "min_nodes": 4}, {"nodes": 4}, "fewer named nodes than --nodes"),
     ({"req_nodes": "n[1-2]", "min_nodes": 1, "max_nodes": 1}, {"nodes": 1, "most_nodes": 1}, "one of the named nodes"),
     ({"req_nodes": "switch{s1}"}, {"nodes": 1, "most_nodes": UNKNOWN}, "all nodes of a switch"),
