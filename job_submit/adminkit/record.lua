@@ -78,8 +78,8 @@ local with_one = text.kept(function(name)
     end)
 end)
 
--- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's, `paid` the
--- class that points were given for, `whole` whether the job takes whole nodes. nil where there is no room for both.
+-- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's, `paid` is
+-- the class that points were given for, `whole` whether the job takes whole nodes. nil where there is no room for both.
 function record.write(limit, limit_kind, fired, before, paid, whole)
     local line
     if limit_kind == "unset" then

@@ -9,8 +9,8 @@ local update = need("update")
 
 local request = { is_policed = update.is_policed }
 
-local huge, max = math.huge, math.max
-local find, lower = string.find, string.lower
+local huge = math.huge
+local lower = string.lower
 local cpus_of, mem_of, read_gpus = sizes.cpus, sizes.mem, sizes.read_gpus
 
 local NO_VAL = 4294967294

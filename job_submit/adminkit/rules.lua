@@ -122,8 +122,8 @@ local function most_nodes(job, request)
     return job.most_nodes or request.most_nodes or request.max_nodes or job.nodes
 end
 
--- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; whether an older job takes
--- whole nodes may be "unknown".
+-- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; whether an older job
+-- takes whole nodes may be "unknown".
 local parts_of = {}
 
 local function of_whole(whole, has)

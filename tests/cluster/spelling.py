@@ -242,6 +242,10 @@ def _raw(random: Random, *more: str) -> dict[str, str]:
         "mem_per_tres": lambda: "gres:gpu:100",
     }  # fmt: skip
     chosen = {*more, *random.sample(sorted(numbers), random.choice([0, 0, 1, 2, 3]))}
+    if "tres_per_job" in chosen:
+        chosen.discard("bitflags")  # Trap: GPUs of the job with --spread-job seemed to end slurmctld of 24.11.5,
+    if "ntasks_per_socket" in chosen:
+        chosen.add("num_tasks")  # as did tasks of a socket whose number nobody gives
     return {**_nodes(random), **{name: str(numbers[name]()) for name in sorted(chosen)}}
 
 
@@ -356,6 +360,12 @@ def typed(random: Random, queue: str, option: str, by_variable: bool = False) ->
     """One option in any spelling, with up to three others, for a program of Slurm's."""
     program = random.choice(["salloc"] * 4 + ["sbatch", "srun"])
     others = random.sample(sorted(OPTIONS), random.choice([0, 1, 1, 2, 3]))
+    if option == "--spread-job" or "--spread-job" in others:
+        others = [name for name in others if name != "--gpus"]  # as in _raw
+    if option == "--gpus":
+        others = [name for name in others if name != "--spread-job"]
+    if "--ntasks-per-socket" in (option, *others) and option != "--ntasks":
+        others.append("--ntasks")
     words, env = [f"-t{_limit(random)}", "-p", queue], {}
     for name in dict.fromkeys([option, *others]):
         value = OPTIONS[name](random)

@@ -277,10 +277,14 @@ def spelt(ruled_session: Ruled) -> Iterator[Ruled]:
 
 def judged(spelt: Ruled, program: Path, count: int) -> Tally:
     trial = Trial(spelt, program)
-    for number, case in enumerate(cases(SEED, count)):
+    for number, case in list(enumerate(cases(SEED, count)))[int(os.environ.get("FROM", "0")) :]:
         if number % TURN == 0:
             trial.crowd(number % (3 * TURN) == TURN)
-        trial.run(case)
+        try:
+            trial.run(case)
+        except Exception as error:
+            error.add_note(f"number {number} of seed {SEED}: {case}")
+            raise
     trial.crowd(False)
     trial.close()
     tally = trial.tally
