@@ -13,7 +13,7 @@ from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due
 from adminkit.feedback.views import Chart, Missed, Named, Weekly, recommended
 from adminkit.findings import week as judge
-from adminkit.report.words import clean
+from adminkit.quote import clean
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
 from adminkit.stats.runs import Kind
@@ -69,7 +69,7 @@ def _weekly(week: Week, since: int, until: int, cut: int = 0) -> Weekly:
 def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) -> Named:
     advice = None
     if kind is not None and known is not None:
-        advice, _ = recommended(known.advice(kind), kind.limit, "over")
+        advice, _ = recommended(known.advice(kind), kind, "over")
     week = one.week
     return Named(words.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
 

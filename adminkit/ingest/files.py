@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final
 
-from adminkit.errors import TooManyRejected, UsageError, unknown_word
+from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
+from adminkit.ingest.mapping import TableMap, zone_of
 from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
-from adminkit.ingest.swf import swf_values
+from adminkit.ingest.swf import binds, swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.runs import fill_all_from_steps
@@ -31,7 +31,7 @@ Queues = Mapping[str, tuple[int | None, int | None, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One import as asked for. `path` None is standard input."""
+    """One import as asked for. `path` None is standard input; `map` says how to read a job table."""
 
     path: Path | None
     db: Path
@@ -42,6 +42,7 @@ class Import:
     kind: str = "import"
     queues: Queues | None = None
     queues_since: int = 0  # from when on the limits in `queues` hold
+    map: TableMap | None = None
 
     @property
     def source(self) -> str:
@@ -92,16 +93,10 @@ def import_stream(
 
 def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Counts]) -> Counts:
     """A new trace at `db`, built beside it. RunTwice, with nothing built, where `reading.once` was wrong."""
-    target = build.beside(db)
-    try:
-        connect.create(target)
+    with build.made(db) as target:
         with build.opened(target) as built:
             before, after = build.later_indexes(built, reading.once)
-        counts = load(replace(reading, fresh=True, before=before, after=after), target)
-        build.install(target, db)
-    finally:
-        target.unlink(missing_ok=True)
-    return counts
+        return load(replace(reading, fresh=True, before=before, after=after), target)
 
 
 def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) -> Statement:
@@ -152,18 +147,18 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
         columns,
         layout.delimiter,
         reject_sql=REJECT,
-        bind=(*bind, str(layout.swf_start)) if layout.is_swf else bind,
+        bind=(*bind, *binds(layout.swf)) if layout.swf else bind,
         ends=layout.ends,
         swf=layout.is_swf,
-        timezone=_zone(wanted.timezone),
+        timezone=wanted.timezone if zone_of(wanted.timezone) and wanted.timezone else "",
         first_line=layout.skip_lines + 1,
     )
 
 
 def _storing(reading: Statement, layout: Layout) -> Statement:
     """And what it does with the rows."""
-    if layout.is_swf:
-        return reading.storing_jobs(*swf_values(reading))
+    if layout.swf:  # names stand in the header, so the same line may mean another queue
+        return reading.storing_jobs(*swf_values(reading), again=not layout.swf.names)
     cluster = f"?{outputs(layout.columns) + 3}"
     values = job_values(layout.columns, cluster)
     return reading.storing_jobs(values).storing_steps(step_values(layout.columns, cluster))
@@ -179,16 +174,6 @@ def _peek(stream: IO[bytes]) -> bytes:
 
 def _size(stream: IO[bytes]) -> int | None:
     return os.fstat(stream.fileno()).st_size or None if is_plain(stream) else None
-
-
-def _zone(name: str | None) -> str:
-    if name is None:
-        return ""
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
-        raise unknown_word("time zone", name, zoneinfo.available_timezones()) from error
-    return name
 
 
 MAX_REJECTED: Final = 0.01

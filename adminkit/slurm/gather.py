@@ -120,16 +120,28 @@ def parse_gres(text: str) -> tuple[int, frozenset[str]]:
     return total, frozenset(types)
 
 
-def _privileged(found: Controller) -> tuple[set[int], list[str]]:
-    """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator."""
-    uids = {0} | ({found.uid} if found.uid is not None else set())
-    try:
-        answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
-    except AdminkitError as error:
-        return uids, [f"operators are not known, so rules hold for them: {error.message}"]
+def privileged(found: Controller) -> tuple[set[int], list[str]]:
+    """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator; notes.
+
+    AdminkitError where slurmdbd does not say. It always knows somebody, and never answers with nobody.
+    """
+    answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
+    if not answer.strip():
+        raise AdminkitError("slurmdbd names no user at all", "look whether it answers: sacctmgr show user")
     names = [name for name, _, level in (line.partition("|") for line in answer.splitlines()) if level in OPERATORS]
     known, unknown = _uids(names)
-    return uids | set(known.values()), [f"operator {name} is no user of this host" for name in unknown]
+    return _always(found) | set(known.values()), [f"operator {name} is no user of this host" for name in unknown]
+
+
+def _privileged(found: Controller) -> tuple[set[int], list[str]]:
+    try:
+        return privileged(found)
+    except AdminkitError as error:
+        return _always(found), [f"operators are not known, so rules hold for them: {error.message}"]
+
+
+def _always(found: Controller) -> set[int]:
+    return {0} | ({found.uid} if found.uid is not None else set())
 
 
 def _uids(names: Iterable[str]) -> tuple[Mapping[str, int], list[str]]:

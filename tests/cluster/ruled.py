@@ -122,7 +122,7 @@ class Ruled:
     def log_size(self) -> int:
         return self._log_path.stat().st_size
 
-    def wait_for_log(self, words: str, since: int, seconds: float = 10.0) -> None:
+    def wait_for_log(self, words: str, since: int, seconds: float = 60.0) -> None:
         until(f"slurmctld's log to say {words!r}", lambda: words in self.log(since), seconds)
 
     @property
@@ -151,6 +151,9 @@ def ruling(cluster: Cluster, *more: str) -> Iterator[Ruled]:
     assert "slurm.conf lacks JobSubmitPlugins=lua" in first.stderr, first.stderr
     with (cluster.home / "slurm.conf").open("a") as conf:
         conf.write("\n".join(("JobSubmitPlugins=lua", *more, "")))
+    second = ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy, code=1)
+    assert "slurm.conf has JobSubmitPlugins=lua, but slurmctld runs without it yet" in second.stderr, second.stderr
+    assert "runs without it yet" in ruled.adminkit("policy", "status", code=1).stdout
     cluster.restart_ctld()
     cluster.until_idle()
     ruled.adminkit("policy", "status")

@@ -57,7 +57,7 @@ def test_every_question_has_its_answer(reached: Cluster) -> None:
     reached.ask("scontrol", "update", f"JobId={jobs[1]}", "AdminComment=a word")
     try:
         assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == jobs[1]] == ["a word"]
-        waiting = until("sprio to have the job that waits", priority.spread, 30)
+        waiting = until("sprio to have the job that waits", priority.spread, 90)
         assert waiting.jobs >= 1
     finally:
         reached.ask("scancel", *map(str, jobs))
@@ -163,7 +163,8 @@ def probed(outside: Listing) -> Iterator[Cluster]:
 
 def test_job_submit_has_every_field_constant_and_function_that_ours_takes(probed: Cluster) -> None:
     done = probed.run("sbatch", "-N", "1", "--time=5", "--gres=gpu:1", "--wrap", "true", user="games")
-    assert known.lacking(done.err.decode().splitlines()) == [], done.err
+    late = known.LATE_ERRORS if machine.release() < (23, 2) else set()
+    assert set(known.lacking(done.err.decode().splitlines())) == late, done.err
 
 
 def test_job_modify_has_every_field_of_the_record_that_ours_takes(probed: Cluster) -> None:
