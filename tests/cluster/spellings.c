@@ -16,6 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A job as calls and records name it, since 26.05 by its step. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#define NAMED(id) ((slurm_step_id_t){.job_id = (id), .step_id = NO_VAL, .step_het_comp = NO_VAL})
+#define ID_OF(record) ((record)->step_id.job_id)
+#else
+#define NAMED(id) (id)
+#define ID_OF(record) ((record)->job_id)
+#endif
+
 struct field {
     const char *name;
     size_t offset;
@@ -121,11 +130,7 @@ static void allocate(char *words, uint16_t at_once) {
         failed();
         return;
     }
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
-    printf("job %u\n", answer->step_id.job_id);
-#else
-    printf("job %u\n", answer->job_id);
-#endif
+    printf("job %u\n", ID_OF(answer));
     slurm_free_resource_allocation_response_msg(answer);
 }
 
@@ -134,7 +139,7 @@ static void update(char *words) {
     char *rest = NULL;
     slurm_init_job_desc_msg(&job);
     job.job_id_str = strtok_r(words, "\t", &rest);
-    job.job_id = (uint32_t)strtoul(job.job_id_str, NULL, 10);
+    ID_OF(&job) = (uint32_t)strtoul(job.job_id_str, NULL, 10);
     if (!set_fields(&job, rest)) {
         printf("error -1 no such field\n");
         return;
@@ -151,7 +156,7 @@ static const char *or_none(const char *text) {
 
 static void show(uint32_t id) {
     job_info_msg_t *found = NULL;
-    if (slurm_load_job(&found, id, SHOW_ALL) != SLURM_SUCCESS || found->record_count == 0) {
+    if (slurm_load_job(&found, NAMED(id), SHOW_ALL) != SLURM_SUCCESS || found->record_count == 0) {
         failed();
         return;
     }
@@ -163,7 +168,7 @@ static void show(uint32_t id) {
 }
 
 static void end(uint32_t id) {
-    if (slurm_kill_job(id, 9, 0) != SLURM_SUCCESS)
+    if (slurm_kill_job(NAMED(id), 9, 0) != SLURM_SUCCESS)
         failed();
     else
         printf("job %u\n", id);
