@@ -77,7 +77,7 @@ def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
                 # One for root alone, or for reservations alone, is none that a user could be sent to.
                 up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
                 is_default=words.get("Default") == "YES",
-                whole=words.get("OverSubscribe") == "EXCLUSIVE",
+                whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",  # 26.05
                 total_nodes=_number(words.get("TotalNodes")),
                 allow_accounts=_names(words.get("AllowAccounts")),
                 deny_accounts=_names(words.get("DenyAccounts")),

@@ -176,6 +176,22 @@ def test_queues_have_their_lists_their_state_and_their_largest_node() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        ("OverSubscribe=EXCLUSIVE", True),
+        ("OverSubscribe=NO", False),
+        ("OverSubscribe=FORCE:4 ExclusiveUser=YES", False),
+        ("OverSubscribe=NO Exclusive=NODE", True),
+        ("OverSubscribe=NO Exclusive=USER", False),
+        ("", False),
+    ],
+)
+def test_whether_a_queue_gives_whole_nodes_in_the_words_of_every_release(words: str, whole: bool) -> None:
+    (found,) = gather.parse_queues(f"PartitionName=a State=UP {words}\n")
+    assert found.whole == whole
+
+
+@pytest.mark.parametrize(
     ("text", "gpus", "types"),
     [
         ("gpu:8", 8, set()),
