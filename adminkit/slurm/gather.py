@@ -40,7 +40,10 @@ def site_queues() -> list[SiteQueue]:
     pyslurm, _ = bindings.found()
     if pyslurm is not None:
         nodes = bindings.nodes(pyslurm)
-        return [_sized(one.queue, nodes) for one in bindings.partitions(pyslurm)]
+        # pyslurm does not tell of OverSubscribe.
+        whole = {one.name for one in parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"])) if one.whole}
+        found = [_sized(one.queue, nodes) for one in bindings.partitions(pyslurm)]
+        return [replace(one, whole=one.name in whole) for one in found]
     nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
     return parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
 
@@ -74,6 +77,7 @@ def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
                 # One for root alone, or for reservations alone, is none that a user could be sent to.
                 up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
                 is_default=words.get("Default") == "YES",
+                whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",  # 26.05
                 total_nodes=_number(words.get("TotalNodes")),
                 allow_accounts=_names(words.get("AllowAccounts")),
                 deny_accounts=_names(words.get("DenyAccounts")),

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG
+from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG, class_sql
+from adminkit.trace.record import paid_class
 
 DAY: Final = 86_400
 #: Work in an hour of one GPU.
@@ -22,7 +23,7 @@ COUNTED: Final = "counted"  # its limit is scored
 MISSED: Final = "missed"  # it ran into its limit
 #: Why a run counts neither way, in the order applied: a run has the first that fits.
 LEFT_OUT: Final = (
-    "short", "checkpoint", "state", "limit", "unrecorded", "size", "bundle", "use_unknown", "idle",
+    "short", "checkpoint", "state", "limit", "unrecorded", "size", "class", "bundle", "use_unknown", "idle",
 )  # fmt: skip
 
 #: Whose whole record shows no one: larger sizes are errors of the source.
@@ -50,6 +51,10 @@ _BUNDLE: Final = """
            AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
 """
 
+#: Points were given for a class that the run was not of by what it was allocated.
+_MISPAID: Final = f"""(CASE WHEN admin_comment GLOB 'ak1:*,cls=*'
+    THEN coalesce({paid_class("admin_comment")} <> {class_sql("nodes", "gpus")}, 0) ELSE 0 END)"""
+
 #: Every run of the window with what it asked for and needed, whether it is a bundle, and its reason. Traps: LIMIT -1
 #: keeps SQLite from writing each CASE once per use; a limit that was raised after the decision counts as raised.
 _RUNS: Final = f"""
@@ -61,6 +66,7 @@ SELECT *, CASE
         THEN 'limit'
     WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
     WHEN size IS NULL THEN 'size'
+    WHEN mispaid THEN 'class'
     WHEN state = 'TIMEOUT' THEN '{MISSED}'
     WHEN bundle THEN 'bundle'
     WHEN used_share IS NULL AND NOT :unknown_counts THEN 'use_unknown'
@@ -77,8 +83,8 @@ FROM (
             WHEN {CPUS} BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST({CPUS} * 1000 / :cpus_per_gpu AS INTEGER), 1)
             END AS size,
         cpu_time / nullif(elapsed * {CPUS}, 0) AS used_share,
-        {NODES} > 1 OR {GPUS} > 1 AS parallel,
-        CASE WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
+        {NODES} > 1 OR {GPUS} > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
+        CASE WHEN {_MISPAID} THEN 1 WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
         state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit
             OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
     FROM job
@@ -137,8 +143,8 @@ class Sums(NamedTuple):
     used: int  # work: size × elapsed
     needed: int  # work: size × the limit that would have scored full
     held: int  # work: size × the limit asked for, at least what scores full, or what a miss ran
-    parallel: int  # work of multi-GPU and multi-node runs
-    bundled: int  # of these, work of bundles
+    parallel: int  # work of multi-GPU and multi-node runs, and of those that got points as such
+    bundled: int  # of these, work of bundles and of what was of another class
     bundles: int  # how many
 
 

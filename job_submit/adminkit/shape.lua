@@ -119,6 +119,7 @@ local function queue(name, facts)
         wrong = wrong or set(facts[SETS[i]], SETS[i])
     end
     return wrong or optional(facts.up, "boolean", "up") or optional(facts.is_default, "boolean", "is_default")
+        or optional(facts.whole, "boolean", "whole")
 end
 
 local function rule_value(rule)

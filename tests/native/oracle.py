@@ -685,7 +685,11 @@ def usage(text: bytes) -> list[Value]:
 FREE = ("free", "noted", "submitted")
 
 #: The grammar of docs/policy-spec.md.
-NOTE = re.compile(rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.DOTALL)
+NOTE = re.compile(
+    rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)"
+    rb"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    re.DOTALL,
+)
 
 
 #: The grammar of spank/note.h: a whole word between blanks.
