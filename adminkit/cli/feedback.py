@@ -14,8 +14,8 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.quote import clean
 from adminkit.report.sink import Way, emit
-from adminkit.report.words import clean
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.lock import only_one
 from adminkit.trace.place import find_trace

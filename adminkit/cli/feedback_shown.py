@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
+from adminkit.quote import clean
 from adminkit.report.sink import Way, emit
-from adminkit.report.words import clean
 
 if TYPE_CHECKING:
     from adminkit.config import Config

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 import adminkit
+from adminkit import journal
 from adminkit.cli import (
     demo,
     doctor,
@@ -29,6 +30,7 @@ from adminkit.cli import (
     trace,
 )
 from adminkit.errors import AdminkitError
+from adminkit.quote import clean
 from adminkit.trace.schema import SCHEMA_VERSION
 
 #: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
@@ -113,6 +115,8 @@ def main(argv: list[str] | None = None) -> int:
             raise
         _drop_stdout()
         return _complain(f"couldn't write: {os.strerror(error.errno).lower()}", "free some space, then run it again", 1)
+    finally:
+        journal.close()
 
 
 def _interrupted() -> int:
@@ -126,8 +130,6 @@ def _drop_stdout() -> None:
 
 def _complain(message: str, hint: str, code: int) -> int:
     """One line each, whatever the words are made of."""
-    from adminkit.report.words import clean
-
     print(f"error: {clean(' '.join(message.split()))}", file=sys.stderr)
     if hint:
         print(f"hint: {clean(' '.join(hint.split()))}", file=sys.stderr)

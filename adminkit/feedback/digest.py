@@ -13,7 +13,7 @@ from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due
 from adminkit.feedback.views import Chart, Missed, Named, Weekly, recommended
 from adminkit.findings import week as judge
-from adminkit.report.words import clean
+from adminkit.quote import clean
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
 from adminkit.stats.runs import Kind

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from functools import lru_cache
 from typing import Final
 
-from adminkit.report.words import clean
+from adminkit.quote import clean
 
 #: Names longer than this are cut: in the text, and in the subject.
 NAME: Final = 48

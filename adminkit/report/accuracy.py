@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from adminkit.quote import clean
 from adminkit.report.model import Box, Boxes, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
-from adminkit.report.words import clean, number, percent, plural, some
+from adminkit.report.words import number, percent, plural, some
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy
 from adminkit.stats.select import Filter
 from adminkit.units import show_short

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from adminkit.quote import clean
 from adminkit.report.model import Field, Meta, Report
-from adminkit.report.words import clean
 
 CHECK_FIELDS: Final = (
     Field("check", help="what was looked for"),

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
+from adminkit.quote import clean
 from adminkit.report.model import Bars, Boxes, Curves, Panel, Pictures, Report
-from adminkit.report.words import clean, number, percent
+from adminkit.report.words import number, percent
 from adminkit.units import show_short
 
 if TYPE_CHECKING:

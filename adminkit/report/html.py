@@ -8,8 +8,9 @@ from datetime import tzinfo
 from html import escape
 from typing import Final
 
+from adminkit.quote import clean
 from adminkit.report.model import Boxes, Field, Pictures, Report
-from adminkit.report.words import cells, clean, header
+from adminkit.report.words import cells, header
 
 CSS: Final = """
 :root { color-scheme: light dark; --ink: #1f2328; --muted: #646b73; --grid: #e3e5e8; --paper: #ffffff;

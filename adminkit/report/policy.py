@@ -10,8 +10,9 @@ from adminkit.policy.check import Problem
 from adminkit.policy.diff import Difference
 from adminkit.policy.replay import Count, Replayed
 from adminkit.policy.runtime import Decision
+from adminkit.quote import clean
 from adminkit.report.model import Cell, Field, Meta, Report
-from adminkit.report.words import clean, plural
+from adminkit.report.words import plural
 from adminkit.stats.select import Filter
 from adminkit.units import show_duration, show_time
 

@@ -11,8 +11,9 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
+from adminkit.quote import clean
 from adminkit.report.model import Bars, Boxes, Curves, Line, Panel, Pictures
-from adminkit.report.words import clean, number, percent
+from adminkit.report.words import number, percent
 from adminkit.units import show_short
 
 #: Lines of a panel of curves, without its axis.

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from adminkit.quote import clean
 from adminkit.report.model import Field, Meta, Report
-from adminkit.report.words import cells, clean, header
+from adminkit.report.words import cells, header
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

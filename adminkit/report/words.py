@@ -1,12 +1,12 @@
-"""Values in people's words, and text from jobs made harmless."""
+"""Values in people's words."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 
+from adminkit.quote import clean
 from adminkit.report.model import Cell, Field, Meta, Report, Style
 from adminkit.units import show_duration, show_time
 
@@ -32,15 +32,6 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
             return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
         case _:
             return number(value)
-
-
-def clean(text: str) -> str:
-    """`text` without characters that steer a terminal or reorder a line; each is shown as its escape."""
-    return "".join(c if unicodedata.category(c) not in _STEERING else repr(c)[1:-1] for c in text)
-
-
-#: Control, format (bidirectional marks …), surrogate, line and paragraph separators.
-_STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def number(value: float) -> str:

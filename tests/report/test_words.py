@@ -7,7 +7,7 @@ from datetime import UTC
 import pytest
 
 from adminkit.report.model import Cell, Style
-from adminkit.report.words import clean, percent, show, some
+from adminkit.report.words import percent, show, some
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,6 @@ def test_each_style_has_its_form(value: Cell, style: Style, text: str) -> None:
 )
 def test_shares_are_not_rounded_to_none_or_all(share: float, text: str, why: str) -> None:
     assert percent(share) == text, why
-
-
-@pytest.mark.parametrize("letter", ["\x00", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ud800", "\u2028"])
-def test_what_steers_a_terminal_is_shown_instead(letter: str) -> None:
-    assert clean(f"a{letter}b").isascii()
-    assert clean(clean(letter)) == clean(letter)
-
-
-def test_letters_of_the_world_stay() -> None:
-    assert clean("gq-größe 大きい é") == "gq-größe 大きい é"
 
 
 def test_long_lists_are_cut() -> None:
