@@ -40,6 +40,7 @@ class Import:
     columns: Sequence[str] | None = None
     delimiter: str | None = None
     kind: str = "import"
+    origin: str | None = None  # whose word the rows are, one of job.SOURCES; None: the format's
     queues: Queues | None = None
     queues_since: int = 0  # from when on the limits in `queues` hold
 
@@ -128,7 +129,7 @@ def _load(
     with opened(target) as db:
         for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
             record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
-    counts = ingest(_storing(reading, layout), target, source[0], source[1], tick)
+    counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
         if counts.steps_new or counts.steps_changed:
@@ -160,13 +161,14 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
     )
 
 
-def _storing(reading: Statement, layout: Layout) -> Statement:
+def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statement:
     """And what it does with the rows."""
     if layout.is_swf:
-        return reading.storing_jobs(*swf_values(reading))
-    cluster = f"?{outputs(layout.columns) + 3}"
+        values, which = swf_values(reading)
+        return reading.storing_jobs(values, origin or "swf", which)
+    cluster, origin = f"?{outputs(layout.columns) + 3}", origin or "text"
     values = job_values(layout.columns, cluster)
-    return reading.storing_jobs(values).storing_steps(step_values(layout.columns, cluster))
+    return reading.storing_jobs(values, origin).storing_steps(step_values(layout.columns, cluster), origin)
 
 
 def _peek(stream: IO[bytes]) -> bytes:

@@ -28,6 +28,8 @@ from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
 from adminkit.trace import runs, windows
 from adminkit.trace.upsert import REJECT
 
+#: Who tells us of every row of these passes.
+SOURCE: Final = "slurmdbd"
 #: How often a window is tried before the run gives up.
 TRIES: Final = 6
 #: A snapshot's runs are looked up this long after they vanished from it; then they are counted as lost.
@@ -259,13 +261,13 @@ def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
     cluster = f"?{outputs(columns) + len(bind)}"
     reading = Statement(columns, DELIMITER, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC", gentle=True)
     if which == windows.STEPS:
-        reading = reading.storing_steps(step_values(columns, cluster))
+        reading = reading.storing_steps(step_values(columns, cluster), SOURCE)
     else:
-        values = job_values(columns, cluster, "1", run.options.record)
+        values = job_values(columns, cluster, run.options.record)
         if which == "open":
             seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
             values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
-        reading = reading.storing_jobs(values, f"{values['state']} IS NOT 'REVOKED'", again=which != "open")
+        reading = reading.storing_jobs(values, SOURCE, f"{values['state']} IS NOT 'REVOKED'", again=which != "open")
     with spool.open("rb", buffering=0) as source:
         return ingest(reading, run.options.db, source)
 

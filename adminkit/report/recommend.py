@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -39,8 +39,10 @@ BACKTEST_FIELDS: Final = (
 )
 
 
-def advice_report(advice: Advice, kind: Kind, rule: Rule, database: str, clusters: Sequence[str]) -> Report:
-    """One row, and in the notes a sentence with the line to paste."""
+def advice_report(
+    advice: Advice, kind: Kind, rule: Rule, database: str, clusters: Sequence[str], told: Mapping[str, int]
+) -> Report:
+    """One row, and in the notes a sentence with the line to paste. `told`: source -> runs that it was learnt from."""
     given = advice.given
     line = None if advice.limit is None else f"#SBATCH --time={show_duration(advice.limit)}"
     row: list[Cell] = [
@@ -56,7 +58,11 @@ def advice_report(advice: Advice, kind: Kind, rule: Rule, database: str, cluster
         {},
         None,
         {},
-        ["for " + ", ".join(f"{name} {value}" for name, value in asked.items()), *_sentences(advice, line, rule)],
+        [
+            "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
+            *_sentences(advice, line, rule),
+            *learnt_from(told),
+        ],
     )
     return Report(meta, FIELDS, [row])
 
@@ -89,7 +95,18 @@ def _why_not(given: Recommendation, rule: Rule) -> str:
     return f"such runs need up to {show_duration(given.safe)}, more than the queue's maximum"
 
 
-def backtest_report(tested: Backtest, kind: Kind, rule: Rule, database: str, clusters: Sequence[str]) -> Report:
+def learnt_from(told: Mapping[str, int]) -> list[str]:
+    """That it says more than slurmdbd does, where it does. Hints and letters learn from other runs."""
+    others = {source: runs for source, runs in told.items() if source != "slurmdbd"}
+    if not others:
+        return []
+    shown = ", ".join(f"{source} {runs:,}" for source, runs in told.items())
+    return [f"from runs of every source: {shown}; hints and letters learn from slurmdbd's and trusted ones alone"]
+
+
+def backtest_report(
+    tested: Backtest, kind: Kind, rule: Rule, database: str, clusters: Sequence[str], told: Mapping[str, int]
+) -> Report:
     """Accuracy against the share of runs cut off, for every kind of limit."""
     runs = max(tested.runs, 1)
     request = max(tested.scores[0].asked, 1)
@@ -108,7 +125,7 @@ def backtest_report(tested: Backtest, kind: Kind, rule: Rule, database: str, clu
         {"user": kind.user} if kind.user else {},
         tested.runs,
         {"without a limit": tested.no_limit},
-        _backtest_notes(tested, rule),
+        [*_backtest_notes(tested, rule), *learnt_from(told)],
         tested.span,
     )
     return Report(meta, BACKTEST_FIELDS, rows if tested.runs else [])

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG
+from adminkit.stats.sources import ACTING
 
 #: SQL: the fields of a Kind.
 KIND: Final = f"""
@@ -51,13 +52,20 @@ class Run:
 
 
 def runs(
-    db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = (), since: int | None = None
+    db: sqlite3.Connection,
+    users: Sequence[str] = (),
+    clusters: Sequence[str] = (),
+    since: int | None = None,
+    *,
+    acting: bool = False,
 ) -> Iterator[Run]:
     """The runs of these users (all for none) on these clusters by submission, one after the other.
 
-    With `since` only those that ended at or after it.
+    With `since` only those that ended at or after it. `acting`: only those that may have consequences for a person.
     """
     more = "" if since is None else f" AND end_time >= {since:d}"
+    if acting:
+        more += f" AND {ACTING}"
     for column, values in (("user", users), ("cluster", clusters)):
         if values:
             more += f" AND {column} IN ({', '.join('?' * len(values))})"

@@ -14,19 +14,20 @@ _DIGEST: Final = """
 SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
     count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state = 'TIMEOUT'),
     count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')
-FROM job WHERE cluster = ? AND synced = 1 AND end_time BETWEEN ? AND ?
+FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time BETWEEN ? AND ?
 """
 
 # Only a run that is new and numbered below what was known can share its DBIndex with another.
 _REBUILT: Final = """
 SELECT count(*) FROM job AS a
-WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.synced = 1 AND EXISTS (
-    SELECT 1 FROM job AS b WHERE b.db_index = a.db_index AND b.cluster = ?1 AND b.synced = 1 AND b.rowid <> a.rowid)
+WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.source = 'slurmdbd' AND EXISTS (
+    SELECT 1 FROM job AS b WHERE b.db_index = a.db_index AND b.cluster = ?1 AND b.source = a.source
+        AND b.rowid <> a.rowid)
 """
 
 _VANISHED: Final = """
 SELECT job_id_raw, submit_time FROM job
-WHERE cluster = ? AND end_time IS NULL AND synced = 1 AND seen_open >= ? AND seen_open < ?
+WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open >= ? AND seen_open < ?
 ORDER BY submit_time
 """
 
@@ -37,7 +38,7 @@ UPDATE job SET cpu_time = coalesce(s.cpu_time, job.cpu_time), max_rss = coalesce
 FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time) AS cpu_time,
              max(step.max_rss) AS max_rss, sum(step.disk_read) AS disk_read, sum(step.disk_write) AS disk_write,
              sum(step.energy) AS energy
-      FROM job JOIN step USING (cluster, job_id_raw, submit_time)
+      FROM job JOIN step USING (cluster, job_id_raw, submit_time, source)
       WHERE job.cluster = ?1 AND job.end_time BETWEEN ?2 AND ?3
       GROUP BY step.cluster, step.job_id_raw, step.submit_time) AS s
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
@@ -47,7 +48,7 @@ WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_t
 _RECORD: Final = f"""
 UPDATE job SET admin_comment = ?4, limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
 WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = 'unknown'
-    AND {limit_source("?4")} <> 'unknown'
+    AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
 """
 
 #: States whose number is part of a digest.
@@ -99,7 +100,7 @@ def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:
     """Runs without an end that no snapshot has shown since `before`: they are no longer looked up."""
-    sql = "SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND synced = 1 AND seen_open < ?"
+    sql = "SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open < ?"
     return int(db.execute(sql, (cluster, before)).fetchone()[0])
 
 

@@ -182,7 +182,7 @@ def test_import_then_sync_of_the_same_period_leaves_every_run_once(
     assert {key: row for key, row in ours.items() if key in theirs} == theirs
     mended = {key[0] for key in ours.keys() - theirs.keys()}
     assert mended == {workload.ids["name with delimiters"]}, "of which the import could mend what sync set aside"
-    assert one(db, "SELECT min(synced) FROM job WHERE job_id_raw NOT IN (SELECT max(?))", *mended) == 1
+    assert one(db, "SELECT min(source = 'slurmdbd') FROM job WHERE job_id_raw NOT IN (SELECT max(?))", *mended) == 1
 
 
 def test_a_full_disk_is_said_and_leaves_the_trace_whole(cluster: Cluster, workload: Workload, tmp_path: Path) -> None:
