@@ -15,9 +15,12 @@ from adminkit import config
 from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
-from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected
+from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
 from adminkit.ingest.run import Counts
+from adminkit.quote import clean
+from adminkit.stats.sources import Held, held
 from adminkit.trace.place import find_trace
+from adminkit.units import show_time
 
 
 def import_(
@@ -48,9 +51,20 @@ def import_(
             "--max-rejected", min=0, max=1, metavar="SHARE", help="Exit with 3 when more rows than this are set aside."
         ),
     ] = MAX_REJECTED,
+    trusted: Annotated[
+        bool,
+        typer.Option(
+            "--trusted",
+            help="Vouch for the rows: points, letters and hints follow from them, as from slurmdbd's own."
+            " Shows what it would do; --apply does it.",
+        ),
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
     """Read accounting text of any age into the trace. The same file twice changes nothing."""
+    if apply and not trusted:
+        raise UsageError("--apply goes with --trusted", "an import that nothing follows from needs no word")
     path = None if file == "-" else Path(file)
     if path is None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
@@ -65,18 +79,37 @@ def import_(
         else delimiter.encode().decode("unicode_escape")
         if "\\" in delimiter
         else delimiter,
+        kind="import --trusted" if trusted else "import",
+        origin="trusted" if trusted else None,
     )
-    with progress(f"reading {file}") as tick:
-        counts, layout = import_file(wanted, int(time.time()), lambda seen, size: tick(seen.bytes, size, seen.rows))
+    seen: Held | None = None
+    with progress(f"reading {file}") as bar:
+        now, tick = int(time.time()), lambda read, size: bar(read.bytes, size, read.rows)
+        if trusted and not apply:
+            counts, layout, seen = rehearse(wanted, now, held, tick)
+        else:
+            counts, layout = import_file(wanted, now, tick)
     if layout.unknown:
         print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
     if format is Counted.JSON:
-        print(json.dumps({"meta": {"database": str(wanted.db), "source": wanted.source}, "rows": [asdict(counts)]}))
+        meta = {"database": str(wanted.db), "source": wanted.source, **({"applied": apply} if trusted else {})}
+        print(json.dumps({"meta": meta, "rows": [asdict(counts)]}))
     else:
         print(summary(counts))
-    if counts.rejected:
+    if seen is not None:
+        print(vouched(seen), file=sys.stderr)
+    elif counts.rejected:
         print(f"note: {counts.rejected} rows set aside; `adminkit trace rejected` shows why", file=sys.stderr)
     refuse_many_rejected(counts, max_rejected)
+
+
+def vouched(seen: Held) -> str:
+    """What `--trusted --apply` would do, for an operator to think about."""
+    span = f", ended from {show_time(seen.first)} to {show_time(seen.last)}" if seen.first and seen.last else ""
+    return (
+        f"note: nothing was written; --apply vouches for {seen.runs:,} runs of {seen.users:,} users on"
+        f" {clean(', '.join(seen.clusters)) or 'no cluster'}{span}: points, letters and hints then follow from them"
+    )
 
 
 def summary(counts: Counts) -> str:

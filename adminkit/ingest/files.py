@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
+from adminkit import acts
 from adminkit.errors import TooManyRejected, UsageError, unknown_word
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
@@ -19,8 +21,11 @@ from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
+from adminkit.trace.ledger import record_acts
 from adminkit.trace.runs import fill_all_from_steps
 from adminkit.trace.upsert import REJECT
+
+T = TypeVar("T")
 
 #: Fewer rows than this are not worth making an index anew.
 MANY_ROWS: Final = 10_000
@@ -46,7 +51,7 @@ class Import:
 
     @property
     def source(self) -> str:
-        return str(self.path.absolute()) if self.path else self.kind if self.kind != "import" else "standard input"
+        return str(self.path.absolute()) if self.path else "demo" if self.kind == "demo" else "standard input"
 
 
 def import_file(
@@ -58,6 +63,20 @@ def import_file(
     """
     with open_source(wanted.path) as stream:
         return import_stream(wanted, stream, now, progress)
+
+
+def rehearse(
+    wanted: Import,
+    now: int,
+    look: Callable[[sqlite3.Connection], T],
+    progress: Callable[[Counts, int | None], None] | None = None,
+) -> tuple[Counts, Layout, T]:
+    """Read the source as import_file does, into a trace that is thrown away; and what `look` sees there."""
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder) / "trace.db"
+        counts, layout = import_file(replace(wanted, db=scratch), now, progress)
+        with connect.reader(scratch) as db:
+            return counts, layout, look(db)
 
 
 def import_stream(
@@ -135,6 +154,9 @@ def _load(
         if counts.steps_new or counts.steps_changed:
             fill_all_from_steps(db)
         record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, time.monotonic() - started, totals)
+        if wanted.origin == "trusted":
+            said = {"source": wanted.source, "rows": counts.rows, "new": counts.new, "changed": counts.changed}
+            record_acts(db, [acts.act("import trusted", None, None, {}, **said)])
     return counts
 
 

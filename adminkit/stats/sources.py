@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
 
-#: Asked of a person, or of slurmctld: where rows of the demo are.
+#: Found in an index of such rows alone.
 _DEMO: Final = "SELECT EXISTS (SELECT 1 FROM job WHERE cluster = ? AND source = 'demo')"
+_HELD: Final = "SELECT count(*), count(DISTINCT coalesce(user, uid)), min(end_time), max(end_time) FROM job"
 _BY_SOURCE: Final = "SELECT source, count(*) FROM job WHERE {which} GROUP BY source ORDER BY count(*) DESC, source"
 
 
@@ -30,6 +32,24 @@ STEP_OF_JOB: Final = """(step.cluster, step.job_id_raw, step.submit_time, step.s
         = (job.cluster, job.job_id_raw, job.submit_time, job.source)"""
 #: SQL: told by slurmdbd itself, what sync looks after.
 SYNCED: Final = "source = 'slurmdbd'"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a trace has: runs, whose, where, and when the first and the last ended (epoch seconds)."""
+
+    runs: int
+    users: int
+    clusters: Sequence[str]
+    first: int | None
+    last: int | None
+
+
+def held(db: sqlite3.Connection) -> Held:
+    """All of the trace in a few numbers."""
+    runs, users, first, last = db.execute(_HELD).fetchone()
+    names = [row[0] for row in db.execute("SELECT DISTINCT cluster FROM job ORDER BY cluster")]
+    return Held(runs, users, names, first, last)
 
 
 def refuse_demo(db: sqlite3.Connection, clusters: Sequence[str], what: str) -> None:
