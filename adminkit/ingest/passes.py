@@ -121,14 +121,16 @@ def ask_windows(run: Run, which: str, first: int, now: int) -> None:
     ask_stretches(run, which, stretches, now)
 
 
-def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -> None:
+def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int, width: int = HOUR) -> None:
     """Ask for these stretches of time in windows of a fitting width, `jobs` at once, and import them in order.
+
+    The first is of `width` seconds.
 
     Raises SacctFailed when slurmdbd cannot be reached, or when the narrowest window still gets no answer.
     """
     # All windows end by `now`: what slurmctld owes slurmdbd from this moment on ended after them.
     sure = run.site.backlog() == 0
-    width = Width(run.options.budget)
+    fitting = Width(run.options.budget, width)
     todo = deque(stretches)
     total, done, failures = sum(stretch.width for stretch in todo), 0, 0
     asked: deque[tuple[Window, Future[tuple[Path, float] | None]]] = deque()
@@ -137,16 +139,16 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
             while todo or asked:
                 while todo and len(asked) <= run.options.jobs:
                     stretch = todo.popleft()
-                    window = cut(stretch, stretch.since, width)
+                    window = cut(stretch, stretch.since, fitting)
                     if window.until < stretch.until:
                         todo.appendleft(Window(window.until, stretch.until))
-                    asked.append((window, pool.submit(_fetch_closed, run, which, window, width)))
+                    asked.append((window, pool.submit(_fetch_closed, run, which, window, fitting)))
                 window, answer = asked.popleft()
                 try:
                     fetched = answer.result()
                 except SacctFailed as error:
                     failures += 1
-                    if error.unreachable or failures >= TRIES or window.width <= width.least:
+                    if error.unreachable or failures >= TRIES or window.width <= fitting.least:
                         raise
                     run.talk(f"{error.message}; asking for less")
                     fetched = None
@@ -154,7 +156,7 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
                     todo.appendleft(window)
                     continue
                 rows = import_window(run, which, window, *fetched, now, sure)
-                width.grew(window, rows)
+                fitting.grew(window, rows)
                 done, failures = done + window.width, 0
                 run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
         except BaseException:
@@ -252,6 +254,13 @@ def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
         return
     run.summary.closed += _import(run, windows.JOBS, spool, now)
     run.summary.looked_up += len(gone)
+    spool.unlink()
+
+
+def ask_ids(run: Run, window: Window, states: Sequence[str], ids: Sequence[int], now: int) -> None:
+    """Import runs of these ids (of every one for none) that are in these states during `window`, at one go."""
+    spool, _ = run.fetch(window, "ids", states=states, fields=_fields(run, windows.JOBS), job_ids=ids)
+    _import(run, windows.JOBS, spool, now)
     spool.unlink()
 
 

@@ -51,6 +51,12 @@ WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = '
     AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
 """
 
+# Trap: of a run that the accounting database has forgotten all but the end of, nothing is held; see upsert.py.
+_HELD: Final = """
+SELECT min(end_time), max(submit_time) FROM job
+WHERE cluster = ? AND end_time IS NOT NULL AND (qos, job_name) IS NOT ('Unknown', 'allocation')
+"""
+
 #: States whose number is part of a digest.
 DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 
@@ -84,6 +90,18 @@ def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> 
     sql = "SELECT end_time FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?"
     found = [db.execute(sql, (cluster, *key)).fetchone() for key in which]
     return [row[0] for row in found if row and row[0] is not None]
+
+
+def held(db: sqlite3.Connection, cluster: str) -> tuple[int, int] | None:
+    """(the first end, the last submission) of the runs that ended; None for none. Shells of runs are none."""
+    found = db.execute(_HELD, (cluster,)).fetchone()
+    return None if found[0] is None else (found[0], found[1])
+
+
+def last_submit(db: sqlite3.Connection, cluster: str) -> int | None:
+    """When the last run was submitted."""
+    found: tuple[int | None] = db.execute("SELECT max(submit_time) FROM job WHERE cluster = ?", (cluster,)).fetchone()
+    return found[0]
 
 
 def fill_all_from_steps(db: sqlite3.Connection) -> None:

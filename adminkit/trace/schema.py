@@ -48,6 +48,13 @@ CREATE TABLE step (
 ) STRICT
 """
 
+# What an audit took out of job and step, whole and to be put back: their columns, why, and when.
+_ASIDE = "aside (\n    why TEXT NOT NULL, aside_at INTEGER NOT NULL,"
+_JOB_ASIDE = _JOB.replace("job (", f"job_{_ASIDE}", 1)
+_STEP_ASIDE = _STEP.replace("step (", f"step_{_ASIDE}", 1).replace(
+    ",\n    UNIQUE (cluster, job_id_raw, submit_time, step)", ""
+)
+
 # Every window in which sacct was asked: [since, until), whose rows ended in it. `pass` is job or step.
 # provisional = 1 while rows for it may still be on their way to slurmdbd.
 _WINDOW = """
@@ -131,7 +138,20 @@ FROM job
 
 def m001_trace(db: Database) -> None:
     """The trace as first released."""
-    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _ACT, _OUTBOX, _TRACE):
+    for table in (
+        _JOB,
+        _STEP,
+        _JOB_ASIDE,
+        _STEP_ASIDE,
+        _WINDOW,
+        _REJECTED,
+        _INTAKE,
+        _QUEUE,
+        _NOTE,
+        _ACT,
+        _OUTBOX,
+        _TRACE,
+    ):
         db.execute(table)
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
     db.execute("CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time)")

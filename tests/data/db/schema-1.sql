@@ -38,6 +38,25 @@ CREATE TABLE job (
 ) STRICT
 ;
 INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE job_aside (
+    why TEXT NOT NULL, aside_at INTEGER NOT NULL,
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
+    source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
+    job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
+    user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
+    state TEXT, cancelled_by INTEGER, reason TEXT,
+    exit_code INTEGER, exit_signal INTEGER, derived_exit_code INTEGER,
+    priority INTEGER, flags TEXT, restarts INTEGER,
+    eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
+    time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
+    limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
+) STRICT
+;
 CREATE TABLE note (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
@@ -78,6 +97,15 @@ CREATE TABLE step (
 ) STRICT
 ;
 INSERT INTO "step" VALUES('alpha',1,1500000000,'batch','slurmdbd',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1.5,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE step_aside (
+    why TEXT NOT NULL, aside_at INTEGER NOT NULL,
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
+    source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
+    start_time INTEGER, end_time INTEGER, elapsed INTEGER,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER
+) STRICT
+;
 CREATE TABLE window (
     cluster TEXT NOT NULL, pass TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
     provisional INTEGER NOT NULL, asked_at INTEGER NOT NULL, seconds REAL NOT NULL,
