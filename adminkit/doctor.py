@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import adminkit
-from adminkit import config, doctor_ckpt, doctor_letters, doctor_rules
+from adminkit import config, doctor_audit, doctor_ckpt, doctor_letters, doctor_rules
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
@@ -54,6 +54,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm()]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
         checks += [*_rules(settings.policy, db), *_checkpoints()]
+    checks += [Check(*line) for line in doctor_audit.audits(db)]
     checks += [Check(*line) for line in doctor_letters.letters(settings, db)]
     return db, [*checks, *_extras()]
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from adminkit import acts
 from adminkit.job import Job, Step
+from adminkit.trace.ledger import record_acts
 from adminkit.trace.transaction import transaction
 
 CONFIRMED: Final = "confirmed"
@@ -295,7 +297,7 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
 
     Returns how many are back. All or none.
     """
-    back = 0
+    back: list[str] = []
     with transaction(db):
         for one in which:
             key = (one.cluster, one.job_id_raw, one.submit)
@@ -309,8 +311,10 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
                 db.execute(f"UPDATE {table} SET source = 'trusted' {_OF}", key)
                 db.execute(f"DELETE FROM {table}_aside {_OF} AND aside_at = ?", (*key, one.aside_at))
             db.execute(f"UPDATE job SET audited = NULL {_OF}", key)
-            back += 1
-    return back
+            back.append(f"{one.cluster} {one.run}")
+        if back:
+            record_acts(db, [acts.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
+    return len(back)
 
 
 def _set_aside(db: sqlite3.Connection, cluster: str, told: Told, why: str, now: int) -> int:
