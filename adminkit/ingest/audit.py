@@ -1,9 +1,9 @@
 """adminkit trace audit: every row that slurmdbd is said to have told is asked of it once more.
 
 One reader: the same windows go through sync's own passes into a scratch trace, and SQL compares the two, a window of
-the trace at a time. A row is `unknown` where slurmdbd holds a run that was over before this one was submitted and one
-that was submitted after it ended. Where it does not, the row is `beyond` what it can say: purged (slurmdbd purges by
-submission, whatever has ended), of a database that was made anew, or of a cluster that is gone.
+the trace at a time. A row is `unknown` where slurmdbd holds runs from before it and after it, by submission and by end
+(horizon.py). Where it does not, the row is `beyond` what it can say: purged, of a database that was made anew, or of a
+cluster that is gone.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _one(work: _Work, purges_after: int | None, tick: Tick) -> None:
     """All rows of one cluster."""
     total, still_open, submitted, work.done.before = trace.totals(work.db, work.asked)
     if work.done.known and submitted is not None:
-        work.first = horizon.first_end(work.run, submitted, work.now)
+        work.first = min((end for _, end in horizon.earliest(work.run, submitted, work.now)), default=horizon.NEVER)
     many, first, last = trace.old(work.db, work.asked, work.first, work.apply)
     work.done.count("beyond", many, first, last)
     if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
@@ -202,15 +202,13 @@ def _look_up(work: _Work, gone: Sequence[Told]) -> None:
 
 def _sort(work: _Work, others: Sequence[Told]) -> None:
     """What the answers say of runs that the windows did not confirm."""
-    confirmed, contradicted, beyond = [], [], []
+    confirmed, contradicted = [], []
     for told in others:
         verdict = trace.verdict(work.db, work.asked, told)
         if verdict == trace.CONFIRMED:
             confirmed.append(told)
         elif verdict == trace.CONTRADICTED:
             contradicted.append(told)
-        elif told.submit < work.first:
-            beyond.append(told)
         else:
             work.absent.append(told)
     for told in confirmed:
@@ -218,11 +216,8 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
     for told in contradicted:
         work.done.add("contradicted", told, trace.differing(work.db, work.cluster, told))
         _letters(work, told)
-    for told in beyond:
-        work.done.add("beyond", told)
     if work.apply:
         trace.flag(work.db, work.cluster, confirmed, "confirmed")
-        trace.flag(work.db, work.cluster, beyond, "beyond")
         for place in range(0, len(contradicted), AT_ONCE):
             trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
         for told in contradicted:
@@ -255,15 +250,16 @@ def _ask_open(work: _Work) -> None:
 
 def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
     """The runs that slurmdbd denies: unknown, or beyond. It may have purged since the first question: asked afresh."""
-    first = max(horizon.first_end(work.run, submitted, work.now), work.first)
-    last = horizon.last_submit(work.run, max(told.end or told.submit for told in work.absent), work.now)
+    first = horizon.earliest(work.run, submitted, work.now)
+    ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]
+    last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
     kept_from = 0 if purges_after is None else work.now - purges_after
     unknown: list[Told] = []
     beyond: list[Told] = []
-    for told in work.absent:
-        end = told.end if told.end is not None else told.submit
-        held_around = told.submit >= max(first, kept_from) and (end <= last or end > work.now + DAY)
-        (unknown if held_around else beyond).append(told)
+    for told, end in ends:
+        before = horizon.precedes(first, (told.submit, end)) and told.submit >= kept_from
+        after = horizon.follows(last, (told.submit, end)) or end > work.now + DAY
+        (unknown if before and after else beyond).append(told)
     for told in unknown:
         work.done.add("unknown", told)
         _letters(work, told)

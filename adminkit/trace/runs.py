@@ -53,7 +53,7 @@ WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = '
 
 # Trap: of a run that the accounting database has forgotten all but the end of, nothing is held; see upsert.py.
 _HELD: Final = """
-SELECT min(end_time), max(submit_time) FROM job
+SELECT submit_time, end_time FROM job
 WHERE cluster = ? AND end_time IS NOT NULL AND (qos, job_name) IS NOT ('Unknown', 'allocation')
 """
 
@@ -92,16 +92,14 @@ def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> 
     return [row[0] for row in found if row and row[0] is not None]
 
 
-def held(db: sqlite3.Connection, cluster: str) -> tuple[int, int] | None:
-    """(the first end, the last submission) of the runs that ended; None for none. Shells of runs are none."""
-    found = db.execute(_HELD, (cluster,)).fetchone()
-    return None if found[0] is None else (found[0], found[1])
+def held(db: sqlite3.Connection, cluster: str) -> list[tuple[int, int]]:
+    """(submission, end) of the runs that ended. Shells of runs are none."""
+    return [(row[0], row[1]) for row in db.execute(_HELD, (cluster,))]
 
 
-def last_submit(db: sqlite3.Connection, cluster: str) -> int | None:
-    """When the last run was submitted."""
-    found: tuple[int | None] = db.execute("SELECT max(submit_time) FROM job WHERE cluster = ?", (cluster,)).fetchone()
-    return found[0]
+def submissions(db: sqlite3.Connection, cluster: str) -> list[int]:
+    """When each run was submitted."""
+    return [row[0] for row in db.execute("SELECT submit_time FROM job WHERE cluster = ?", (cluster,))]
 
 
 def fill_all_from_steps(db: sqlite3.Connection) -> None:

@@ -116,9 +116,9 @@ def test_what_was_set_aside_is_listed_and_put_back(cluster: Cluster, db: Path) -
     said = json.loads(adminkit(cluster, db, "trace", "restore", "--format", "json").stdout)
     (run,) = [row["run"] for row in said["rows"]]
     assert read(db, "SELECT 1 FROM job WHERE job_id_raw = 990001") == []
+    assert "did you mean" in adminkit(cluster, db, "trace", "restore", run[:-1], code=2).stderr
     adminkit(cluster, db, "trace", "restore", run, "--apply")
     assert read(db, "SELECT source FROM job WHERE job_id_raw = 990001") == [("trusted",)]
-    assert "did you mean" in adminkit(cluster, db, "trace", "restore", run[:-1], code=2).stderr
 
 
 def test_a_cluster_that_slurmdbd_does_not_know_is_beyond(cluster: Cluster, db: Path) -> None:

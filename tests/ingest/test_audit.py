@@ -160,7 +160,7 @@ def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: 
         ("state = 'TIMEOUT'", ["state"], "another's miss"),
         ("job_name = 'I_waste_everything'", ["job_name"], "words for a letter"),
         ("end_time = end_time - 86400, start_time = start_time - 86400", ["start_time", "end_time"], "another day"),
-        (f"end_time = {NOW + 30 * DAY}", ["end_time"], "a day to come"),
+        ("end_time = CAST(strftime('%s') AS INTEGER) + 2592000", ["end_time"], "a day to come"),
         ("array_job = 5", ["array_job"], "a task of another array"),
         ("limit_kind = 'unlimited', time_limit = NULL", ["time_limit", "limit_kind"], "no limit at all"),
     ],
