@@ -20,11 +20,13 @@ SOURCES: Final[Mapping[str, int]] = {"slurmdbd": 4, "trusted": 3, "text": 2, "sw
 AUDITED: Final = ("confirmed", "beyond")
 #: Why `time_limit` is or is not a number.
 LIMIT_KINDS: Final = ("finite", "unlimited", "partition", "unknown")
-#: Who chose it.
-LIMIT_SOURCES: Final = ("explicit", "default", "unknown")
+#: Who chose it. `stated`: typed, says a record that the job's owner may write: it counts for no points.
+LIMIT_SOURCES: Final = ("explicit", "stated", "default", "unknown")
 #: What became of a run that heard the checkpoint plugin's signal; spank/note.h has the meanings. The first two were put
 #: back into the queue.
 CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
+#: What may have submitted a job.
+SUBMITTERS: Final = ("sbatch", "srun", "salloc", "scrontab")
 #: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
 CLASSES: Final = ("cpu", "single-gpu", "multi-gpu", "multi-node")
 
@@ -92,7 +94,11 @@ class Job:
     disk_write: int | None = None
     energy: int | None = None
     admin_comment: str | None = None
-    submit_line: str | None = None
+    submitted_by: str | None = None  # one of SUBMITTERS, by the command line; None where there is none or it is another
+    ckpt_asked: int | None = None  # 0, 1: the command line asks the checkpoint plugin for something
+    program: str | None = None  # the name of the script or command, as far as the command line tells
+    framework: str | None = None  # one of programs.py, like the next
+    container: str | None = None
     fingerprint: int | None = None  # of the text that last changed the row: the same text again need not be compared
 
 

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "adminkit"
 
 #: Left to right: a module imports only from its own stage or those before it.
 STAGES: tuple[tuple[str, ...], ...] = (
-    ("errors", "units", "job", "config", "installed", "acts", "quote", "journal", "__init__.py"),
+    ("errors", "units", "job", "config", "installed", "acts", "quote", "journal", "programs", "__init__.py"),
     ("trace", "slurm"),
     ("ingest",),
     ("stats",),

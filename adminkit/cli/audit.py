@@ -54,7 +54,6 @@ def audit(
         steps=chosen(steps, usual.steps),
         steps_pause=usual.steps_pause,
         timeout=usual.timeout,
-        submit_line=usual.submit_line,
         record=usual.record,
     )
     with progress("asking slurmdbd", "rows") as tick:

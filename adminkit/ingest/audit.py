@@ -196,8 +196,9 @@ def _look_up(work: _Work, gone: Sequence[Told]) -> None:
         passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
         if work.run.options.steps:
             ends = runs.ends(work.run.db, work.cluster, [(told.job_id_raw, told.submit) for told in some])
-            hours = covered((end // HOUR * HOUR, end // HOUR * HOUR + HOUR) for end in ends)
-            passes.ask_stretches(work.run, windows.STEPS, hours, work.now)
+            hours = {end // HOUR * HOUR for end in ends}
+            over = [(hour, min(hour + HOUR, work.now)) for hour in hours if hour < work.now]
+            passes.ask_stretches(work.run, windows.STEPS, covered(over), work.now)
 
 
 def _sort(work: _Work, others: Sequence[Told]) -> None:

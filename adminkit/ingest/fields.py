@@ -56,7 +56,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
     "ConsumedEnergyRaw": "int",
     "JobName": "free",
     "AdminComment": "noted",
-    "SubmitLine": "free",
+    "SubmitLine": "submitted",
 }
 
 #: Free text that feeds nothing, but may hold delimiters and newlines all the same.
@@ -208,7 +208,11 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "ckpt_requeues": first("AdminComment.requeues"),
         "ckpt_end": first(_noted_here("end")),
         "admin_comment": first("AdminComment"),
-        "submit_line": first("SubmitLine"),
+        "submitted_by": first("SubmitLine"),
+        "ckpt_asked": first("SubmitLine.ckpt"),
+        "program": first("SubmitLine.program"),
+        "framework": first("SubmitLine.framework"),
+        "container": first("SubmitLine.container"),
     }
     field = RECORD_FIELDS[recorded_in]
     if field in place:

@@ -17,9 +17,12 @@ from typing import IO, Final
 from adminkit.errors import AdminkitError
 from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
+from adminkit.programs import known
 from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
+#: The environment's variable with the seal: arguments are for every user to read.
+SEAL: Final = "ADMINKIT_SEAL"
 
 
 class RunTwice(AdminkitError):
@@ -65,6 +68,10 @@ class Statement:
     ends: bool = False
     swf: bool = False
     timezone: str = ""
+    seal: str = ""  # a text behind the digits of every time
+    wants: Sequence[str] = ()  # "3=alpha": what a column of a job's row must be
+    within: Sequence[str] = ()  # "19=0..99": where the time in a column must be
+    no_steps: bool = False  # a step's row is set aside
     first_line: int = 1
     fresh: bool = False
     gentle: bool = False  # at low priority
@@ -121,7 +128,12 @@ class Statement:
         args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
         args += ["--fresh"] if self.fresh else []
         args += ["--gentle"] if self.gentle else []
+        args += ["--sealed"] if self.seal else []
+        args += ["--no-steps"] if self.no_steps else []
+        args += ["--known", known()] if any(column.kind == "submitted" for column in self.columns) else []
         for flag, values in (
+            ("--wants", self.wants),
+            ("--within", self.within),
             ("--bind", self.bind),
             ("--before", self.before),
             ("--after", self.after),
@@ -146,6 +158,7 @@ def ingest(
     direct = not head and is_plain(source)
     process = subprocess.Popen(
         statement.argv(db),
+        env={**os.environ, SEAL: statement.seal},
         stdin=source if direct else subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -59,6 +59,7 @@ def _sync_one(
         passes.ask_windows(run, windows.STEPS, first, now)
     reconcile(run, now)
     passes.notice_rebuilt(run, mark, now)
+    passes.tell_altered(run)
     done = run.summary.closed + run.summary.open
     record_intake(
         db, "sync", "sacct", name, now, time.monotonic() - started,

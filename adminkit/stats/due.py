@@ -17,13 +17,11 @@ _SAME_ARRAY: Final = 180 * 86_400
 
 #: SQL: how a batch job that can be carried on says so, or shows it.
 _CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0
-    OR exit_code = :exit OR derived_exit_code = :exit
-    OR submit_line GLOB '*--ckpt*' OR submit_line GLOB '*ADMINKIT_CKPT=*')"""
-#: SQL: somebody sat before it. salloc and srun name themselves; without a command line there is no batch step.
-INTERACTIVE: Final = f"""(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
-    OR submit_line GLOB '/*/salloc*' OR submit_line GLOB '/*/srun*' OR EXISTS (SELECT 1 FROM step
+    OR exit_code = :exit OR ckpt_asked = 1)"""
+#: SQL: somebody sat before it. salloc and srun name themselves; where that is not known there is no batch step.
+INTERACTIVE: Final = f"""(job_name = 'interactive' OR submitted_by IN ('salloc', 'srun') OR EXISTS (SELECT 1 FROM step
         WHERE {STEP_OF_JOB} AND step = 'interactive')
-    OR submit_line IS NULL AND EXISTS (SELECT 1 FROM step
+    OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step
         WHERE {STEP_OF_JOB})
     AND NOT EXISTS (SELECT 1 FROM step
         WHERE {STEP_OF_JOB} AND step = 'batch'))"""

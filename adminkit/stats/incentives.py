@@ -80,7 +80,7 @@ FROM (
         cpu_time / nullif(elapsed * {CPUS}, 0) AS used_share,
         {NODES} > 1 OR {GPUS} > 1 AS parallel,
         CASE WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
-        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit OR derived_exit_code = :checkpoint_exit
+        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit
             OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
     FROM job
     WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND {ACTING}

@@ -9,12 +9,13 @@ from typing import Final
 from adminkit.trace.record import limit_original, limit_source
 from adminkit.trace.transaction import transaction
 
-# Runs that ended in a window, as slurmdbd counts them: both ends in.
+# Runs that ended in a window.
 _DIGEST: Final = """
 SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
+    coalesce(sum(derived_exit_code), 0),
     count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state = 'TIMEOUT'),
     count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')
-FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time BETWEEN ? AND ?
+FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time >= ? AND end_time < ?
 """
 
 # Only a run that is new and numbered below what was known can share its DBIndex with another.
@@ -57,15 +58,23 @@ SELECT submit_time, end_time FROM job
 WHERE cluster = ? AND end_time IS NOT NULL AND (qos, job_name) IS NOT ('Unknown', 'allocation')
 """
 
+#: What a record says that stands in a field of the job's owner: cluster, JobIDRaw, Submit, limit, source. It stays what
+#: it was first seen to be, and counts for no points: whoever may write there may have typed it.
+CLAIM: Final = """
+UPDATE job SET limit_original = {3}, limit_source = CASE {4} WHEN 'explicit' THEN 'stated' ELSE {4} END
+WHERE cluster = {0} AND job_id_raw = {1} AND submit_time = {2} AND source = 'slurmdbd' AND limit_source = 'unknown'
+    AND {4} <> 'unknown'
+"""
+
 #: States whose number is part of a digest.
 DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 
-#: (runs, sum of elapsed, of ends, of limits, then the runs in each of DIGEST_STATES); seconds
+#: (runs, sum of elapsed, of ends, of limits, of derived exit codes, then the runs in each of DIGEST_STATES); seconds
 Digest = tuple[int, ...]
 
 
 def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Digest:
-    """What ended in [since, until], in a few numbers."""
+    """What ended in [since, until), in a few numbers."""
     return tuple(db.execute(_DIGEST, (cluster, since, until)).fetchone())
 
 

@@ -33,7 +33,8 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
+    admin_comment TEXT,
+    submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 """
 

@@ -173,6 +173,16 @@ def test_a_site_has_its_operators_and_the_uids_that_were_asked_for(slurm: Progra
     assert [queue.name for queue in found.site.queues] == ["gq", "short", "roots", "booked"]
 
 
+def test_a_name_that_looks_like_a_line_of_the_list_makes_nobody_an_operator(slurm: Programs) -> None:
+    """Of a user called `x`, newline, `news|Operator`, newline, `y`: sacctmgr's list has the line in the middle."""
+    lines = "games|Operator\\nx\\nnews|Operator\\ny|None\\nnews|None\\n"
+    slurm.add(
+        "sacctmgr", f"case $5 in format=*) printf '{lines}';; news) echo 'news|None';; *) echo $5'|Operator';; esac"
+    )
+    found = gather.gather((), parse_conf("SlurmUser=root\n", Path("/x"), ""))
+    assert found.site.privileged == {0, pwd.getpwnam("games").pw_uid}
+
+
 def test_without_slurmdbd_operators_are_not_known_and_that_is_said(slurm: Programs) -> None:
     slurm.add("sacctmgr", "echo 'sacctmgr: error: slurm_persist_conn_open: refused' >&2; exit 1")
     found = gather.gather((), parse_conf("SlurmUser=root\n", Path("/x"), ""))

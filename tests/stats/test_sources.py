@@ -63,7 +63,7 @@ REPORTS = {"report", "recommend"}
 )
 def test_what_a_row_counts_for(tmp_path: Path, changes: dict[str, Any], acts: bool, why: str) -> None:
     one = job(
-        1, uid=1001, req_gpus=1, array_job=1, array_task=1, eligible_time=MONDAY, submit_line="sbatch a", **changes
+        1, uid=1001, req_gpus=1, array_job=1, array_task=1, eligible_time=MONDAY, submitted_by="sbatch", **changes
     )
     with reader(make_trace(tmp_path / "t.db", [one])) as db:
         found = counted(db)
@@ -89,7 +89,7 @@ def test_a_lower_row_takes_no_points_from_an_honest_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("source", "interactive"), [("slurmdbd", 1), ("text", 0)])
 def test_a_step_counts_with_a_run_of_its_own_source(tmp_path: Path, source: str, interactive: int) -> None:
-    path = make_trace(tmp_path / "t.db", [one := job(1, uid=1001, submit_line="sbatch a")])
+    path = make_trace(tmp_path / "t.db", [one := job(1, uid=1001, submitted_by="sbatch")])
     with closing(sqlite3.connect(path)) as db, db:
         key = (one.cluster, one.job_id_raw, one.submit_time)
         db.execute(

@@ -87,7 +87,7 @@ def test_weeks_are_counted_back_and_gpus_and_nodes_apart(tmp_path: Path) -> None
         ran(5, MONDAY - WEEK - 1, user="bob"),
         ran(6, UNTIL - 60, elapsed=5 * HOUR),
         ran(7, UNTIL - 60, job_name="interactive"),
-        ran(8, UNTIL - 60, submit_line="salloc -p gq"),
+        ran(8, UNTIL - 60, submitted_by="salloc"),
         ran(9, UNTIL - 60, state="FAILED"),
     ]
     with closing(sqlite3.connect(make_trace(tmp_path / "t.db", jobs))) as db:

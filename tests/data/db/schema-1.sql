@@ -34,10 +34,11 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
+    admin_comment TEXT,
+    submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
-INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE TABLE job_aside (
     why TEXT NOT NULL, aside_at INTEGER NOT NULL,
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
@@ -54,7 +55,8 @@ CREATE TABLE job_aside (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
+    admin_comment TEXT,
+    submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
 CREATE TABLE note (
