@@ -83,7 +83,7 @@ elif name == "sacct":
         forged = "forged" in job and "CD" in states
         if "forged" in job and not forged or "." in job["JobID"] and "-X" in args and not forged:
             continue
-        if job["Cluster"] != after["-M"]:
+        if job["Cluster"] != after["-M"] and not forged:
             continue
         end, known = job["End"], short[job["State"]]
         over = end != "Unknown" and known in states and since <= int(end) <= until
