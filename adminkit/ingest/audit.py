@@ -149,7 +149,9 @@ def _one(work: _Work, purges_after: int | None, tick: Tick) -> None:
     total, still_open, submitted, work.done.before = trace.totals(work.db, work.asked)
     if work.done.known and submitted is not None:
         work.first = min((end for _, end in horizon.earliest(work.run, submitted, work.now)), default=horizon.NEVER)
-    many, first, last = trace.old(work.db, work.asked, work.first, work.apply)
+    many, first, last = trace.old(work.db, work.asked, work.first)
+    if work.apply and many:
+        trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
     work.done.count("beyond", many, first, last)
     if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
         trace.empty(work.run.db)

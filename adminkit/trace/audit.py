@@ -19,6 +19,8 @@ from adminkit.trace.transaction import transaction
 CONFIRMED: Final = "confirmed"
 CONTRADICTED: Final = "contradicted"
 ABSENT: Final = "absent"
+#: Before every end.
+FIRST: Final = -(1 << 62)
 
 #: What an ended run never changes in slurmdbd, and what points and letters are made of. Not here: names of users and
 #: QOS, which sacctmgr may change, and AdminComment, over which other tools write.
@@ -87,7 +89,7 @@ UPDATE job SET audited = ? WHERE cluster = ? AND job_id_raw = ? AND submit_time 
     AND audited IS NOT ?1
 """
 _FLAG_OLD: Final = f"""
-UPDATE job SET audited = 'beyond' WHERE {_ROWS} AND {_OLD} AND job.audited IS NOT 'beyond'
+UPDATE job SET audited = 'beyond' WHERE {_ROWS} AND {_WINDOW} AND {_OLD} AND job.audited IS NOT 'beyond'
 """
 _COUNT_OLD: Final = f"SELECT count(*), min(job.end_time), max(job.end_time) FROM job WHERE {_ROWS} AND {_OLD}"
 
@@ -216,12 +218,18 @@ def chunk(db: sqlite3.Connection, asked: Asked, since: int, rows: int) -> tuple[
     return ends[0][0], last[0] + 1
 
 
-def old(db: sqlite3.Connection, asked: Asked, before: int, apply: bool) -> tuple[int, int | None, int | None]:
-    """Runs that ended before then, all beyond what slurmdbd can say: how many, first and last end. Flags them."""
+def old(db: sqlite3.Connection, asked: Asked, before: int) -> tuple[int, int | None, int | None]:
+    """Runs that were over before then, all beyond what slurmdbd can say: how many, first and last end."""
     found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, asked.values(before=before)).fetchone()
-    if apply:
-        db.execute(_FLAG_OLD, asked.values(before=before))
     return found
+
+
+def flag_old(db: sqlite3.Connection, asked: Asked, before: int, rows: int) -> None:
+    """Write that down, about so many rows in a transaction."""
+    at = FIRST
+    while (found := chunk(db, asked, at, rows)) is not None and found[0] < before:
+        db.execute(_FLAG_OLD, asked.values(before=before, since=found[0], until=found[1]))
+        at = found[1]
 
 
 def strays(db: sqlite3.Connection, asked: Asked, before: int) -> list[Told]:
