@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -31,10 +30,13 @@ def synced(cluster: Cluster, workload: Workload, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture
 def db(synced: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "trace.db"
-    with closing(sqlite3.connect(synced)) as trace, closing(sqlite3.connect(path)) as copy:
+    return copied(synced, tmp_path / "trace.db")
+
+
+def copied(path: Path, to: Path) -> Path:
+    with closing(sqlite3.connect(path)) as trace, closing(sqlite3.connect(to)) as copy:
         trace.backup(copy)
-    return path
+    return to
 
 
 def ask(cluster: Cluster, db: Path, *words: str) -> tuple[dict[str, int], list[str]]:
@@ -170,17 +172,20 @@ def test_what_slurmdbd_purged_stays_and_earns_nothing_more(spare: Cluster, tmp_p
     dump.mkdir()
     dump.chmod(0o777)
     spare.ask("sacctmgr", "-i", "archive", "dump", f"Directory={dump}", "PurgeJobAfter=10days")
-    held = lambda: spare.ask("sacct", "-a", "-X", "-n", "-S", "2020-01-01", "-s", "CD", "-o", "JobID").split()  # noqa: E731
-    until("slurmdbd to have purged the old ones", lambda: len(held()) == 4, 30.0)
-    forge(db, 990001)  # a copy of an old one
-    change(db, f"UPDATE job SET submit_time = {int(time.time()) - 60}, end_time = {int(time.time()) - 30}"
-               " WHERE job_id_raw = 990001")  # fmt: skip
+    left = "SELECT id_job FROM alpha_job_table"
+    until("slurmdbd to have purged the old ones", lambda: len(spare.sql(left)) == 4, 30.0)
+    forge(db)
+    newest = "(SELECT max({0}) FROM job WHERE job_id_raw < 990001) + 1"
+    change(
+        db,
+        f"UPDATE job SET submit_time = {newest.format('submit_time')}, end_time = {newest.format('end_time')}"
+        " WHERE job_id_raw = 990001",
+    )
     last = spare.submit("sleep 1", "-t", "5")
     spare.wait(last, "COMPLETED")
     spare.settle()
     adminkit(spare, db, "sync")
-    copy = tmp_path / "rebuilt.db"
-    shutil.copy(db, copy)
+    copy = copied(db, tmp_path / "rebuilt.db")
     assert ask(spare, db, "--apply")[0] == {"confirmed": 5, "unknown": 1, "beyond": 4}
     assert read(db, "SELECT count(*) FROM job") == [(9,)]
     spare.rebuild_accounting()
