@@ -112,6 +112,7 @@ class Feedback:
     prefs: Path | None = None  # None: prefs beside the trace
     operators: tuple[str, ...] = ()
     domain: str | None = None
+    domains: tuple[str, ...] = ()  # empty: that of `domain` and those of the map
     addresses: Path | None = None
     sender: str = "adminkit@localhost"
     reply_to: str | None = None

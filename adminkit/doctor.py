@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import adminkit
-from adminkit import config, doctor_audit, doctor_ckpt, doctor_letters, doctor_rules
+from adminkit import config, doctor_audit, doctor_ckpt, doctor_letters, doctor_rules, doctor_sees
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
@@ -51,7 +51,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         spoilt = Check("config", "missing", error.message, error.hint)
     found = str(settings.file) if settings.file else "no file: the defaults hold"
     db, why = place.find_with_reason(flag, settings.db)
-    checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm()]
+    checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
         checks += [*_rules(settings.policy, db), *_checkpoints()]
     checks += [Check(*line) for line in doctor_audit.audits(db)]
@@ -105,7 +105,7 @@ def _database(db: Path, why: str) -> Check:
             "database", "warn", f"none yet at {db} ({why})", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
         )
     with connect.reader(db) as trace:
-        jobs = trace.execute("SELECT EXISTS (SELECT 1 FROM job)").fetchone()[0]
+        jobs = trace.execute("SELECT EXISTS (SELECT 1 FROM main.job)").fetchone()[0]
     size = show_bytes(db.stat().st_size)
     return Check("database", "ok", f"{db} ({why}), schema {SCHEMA_VERSION}, {size}{'' if jobs else ', no jobs yet'}")
 
@@ -159,7 +159,7 @@ def _disk(db: Path) -> Check:
     return Check("disk", "ok", found)
 
 
-def _slurm() -> Iterator[Check]:
+def _slurm(db: Path) -> Iterator[Check]:
     """Slurm's checks. Where sacct or slurmdbd is away, what hangs on it would only say the same again."""
     sacct = _guarded("sacct", _sacct)
     yield sacct
@@ -169,7 +169,7 @@ def _slurm() -> Iterator[Check]:
     yield slurmdbd
     if slurmdbd.status != "missing":
         yield _guarded("fields", _fields)
-        yield _guarded("sees", _sees)
+        yield _guarded("sees", lambda: Check(*doctor_sees.sees(db)))
     yield _guarded("slurmctld", _slurmctld, "warn")
 
 
@@ -203,31 +203,6 @@ def _slurmdbd() -> Check:
     if found.booted_at is not None:
         text += f", up since {show_time(found.booted_at)}"
     return Check("slurmdbd", "ok", text)
-
-
-def _sees() -> Check:
-    """Whether the jobs of others are shown to this user."""
-    level, private = cluster.admin_level(), cluster.accounting()
-    operator = level in cluster.OPERATORS or _is_root()
-    hidden = f"PrivateData={','.join(sorted(private.private))}" if private.private else "PrivateData unset"
-    if private.private is None:
-        hidden = "PrivateData of slurmdbd unknown to sacctmgr of this release"
-    found = f"AdminLevel {level or 'None'}, {hidden}"
-    if operator:
-        return Check("sees", "ok", f"every job: {found}")
-    give = "give the user who syncs AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator"
-    if private.private is None:
-        return Check("sees", "warn", f"own jobs only, perhaps: {found}", give)
-    if "jobs" in private.private:
-        return Check("sees", "missing", f"own jobs only: {found}", give)
-    if private.max_query_seconds is not None:
-        return Check("sees", "warn", f"every job, in windows of at most {private.max_query_seconds} s: {found}", give)
-    return Check("sees", "ok", f"every job: {found}")
-
-
-def _is_root() -> bool:
-    """slurmdbd lets root do anything, whether it knows root or not."""
-    return os.geteuid() == 0
 
 
 def _slurmctld() -> Check:

@@ -10,9 +10,11 @@ from typing import Final, Literal
 from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.feedback.message import check_senders
+from adminkit.feedback.people import allowed_domains, is_allowed
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.transport import described, opened
 from adminkit.trace import connect, outbox
+from adminkit.trace.sight import sees_others
 from adminkit.units import show_time
 
 #: (check, status, found, hint), as doctor.Check.
@@ -40,6 +42,8 @@ def _way(settings: config.Config, db: Path) -> Line:
     opened(chosen)  # the configuration, the file of the login
     check_senders(chosen)
     found = f"{', '.join(chosen.clusters)} by {described(chosen)}"
+    if chosen.domain and not is_allowed(f"user@{chosen.domain}", allowed_domains(chosen, {})):
+        return "letters", "warn", f"{found}; {chosen.domain} is not in domains", "add domain to [feedback] domains"
     if not chosen.operators:
         return "letters", "warn", found, "nobody would be told of a flood: set [feedback] operators"
     return "letters", "ok", f"{found}; {TRY}", ""
@@ -57,6 +61,8 @@ def _choices(settings: config.Config, db: Path) -> Line:
 
 def _outbox(settings: config.Config, db: Path) -> Line:
     now = time.time()
+    if connect.is_there(db) and not sees_others(db):
+        return "outbox", "ok", "not looked at: letters are for the operators", ""
     with connect.reader(db) as trace:
         waiting = outbox.find(trace, ["due", "claimed"])
         refused = [one for one in outbox.find(trace, ["refused"]) if one.due_at > now - 7 * 86_400]

@@ -24,7 +24,7 @@ STORES: Final[Mapping[str, tuple[str, release.Release]]] = {
     "extra": ("job_extra", (23, 2, 0)),
 }
 #: LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
-_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM job) FROM job WHERE admin_comment LIKE 'JS1:%'"
+_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
 INSTALL: Final = "adminkit policy install --apply"
 
 
@@ -89,7 +89,7 @@ def _in_use(seen: _Seen) -> Line:
     if now.unreadable:
         return "rules", "missing", f"{what}; SlurmUser cannot read {', '.join(now.unreadable)}", INSTALL
     if now.doubt:
-        hint = "look at slurmctld.log" if "lua" in seen.found.plugins else "JobSubmitPlugins=lua, scontrol reconfigure"
+        hint = "look at slurmctld.log" if "lua" in seen.found.plugins else f"then {INSTALL}, which asks slurmctld"
         return "rules", "missing", f"{what}: {now.doubt}", hint
     if damaged:
         return "rules", "warn", f"{what}: damaged, the good copy counts: {', '.join(damaged)}", INSTALL
@@ -121,7 +121,7 @@ def _of_file(seen: _Seen) -> Line:
     return (
         "policy",
         "warn",
-        f"{path} would be {made}, installed is {there}",
+        f"{path} would be {made}, installed is {there or 'of no generation'}",
         "adminkit policy diff shows it",
     )
 
@@ -154,7 +154,7 @@ def _record(seen: _Seen) -> Iterator[Line]:
         table: Mapping[str, Any] = load_table(table_path(seen.folder, "policy"))
     except AdminkitError:
         return  # said above
-    field = str(table.get("record"))
+    field = str(table.get("record", "none"))
     if field in STORES:
         flag, since = STORES[field]
         if release.release() < since:

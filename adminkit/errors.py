@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from adminkit.quote import MOST, quote
+
 
 class AdminkitError(Exception):
     """A failure with a cause outside adminkit. Printed as ``error: …`` and ``hint: …``, exit code 1."""
@@ -37,7 +39,7 @@ class TooManyRejected(AdminkitError):
 def unknown_word(kind: str, word: str, known: Iterable[str]) -> UsageError:
     """The error for a word that is none of `known`, naming the nearest one that is."""
     words = sorted(set(known))
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word[:MOST], words, n=1, cutoff=0.5)
     if near:
         hint = f"did you mean {near[0]}?"
     elif words:
@@ -45,4 +47,4 @@ def unknown_word(kind: str, word: str, known: Iterable[str]) -> UsageError:
         hint = f"known: {shown}{', …' if len(words) > 12 else ''}"
     else:
         hint = f"the trace knows no {kind} yet"
-    return UsageError(f"no such {kind}: {word}", hint)
+    return UsageError(f"no such {kind}: {quote(word)}", hint)

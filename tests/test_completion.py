@@ -70,6 +70,7 @@ class Terminal:
         ("adminkit policy rollb", "rollback", "a command of a group"),
         ("adminkit report restarts --by acc", "account", "the value of an option"),
         ("adminkit sync --time", "timeout", "an option"),
+        ("adminkit import --map phi", "philly", "a map that came with adminkit"),
     ],
 )
 def test_a_tab_completes(folder: Path, tmp_path: Path, shell: str, typed: str, word: str, why: str) -> None:

@@ -19,7 +19,9 @@ from adminkit.trace import connect
 from tests import docs, old_traces
 from tests.trace.test_schema import STUDY
 
-PAGES = sorted([docs.ROOT / "README.md", docs.ROOT / "CONTRIBUTING.md", *docs.DOCS.rglob("*.md")])
+PAGES = sorted(
+    [*(docs.ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *docs.DOCS.rglob("*.md")]
+)
 NAMES = [str(page.relative_to(docs.ROOT)) for page in PAGES]
 
 #: Need a cluster, or a long time: looked at, not run.

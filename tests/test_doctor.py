@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import adminkit
-from adminkit import config, doctor
+from adminkit import config, doctor, doctor_sees
 from adminkit.cli.main import main
 from adminkit.doctor import Check, examine, lacking
 from adminkit.installed import helper_path
@@ -41,7 +41,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     programs.says(
         "sacctmgr", cluster="sacctmgr-clusters", configuration="sacctmgr-configuration", user="sacctmgr-users"
     )
-    monkeypatch.setattr(doctor, "_is_root", lambda: False)
+    monkeypatch.setattr(doctor_sees, "is_root", lambda: False)
     monkeypatch.setattr(doctor.cluster, "admin_level", lambda: "Operator")
     return programs
 
@@ -163,32 +163,6 @@ def test_without_sacct_the_rest_of_slurm_is_not_asked(host: Programs, trace: Pat
     names = [check.name for check in examine(trace)[1]]
     assert "slurmdbd" not in names
     assert "slurmctld" not in names
-
-
-@pytest.mark.parametrize(
-    ("level", "private", "limit", "status", "found"),
-    [
-        ("Operator", "jobs", "UNLIMITED", "ok", "every job: AdminLevel Operator, PrivateData=jobs"),
-        ("Administrator", "none", "1-00:00:00", "ok", "every job: AdminLevel Administrator, PrivateData unset"),
-        (None, "none", "UNLIMITED", "ok", "every job: AdminLevel None"),
-        (None, "usage,users", "UNLIMITED", "ok", "PrivateData=usage,users"),
-        (None, "none", "1-00:00:00", "warn", "at most 86400 s"),
-        (None, "jobs,usage", "UNLIMITED", "missing", "own jobs only"),
-        (None, "none", "UNLIMITED", "warn", "PrivateData of slurmdbd unknown to sacctmgr of this release"),
-    ],
-)
-def test_whether_the_jobs_of_others_are_seen(
-    host: Programs, trace: Path, monkeypatch: pytest.MonkeyPatch,
-    level: str | None, private: str, limit: str, status: str, found: str,
-) -> None:  # fmt: skip
-    text = f"SlurmDBD configuration:\nMaxQueryTimeRange = {limit}\nPrivateData = {private}\n"
-    text += "" if found.endswith("this release") else "BOOT_TIME = 2026-11-21T04:14:15\n"
-    monkeypatch.setattr(doctor.cluster, "admin_level", lambda: level)
-    monkeypatch.setattr(doctor.cluster, "accounting", lambda: doctor.cluster.parse_accounting(text))
-    check = look(trace, "sees")
-    assert check.status == status
-    assert found in check.found
-    assert ("AdminLevel=Operator" in check.hint) == (status != "ok")
 
 
 def newer(trace: Path) -> None:

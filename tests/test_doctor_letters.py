@@ -38,6 +38,7 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
         ({}, "letters", "ok", "aaic by localhost:25"),
         ({}, "outbox", "ok", "none was sent yet"),
         ({"operators": ()}, "letters", "warn", "aaic by localhost:25"),
+        ({"domains": ("lab.example",)}, "letters", "warn", "example.org is not in domains"),
         ({"sender": "no address"}, "letters", "warn", "sender is no mail address"),
         ({"login": Path("/none")}, "letters", "warn", "a login would be readable"),
         ({"via": "directory"}, "letters", "warn", "needs a folder"),

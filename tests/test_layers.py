@@ -181,6 +181,26 @@ def test_only_trace_writes_sql_that_changes_something() -> None:
     assert breaches == []
 
 
+def test_every_reader_of_a_trace_passes_the_rule_on_whose_jobs_it_may_see() -> None:
+    """trace/connect.py narrows a reader's tables; `main.` goes round it, and only counts may."""
+    counts = ("stats/status.py", "stats/incentives.py", "doctor.py", "doctor_rules.py", "trace/sight.py")
+    breaches = [
+        f"{module.at(node)}: {name}"
+        for module in MODULES
+        if module.stage != "trace"
+        for name, node in calls(module)
+        if name == "sqlite3.connect"
+    ]
+    breaches += [
+        f"{module.at(node)}: {text.strip()[:60]}"
+        for module in MODULES
+        if module.name not in counts
+        for text, node in strings(module)
+        if re.search(r"\bmain\.(job|step|trace|outbox|rejected)\b", text)
+    ]
+    assert breaches == []
+
+
 def test_only_feedback_talks_to_mail_servers() -> None:
     breaches = [
         f"{module.at(node)}: imports {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ UNITS = sorted(path.name for path in FOLDER.iterdir())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 #: Where packages and docs have the program.
 PROGRAM = "/usr/local/bin/adminkit"
+#: By `systemd-analyze security` of systemd 252 and newer; "OK" begins below 5.
+MOST_EXPOSED = 2.6
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd: apt-get install systemd")
 
 
@@ -85,20 +88,75 @@ def test_what_a_unit_starts_exists_with_its_options(unit: str, capsys: pytest.Ca
     assert {value.split()[0] for value in begun} <= {PROGRAM, "/bin/sleep"}
 
 
-@pytest.mark.parametrize("unit", [name for name in SERVICES if name != "adminkit-incentives-install.service"])
+#: Those that are root's.
+ROOTS = ("adminkit-incentives-install.service", "adminkit-policy-refresh.service")
+#: What every service has, whoever runs it. Trap: what systemd does by a filter of system calls (PrivateDevices,
+#: Restrict…) forbids setgid programs too, which via = "sendmail" needs, whatever a drop-in says of NoNewPrivileges.
+KEPT_IN = {
+    "Type": "oneshot", "UMask": "0027", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes",
+    "ProtectProc": "invisible", "ProtectClock": "yes", "ProtectControlGroups": "yes", "ProtectHostname": "yes",
+    "ProtectKernelLogs": "yes", "ProtectKernelModules": "yes", "ProtectKernelTunables": "yes",
+    "PrivateDevices": "yes", "PrivateTmp": "yes", "LockPersonality": "yes", "RestrictNamespaces": "yes",
+    "RestrictRealtime": "yes", "RestrictSUIDSGID": "yes", "RestrictAddressFamilies": "AF_UNIX AF_INET AF_INET6",
+    "SystemCallArchitectures": "native", "SystemCallErrorNumber": "EPERM",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", SERVICES)
+def test_a_service_is_kept_in_and_bounded(unit: str) -> None:
+    found = dict(settings(unit))
+    assert {key: found.get(key) for key in KEPT_IN} == KEPT_IN
+    assert [value for key, value in settings(unit) if key == "SystemCallFilter"][:2] == [
+        "@system-service", "~@privileged",
+    ]  # fmt: skip
+    assert re.fullmatch(r"\d+(h|min)", found["TimeoutStartSec"]), "a oneshot has no limit of its own"
+    assert re.fullmatch(r"\dG", found["MemoryMax"])
+
+
+@pytest.mark.parametrize("unit", [name for name in SERVICES if name not in ROOTS])
 def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None:
-    """Trap: what systemd does by a filter of system calls (PrivateDevices, Restrict…) forbids setgid programs too,
-    which via = "sendmail" needs, whatever a drop-in says of NoNewPrivileges."""
     found = dict(settings(unit))
     wanted = {
-        "Type": "oneshot", "User": "adminkit", "Group": "adminkit", "UMask": "0027",
-        "StateDirectory": "adminkit", "StateDirectoryMode": "2750", "NoNewPrivileges": "yes",
-        "ProtectSystem": "strict", "ProtectHome": "yes", "ProtectControlGroups": "yes", "PrivateTmp": "yes",
+        "User": "adminkit", "Group": "adminkit", "StateDirectory": "adminkit", "StateDirectoryMode": "2750",
+        "CapabilityBoundingSet": "",
     }  # fmt: skip
     assert {key: found.get(key) for key in wanted} == wanted
+    assert "ReadWritePaths" not in found
     for _, value in settings(unit):
         for word in value.split():
             assert not word.startswith("/var/") or word.startswith("/var/lib/adminkit/"), word
+
+
+@pytest.mark.parametrize("unit", ROOTS)
+def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else(unit: str) -> None:
+    found = dict(settings(unit))
+    assert found["ReadWritePaths"] == "-/etc/slurm/adminkit -/etc/slurm/job_submit.lua -/var/log/adminkit"
+    assert not {"StateDirectory", "User"} & found.keys()
+    assert set(found["CapabilityBoundingSet"].split()) == {"CAP_CHOWN", "CAP_DAC_READ_SEARCH"}
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", SERVICES)
+def test_little_is_exposed(units: Path, unit: str) -> None:
+    assert exposed(units / unit) <= MOST_EXPOSED
+
+
+@needs_systemd
+def test_more_would_be_noticed(units: Path) -> None:
+    """Else the test above could not fail."""
+    unit = units / "adminkit-sync.service"
+    kept = [line for line in unit.read_text().splitlines() if not re.match("SystemCall|Restrict|Capability", line)]
+    unit.write_text("\n".join(kept))
+    assert exposed(unit) > MOST_EXPOSED
+
+
+def exposed(unit: Path) -> float:
+    """systemd's score, from 0 to 10."""
+    command = ["systemd-analyze", "security", "--offline=yes", "--no-pager", unit]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert found, done.stdout + done.stderr
+    return float(found.group(1))
 
 
 @pytest.mark.parametrize("unit", [name for name in UNITS if not name.endswith(".service")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from adminkit.config import chosen
 from adminkit.errors import unknown_word
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
+from adminkit.trace.sight import operators_only
 
 Cluster = Annotated[
     list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
@@ -46,9 +48,10 @@ def audit(
     from adminkit.report.sink import Way, emit
 
     settings = config.load()
-    usual = settings.sync
+    usual, path = settings.sync, find_trace(db, settings.db)
+    _operators_only(path)
     options = Options(
-        find_trace(db, settings.db),
+        path,
         budget=usual.row_budget,
         jobs=usual.jobs,
         steps=chosen(steps, usual.steps),
@@ -77,6 +80,7 @@ def restore(
     from adminkit.trace.lock import only_one
 
     path = find_trace(db, config.load().db)
+    _operators_only(path)
     with connect.reader(path) as trace:
         found = asides.aside(trace)
     known = {one.run for one in found}
@@ -90,3 +94,8 @@ def restore(
             back = asides.restore(trace, wanted)
         notes = [f"{back} put back, trusted; the others' places hold slurmdbd's own rows"]
     emit(aside_report(wanted, notes, str(path)), Way(format, output))
+
+
+def _operators_only(path: Path) -> None:
+    if connect.is_there(path):
+        operators_only(path, "what slurmdbd says of everybody's rows is for the operators", "run it as one of them")

@@ -13,13 +13,13 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.progress import progress
-from adminkit.errors import AdminkitError, UsageError
+from adminkit.errors import AdminkitError
 from adminkit.quote import clean
 from adminkit.report.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.lock import only_one
 from adminkit.trace.place import find_trace
-from adminkit.trace.rights import sees_others
+from adminkit.trace.sight import operators_only
 
 if TYPE_CHECKING:
     import sqlite3
@@ -244,5 +244,4 @@ def _compose() -> Compose:
 
 
 def _operators_only(path: Path) -> None:
-    if not sees_others(path):
-        raise UsageError("letters are for their users and the operators", "adminkit feedback prefs is for everybody")
+    operators_only(path, "letters are for their users and the operators", "adminkit feedback prefs is for everybody")

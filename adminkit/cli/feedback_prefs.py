@@ -11,6 +11,8 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.quote import quote
 
 
 class Frequency(StrEnum):
@@ -48,18 +50,37 @@ def prefs(
     output: options.Output = None,
 ) -> None:
     """Show what you chose, or choose: how often letters come, in which language, where to; hints or none."""
+    from adminkit.feedback.people import is_allowed
     from adminkit.feedback.prefs import Prefs, checked, folder_of, read, write
     from adminkit.report.outbox import prefs_report
     from adminkit.report.sink import Way, emit
 
-    folder, uid = folder_of(config.load()), os.getuid()
+    settings = config.load()
+    folder, uid = folder_of(settings), os.getuid()
+    domains = _domains(settings)
     found = read(folder, uid)
     typed = {"letters": letters, "language": language, "address": address, "hints": hints}
     given = {key: getattr(value, "value", value) for key, value in typed.items() if value is not None}
     if given or reset:
         before = Prefs() if reset or found.problem else found.prefs
         known = {key: value for key, value in asdict(before).items() if value is not None}
-        write(folder, uid, checked({**known, **given}))
+        wanted = checked({**known, **given})
+        if address and domains and not is_allowed(address, domains):
+            raise UsageError(f"no letter goes to {quote(address)}", f"allowed domains: {', '.join(domains)}")
+        write(folder, uid, wanted)
         found = read(folder, uid)
     notes = [found.problem] if found.problem else []
+    if (there := found.prefs.address) and domains and not is_allowed(there, domains):
+        notes.append(f"you get no letters: {quote(there)} is not in an allowed domain ({', '.join(domains)})")
     emit(prefs_report(asdict(found.prefs), notes, str(folder / f"{uid}.toml")), Way(format.value, output))
+
+
+def _domains(settings: config.Config) -> tuple[str, ...]:
+    """Where letters may go, as far as this user may know: empty where the map of addresses cannot be read here."""
+    from adminkit.feedback.people import allowed_domains, read_addresses
+
+    chosen = settings.feedback
+    try:
+        return allowed_domains(chosen, {} if chosen.domains else read_addresses(chosen.addresses))
+    except AdminkitError:
+        return ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -15,17 +16,34 @@ from adminkit import config
 from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
+from adminkit.ingest import mapping
 from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
+from adminkit.ingest.import_table import import_table, preview
 from adminkit.ingest.run import Counts
 from adminkit.quote import clean
 from adminkit.stats.sources import Held, held
 from adminkit.trace.place import find_trace
 from adminkit.units import show_time
 
+#: How many rows --dry-run shows.
+SHOWN: Final = 3
+
+
+def _complete_map(incomplete: str) -> list[str]:
+    """The maps that came with adminkit, and TOML files."""
+    folder = incomplete.rpartition("/")[0]
+    there = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".")
+    files = [f"{folder}/{path.name}" if "/" in incomplete else path.name for path in there.glob("*.toml")]
+    return [name for name in (*mapping.shipped(), *sorted(files)) if name.startswith(incomplete)]
+
 
 def import_(
     file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="sacct text or an SWF trace, .gz too; - for standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE|-",
+            help="sacct text, an SWF trace, or a job table with --map; .gz, .bz2, .xz too; - for standard input.",
+        ),
     ],
     db: Database = None,
     cluster: Annotated[
@@ -45,6 +63,19 @@ def import_(
     delimiter: Annotated[
         str, typer.Option("--delimiter", help="What stands between columns; one character or more.")
     ] = "auto",
+    map: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            metavar="MAP",
+            help="FILE is a job table (CSV, TSV), and MAP a TOML file that says what its columns are, or one of "
+            "adminkit's own: eagle, helios, philly, pm100.",
+            autocompletion=_complete_map,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --map: show how the first rows would be read, and write nothing.")
+    ] = False,
     max_rejected: Annotated[
         float,
         typer.Option(
@@ -65,6 +96,8 @@ def import_(
     """Read accounting text of any age into the trace. The same file twice changes nothing."""
     if apply and not trusted:
         raise UsageError("--apply goes with --trusted", "an import that nothing follows from needs no word")
+    if map is not None and columns is not None:
+        raise UsageError("--columns are sacct's, and the map names the table's", "leave one of the two out")
     path = None if file == "-" else Path(file)
     if path is None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
@@ -81,16 +114,18 @@ def import_(
         else delimiter,
         kind="import --trusted" if trusted else "import",
         origin="trusted" if trusted else None,
+        map=mapping.load_map(mapping.find_map(map)) if map is not None else None,
     )
+    if dry_run:
+        _show_first_rows(wanted, format)
+        return
     seen: Held | None = None
     with progress(f"reading {file}") as bar:
-        now, tick = int(time.time()), lambda read, size: bar(read.bytes, size, read.rows)
+        tick = lambda read, size: bar(read.bytes, size, read.rows)  # noqa: E731
         if trusted and not apply:
-            counts, layout, seen = rehearse(wanted, now, held, tick)
+            counts, seen = rehearse(wanted, lambda one: _import(one, tick), held)
         else:
-            counts, layout = import_file(wanted, now, tick)
-    if layout.unknown:
-        print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
+            counts = _import(wanted, tick)
     if format is Counted.JSON:
         meta = {"database": str(wanted.db), "source": wanted.source, **({"applied": apply} if trusted else {})}
         print(json.dumps({"meta": meta, "rows": [asdict(counts)]}))
@@ -101,6 +136,26 @@ def import_(
     elif counts.rejected:
         print(f"note: {counts.rejected} rows set aside; `adminkit trace rejected` shows why", file=sys.stderr)
     refuse_many_rejected(counts, max_rejected)
+
+
+def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Counts:
+    now = int(time.time())
+    if wanted.map is not None:
+        return import_table(wanted, now, tick)
+    counts, layout = import_file(wanted, now, tick)
+    if layout.unknown:
+        print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
+    return counts
+
+
+def _show_first_rows(wanted: Import, format: Counted) -> None:
+    from adminkit.report.preview import preview_report
+    from adminkit.report.sink import Way, emit
+
+    if wanted.map is None:
+        raise UsageError("--dry-run shows how a map reads a table", "name one with --map")
+    columns, rows = preview(wanted, SHOWN)
+    emit(preview_report(wanted.map.name, wanted.map.fields, columns, rows), Way(format.value))
 
 
 def vouched(seen: Held) -> str:

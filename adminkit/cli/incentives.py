@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +20,7 @@ from adminkit.stats.select import only_cluster
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
-from adminkit.trace.rights import sees_others
+from adminkit.trace.sight import operators_only, whose
 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_build import Computed, Table, Worth
@@ -97,7 +95,7 @@ def show(
     now, path = int(time.time()), find_trace(db, config.load().db)
     rules, worth = _rules(policy, points_per_hour)
     with reader(path) as trace:
-        user = _allowed(user, path)
+        user = next(iter(whose([user] if user else None, path)), None)
         where = only_cluster(trace, cluster)
         if user is None:
             report = everybody_report(
@@ -162,7 +160,7 @@ def _computed(
     now = int(time.time())
     held_out = _held_out(now)
     with reader(path) as trace:
-        _operators_only(path)
+        operators_only(path, "everybody's points are for the operators", "adminkit incentives show has yours")
         where = only_cluster(trace, cluster)
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")
@@ -173,9 +171,13 @@ def _computed(
 
 def _want_no_hints(path: Path) -> set[int]:
     """The users who said so by `adminkit feedback prefs`."""
-    from adminkit.feedback.prefs import folder_of, without_hints
+    from adminkit.feedback.prefs import check_folder, folder_of, without_hints
+    from adminkit.feedback.sweep import sweep
 
-    return without_hints(folder_of(config.load(), path), path)
+    folder = folder_of(config.load(), path)
+    check_folder(folder, path)
+    sweep(folder)
+    return without_hints(folder, path)
 
 
 def _held_out(now: int) -> Callable[[int], bool]:
@@ -198,20 +200,3 @@ def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:
     found = worth(rules.incentives, per_hour)
     note = (f"by the example {path}, as there is no policy.toml of this site",) if example else ()
     return rules, replace(found, notes=(*found.notes, *note))
-
-
-def _operators_only(path: Path) -> None:
-    if not sees_others(path):
-        raise UsageError(
-            "everybody's points are for the operators", "adminkit incentives show tells you what yours are"
-        )
-
-
-def _allowed(user: str | None, path: Path) -> str | None:
-    """Whose points this caller may read: operators everybody's, others their own."""
-    if sees_others(path):
-        return user
-    own = pwd.getpwuid(os.geteuid()).pw_name
-    if user not in (None, own):
-        raise UsageError(f"the points of {user} are for {user} and the operators", f"adminkit incentives show {own}")
-    return own

@@ -25,6 +25,7 @@ from adminkit.cli import (
     incentives,
     policy,
     policy_install,
+    policy_refresh,
     recommend,
     report,
     sync,
@@ -57,6 +58,7 @@ app.add_typer(incentives.app, name="incentives")
 app.add_typer(policy.app, name="policy")
 policy.app.command("install")(policy_install.install)
 policy.app.command("rollback")(policy_install.rollback)
+policy.app.command("refresh")(policy_refresh.refresh)
 policy.app.command("status")(policy_install.status)
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -21,6 +22,7 @@ from adminkit.stats.replay import one_cluster
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
+from adminkit.trace.sight import whose
 from adminkit.units import parse_when
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ def replay(
     chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until)
     moment = None if as_of is None else parse_when(as_of, now)
     with reader(file) as trace, progress("replaying") as tick:
-        chosen = one_cluster(trace, check_words(trace, chosen))
+        chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))
         described = load_site(site) if site else None
         found = replay_trace(trace, loaded, described, chosen, moment, LUAS[lua], lambda n, of: tick(n, of, n))
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in found.counts.rules else [])]
@@ -218,7 +220,7 @@ def diff(
     folder = installed or (controller().folder or Path("/etc/slurm")) / "adminkit"
     table = load_table(folder / "policy.lua")
     found = differences(table, policy_table(loaded, _site(loaded, site), 0))
-    notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation')}"]
+    notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation', 'unknown')}"]
     _say(diff_report(found, notes), diff_lines(found), format, output)
 
 

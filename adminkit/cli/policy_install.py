@@ -143,7 +143,7 @@ def place(
 ) -> tuple[Plan, Controller]:
     """Where it goes on this site: flags before settings before what slurmctld says."""
     from adminkit.policy.install import Plan
-    from adminkit.slurm.controller import controller_or_conf, site_folder
+    from adminkit.slurm.controller import controller_or_conf, inactive, site_folder
 
     settings, found = config.load(), controller_or_conf()
     ours = settings.policy
@@ -156,6 +156,6 @@ def place(
         push=chosen(push, ours.push),
         fetch=chosen(fetch, ours.fetch),
         log=settings.acts,
-        active=bool(found.away) or "lua" in found.plugins,
+        inactive="" if found.away else inactive(found),
     )
     return plan, found

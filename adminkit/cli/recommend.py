@@ -18,11 +18,12 @@ from adminkit.recommend.predict import Rule
 from adminkit.report.model import Report
 from adminkit.report.recommend import advice_report, backtest_report
 from adminkit.report.sink import Way, emit
-from adminkit.stats.runs import Kind, queue_maximum, runs
+from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
+from adminkit.trace.sight import whose
 from adminkit.units import parse_duration
 
 app = typer.Typer(help="What to ask for.", no_args_is_help=True, rich_markup_mode=None)
@@ -77,10 +78,12 @@ def walltime(
     kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
     if backtest and any(value is not None for value in kind[2:]):
         raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
-    if not backtest and user is None:
-        raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
     make = _tested if backtest else _advised
     with reader(path) as trace:
+        user = next(iter(whose(_listed(user), path)), None)
+        if not backtest and user is None:
+            raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
+        kind = kind._replace(user=user)
         check_words(trace, Filter(_listed(cluster), users=_listed(user), queues=_listed(queue)))
         report = make(trace, kind, rule, settings.recommend.menu, str(path))
     emit(report, way)
@@ -90,13 +93,15 @@ def _advised(trace: sqlite3.Connection, kind: Kind, rule: Rule, menu: Sequence[i
     found = runs(trace, _listed(kind.user), _listed(kind.cluster))
     most = queue_maximum(trace, kind.queue, kind.cluster, int(time.time())) if kind.queue else None
     told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    return advice_report(advise(found, kind, rule, menu, most), kind, rule, database, clusters(trace), told)
+    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
+    return advice_report(advise(found, kind, rule, menu, most), kind, rule, database, clusters(trace), told, left_out)
 
 
 def _tested(trace: sqlite3.Connection, kind: Kind, rule: Rule, menu: Sequence[int], database: str) -> Report:
     tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), rule, menu)
     told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    return backtest_report(tested, kind, rule, database, clusters(trace), told)
+    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
+    return backtest_report(tested, kind, rule, database, clusters(trace), told, left_out)
 
 
 def _listed(word: str | None) -> list[str]:

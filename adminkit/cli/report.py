@@ -16,6 +16,7 @@ from adminkit.report.sink import Way, emit
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
+from adminkit.trace.sight import operators_only, whose
 from adminkit.units import parse_duration, parse_when, show_time
 
 Cluster = Annotated[
@@ -71,7 +72,7 @@ def accuracy(
         limit_source=limit_source.value if limit_source else None,
     )
     with reader(path) as trace:
-        chosen = check_words(trace, chosen)
+        chosen = check_words(trace, replace(chosen, users=whose(user, path)))
         measured = measure(trace, chosen, now, curves=way.pictures)
     emit(accuracy_report(measured, chosen, str(path)), way)
 
@@ -100,7 +101,7 @@ def parallelism(
     path = find_trace(db, settings.db)
     chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
     with reader(path) as trace:
-        chosen = check_words(trace, chosen)
+        chosen = check_words(trace, replace(chosen, users=whose(user, path)))
         measured = measure(trace, chosen)
     emit(parallelism_report(measured, chosen, str(path)), way)
 
@@ -133,7 +134,7 @@ def restarts(
     chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, "", "0")
     chosen = replace(chosen, classes=[one.value for one in job_class or ()], min_elapsed=-1)
     with reader(path) as trace:
-        chosen = check_words(trace, chosen)
+        chosen = check_words(trace, replace(chosen, users=whose(user, path)))
         if job is not None:
             report = pieces_report(stats.pieces(trace, job, chosen.clusters), job, str(path))
         else:
@@ -158,6 +159,7 @@ def feedback(
     now, settings, way = int(time.time()), config.load(), Way(format.value, output)
     path, design = find_trace(db, settings.db), Design(days=days)
     with reader(path) as trace:
+        operators_only(path, "what letters changed is for the operators", "adminkit report accuracy has your own jobs")
         usual = settings.report
         chosen = Filter([only_cluster(trace, cluster)], states=usual.states, min_elapsed=usual.min_elapsed)
         found = effect(trace, chosen, now, design, is_held_out(settings.feedback), LEAST_OTHERS)

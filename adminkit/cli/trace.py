@@ -11,6 +11,7 @@ from adminkit import config
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
+from adminkit.trace.sight import operators_only
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -48,6 +49,7 @@ def rejected(
 
     path = find_trace(db, config.load().db)
     with connect.reader(path) as trace:
+        operators_only(path, "what could not be read may be anybody's", "adminkit trace status says how much it is")
         report = rejected_report(measured.rejected(trace, limit), str(path))
     emit(report, Way(format, output))
 

@@ -69,7 +69,7 @@ def _weekly(week: Week, since: int, until: int, cut: int = 0) -> Weekly:
 def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) -> Named:
     advice = None
     if kind is not None and known is not None:
-        advice, _ = recommended(known.advice(kind), kind.limit, "over")
+        advice, _ = recommended(known.advice(kind), kind, "over")
     week = one.week
     return Named(words.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
 

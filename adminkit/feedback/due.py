@@ -11,6 +11,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Final
 
+from adminkit import journal
 from adminkit.config import Config, Feedback
 from adminkit.feedback.letter import KINDS, Due, Kind
 from adminkit.feedback.people import People
@@ -18,6 +19,7 @@ from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.week import Week, has_come, is_quiet, last_week
 from adminkit.findings.holdout import held_out
 from adminkit.findings.overestimate import REASONS, Limits, check
+from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
@@ -29,8 +31,8 @@ HABIT: Final = 30 * 86_400
 MOST_NOTES: Final = 20
 #: Why somebody gets no letter now, in the order in which it is asked.
 LEFT_OUT: Final = (
-    *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "had", "user_pause",
-    "name_pause",
+    *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "domain", "had",
+    "user_pause", "name_pause",
 )  # fmt: skip
 
 
@@ -80,6 +82,7 @@ class _Asked:
     folder: Path
     now: int
     tz: tzinfo | None
+    preview: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     seen: dict[int, Read] = field(default_factory=dict)
@@ -117,6 +120,11 @@ class _Asked:
         if address is None:
             self.notes.append(f"{user} has no address: set domain, or add a line to the map of addresses")
             return "address"
+        if not self.people.allows(address):
+            self.notes.append(f"{user} has an address that is not in an allowed domain: {quote(address)}")
+            if not self.preview:
+                journal.refused("addresses", address, user, "it is not in an allowed domain; no letter goes there")
+            return "domain"
         return prefs.language or self.chosen.language, address
 
 
@@ -136,7 +144,7 @@ def plan(
     go out if today were none, the cluster were switched on, and there were no max_letters; its notes tell.
     """
     check_folder(folder, file_of(db))
-    ask, chosen = _Asked(db, settings, people, folder, now, tz), settings.feedback
+    ask, chosen = _Asked(db, settings, people, folder, now, tz, preview), settings.feedback
     if is_quiet(now, chosen.quiet_days, tz):
         ask.notes.append("today is a quiet day: nothing goes out")
         if not preview:

@@ -34,7 +34,7 @@ def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
             "sync it again: adminkit sync",
         )
     judged = _judged(run.elapsed, run, array)
-    advice, why_not = recommended(known.advice(run.kind), run.kind.limit, judged)
+    advice, why_not = recommended(known.advice(run.kind), run.kind, judged)
     past = known.runs(due.cluster, due.user)
     chart = _spread(array, due.language) if array else _last_runs(past, run, due.language, tz)
     return {

@@ -1,10 +1,10 @@
-"""Who may get a letter at all, and where: a real user above the site's services, by one address."""
+"""Who may get a letter, and where: a real user above the site's services, by one address in an allowed domain."""
 
 from __future__ import annotations
 
 import pwd
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -31,6 +31,10 @@ class People:
     settings: Feedback
     names: Names
     addresses: Mapping[str, str]
+    domains: tuple[str, ...] = field(init=False)  # that letters may go to
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domains", allowed_domains(self.settings, self.addresses))
 
     def refused(self, user: str | None, uid: int | None, account: str | None) -> str | None:
         """Why that user gets none: unknown, service or excluded. None where they may."""
@@ -48,6 +52,27 @@ class People:
         if chosen is None and self.settings.domain:
             chosen = f"{user}@{self.settings.domain}"
         return chosen if chosen is not None and is_address(chosen) else None
+
+    def allows(self, address: str) -> bool:
+        """Whether letters to users may go there: what they choose for themselves could be anybody's."""
+        return is_allowed(address, self.domains)
+
+
+def allowed_domains(settings: Feedback, addresses: Mapping[str, str]) -> tuple[str, ...]:
+    """The patterns of domains that letters may go to: those set, else that of `domain` and those of the map."""
+    if settings.domains:
+        return settings.domains
+    known = {_domain(address) for address in addresses.values()}
+    return tuple(sorted(known | ({settings.domain} if settings.domain else set())))
+
+
+def is_allowed(address: str, domains: Sequence[str]) -> bool:
+    """Whether the address is in one of these domains."""
+    return any(fnmatchcase(_domain(address), domain.lower()) for domain in domains)
+
+
+def _domain(address: str) -> str:
+    return address.rpartition("@")[2].lower()
 
 
 def read_addresses(path: Path | None) -> dict[str, str]:

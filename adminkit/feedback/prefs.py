@@ -20,6 +20,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.feedback.letter import LANGUAGES
+from adminkit.quote import quote
 from adminkit.trace.place import SYSTEM_TRACE
 
 FOLDER_MODE: Final = 0o1733
@@ -28,7 +29,8 @@ MOST: Final = 4096
 FREQUENCIES: Final = ("each", "week", "never")
 #: What SMTP takes without an extension, and nothing that means something in a header.
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
-_FILE: Final = re.compile(r"([1-9][0-9]{0,9})\.toml")
+#: The name of a user's file.
+FILE: Final = re.compile(r"([1-9][0-9]{0,9})\.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def read(folder: Path, uid: int) -> Read:
     try:
         facts = os.fstat(handle)
         plain = stat.S_ISREG(facts.st_mode)
-        if facts.st_uid != uid or (plain and facts.st_nlink != 1):  # a second name may be somebody else's doing
+        if not is_of(facts, uid):
             return Read(Prefs(), f"{path} is not that user's own file and is not read")
         if not plain:
             return Read(Prefs(letters="never", hints=False), f"{path} is no plain file")
@@ -135,6 +137,11 @@ def read(folder: Path, uid: int) -> Read:
         return Read(Prefs(letters="never", hints=False), f"{path}: {error.message}: {error.hint}")
 
 
+def is_of(facts: os.stat_result, uid: int) -> bool:
+    """Whether a file of that name is its user's own doing, be it right or wrong; a second name may be another's."""
+    return facts.st_uid == uid and (not stat.S_ISREG(facts.st_mode) or facts.st_nlink == 1)
+
+
 def _of_others(path: Path, uid: int, why: str) -> Read:
     """What could not be opened: a user's own file silences letters, somebody else's link does nothing."""
     with suppress(OSError):
@@ -147,8 +154,13 @@ def parse(text: bytes) -> Prefs:
     """The text of such a file. UsageError names the key and the nearest one there is."""
     try:
         values = tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"this is no TOML: {error}", 'write key = "value"') from error
+    except UnicodeDecodeError as error:
+        raise UsageError("this is not UTF-8", 'write key = "value"') from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        what, at, place = str(error).rpartition(" (at ")  # what may quote the file, the place never does
+        raise UsageError(
+            f"this is no TOML: {quote(what or place)}{at if what else ''}{place if what else ''}", 'write key = "value"'
+        ) from error
     return checked(values)
 
 
@@ -167,7 +179,7 @@ def checked(values: Mapping[str, Any]) -> Prefs:
     if address is not None and not (isinstance(address, str) and is_address(address)):
         raise UsageError("this is no mail address", "such as ada@example.org")
     if not isinstance(hints, bool):
-        raise UsageError(f"hints is true or false, not {hints!r}"[:100], "hints = false")
+        raise UsageError(f"hints is true or false, not {quote(str(hints))}", "hints = false")
     return Prefs(letters, language, address, hints)
 
 
@@ -199,7 +211,11 @@ def write(folder: Path, uid: int, prefs: Prefs) -> Path:
     except OSError as error:
         with suppress(OSError):
             aside.unlink()
-        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "tell the operators") from error
+        hint = "tell the operators"
+        with suppress(OSError):
+            if path.lstat().st_uid != uid:
+                hint = "somebody else's file is in its place and goes when letters are next sent: try again then"
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", hint) from error
     return path
 
 
@@ -211,7 +227,7 @@ def everybody(folder: Path) -> Iterator[tuple[int, Read]]:
         return
     except OSError as error:
         raise AdminkitError(f"couldn't list {folder}: {cause(error)}", "run it as the folder's owner") from error
-    for found in sorted(int(match[1]) for name in names if (match := _FILE.fullmatch(name))):
+    for found in sorted(int(match[1]) for name in names if (match := FILE.fullmatch(name))):
         yield found, read(folder, found)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from adminkit import acts
+from adminkit import acts, journal
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.feedback import mark
@@ -24,6 +24,7 @@ from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.message import Envelope, build
 from adminkit.feedback.people import People
 from adminkit.feedback.prefs import check_folder, make_folder, read
+from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport import Later, Refused, Stopped, Transport
 from adminkit.feedback.week import WEEK, is_quiet
 from adminkit.stats.sources import refuse_demo
@@ -81,6 +82,8 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
     outbox.durable(db)
     now = int(tools.clock.now())
     notes = _switch_on(db, settings, tools.folder, now)
+    check_folder(tools.folder, file_of(db))
+    sweep(tools.folder)
     if _is_old(db, tools):
         notes.append(_begin_anew(db, settings, tools, now))
     if recovered := outbox.recover(db):
@@ -166,6 +169,10 @@ def _one(
         outbox.drop(db, entry, why)
         return "expired"
     recipients = _recipients(entry, tools)
+    if entry.uid is not None and not all(tools.people.allows(one) for one in recipients):
+        journal.refused("addresses", recipients[0], entry.user, "it is not in an allowed domain; no letter goes there")
+        outbox.refuse(db, entry, "its address is not in an allowed domain")
+        return "refused"
     try:
         letter = writing(due_of(entry))
         message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback)
@@ -259,6 +266,7 @@ def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequ
     """Send these once more, now. Hold the outbox's lock around it."""
     outbox.durable(db)
     check_folder(tools.folder, file_of(db))
+    sweep(tools.folder)
     if _is_old(db, tools):
         raise AdminkitError(
             "letters left that this trace does not know of: it is an older copy", "first: adminkit feedback run --send"

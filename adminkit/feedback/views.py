@@ -12,6 +12,7 @@ from adminkit.feedback.chart import Bar
 from adminkit.feedback.words import SUBJECT_NAME, harmless
 from adminkit.findings.estimate import Verdict, safe_enough, worth_typing
 from adminkit.recommend.advice import Advice
+from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration
 
@@ -25,6 +26,7 @@ class Recommended:
     risk: float | None
     tried: int
     over: int
+    alike: bool  # those runs had this one's name; else they are its user's
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +106,24 @@ class Chart:
     bars: Sequence[Bar]
 
 
-def recommended(advice: Advice, asked: int | None, judged: Verdict) -> tuple[Recommended | None, str]:
-    """A limit worth typing, else why there is none: few, cut, most (the queue's maximum is too short), fine, varied."""
+def recommended(advice: Advice, kind: Kind, judged: Verdict) -> tuple[Recommended | None, str]:
+    """A limit worth typing, else why there is none: few, cut, most (the queue's maximum is too short), fine, varied.
+
+    The last four speak of runs like this one. Where there are too few of its name, other runs of its user were asked:
+    they may give a limit, but no reason.
+    """
     given = advice.given
+    alike = kind.job_name is None or "job_name" in given.level
     if advice.limit is None:
-        return None, "few" if not given.enough else "cut" if given.safe is None else "most"
-    if not worth_typing(advice.limit, asked, judged):
-        return None, "fine"
-    if not safe_enough(advice.risk):
-        return None, "varied" if advice.over else "few"
-    shown = Recommended(advice.limit, show_duration(advice.limit), advice.risk, advice.tried, advice.over)
-    return shown, ""
+        why = "cut" if given.safe is None else "most"
+    elif not worth_typing(advice.limit, kind.limit, judged):
+        why = "fine"
+    elif not safe_enough(advice.risk):
+        why = "varied" if advice.over else "few"
+    else:
+        paste = show_duration(advice.limit)
+        return Recommended(advice.limit, paste, advice.risk, advice.tried, advice.over, alike), ""
+    return None, why if alike and given.enough and given.runs > 1 else "few"
 
 
 def named(name: str | None) -> tuple[str, str]:

@@ -6,19 +6,19 @@ import os
 import sqlite3
 import tempfile
 import time
-import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from adminkit import acts
-from adminkit.errors import TooManyRejected, UsageError, unknown_word
+from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
+from adminkit.ingest.mapping import TableMap, zone_of
 from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
-from adminkit.ingest.swf import swf_values
+from adminkit.ingest.swf import binds, swf_values
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.ledger import record_acts
@@ -36,7 +36,7 @@ Queues = Mapping[str, tuple[int | None, int | None, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One import as asked for. `path` None is standard input."""
+    """One import as asked for. `path` None is standard input; `map` says how to read a job table."""
 
     path: Path | None
     db: Path
@@ -48,6 +48,7 @@ class Import:
     origin: str | None = None  # whose word the rows are, one of job.SOURCES; None: the format's
     queues: Queues | None = None
     queues_since: int = 0  # from when on the limits in `queues` hold
+    map: TableMap | None = None
 
     @property
     def source(self) -> str:
@@ -66,17 +67,14 @@ def import_file(
 
 
 def rehearse(
-    wanted: Import,
-    now: int,
-    look: Callable[[sqlite3.Connection], T],
-    progress: Callable[[Counts, int | None], None] | None = None,
-) -> tuple[Counts, Layout, T]:
-    """Read the source as import_file does, into a trace that is thrown away; and what `look` sees there."""
+    wanted: Import, load: Callable[[Import], Counts], look: Callable[[sqlite3.Connection], T]
+) -> tuple[Counts, T]:
+    """`load` the source into a trace that is thrown away; and what `look` sees there."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "trace.db"
-        counts, layout = import_file(replace(wanted, db=scratch), now, progress)
+        counts = load(replace(wanted, db=scratch))
         with connect.reader(scratch) as db:
-            return counts, layout, look(db)
+            return counts, look(db)
 
 
 def import_stream(
@@ -112,16 +110,10 @@ def import_stream(
 
 def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Counts]) -> Counts:
     """A new trace at `db`, built beside it. RunTwice, with nothing built, where `reading.once` was wrong."""
-    target = build.beside(db)
-    try:
-        connect.create(target)
+    with build.made(db) as target:
         with build.opened(target) as built:
             before, after = build.later_indexes(built, reading.once)
-        counts = load(replace(reading, fresh=True, before=before, after=after), target)
-        build.install(target, db)
-    finally:
-        target.unlink(missing_ok=True)
-    return counts
+        return load(replace(reading, fresh=True, before=before, after=after), target)
 
 
 def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) -> Statement:
@@ -153,11 +145,18 @@ def _load(
     with opened(target) as db:
         if counts.steps_new or counts.steps_changed:
             fill_all_from_steps(db)
-        record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, time.monotonic() - started, totals)
-        if wanted.origin == "trusted":
-            said = {"source": wanted.source, "rows": counts.rows, "new": counts.new, "changed": counts.changed}
-            record_acts(db, [acts.act("import trusted", None, None, {}, **said)])
+        remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
+
+
+def remember(
+    db: sqlite3.Connection, wanted: Import, now: int, seconds: float, totals: tuple[int, int, int, int, int]
+) -> None:
+    """A line of history, and one of the ledger where an operator vouched. `totals` as record_intake's counts."""
+    record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
+    if wanted.origin == "trusted":
+        said = {"source": wanted.source, "rows": totals[0], "new": totals[1], "changed": totals[2]}
+        record_acts(db, [acts.act("import trusted", None, None, {}, **said)])
 
 
 def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
@@ -175,19 +174,19 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
         columns,
         layout.delimiter,
         reject_sql=REJECT,
-        bind=(*bind, str(layout.swf_start)) if layout.is_swf else bind,
+        bind=(*bind, *binds(layout.swf)) if layout.swf else bind,
         ends=layout.ends,
         swf=layout.is_swf,
-        timezone=_zone(wanted.timezone),
+        timezone=wanted.timezone if zone_of(wanted.timezone) and wanted.timezone else "",
         first_line=layout.skip_lines + 1,
     )
 
 
 def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statement:
     """And what it does with the rows."""
-    if layout.is_swf:
+    if layout.swf:  # names stand in the header, so the same line may mean another queue
         values, which = swf_values(reading)
-        return reading.storing_jobs(values, origin or "swf", which)
+        return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names)
     cluster, origin = f"?{outputs(layout.columns) + 3}", origin or "text"
     values = job_values(layout.columns, cluster)
     return reading.storing_jobs(values, origin).storing_steps(step_values(layout.columns, cluster), origin)
@@ -203,16 +202,6 @@ def _peek(stream: IO[bytes]) -> bytes:
 
 def _size(stream: IO[bytes]) -> int | None:
     return os.fstat(stream.fileno()).st_size or None if is_plain(stream) else None
-
-
-def _zone(name: str | None) -> str:
-    if name is None:
-        return ""
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
-        raise unknown_word("time zone", name, zoneinfo.available_timezones()) from error
-    return name
 
 
 MAX_REJECTED: Final = 0.01

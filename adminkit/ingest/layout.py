@@ -13,6 +13,7 @@ from typing import Final
 from adminkit.errors import UsageError, unknown_word
 from adminkit.ingest.fields import KEY_FIELDS, columns_for, field_name, field_names
 from adminkit.ingest.spec import Column
+from adminkit.ingest.swf import Header, read_header
 
 #: How much of a source is looked at before anything is decided.
 PEEK_BYTES: Final = 1 << 16
@@ -38,14 +39,14 @@ class Layout:
     ends: bool = False  # a delimiter closes each record, as sacct -p writes it
     skip: int = 0
     skip_lines: int = 0
-    swf_start: int | None = None  # UnixStartTime of an SWF file; None for sacct text
+    swf: Header | None = None  # of an SWF trace; None for sacct text
     civil_times: bool = False  # times are written as dates, so a time zone is needed
     has_cluster: bool = False
     unknown: tuple[str, ...] = ()  # header words that are no field of sacct
 
     @property
     def is_swf(self) -> bool:
-        return self.swf_start is not None
+        return self.swf is not None
 
 
 def detect(head: bytes, names: Sequence[str] | None = None, delimiter: str | None = None) -> Layout:
@@ -154,11 +155,10 @@ def _looks_like_swf(lines: Sequence[str]) -> bool:
 
 
 def _swf(text: str) -> Layout:
-    start = re.search(r"^;\s*UnixStartTime:\s*(\d+)", text, re.MULTILINE)
     columns = [
         Column(name, "rawid" if name == "job" else "swf", required=name in ("job", "submit")) for name in SWF_FIELDS
     ]
-    return Layout(columns, "space", swf_start=int(start.group(1)) if start else 0)
+    return Layout(columns, "space", swf=read_header(text))
 
 
 def _not_accounting(line: str, delimiter: str | None) -> UsageError:

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.ingest.run import Statement
 from adminkit.ingest.spec import outputs, parameters
 
+#: What is read of a header, at most: names in all, and characters of one.
+MAX_NAMES: Final = 1000
+_START: Final = re.compile(r"^;[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\b", re.MULTILINE | re.ASCII)
+_NAME: Final = re.compile(r"^;[ \t]*(Queue|Partition):[ \t]*([0-9]{1,9})[ \t]+(\S{1,64})(?!\S)", re.MULTILINE)
+#: As Slurm has them, with a letter; what looks like the number of another queue or partition is no name.
+_WORD: Final = re.compile(r"(?=.*[^\W\d_])[\w.+-]+")
+_NUMBERED: Final = re.compile(r"(queue|partition)[0-9]+")
+
 #: SWF's status. 2, 3 and 4 are parts of a job whose whole has a line of its own.
 _STATES: Final = "CASE {status} WHEN 0 THEN 'FAILED' WHEN 1 THEN 'COMPLETED' WHEN 5 THEN 'CANCELLED' END"
+
+
+def _named(sort: str) -> str:
+    """SQL: what the header calls this job's queue or partition, else its number."""
+    number = f"'{sort}' || CAST({{{sort}}} AS INTEGER)"
+    return f"coalesce(json_extract({{names}}, '$.' || {number}), {number})"
+
+
+#: Neither two queues nor two partitions may become one, so a job that has both is in "queue@partition".
+_QUEUE: Final = (
+    f"CASE WHEN {{queue}} >= 0 AND {{partition}} >= 0 THEN {_named('queue')} || '@' || {_named('partition')} "
+    f"WHEN {{queue}} >= 0 THEN {_named('queue')} WHEN {{partition}} >= 0 THEN {_named('partition')} END"
+)
 
 _VALUES: Final = {
     "cluster": "{cluster}",
@@ -17,7 +43,7 @@ _VALUES: Final = {
     "job_id": "CAST({job} AS TEXT)",
     "user": "'user' || CAST({user} AS INTEGER)",
     "group": "'group' || CAST({group} AS INTEGER)",
-    "queue": "'queue' || CAST({queue} AS INTEGER)",
+    "queue": _QUEUE,
     "job_name": "'app' || CAST({app} AS INTEGER)",
     "state": _STATES,
     "eligible_time": "{start} + CAST({submit} AS INTEGER)",
@@ -34,11 +60,42 @@ _VALUES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the comments at the head of a trace say. `names` goes by queue1, partition0, …"""
+
+    start: int = 0  # epoch seconds
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_header(text: str) -> Header:
+    """The header in `text`, which anybody may have written: what is strange in it is as if it were not there.
+
+    A name is the first word after the number, and only where no other number has the same: two queues stay two.
+    """
+    text = text.rpartition("\n")[0]  # the last line may be cut short
+    start = _START.search(text)
+    names: dict[str, str] = {}
+    for sort, number, word in _NAME.findall(text):
+        if len(names) < MAX_NAMES and _WORD.fullmatch(word) and not _NUMBERED.fullmatch(word.lower()):
+            names.setdefault(f"{sort.lower()}{int(number)}", word)
+    used = Counter((key.rstrip("0123456789"), word) for key, word in names.items())
+    return Header(
+        start=int(start.group(1)) if start else 0,
+        names={key: word for key, word in names.items() if used[key.rstrip("0123456789"), word] == 1},
+    )
+
+
+def binds(header: Header) -> tuple[str, str]:
+    """What swf_values expects as the last two parameters: the start, and the names as one JSON object."""
+    return str(header.start), json.dumps(header.names)
+
+
 def swf_values(reading: Statement) -> tuple[dict[str, str], str]:
-    """(Job's column -> SQL, which rows) of an SWF trace; the last two parameters bound are cluster and start."""
+    """(Job's column -> SQL, which rows) of an SWF trace; the last parameters bound are cluster and `binds`."""
     place = parameters(list(reading.columns))
     last = outputs(reading.columns) + len(reading.bind)
-    place |= {"cluster": f"?{last - 1}", "start": f"CAST(?{last} AS INTEGER)"}
+    place |= {"cluster": f"?{last - 2}", "start": f"CAST(?{last - 1} AS INTEGER)", "names": f"?{last}"}
     values = {column: _fill(sql, place) for column, sql in _VALUES.items()}
     return values, _fill("({status} IS NULL OR {status} NOT IN (2, 3, 4))", place)
 

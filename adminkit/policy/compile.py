@@ -23,13 +23,15 @@ Table = dict[str, Any]
 
 def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = None) -> Table:
     """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's."""
+    named = {site.uids[user] for user in policy.exempt.users if user in site.uids}
     table: Table = {
         "format": FORMAT,
         "cluster": site.cluster,
         "fail": policy.fail,
         "record": policy.record,
         "languages": list(policy.languages),
-        "exempt": site.privileged | {site.uids[user] for user in policy.exempt.users if user in site.uids},
+        "exempt": site.privileged | named,
+        "exempt_named": named,
         "menu": list(policy.menu),
         "routing": {
             "action": policy.routing.action,

@@ -10,7 +10,7 @@ from adminkit.policy.checks import LIMITS
 from adminkit.units import show_duration
 
 #: Differ from one making to the next, or follow from the rest.
-_LEFT_OUT: Final = ("format", "generation", "made_at", "ckpt")
+_LEFT_OUT: Final = ("format", "generation", "made_at", "ckpt", "exempt_named")
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ def explain(
             )
         own = standing(rows, policy.incentives, now)
         if held_out(uid):
-            others = standings(runs.sums(db, asked), policy.incentives, now)
+            others = standings(runs.sums(db, asked, of_all=True), policy.incentives, now)
             own = next(one for one in as_well_off(list(others), held_out) if one.uid == uid)
         ends = span(db)
         heaviest = weighed(runs.scored(db, asked, uid), rows, policy.incentives, now, most)

@@ -55,7 +55,7 @@ class Plan:
     push: str | None = None
     fetch: str | None = None
     log: Path = acts.SYSTEM_LOG
-    active: bool = True  # whether slurm.conf says JobSubmitPlugins=lua
+    inactive: str = ""  # why slurmctld does not ask job_submit.lua, where that is known
     patience: float = PATIENCE
 
 
@@ -204,8 +204,7 @@ def _use(plan: Plan, puts: list[Put], changed: list[str]) -> Done:
     doubt = _entry_doubt(plan.folder, state)
     if not doubt:
         touch(entry)
-    if not doubt and not plan.active:
-        doubt = "slurm.conf lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure"
+    doubt = doubt or plan.inactive
     reached: list[others.Host] = []
     if plan.push is not None:
         parts = [plan.folder / SUBFOLDER, *([entry] if state == "ours" else [])]

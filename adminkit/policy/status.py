@@ -13,7 +13,7 @@ from adminkit.policy.install import installed
 from adminkit.policy.program import ENTRY, Entry, entry_state, shipped
 from adminkit.policy.put import SUBFOLDER, TABLES, table_path
 from adminkit.slurm.act import Running, probe
-from adminkit.slurm.controller import Controller, readable_by
+from adminkit.slurm.controller import Controller, inactive, readable_by
 
 State = Literal["in use", "not in use", "damaged", "absent", "unknown"]
 DAMAGED: Final = "damaged"
@@ -64,10 +64,7 @@ def status(found: Controller, folder: Path, fetch: str | None = None) -> Status:
     entry = entry_state(folder, files[ENTRY])
     there = installed(folder)
     running, doubt = _running()
-    if not there and running is None:
-        doubt = ""
-    elif "lua" not in found.plugins:
-        doubt = "slurm.conf has no JobSubmitPlugins=lua"
+    doubt = "" if not there and running is None else inactive(found) or doubt
     asked = [others.Host(host, False) for host in found.others()] if fetch is not None else []
     return Status(
         folder,

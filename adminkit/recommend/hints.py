@@ -115,10 +115,16 @@ def hints(
     menu: Sequence[int] = MENU,
     limits: Limits | None = None,
 ) -> list[Hint]:
-    """The entries by waste, the largest first. `runs` come by submission; those without a uid give no entry."""
+    """The entries by waste, the largest first. `runs` come by submission; those without a uid give no entry.
+
+    Each is made of one user's runs. Of a uid that was somebody else's before, only those of who has it now.
+    """
     rule, limits = rule or Rule(), limits or Limits()
     levels = [_Level(level, rule, limits) for level in LEVELS]
+    holder: dict[tuple[str, int | None], str] = {}
     for has_ended, run in online(runs):
+        if not has_ended:
+            holder[run.kind.cluster or "", run.uid] = run.kind.user or ""
         for level in levels:
             if has_ended:
                 level.predictor.ended(run)
@@ -128,5 +134,7 @@ def hints(
     found.sort(key=lambda hint: (-hint.waste, hint.uid, hint.job_name, hint.queue))
     unique: dict[tuple[str, int, str, str], Hint] = {}  # no name and an empty one are one
     for hint in found:
+        if holder[hint.cluster, hint.uid] != hint.user:
+            continue
         unique.setdefault((hint.cluster, hint.uid, hint.job_name, hint.queue), hint)
     return list(unique.values())[: limits.most]

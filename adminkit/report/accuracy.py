@@ -11,6 +11,8 @@ from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy
 from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
+#: Jobs whose queue is not known, as a name.
+NO_QUEUE: Final = "(no queue)"
 FIELDS: Final = (
     Field("queue", help="the queue (Slurm's partition)"),
     Field("jobs", "count", "jobs that count"),
@@ -75,7 +77,7 @@ def _notes(measured: Accuracy) -> list[str]:
     notes = []
     if over := measured.overall.over_limit:
         notes.append(f"elapsed / limit is above 1 for {plural(over, 'job')} that ran longer than asked; kept as it is")
-    unlimited = [str(queue.queue) for queue in measured.queues if not queue.max_limit]
+    unlimited = [queue.queue or NO_QUEUE for queue in measured.queues if not queue.max_limit]
     if unlimited:
         notes.append(f"share_maximum is empty where the trace knows no maximum limit: {some(unlimited)}")
     if measured.source_unknown and measured.overall.share_default is not None:
@@ -110,7 +112,7 @@ def _pictures(measured: Accuracy) -> Pictures | None:
 
 
 def _name(queue: QueueAccuracy, several: bool) -> str:
-    name = queue.queue or "(no queue)"
+    name = queue.queue or NO_QUEUE
     name = clean(f"{queue.cluster}: {name}" if several else name)
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
 

@@ -19,6 +19,11 @@ DONE_FIELDS: Final = (
     Field("generation", help="the one that was put in place"),
     Field("state", help="confirmed: slurmctld answered with it"),
 )
+REFRESH_FIELDS: Final = (
+    Field("uid", help="of a user"),
+    Field("user", help="its name on this host"),
+    Field("change", help="passes no longer: is no operator any more; passes from now on"),
+)
 STATUS_FIELDS: Final = (
     Field("table", help="policy, incentives or hints"),
     Field("installed", help="the generation of the file; damaged: slurmctld could not use it"),

@@ -40,9 +40,18 @@ BACKTEST_FIELDS: Final = (
 
 
 def advice_report(
-    advice: Advice, kind: Kind, rule: Rule, database: str, clusters: Sequence[str], told: Mapping[str, int]
+    advice: Advice,
+    kind: Kind,
+    rule: Rule,
+    database: str,
+    clusters: Sequence[str],
+    told: Mapping[str, int],
+    untimed: int = 0,
 ) -> Report:
-    """One row, and in the notes a sentence with the line to paste. `told`: source -> runs that it was learnt from."""
+    """One row, and in the notes a sentence with the line to paste. `told`: source -> runs that it was learnt from.
+
+    `untimed` runs have no end to be learnt from.
+    """
     given = advice.given
     line = None if advice.limit is None else f"#SBATCH --time={show_duration(advice.limit)}"
     row: list[Cell] = [
@@ -61,6 +70,7 @@ def advice_report(
         [
             "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
             *_sentences(advice, line, rule),
+            *_untimed(untimed),
             *learnt_from(told),
         ],
     )
@@ -84,7 +94,7 @@ def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
 
 def _why_not(given: Recommendation, rule: Rule) -> str:
     if not given.runs:
-        return "no such run has ended yet"
+        return "no such run is known to have ended"
     if not given.enough:
         return (
             f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} takes"
@@ -105,9 +115,15 @@ def learnt_from(told: Mapping[str, int]) -> list[str]:
 
 
 def backtest_report(
-    tested: Backtest, kind: Kind, rule: Rule, database: str, clusters: Sequence[str], told: Mapping[str, int]
+    tested: Backtest,
+    kind: Kind,
+    rule: Rule,
+    database: str,
+    clusters: Sequence[str],
+    told: Mapping[str, int],
+    untimed: int = 0,
 ) -> Report:
-    """Accuracy against the share of runs cut off, for every kind of limit."""
+    """Accuracy against the share of runs cut off, for every kind of limit. `untimed` runs could not be tried."""
     runs = max(tested.runs, 1)
     request = max(tested.scores[0].asked, 1)
     rows: list[list[Cell]] = [
@@ -124,16 +140,25 @@ def backtest_report(
         [kind.cluster] if kind.cluster else clusters,
         {"user": kind.user} if kind.user else {},
         tested.runs,
-        {"without a limit": tested.no_limit},
-        [*_backtest_notes(tested, rule), *learnt_from(told)],
+        {"without a limit": tested.no_limit, **({"without a start and an end": untimed} if untimed else {})},
+        [*_backtest_notes(tested, rule, untimed), *_untimed(untimed), *learnt_from(told)],
         tested.span,
     )
     return Report(meta, BACKTEST_FIELDS, rows if tested.runs else [])
 
 
-def _backtest_notes(tested: Backtest, rule: Rule) -> list[str]:
+def _untimed(runs: int) -> list[str]:
+    if not runs:
+        return []
+    return [
+        f"{plural(runs, 'run')} left out: how long they ran is known, but not when (an SWF trace without waits, a table"
+        " without starts), and so not which of them had ended before a submission"
+    ]
+
+
+def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
     if not tested.runs:
-        return ["no run with a limit has ended"]
+        return [] if untimed else ["no run with a limit has ended"]
     parameters = ", ".join(f"{name} {value:g}" for name, value in asdict(rule).items())
     return [
         f"rule: {parameters}",

@@ -11,7 +11,7 @@ import os
 import pwd
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -45,6 +45,7 @@ class Accounting:
     booted_at: int | None  # epoch seconds; later than last time: it restarted
     private: frozenset[str] | None  # PrivateData: jobs, usage, users …
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
+    private_here: frozenset[str] = frozenset()  # PrivateData of this host's slurm.conf
     purges_after: int | None = (
         None  # seconds after submission that a job is kept at least: PurgeJobAfter; None: for good
     )
@@ -148,20 +149,28 @@ def parse_accounting(text: str) -> Accounting:
     Traps: with slurmdbd away there is no second half, and sacctmgr exits with 0 all the same. From 26.05 on the client
     writes the second half too: without BOOT_TIME, and with PrivateData and the release of its own.
     """
-    _, there, theirs = text.partition("SlurmDBD configuration")
+    ours, there, theirs = text.partition("SlurmDBD configuration")
     if not there:
         raise AdminkitError("slurmdbd does not answer", "look whether slurmdbd runs and answers: sacctmgr show cluster")
-    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in theirs.splitlines())}
+    words, here = _settings(theirs), _settings(ours)
     boot = words.get("BOOT_TIME")
-    private = words.get("PrivateData", "none")
-    listed = frozenset() if private == "none" else frozenset(private.split(","))
     return Accounting(
         release=None if boot is None else words.get("SLURMDBD_VERSION"),
         booted_at=_epoch(boot or ""),
-        private=None if boot is None else listed,
+        private=None if boot is None else _private(words),
         max_query_seconds=parse_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
         purges_after=parse_purge(words.get("PurgeJobAfter", "NONE")),
+        private_here=_private(here),
     )
+
+
+def _settings(text: str) -> dict[str, str]:
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}
+
+
+def _private(words: Mapping[str, str]) -> frozenset[str]:
+    listed = words.get("PrivateData", "none")
+    return frozenset() if listed == "none" else frozenset(listed.split(","))
 
 
 def parse_purge(text: str) -> int | None:

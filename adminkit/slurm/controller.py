@@ -19,6 +19,7 @@ from adminkit.slurm.run import ask
 #: Where slurm.conf is unless $SLURM_CONF says otherwise, or Slurm lies below slurm_prefix and has one there.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
 
+_DEEPEST: Final = 8  # files that include files
 _LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*?)\s*$", re.MULTILINE)
 _KEYS: Final = (
     "ClusterName",
@@ -78,11 +79,38 @@ def controller_or_conf() -> Controller:
         return controller()
     except AdminkitError as error:
         path = _slurm_conf()
-        try:
-            text = path.read_text("utf-8", "replace")
-        except OSError:
+        text = _conf_text(path)
+        if text is None:
             raise error from None
         return parse_conf(text, path, error.message)
+
+
+def inactive(found: Controller) -> str:
+    """Why slurmctld does not ask job_submit.lua, "" where it does: what it says itself, then what slurm.conf says."""
+    if "lua" in found.plugins:
+        return ""
+    text = None if found.conf is None else _conf_text(found.conf)
+    if text is None:
+        return "slurmctld runs without JobSubmitPlugins=lua; add it to slurm.conf, then: scontrol reconfigure"
+    if "lua" in parse_conf(text, found.conf or SYSTEM_CONF, "").plugins and not found.away:
+        return f"{found.conf} has JobSubmitPlugins=lua, but slurmctld runs without it yet: scontrol reconfigure"
+    return f"{found.conf} lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure"
+
+
+def _conf_text(path: Path, depth: int = 0) -> str | None:
+    """slurm.conf with the files that it includes; None where it cannot be read. What cannot be included is left out."""
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    whole: list[str] = []
+    for line in lines:
+        words = line.split()
+        if len(words) == 2 and words[0].lower() == "include" and depth < _DEEPEST:
+            whole.append(_conf_text(path.parent / words[1], depth + 1) or "")
+        else:
+            whole.append(line)
+    return "\n".join(whole)
 
 
 def _slurm_conf() -> Path:
@@ -132,7 +160,7 @@ def _controller(words: Mapping[str, str]) -> Controller:
         user=user,
         uid=uid,
         gid=_group(uid),
-        plugins=tuple(_list(words.get("JobSubmitPlugins"))),
+        plugins=tuple(word.removeprefix("job_submit/") for word in _list(words.get("JobSubmitPlugins"))),
         store=frozenset(_list(words.get("AccountingStoreFlags"))),
         priority=words.get("PriorityType", ""),
         site_factor=_known(words.get("PrioritySiteFactorPlugin")),

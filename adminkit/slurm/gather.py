@@ -116,21 +116,31 @@ def parse_gres(text: str) -> tuple[int, frozenset[str]]:
     return total, frozenset(types)
 
 
-def _privileged(found: Controller) -> tuple[set[int], list[str]]:
-    """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator.
+def privileged(found: Controller) -> tuple[set[int], list[str]]:
+    """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator; notes.
 
-    Trap: sacctmgr escapes nothing, and a coordinator's new user may be called what looks like a line of the list. So each
-    one is asked for by name too.
+    AdminkitError where slurmdbd does not say. It always knows somebody, and never answers with nobody.
+    Trap: sacctmgr escapes nothing, and a coordinator's new user may be called what looks like a line of its list. So
+    each one is asked for by name too.
     """
-    uids = {0} | ({found.uid} if found.uid is not None else set())
+    answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
+    if not answer.strip():
+        raise AdminkitError("slurmdbd names no user at all", "look whether it answers: sacctmgr show user")
+    listed = [line.partition("|")[::2] for line in answer.splitlines()]
+    known, unknown = _uids(name for name, level in listed if level in OPERATORS)
+    operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}
+    return _always(found) | operators, [f"operator {name} is no user of this host" for name in unknown]
+
+
+def _privileged(found: Controller) -> tuple[set[int], list[str]]:
     try:
-        answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
-        listed = [line.partition("|")[::2] for line in answer.splitlines()]
-        known, unknown = _uids(name for name, level in listed if level in OPERATORS)
-        uids |= {uid for name, uid in known.items() if admin_level(name) in OPERATORS}
+        return privileged(found)
     except AdminkitError as error:
-        return uids, [f"operators are not known, so rules hold for them: {error.message}"]
-    return uids, [f"operator {name} is no user of this host" for name in unknown]
+        return _always(found), [f"operators are not known, so rules hold for them: {error.message}"]
+
+
+def _always(found: Controller) -> set[int]:
+    return {0} | ({found.uid} if found.uid is not None else set())
 
 
 def _uids(names: Iterable[str]) -> tuple[Mapping[str, int], list[str]]:

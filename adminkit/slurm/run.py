@@ -57,7 +57,7 @@ _HINTS: Final = (
         "MaxQueryTimeRange|too (?:large|wide)|RESULT_TOO_LARGE",
         "ask for a shorter window, or raise MaxQueryTimeRange in slurmdbd.conf",
     ),
-    ("permission denied|not authorized", "Slurm refuses this user; its AdminLevel should be Operator"),
+    ("permission denied|not authorized", "Slurm refuses this user; `adminkit doctor` says which AdminLevel it needs"),
 )
 
 

@@ -166,9 +166,14 @@ class Scored(NamedTuple):
         return max(self.asked, self.need if self.reason == COUNTED else self.elapsed) * self.size
 
 
-def sums(db: sqlite3.Connection, question: Question, uid: int | None = None) -> Iterator[Sums]:
-    """Every group of runs, those of one user together, users by uid; or the groups of one user."""
+def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, of_all: bool = False) -> Iterator[Sums]:
+    """Every group of runs, those of one user together, users by uid; or the groups of one user.
+
+    `of_all`: of everybody, whomever this process may be shown; what comes of it names nobody.
+    """
     statement, params = _statement(_SUMS, question, uid)
+    if of_all:
+        statement = statement.replace("FROM job", "FROM main.job").replace("FROM step", "FROM main.step")
     yield from map(Sums._make, db.execute(statement, params))
 
 

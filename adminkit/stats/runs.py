@@ -23,6 +23,11 @@ FROM job WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND
     AND NOT {CHECKPOINT}{{more}}
 ORDER BY submit_time, cluster, job_id_raw
 """
+#: Runs that ended, nobody knows when: SWF without waits and job tables without starts say only how long they ran.
+UNTIMED: Final = f"""
+SELECT count(*) FROM job WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND start_time IS NULL AND end_time IS NULL
+    AND user IS NOT NULL AND NOT {CHECKPOINT}{{more}}
+"""
 
 
 class Kind(NamedTuple):
@@ -63,14 +68,26 @@ def runs(
 
     With `since` only those that ended at or after it. `acting`: only those that may have consequences for a person.
     """
-    more = "" if since is None else f" AND end_time >= {since:d}"
+    more = ("" if since is None else f" AND end_time >= {since:d}") + _among(users, clusters)
     if acting:
         more += f" AND {ACTING}"
-    for column, values in (("user", users), ("cluster", clusters)):
-        if values:
-            more += f" AND {column} IN ({', '.join('?' * len(values))})"
     for row in db.execute(RUNS.format(more=more), (*users, *clusters)):
         yield Run(Kind(*row[:8]), *row[8:])
+
+
+def untimed(db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = ()) -> int:
+    """How many runs of these users on these clusters have a run time, but neither a start nor an end."""
+    sql = UNTIMED.format(more=_among(users, clusters))
+    return int(db.execute(sql, (*users, *clusters)).fetchone()[0])
+
+
+def _among(users: Sequence[str], clusters: Sequence[str]) -> str:
+    """SQL for rows of these, whose names are bound in this order; nothing for all."""
+    return "".join(
+        f" AND {column} IN ({', '.join('?' * len(values))})"
+        for column, values in (("user", users), ("cluster", clusters))
+        if values
+    )
 
 
 def queue_maximum(db: sqlite3.Connection, queue: str, cluster: str | None, now: int) -> int | None:

@@ -1,4 +1,7 @@
-"""What sync has done: windows, gaps, what is open, what was set aside."""
+"""What sync has done: windows, gaps, what is open, what was set aside.
+
+Counts are of `main.`, the trace's own tables: everybody may be shown those.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ SELECT cluster, pass, min(since), max(until), count(*), sum(provisional), sum(ro
 FROM window GROUP BY cluster, pass ORDER BY cluster, pass
 """
 _WINDOWS: Final = "SELECT since, until FROM window WHERE cluster = ? AND pass = ?"
-_OPEN: Final = f"SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND {SYNCED}"
+_OPEN: Final = f"SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED}"
 # A run that should have been over for a day by its own limit.
 _OVERDUE: Final = f"""
-SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND {SYNCED} AND state = 'RUNNING'
+SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED} AND state = 'RUNNING'
   AND start_time + time_limit + coalesce(suspended, 0) + 86400 < ?
 """
-_SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM rejected GROUP BY source ORDER BY source"
+_SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM main.rejected GROUP BY source ORDER BY source"
 _NOTES: Final = "SELECT cluster, key, value, at FROM note ORDER BY cluster, key"
 _REJECTED: Final = "SELECT source, line, reason, raw, seen_at FROM rejected ORDER BY source, line LIMIT ?"
 _INTAKES: Final = """

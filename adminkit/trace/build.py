@@ -25,6 +25,18 @@ def beside(path: Path) -> Path:
 
 
 @contextmanager
+def made(path: Path) -> Iterator[Path]:
+    """An empty trace to be filled, which gets the name `path` at the end of the block; nothing is left of a failure."""
+    target = beside(path)
+    try:
+        connect.create(target)
+        yield target
+        install(target, path)
+    finally:
+        target.unlink(missing_ok=True)
+
+
+@contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a trace under construction, which nobody else knows of: no WAL, no holder."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

@@ -23,6 +23,7 @@ from adminkit.installed import helper_path
 from adminkit.trace.place import refuse_network_mount
 from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
+from adminkit.trace.sight import restrict, sees_others
 
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
@@ -55,7 +56,10 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 
 @contextmanager
 def reader(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection to an existing trace of this release's schema. Never leaves a file behind."""
+    """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
+
+    Who may not see the jobs of others finds their own in it.
+    """
     with _permitted(path, "read"):
         if not is_there(path):
             raise AdminkitError(
@@ -71,6 +75,8 @@ def reader(path: Path) -> Iterator[sqlite3.Connection]:
                 f"{path} has schema {version}, this release reads {SCHEMA_VERSION}",
                 f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
             )
+        if not sees_others(path):
+            restrict(db)
         yield db
 
 

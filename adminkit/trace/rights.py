@@ -54,15 +54,6 @@ def group_name(path: Path) -> str:
         return str(gid)
 
 
-def sees_others(path: Path) -> bool:
-    """Whether this process may be shown the jobs of others: root, the trace's owner, and its group.
-
-    Others read a trace only where its mode was opened to all; they are shown their own.
-    """
-    facts = path.stat()
-    return os.geteuid() in (0, facts.st_uid) or facts.st_gid in (os.getegid(), *os.getgroups())
-
-
 def _is_wal(path: Path) -> bool:
     """Bytes 18 and 19 of an SQLite file are 2 where it is written through a log."""
     try:

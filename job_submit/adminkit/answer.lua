@@ -2,6 +2,7 @@
 local need = ...
 local found = need("found")
 local route = need("route")
+local rules = need("rules")
 local text = need("text")
 local verdict = need("verdict")
 
@@ -67,7 +68,7 @@ function answer.refuse(now, job, request, policy, made)
             lines[#lines + 1] = kept[i]
         end
     end
-    refused.code = now.code or "ERROR"
+    refused.code = now.code or rules.POLICY
     refused.fired, refused.messages, refused.log = now.fired, lines, now.log or NONE
     refused.untold = now.blind and untold(now, made) or NONE
     return refused

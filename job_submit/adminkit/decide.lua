@@ -140,7 +140,7 @@ local function check_named(now, job, request, policy, made, action)
     end
     local values = route_values(job, request, queues[1], fit)
     if action == "amend" then
-        now.misfit = true
+        now.misfit, now.code = true, rules.CODES.routing
         fire(now, "routing", "reject")
         text.say(lines(now, "refused"), policy, "misfit", "reject", values, nil, LAST_MISFIT)
     else

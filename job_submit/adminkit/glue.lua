@@ -4,6 +4,7 @@ local need = ...
 local decide = need("decide")
 local plan = need("plan")
 local request = need("request")
+local rules = need("rules")
 local text = need("text")
 
 local glue = {}
@@ -18,9 +19,9 @@ local function generation(value)
     return value and value.generation or "none"
 end
 
--- Slurm's error of that name, where this release has it.
+-- Slurm's error of that name; where this release lacks it, that a policy is broken; the general one for no name.
 local function code_of(slurm, name)
-    local code = name and name ~= "ERROR" and slurm["ESLURM_" .. (string.match(name, "^ESLURM_(.*)$") or name)]
+    local code = name and (slurm[name] or slurm[rules.POLICY])
     if type(code) == "number" and code ~= 0 then
         return code
     end

@@ -181,13 +181,18 @@ rules.amend = amend
 local COUNTS = { gpus = true, gpus_per_node = true, nodes = true, cpus = true }
 rules.COUNTS = COUNTS
 
--- What Slurm should answer besides our text; names of its errors, which not every release has.
+-- What Slurm should answer besides our text; names of its errors. Before 23.02 Lua has those of limits, of nodes, and POLICY.
+rules.POLICY = "ESLURM_ACCOUNTING_POLICY" -- what has no error of its own
 rules.CODES = {
     require_limit = "ESLURM_MISSING_TIME_LIMIT",
     min_limit = "ESLURM_INVALID_TIME_LIMIT",
     max_limit = "ESLURM_INVALID_TIME_LIMIT",
     restartable_above = "ESLURM_INVALID_TIME_LIMIT",
+    gpus = "ESLURM_INVALID_GRES",
+    gpus_per_node = "ESLURM_INVALID_GRES",
     nodes = "ESLURM_INVALID_NODE_COUNT",
+    cpus = "ESLURM_INVALID_CPU_COUNT",
+    routing = "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE", -- as Slurm says of a job that its queue can never take
 }
 
 -- Whether the conditions of a rule hold: true, false, or nil where the request does not show what they look at.

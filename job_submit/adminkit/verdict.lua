@@ -79,7 +79,7 @@ local function act(now, rule, job, queue, facts, broken, request, policy, made)
         changed = job.limit ~= limit or job.time_min ~= time_min
         now.blind_before = now.blind
     elseif outcome == "reject" then
-        now.code = now.code or codes[rule.check] or "ERROR"
+        now.code = now.code or codes[rule.check]
     end
     if is_new(rule) then
         fire(now, rule.name, outcome)

@@ -13,7 +13,7 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.feedback import people
-from adminkit.feedback.prefs import Prefs, read
+from adminkit.feedback.prefs import Prefs, read, write
 from adminkit.trace import outbox
 from adminkit.trace.lock import only_one
 from tests.builders import HOUR
@@ -180,17 +180,35 @@ def test_users_choose_for_themselves(capsys: pytest.CaptureFixture[str], tmp_pat
     assert "there is no folder" in err
     folder.mkdir(mode=0o700)
     typed(capsys, "prefs", "--letters", "week", "--no-hints")
-    typed(capsys, "prefs", "--language", "ja", "--address", "me@home.example")
+    typed(capsys, "prefs", "--language", "ja", "--address", "me@example.org")
     me = os.getuid()
-    assert read(folder, me).prefs == Prefs("week", "ja", "me@home.example", False)
+    assert read(folder, me).prefs == Prefs("week", "ja", "me@example.org", False)
     (row,) = rows(capsys, "prefs")
-    assert row == {"letters": "week", "language": "ja", "address": "me@home.example", "hints": "no"}
+    assert row == {"letters": "week", "language": "ja", "address": "me@example.org", "hints": "no"}
     typed(capsys, "prefs", "--reset")
     assert read(folder, me).prefs == Prefs()
     _, err = typed(capsys, "prefs", "--letters", "nevr", code=2)
     assert "never" in err
     _, err = typed(capsys, "prefs", "--address", "a@b\nc", code=2)
     assert "no mail address" in err
+
+
+def test_users_cannot_choose_a_stranger_and_are_told_where_they_have(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder, me = tmp_path / "prefs", os.getuid()
+    folder.mkdir(mode=0o700)
+    say(tmp_path, prefs=str(folder), domains=["example.org", "*.example.org"])
+    typed(capsys, "prefs", "--address", "me@lab.example.org")
+    _, err = typed(capsys, "prefs", "--address", "me@stranger.example", code=2)
+    assert "no letter goes to me@stranger.example" in err and "example.org, *.example.org" in err
+    assert read(folder, me).prefs.address == "me@lab.example.org"
+    write(folder, me, Prefs(address="me@stranger.example"))
+    out, _ = typed(capsys, "prefs")
+    assert "you get no letters: me@stranger.example is not in an allowed domain" in out
+    say(tmp_path, prefs=str(folder), addresses=str(tmp_path / "unreadable"))
+    out, _ = typed(capsys, "prefs", "--address", "me@stranger.example")
+    assert "no letters" not in out, "the site decides when it sends"
 
 
 def test_a_trial_letter_is_shown_and_sent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import random
 import signal
@@ -11,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -363,6 +366,22 @@ def test_imported_steps_fill_the_peaks_of_their_run(db: Path, tmp_path: Path) ->
     path.write_text("\n".join([f"{HEADER}|MaxRSS", *cells]) + "\n")
     run(db, path)
     assert jobs(db, "max_rss") == [(3 * 2**30,)]
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_text_that_is_packed_otherwise_is_unpacked_too(
+    db: Path, text: Path, tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"sacct.txt.{suffix}"
+    path.write_bytes(pack(text.read_bytes()))
+    assert b"read 5, new 5" in run(db, path).stdout
+    path.write_bytes(b"no such thing")
+    assert b"is damaged" in run(db, path, code=1).stderr
+
+
+def test_text_that_another_program_unpacks_is_named_with_it(db: Path, tmp_path: Path) -> None:
+    said = run(db, tmp_path / "sacct.txt.zst", code=2).stderr.decode()
+    assert "hint: zstd -dc" in said and "| adminkit import -" in said
 
 
 def test_a_packed_file_with_nothing_but_a_header_has_no_rows(db: Path, tmp_path: Path) -> None:

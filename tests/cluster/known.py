@@ -72,6 +72,11 @@ def _compared(what: str, known: Iterable[str], found: set[str]) -> list[str]:
 
 # job_submit.lua
 
+#: What a probe says before 23.02: glue.lua then answers that a policy is broken.
+LATE_ERRORS: Final = {
+    f"constant ESLURM_{name}" for name in ("INVALID_CPU_COUNT", "INVALID_GRES", "REQUESTED_NODE_CONFIG_UNAVAILABLE")
+}
+
 
 def probe() -> str:
     """A job_submit.lua that takes what job_submit/adminkit takes, as tests/lua/mock.lua sorts it; it refuses every job

@@ -151,6 +151,9 @@ def ruling(cluster: Cluster, *more: str) -> Iterator[Ruled]:
     assert "slurm.conf lacks JobSubmitPlugins=lua" in first.stderr, first.stderr
     with (cluster.home / "slurm.conf").open("a") as conf:
         conf.write("\n".join(("JobSubmitPlugins=lua", *more, "")))
+    second = ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy, code=1)
+    assert "slurm.conf has JobSubmitPlugins=lua, but slurmctld runs without it yet" in second.stderr, second.stderr
+    assert "runs without it yet" in ruled.adminkit("policy", "status", code=1).stdout
     cluster.restart_ctld()
     cluster.until_idle()
     ruled.adminkit("policy", "status")

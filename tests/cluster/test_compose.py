@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +56,10 @@ def test_every_part_has_a_container_of_its_name_and_a_role() -> None:
     assert [name for name, _, _ in services] == list(PARTS)
     assert all(name == host for name, host, _ in services)
     assert {role for *_, role in services} == set(ROLES)
+
+
+def test_users_reach_the_folder_of_their_choices_from_where_they_log_in() -> None:
+    """What only the admin host sees is no place for them: /shared is in every container."""
+    settings = tomllib.loads(site.SETTINGS)
+    prefs = Path(settings["feedback"]["prefs"])
+    assert prefs.is_relative_to(site.SHARED) and not prefs.is_relative_to(Path(settings["db"]).parent)

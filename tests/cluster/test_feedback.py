@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
+import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from adminkit.feedback.prefs import Prefs, write
 from adminkit.installed import data_file
+from adminkit.trace.connect import reader
+from adminkit.trace.sight import whose
 from tests.cluster.cluster import Cluster
 from tests.cluster.machine import MARK
 from tests.cluster.mta import DOMAIN, Mta, missing, mta
 from tests.cluster.operator import accounted, adminkit, one
 from tests.cluster.processes import start_time, until
+from tests.others import Refused, as_user
 
 
 @dataclass
@@ -30,6 +37,7 @@ class Site:
     db: Path
     mta: Mta
     config: Path
+    prefs: Path
 
     def adminkit(self, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         return adminkit(self.cluster, self.db, *words, code=code, env={"ADMINKIT_CONFIG": str(self.config)})
@@ -62,12 +70,14 @@ def site(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     if (why := missing()) is not None:
         pytest.fail(why, pytrace=False)
     folder = tmp_path_factory.mktemp("feedback")
-    with mta() as server:
+    with mta() as server, TemporaryDirectory(prefix="adminkit-choices-") as reached:
+        Path(reached).chmod(0o711)
         file = folder / "adminkit.toml"
         file.write_text(
             f"""[feedback]
 clusters = ["alpha"]
 domain = "{DOMAIN}"
+prefs = "{reached}/prefs"
 sender = "adminkit@{DOMAIN}"
 operators = ["ops@{DOMAIN}"]
 host = "127.0.0.1"
@@ -83,7 +93,7 @@ per_minute = 6000
 exclude_users = ["root"]
 """
         )
-        made = Site(cluster, folder / "trace.db", server, file)
+        made = Site(cluster, folder / "trace.db", server, file, Path(reached) / "prefs")
         before = made.job(2, "-J", "before", user="games")
         made.adminkit("sync", "--since", "1h")
         assert made.run()["sent"] == 0, "what ended before it was switched on"
@@ -160,8 +170,7 @@ def test_behind_a_dead_server_every_letter_waits_and_comes_once(site: Site) -> N
 
 
 def test_who_opted_out_gets_none(site: Site) -> None:
-    folder = site.db.parent / "prefs"
-    choices = folder / f"{one(site.db, 'SELECT uid FROM job WHERE user = ? LIMIT 1', 'games')}.toml"
+    choices = site.prefs / f"{one(site.db, 'SELECT uid FROM job WHERE user = ? LIMIT 1', 'games')}.toml"
     choices.write_text('letters = "never"\n')
     os.chown(choices, int(choices.stem), -1)
     try:
@@ -252,3 +261,63 @@ def test_slurms_hooks_wake_and_pass_the_users_mail_on_whatever_the_job_is_called
         until("what hung to be gone", lambda: not any(map(start_time, hung)), 10.0)
         assert "ExitCode=0:0" in cluster.ask("scontrol", "show", "job", str(job))
         assert "MailProg returned error" not in cluster.tail("slurmctld.log", 200)
+
+
+# against each other
+
+
+def ids(user: str) -> tuple[int, int]:
+    found = pwd.getpwnam(user)
+    return found.pw_uid, found.pw_gid
+
+
+def test_a_user_whose_name_was_squatted_can_stop_letters_after_the_next_run(site: Site) -> None:
+    (uid, gid), squatter = ids("games"), ids("news")
+    choices = site.prefs / f"{uid}.toml"
+    as_user(*squatter, lambda: choices.touch())
+    assert isinstance(as_user(uid, gid, lambda: write(site.prefs, uid, Prefs(letters="never"))), Refused)
+    said = site.adminkit("feedback", "run", "--send").stderr
+    line = f"refused choices: {choices} of uid {squatter[0]}: a file that is not uid {uid}'s; removed"
+    assert line in said.splitlines()
+    as_user(uid, gid, lambda: write(site.prefs, uid, Prefs(letters="never")))
+    job = site.job(3, "-J", "quiet", user="games")
+    site.adminkit("sync")
+    assert "refused" not in site.adminkit("feedback", "run", "--send").stderr
+    assert site.letters("games", job) == []
+    choices.unlink()
+
+
+def test_no_letter_goes_to_a_stranger_whom_a_user_chose(site: Site) -> None:
+    uid, gid = ids("games")
+    as_user(uid, gid, lambda: write(site.prefs, uid, Prefs(address="someone@stranger.example")))
+    job = site.job(3, "-J", "abroad", user="games")
+    site.adminkit("sync")
+    done = site.adminkit("feedback", "run", "--send")
+    assert "refused addresses: someone@stranger.example of games: it is not in an allowed domain" in done.stderr
+    assert "games has an address that is not in an allowed domain: someone@stranger.example" in done.stdout
+    assert one(site.db, "SELECT count(*) FROM outbox WHERE job_id_raw = ?", job) == 0
+    (site.prefs / f"{uid}.toml").unlink()
+
+
+def test_a_user_outside_of_the_group_is_shown_their_own_jobs(site: Site, tmp_path: Path) -> None:
+    jobs = {user: site.job(2, "-J", f"of-{user}", user=user) for user in ("games", "news")}
+    site.adminkit("sync")
+    with TemporaryDirectory(prefix="adminkit-open-") as folder:
+        Path(folder).chmod(0o711)
+        trace = Path(folder) / "trace.db"
+        with closing(sqlite3.connect(site.db)) as db:
+            db.execute("VACUUM INTO ?", (str(trace),))
+        trace.chmod(0o644)
+
+        def look() -> tuple[set[int], list[int]]:
+            with reader(trace) as db:
+                return {number for (number,) in db.execute("SELECT job_id_raw FROM job")}, [
+                    db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("step", "rejected")
+                ]
+
+        seen = {user: as_user(*ids(user), look)[0] for user in jobs}
+        assert jobs["games"] in seen["games"] and jobs["news"] in seen["news"]
+        assert not seen["games"] & seen["news"]
+        assert {*seen["games"], *seen["news"]} < as_user(0, 0, look)[0], "others ran jobs, too"
+        refused = as_user(*ids("news"), lambda: whose(["games"], trace))
+        assert isinstance(refused, Refused) and "the jobs of games are for games and the operators" in refused.message

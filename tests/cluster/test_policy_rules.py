@@ -32,6 +32,7 @@ order = ["gq-short", "gq", "gq-long"]
         rule("debug-limit", "debug", require_limit=True),
         rule("debug-nodes", "debug", nodes="-2"),
         rule("free-gpus", "free", gpus_per_node="-4"),
+        rule("free-cpus", "free", cpus="-20"),
         rule("free-later", "free", max_limit="1-00:00:00", from_=date(2099, 1, 1)),
         rule("small-games", "small", users=["games"], max_limit="01:00:00",
              **{"text.en": "Games may play {value} in {queue}."}),
@@ -88,6 +89,33 @@ def test_what_a_submission_meets(ruled: Ruled, case: str) -> None:
         assert said.lines == (f"Submitted batch job {said.job}",)
     job = ruled.job(said.job)
     assert {key: job[key] for key in then} == then
+
+
+_BROKEN = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-p debug", "Time limit specification required, but not provided"),
+        ("-p gq -t 48:01:00", "Requested time limit is invalid (missing or exceeds some limit)"),
+        ("-p gq-middle --gres=gpu:2 -t 12:00:00", "Invalid generic resource (gres) specification"),
+        ("-p free -t 60 --gpus-per-node=5", "Invalid generic resource (gres) specification"),
+        ("-p debug -t 2 -N3", "Node count specification invalid"),
+        ("-p free -t 60 -n21", "CPU count specification invalid"),
+        ("-p small -N2 -t 30", "Requested node configuration is not available"),
+    ],
+)
+@pytest.mark.parametrize("program", ["sbatch", "srun", "salloc"])
+def test_slurm_s_own_words_behind_a_refusal_are_of_what_was_refused(
+    ruled: Ruled, words: str, said: str, program: str
+) -> None:
+    """Releases before 23.02 have no error for GPUs, CPUs and what a queue can never take."""
+    sayable = release() >= (23, 2) or said.startswith(("Time", "Requested time", "Node count"))
+    refused = ruled.sbatch(*words.split()) if program == "sbatch" else ruled.run(program, *words.split(), "true")
+    assert not refused.accepted
+    last = [line for line in refused.lines if "failed" in line or "nable to allocate" in line][-1:]
+    assert last and last[0].endswith(said if sayable else _BROKEN), refused
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,8 @@ def probed(outside: Listing) -> Iterator[Cluster]:
 
 def test_job_submit_has_every_field_constant_and_function_that_ours_takes(probed: Cluster) -> None:
     done = probed.run("sbatch", "-N", "1", "--time=5", "--gres=gpu:1", "--wrap", "true", user="games")
-    assert known.lacking(done.err.decode().splitlines()) == [], done.err
+    late = known.LATE_ERRORS if machine.release() < (23, 2) else set()
+    assert set(known.lacking(done.err.decode().splitlines())) == late, done.err
 
 
 def test_job_modify_has_every_field_of_the_record_that_ours_takes(probed: Cluster) -> None:

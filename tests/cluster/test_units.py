@@ -1,129 +1,151 @@
-"""The units under a systemd that is the first process of a container: woken by Slurm's user, kept in by systemd.
+"""The units under a systemd that is the first process of a container: woken by Slurm's user, kept in by systemd, and at
+work on a Slurm and a mail server all the same.
 
 By hand (`make soak`): it needs podman, the image of `make matrix` and a package index.
 """
 
 from __future__ import annotations
 
-import subprocess
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
+from tests.cluster import unit_host
 from tests.cluster.processes import until
+from tests.cluster.unit_host import SERVICES, SLURM, Host, documented
 from tests.matrix import engine
-from tests.matrix.rows import ROWS
+from tests.matrix.rows import ROOT
 
 pytestmark = pytest.mark.soak
 
-ROW = next(row for row in ROWS if row.name == "bookworm")
-IMAGE = "localhost/adminkit-systemd:bookworm"
-_FILE = """
-FROM {image}
-RUN apt-get -q update && apt-get -q install -y --no-install-recommends systemd-sysv && apt-get clean
-"""
-#: As an administrator sets it up; there is no pause before a run.
-_SET_UP = """
-useradd -u 1001 ada; useradd -u 1002 bob; useradd -r -U -d /var/lib/adminkit adminkit
-ln -s /adminkit/.venv/bin/adminkit /usr/local/bin/
-mkdir -p /etc/adminkit /etc/slurm /run/systemd/system/adminkit-feedback.service.d
-printf '[Service]\\nExecStartPre=\\n' >/run/systemd/system/adminkit-feedback.service.d/at-once.conf
-cp etc/systemd/* /etc/systemd/system/; cp etc/tmpfiles.d/* /etc/tmpfiles.d/; install etc/slurm/* /etc/slurm/
-systemd-tmpfiles --create adminkit.conf
-systemctl daemon-reload
-install -d -o adminkit -g adminkit -m 2750 /var/lib/adminkit
-.venv/bin/python -c "$1"
-chown adminkit:adminkit /var/lib/adminkit/trace.db
-"""
-#: Two runs that ended within the hour, of a cluster that is switched on.
-_TRACE = """
-import time
-from pathlib import Path
-from tests.feedback import site
-site.NOW = int(time.time())
-jobs = [site.ended(1), site.ended(2, user="bob", uid=1002)]
-site.synced(Path("/var/lib/adminkit/trace.db"), jobs, on=site.NOW - 86400)
-"""
-_CONFIG = """
-[feedback]
-clusters = ["aaic"]
-domain = "example.org"
-sender = "adminkit@example.org"
-quiet_days = []
-digest = false
-via = "directory"
-directory = "{folder}"
-"""
-
-
-@dataclass(frozen=True)
-class Host:
-    """A container with systemd in it."""
-
-    name: str
-
-    def do(self, script: str, *words: str, code: int | None = 0) -> str:
-        """What a shell script printed, in the repository's copy there."""
-        command = [engine.ENGINE, "exec", "-w", "/adminkit", self.name, "sh", "-ec", script, "sh", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert code is None or done.returncode == code, f"{script}: {done.stdout}{done.stderr}"
-        return done.stdout.strip()
-
-    def configure(self, folder: str) -> None:
-        self.do('printf "%s" "$1" >/etc/adminkit/adminkit.toml', _CONFIG.format(folder=folder))
-
-    def state(self, unit: str) -> str:
-        return self.do(f"systemctl is-active {unit}", code=None)
-
-    def letters(self, folder: str) -> int:
-        return int(self.do(f"ls {folder}/new 2>/dev/null | wc -l"))
-
-
-def podman(*words: str, input: str = "") -> None:
-    done = subprocess.run([engine.ENGINE, *words], input=input, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
+FEEDBACK, INSTALL = "adminkit-feedback.service", "adminkit-incentives-install.service"
+REFRESH = "adminkit-policy-refresh.service"
 
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Host]:
     try:
-        image = engine.image(ROW)
-        engine.build(ROW)
+        with unit_host.booted() as made:
+            yield made
     except engine.NotRun as why:
         pytest.fail(str(why), pytrace=False)
-    podman("build", "-q", "-t", IMAGE, "-f", "-", input=_FILE.format(image=image))
-    made = Host("adminkit-systemd-test")
-    # Trap: where systemd may not mount it starts a unit all the same, without a word, and keeps it from nothing.
-    words = ["--rm", "--name", made.name, "--systemd=always", "--cap-add=SYS_ADMIN", *engine.LIMITS]
-    words += ["-v", f"{engine.folder_of(ROW)}:/adminkit"]
-    try:
-        podman("run", "-d", *words, IMAGE, "/sbin/init")
-        until(
-            "systemd to be up",
-            lambda: made.do("systemctl is-system-running", code=None) in ("running", "degraded"),
-            60.0,
-        )
-        made.do(_SET_UP, _TRACE)
-        yield made
-    finally:
-        podman("rm", "-f", "-i", made.name)
+
+
+@pytest.fixture(scope="module")
+def mail(host: Host) -> Host:
+    unit_host.with_mail(host)
+    return host
+
+
+@pytest.fixture(scope="module")
+def slurm(host: Host) -> Host:
+    unit_host.with_slurm(host)
+    return host
+
+
+def in_folder(host: Host, folder: str) -> int:
+    return int(host.do(f"ls {folder}/new 2>/dev/null | wc -l"))
+
+
+def delivered(host: Host) -> int:
+    """How many letters the mail server has put into the boxes of ada and bob."""
+    return int(host.do("cat /var/mail/ada /var/mail/bob 2>/dev/null | grep -c '^Subject: train' || true"))
+
+
+@pytest.mark.parametrize("unit", SERVICES)
+def test_systemd_takes_from_a_unit_what_it_does_not_need(host: Host, unit: str) -> None:
+    """Read of a process of the unit's own: a container that lacks the rights would leave the unit everything."""
+    found = host.start(unit).facts()
+    if not found:  # it waits for tables
+        (wanted,) = re.findall(r"^ConditionPathExists=(.*)$", (ROOT / "etc/systemd" / unit).read_text(), re.MULTILINE)
+        host.do(f"install -D -o adminkit /dev/null {wanted}")
+        found = host.start(unit).facts()
+    chown_and_read = 0b101
+    capabilities = chown_and_read if unit in (INSTALL, REFRESH) else 0
+    assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
+    assert int(found["CapBnd"], 16) == capabilities
 
 
 def test_a_unit_writes_nowhere_but_where_the_trace_is(host: Host) -> None:
+    host.letters_are_due()
     host.do("install -d -o adminkit /srv/mail")
-    host.configure("/srv/mail")
-    host.do("systemctl start adminkit-feedback.service", code=1)
-    assert "read-only file system" in host.do("journalctl -u adminkit-feedback -o cat --no-pager")
-    assert host.letters("/srv/mail") == 0
+    host.configure('via = "directory"\ndirectory = "/srv/mail"\n')
+    run = host.start(FEEDBACK)
+    assert run.result == "exit-code"
+    assert "read-only file system" in run.said
+    assert in_folder(host, "/srv/mail") == 0
 
 
 def test_slurms_user_wakes_it_and_the_letters_leave(host: Host) -> None:
-    host.configure("/var/lib/adminkit/mail")
+    host.letters_are_due()
+    host.configure('via = "directory"\ndirectory = "/var/lib/adminkit/mail"\n')
     host.do("systemctl start adminkit-feedback.path adminkit-feedback.timer adminkit-sync.timer")
     host.do("runuser -u slurm -- /etc/slurm/adminkit-wake")
-    until("the letters", lambda: host.letters("/var/lib/adminkit/mail") == 2, 60.0)
-    until("it to end", lambda: host.state("adminkit-feedback.service") == "inactive", 60.0)
-    assert host.do("systemctl show -P Result adminkit-feedback.service") == "success"
+    until("the letters", lambda: in_folder(host, "/var/lib/adminkit/mail") == 2, 60.0)
+    until("it to end", lambda: host.state(FEEDBACK) == "inactive", 60.0)
+    host.do("systemctl stop adminkit-feedback.path adminkit-feedback.timer adminkit-sync.timer")
+    assert host.do(f"systemctl show -P Result {FEEDBACK}") == "success"
     assert host.do("find /var/lib/adminkit ! -user adminkit") == ""
     assert host.do("find /var/lib/adminkit -perm /007") == "/var/lib/adminkit/prefs"
+
+
+def test_letters_leave_by_smtp(mail: Host) -> None:
+    mail.letters_are_due()
+    mail.configure('via = "smtp"\nhost = "localhost"\nport = 25\n')
+    before = delivered(mail)
+    run = mail.start(FEEDBACK)
+    assert run.result == "success", run.said
+    until("the letters", lambda: delivered(mail) == before + 2, 30.0)
+
+
+def test_postfixs_sendmail_keeps_letters_waiting_until_the_drop_in_of_the_docs_is_there(mail: Host) -> None:
+    """No setgid program works in the unit, so postdrop has to be lent its group; nothing else is given back."""
+    mail.letters_are_due()
+    mail.configure('via = "sendmail"\n')
+    before = delivered(mail)
+    mail.start(FEEDBACK)
+    assert mail.outbox() == {"due": 2}
+    mail.drop_in(FEEDBACK, "sendmail", documented("docs/feedback.md", FEEDBACK))
+    mail.letters_are_due()
+    run = mail.start(FEEDBACK)
+    assert mail.outbox() == {"sent": 2}, run.said
+    until("the letters", lambda: delivered(mail) == before + 2, 30.0)
+    assert (run.result, run.facts()["NoNewPrivs"]) == ("success", "1")
+    mail.drop_in(FEEDBACK, "sendmail", "")
+
+
+def test_sync_reads_slurmdbd_as_a_user_whom_slurm_does_not_know(slurm: Host) -> None:
+    slurm.configure('[sync]\nsince = "1d"\n')
+    run = slurm.start("adminkit-sync.service")
+    assert run.result == "success", run.said
+    assert {"games", "news"} <= {user for (user,) in slurm.select("SELECT user FROM job")}
+    known = slurm.do(f"SLURM_CONF={SLURM}/slurm.conf sacctmgr -n -P show user format=user")
+    assert "adminkit" not in known.split()
+
+
+def test_roots_unit_puts_the_tables_where_slurm_conf_is_with_the_drop_in_of_the_docs(slurm: Host) -> None:
+    made = slurm.start("adminkit-incentives.service")
+    assert made.result == "success", made.said
+    run = slurm.start(INSTALL)
+    assert run.result == "exit-code"
+    assert "ead-only file system" in run.said
+    text = documented("docs/install.md", INSTALL)
+    slurm.drop_in(INSTALL, "folder", text.replace("/opt/slurm/etc", SLURM))
+    run = slurm.start(INSTALL)
+    assert run.result == "success", run.said
+    assert "confirmed" in run.said
+    assert slurm.do(f"stat -c '%a %U' {SLURM}/adminkit/incentives.lua") == "640 root"
+    assert "incentives install" in slurm.do("cat /var/log/adminkit/acts.jsonl")
+
+
+def test_roots_unit_lets_the_rules_hold_a_former_operator(slurm: Host) -> None:
+    """With the same drop-in: what it writes is in the same folder."""
+    ask = f"SLURM_CONF={SLURM}/slurm.conf sacctmgr -i modify user games set adminlevel"
+    slurm.drop_in(REFRESH, "folder", documented("docs/install.md", INSTALL).replace("/opt/slurm/etc", SLURM))
+    for level, said in (("Operator", "games passes from now on"), ("None", "games passes no longer")):
+        slurm.do(f"{ask}={level}")
+        run = slurm.start(REFRESH)
+        assert run.result == "success", run.said
+        assert said in run.said
+        assert "confirmed" in run.said

@@ -260,8 +260,22 @@ def test_users_choose_how_often(tmp_path: Path, chosen: Prefs, kinds: list[str],
 
 def test_users_choose_language_and_address(tmp_path: Path) -> None:
     os.chown(write(folder(tmp_path), 1001, Prefs(language="ja", address="ada@home.example")), 1001, -1)
-    (due,) = ends(planned(tmp_path, [ended()]))
+    (due,) = ends(planned(tmp_path, [ended()], settings(domains=("example.org", "home.example"))))
     assert (due.language, due.address) == ("ja", "ada@home.example")
+
+
+@pytest.mark.parametrize("preview", [False, True])
+def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], preview: bool
+) -> None:
+    address = f"{'x' * 60}@stranger.example"
+    os.chown(write(folder(tmp_path), 1001, Prefs(address=address)), 1001, -1)
+    found = planned(tmp_path, [ended(), ended(2, ago=4 * DAY)], preview=preview)
+    assert [one.due.user for one in found.found if one.due.user] == []
+    assert found.left_out["domain"] == 2, "the job's letter and the week's"
+    assert f"ada has an address that is not in an allowed domain: {'x' * 59}…" in found.notes
+    told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter goes there\n"
+    assert capsys.readouterr().err == ("" if preview else told * 2)
 
 
 @pytest.mark.parametrize(

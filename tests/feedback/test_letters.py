@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import fields, replace
+from datetime import UTC
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,10 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adminkit.config import Config, Feedback
+from adminkit.config import Config, Feedback, Recommend
 from adminkit.errors import AdminkitError
 from adminkit.feedback import views
 from adminkit.feedback.chart import Bar
+from adminkit.feedback.compose import Composer
 from adminkit.feedback.letter import LANGUAGES, Letter
 from adminkit.feedback.templates import TEMPLATES
 from adminkit.feedback.words import SUBJECT, wide
@@ -28,7 +30,7 @@ from adminkit.stats.runs import Kind, runs
 from tests import docs
 from tests.builders import HOUR, MONDAY
 from tests.conftest import GOLDEN
-from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, WEEK, due, end, run, trace, write
+from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, NOW, WEEK, due, end, run, trace, write
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +148,59 @@ def test_what_a_run_was_decides_what_is_said(tmp_path: Path, changes: dict[str, 
     (letter,) = write(trace(tmp_path / "t.db", [*JOBS[:40], last]), end(last))
     assert says in " ".join(letter.text.split()), why
     assert says in " ".join(letter.html.split()), why
+
+
+FEW = {"en": "too few runs like this one yet", "ja": "同様の実行がまだ少ない"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("earlier", "last", "why"),
+    [
+        ({"state": "TIMEOUT", "elapsed": 2 * HOUR}, {}, "its user's other runs were cut off"),
+        ({"state": "TIMEOUT", "elapsed": 2 * HOUR}, {"state": "TIMEOUT", "elapsed": 2 * HOUR}, "as it was itself"),
+        ({"elapsed": 100 * HOUR, "time_limit": 120 * HOUR}, {}, "its user's other runs need more than the queue has"),
+        ({"elapsed": 110 * 60}, {"elapsed": 110 * 60}, "its user's other runs fit their limits"),
+    ],
+)
+def test_a_first_run_is_told_that_it_is_one_and_nothing_of_runs_that_are_not_like_it(
+    tmp_path: Path, earlier: dict[str, int | str], last: dict[str, int | str], why: str, language: str
+) -> None:
+    short: dict[str, object] = {"time_limit": 2 * HOUR, "elapsed": HOUR, "job_name": "other"}
+    runs = [
+        run(number, NEXT_MONDAY - (60 - number) * 10 * HOUR, **{**short, **earlier})  # type: ignore[arg-type]
+        for number in range(20, 50)
+    ]
+    first = replace(LAST, **{**short, "job_name": "first", **last})  # type: ignore[arg-type]
+    (letter,) = write(trace(tmp_path / "t.db", [*runs, first]), end(first, language))
+    assert FEW[language] in re.sub(r"\s+", " " if language == "en" else "", letter.text), why
+    again = replace(runs[-1], job_id_raw=90, submit_time=(runs[-1].submit_time or 0) + 1)
+    (letter,) = write(trace(tmp_path / "again.db", [*runs, again]), end(again, language))
+    assert FEW[language] not in re.sub(r"\s+", " " if language == "en" else "", letter.text), "the others are many"
+
+
+def test_a_first_run_with_a_site_s_highest_risk_is_not_too_many(tmp_path: Path) -> None:
+    first = replace(LAST, state="TIMEOUT", elapsed=72 * HOUR)
+    settings = Config(recommend=Recommend(risk=0.5))
+    with closing(sqlite3.connect(trace(tmp_path / "t.db", [first]))) as db:
+        letter = Composer(db, settings, NOW, [end(first)], UTC).letter(end(first))
+    assert FEW["en"] in " ".join(letter.text.split())
+
+
+def test_a_limit_from_a_user_s_other_runs_says_so(tmp_path: Path) -> None:
+    first = replace(LAST, job_name="first")
+    for language, mine, alike in (
+        ("en", "earlier runs of yours", "earlier runs like this"),
+        ("ja", "ご自身の", "同様の"),
+    ):
+        letters = [
+            *write(trace(tmp_path / f"{language}1.db", [*JOBS[:40], first]), end(first, language)),
+            *write(trace(tmp_path / f"{language}2.db", [*JOBS[:40], LAST]), end(LAST, language)),
+        ]
+        texts = [re.sub(r"\s+", " " if language == "en" else "", letter.text) for letter in letters]
+        assert [mine in text for text in texts] == [True, False]
+        assert [alike in text for text in texts] == [False, True]
+        assert all("#SBATCH --time=04:00:00" in letter.text for letter in letters)
 
 
 def test_one_task_that_hung_does_not_make_an_array_one_that_needs_more(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -29,6 +30,28 @@ def test_an_address(
     chosen: str | None, mapped: dict[str, str], domain: str | None, expected: str | None, why: str
 ) -> None:
     assert people(settings(domain=domain), mapped).address("ada", Prefs(address=chosen)) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("address", "mapped", "changes", "allowed", "why"),
+    [
+        ("ada@example.org", {}, {}, True, "the domain"),
+        ("x.y@EXAMPLE.Org", {}, {}, True, "in any case"),
+        ("ada@lab.example", {"bob": "b@lab.example"}, {}, True, "one of the map"),
+        ("ada@lab.example", {}, {}, False, "anybody's"),
+        ("ada@mail.example.org", {}, {}, False, "below it is another"),
+        ("ada@evil-example.org", {}, {}, False, "and so is what ends like it"),
+        ("ada@example.org.evil.example", {}, {}, False, "or begins so"),
+        ("ada@mail.example.org", {}, {"domains": ("example.org", "*.example.org")}, True, "a pattern"),
+        ("ada@example.org", {}, {"domains": ("lab.example",)}, False, "what is set counts alone"),
+        ("b@lab.example", {"bob": "b@lab.example"}, {"domains": ("example.org",)}, False, "for the map, too"),
+        ("ada@example.org", {}, {"domain": None}, False, "none is allowed where none is named"),
+    ],
+)
+def test_a_letter_may_go_to_allowed_domains_only(
+    address: str, mapped: dict[str, str], changes: dict[str, Any], allowed: bool, why: str
+) -> None:
+    assert people(settings(**changes), mapped).allows(address) == allowed, why
 
 
 def test_a_user_name_that_is_no_address_gets_none() -> None:

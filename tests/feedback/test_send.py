@@ -276,9 +276,30 @@ def test_a_letter_that_waits_goes_where_its_user_wants_it_by_then(tmp_path: Path
     trace, place = site(tmp_path, THREE[:1])
     act(trace, tools(place, Kept([Stopped("away")])))
     os.chown(write(place, 1001, Prefs(address="home@example.net")), 1001, -1)
-    kept = Kept()
-    act(trace, tools(place, kept))
+    kept, chosen = Kept(), settings(operators=(), digest=False, domains=("example.net",))
+    act(trace, tools(place, kept, people=people(chosen)), chosen)
     assert [to for to, _ in kept.messages] == [("home@example.net",)]
+
+
+@pytest.mark.parametrize(
+    ("prefs", "changes", "why"),
+    [
+        (Prefs(address="eve@stranger.example"), {}, "its user chose a stranger since"),
+        (Prefs(), {"domains": ("lab.example",)}, "the operators changed what is allowed"),
+        (Prefs(), {"domain": None}, "nothing is allowed any more"),
+    ],
+)
+def test_a_letter_that_waits_goes_to_no_stranger(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prefs: Prefs, changes: dict[str, Any], why: str
+) -> None:
+    trace, place = site(tmp_path, THREE[:1])
+    act(trace, tools(place, Kept([Stopped("away")])))
+    os.chown(write(place, 1001, prefs), 1001, -1)
+    kept, chosen = Kept(), settings(operators=(), digest=False, **changes)
+    act(trace, tools(place, kept, people=people(chosen)), chosen)
+    assert (kept.messages, states(trace)) == ([], {"1": "refused"}), why
+    assert [one.said for one in rows(trace)] == ["its address is not in an allowed domain"]
+    assert "refused addresses: " in capsys.readouterr().err
 
 
 def test_a_letter_that_waits_does_not_go_to_who_has_the_uid_by_then(tmp_path: Path) -> None:
@@ -287,7 +308,8 @@ def test_a_letter_that_waits_does_not_go_to_who_has_the_uid_by_then(tmp_path: Pa
     os.chown(write(place, 1001, Prefs(address="eve@example.net")), 1001, -1)
     by_then = {1001: "eve", 1002: "bob"}  # and whoever knows 1003 is away
     kept = Kept()
-    act(trace, tools(place, kept, people=replace(people(), names=by_then.get)))
+    there = people(settings(domains=("example.org", "example.net")))
+    act(trace, tools(place, kept, people=replace(there, names=by_then.get)))
     assert sorted(to for (to,), _ in kept.messages) == ["bob@example.org", "cyd@example.org"]
     assert {one.user: one.said for one in rows(trace)}["ada"] == "its uid is somebody else's by now"
 

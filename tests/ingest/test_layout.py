@@ -6,6 +6,7 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.ingest.layout import detect, named_columns
+from adminkit.ingest.swf import Header
 
 HEADER = "JobID|JobIDRaw|Cluster|Submit|State|JobName"
 ROW = "7|7|alpha|1700000000|COMPLETED|train"
@@ -63,8 +64,9 @@ def test_text_without_a_header_is_read_by_named_columns() -> None:
 
 def test_swf_is_known_by_its_header_or_by_its_eighteen_numbers() -> None:
     numbers = " ".join(["1", "0", "5", "60", "4"] + ["-1"] * 13)
-    assert detect(f"; Version: 2.2\n; UnixStartTime: 820454400\n{numbers}\n".encode()).swf_start == 820454400
-    assert detect(f"{numbers}\n".encode()).swf_start == 0
+    swf = detect(f"; Version: 2.2\n; UnixStartTime: 820454400\n{numbers}\n".encode()).swf
+    assert swf and swf.start == 820454400
+    assert detect(f"{numbers}\n".encode()).swf == Header()
     assert detect(f"{numbers} 7 8\n".encode()).is_swf, "extra columns are tolerated"
 
 

@@ -26,10 +26,14 @@ function driver.load(folder, script)
     return { submit = _G.slurm_job_submit, modify = _G.slurm_job_modify, code = code, said = said, slurm = slurm }
 end
 
--- case: folder, desc, uid and, for an update, rec; parts; calls (how often: a second time sees what the first left).
+-- case: folder, desc, uid and, for an update, rec; parts; calls (how often: a second time sees what the first left);
+-- lacks (names that this release's `slurm` has not).
 function driver.run(case)
     local loaded = driver.load(case.folder, case.script)
     local said = loaded.said
+    for _, name in ipairs(case.lacks or {}) do
+        loaded.slurm[name] = nil
+    end
     local fields = copy(case.desc)
     local loading = { info = said.info, errors = said.errors }
     said.info, said.errors = {}, {}

@@ -16,7 +16,7 @@ H = HOUR
 MAX = rule("max_limit", 10 * H, "amend", queues="gq")
 REFUSE = rule("max_limit", 10 * H, queues="gq")
 NO_VAL, INFINITE = 4294967294, 4294967295
-OK, ERROR = 0, -1
+OK, ERROR, POLICY_BROKEN = 0, -1, 2050
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,32 @@ def test_a_refusal_gives_slurm_s_own_error_and_changes_nothing(lua: Lua, refusin
     assert answer["messages"] == ["gq takes at most 10:00:00, you asked for 20:00:00."]
 
 
-def test_an_error_that_this_release_does_not_have_becomes_the_general_one(lua: Lua, tmp_path: Path) -> None:
-    site.write(tmp_path, policy=policy(rule("cpus", {"max": 1})))
-    answer = site.run(lua, site.case(tmp_path, desc={"min_cpus": 4}))
-    assert answer["code"] == ERROR
+#: rule, what the job asks for, names that `slurm` lacks; the error
+ERRORS: list[tuple[dict[str, Any], dict[str, Any], list[str], int]] = [
+    (rule("max_limit", HOUR), {}, [], 2051),
+    (rule("require_limit", True), {"time_limit": None}, [], 8000),
+    (rule("nodes", {"max": 1}), {"min_nodes": 2}, [], 2006),
+    (rule("cpus", {"max": 1}), {"min_cpus": 4}, [], 2069),
+    (rule("gpus", {"max": 1}), {"tres_per_node": "gres:gpu:2"}, [], 2072),
+    (rule("gpus_per_node", {"max": 1}), {"tres_per_node": "gres:gpu:2"}, [], 2072),
+    (rule("cpus", {"max": 1}), {"min_cpus": 4}, ["ESLURM_INVALID_CPU_COUNT"], 2050),
+    (rule("gpus", {"max": 1}), {"tres_per_node": "gres:gpu:2"}, ["ESLURM_INVALID_GRES"], 2050),
+    (
+        rule("gpus", {"max": 1}),
+        {"tres_per_node": "gres:gpu:2"},
+        ["ESLURM_INVALID_GRES", "ESLURM_ACCOUNTING_POLICY"],
+        ERROR,
+    ),
+]
+
+
+@pytest.mark.parametrize(("broken", "desc", "lacks", "code"), ERRORS)
+def test_the_error_tells_what_is_wrong_and_where_a_release_lacks_it_that_a_policy_is_broken(
+    lua: Lua, tmp_path: Path, broken: dict[str, Any], desc: dict[str, Any], lacks: list[str], code: int
+) -> None:
+    site.write(tmp_path, policy=policy(broken))
+    answer = site.run(lua, site.case(tmp_path, desc=desc, lacks=lacks))
+    assert answer["code"] == code
 
 
 @pytest.mark.parametrize(
@@ -360,7 +382,7 @@ BONUS: list[tuple[dict[str, Any], dict[str, Any], int | None, int, str]] = [
         {"min_nodes": 1, "max_nodes": 1},
         {"min_nodes": 2, "site_factor": 720, "array_job_id": 7},
         None,
-        ERROR,
+        POLICY_BROKEN,
         "an array",
     ),
     ({"min_nodes": 2}, {"site_factor": 420, "array_job_id": 7}, None, OK, "an array that grows keeps what it has"),
@@ -379,7 +401,7 @@ def test_the_bonus_of_a_job_that_changes(
     one = {"time_limit": 60, **rec}
     answer = site.run(lua, site.case(amending, desc=desc, rec=one))
     assert (answer["code"], answer["desc"].get("site_factor")) == (code, points), why
-    if code == ERROR:
+    if code == POLICY_BROKEN:
         assert answer["messages"] == ["No update of an array here."]
 
 

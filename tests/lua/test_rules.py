@@ -153,7 +153,30 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = 
         {"nodes": 5, "gpus": 5, "limit": H},
         {"verdict": "reject", "code": "ESLURM_INVALID_NODE_COUNT"},
     ),
-    ("CPUs", [rule("cpus", {"max": 4})], {"cpus": 5, "limit": H}, {"verdict": "reject"}),
+    (
+        "CPUs",
+        [rule("cpus", {"max": 4})],
+        {"cpus": 5, "limit": H},
+        {"verdict": "reject", "code": "ESLURM_INVALID_CPU_COUNT"},
+    ),
+    (
+        "GPUs",
+        [rule("gpus", {"max": 4})],
+        {"gpus": 5, "nodes": 1, "limit": H},
+        {"verdict": "reject", "code": "ESLURM_INVALID_GRES"},
+    ),
+    (
+        "GPUs of a node",
+        [rule("gpus_per_node", {"max": 4})],
+        {"gpus": 5, "nodes": 1, "gpus_per_node": 5, "limit": H},
+        {"verdict": "reject", "code": "ESLURM_INVALID_GRES"},
+    ),
+    (
+        "two rules: the first one's",
+        [rule("nodes", {"max": 1}), rule("gpus", {"max": 4})],
+        {"gpus": 9, "nodes": 2, "limit": H},
+        {"verdict": "reject", "code": "ESLURM_INVALID_GRES"},
+    ),
     (
         "a number that the request does not show",
         [rule("cpus", {"max": 4})],

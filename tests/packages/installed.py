@@ -98,7 +98,6 @@ def cluster(installed: str) -> Iterator[Cluster]:
             CONFFILE.read_text().replace("optional adminkit_ckpt.so", f"optional adminkit_ckpt.so {WORDS}")
         )
         (cluster.home / "plugstack.conf").write_text(f"include {PLUGSTACK.parent}/plugstack.conf.d/*.conf\n")
-        cluster.ask("sacctmgr", "-i", "add", "user", "adminkit", "account=physics", "adminlevel=Operator")
         Path("/etc/adminkit/policy.toml").write_text(HEAD + at_most(72))
         first = cluster.run("adminkit", "policy", "install", "--apply", seconds=120)
         assert b"slurm.conf lacks JobSubmitPlugins=lua" in first.err, first.err

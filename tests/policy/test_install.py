@@ -96,23 +96,23 @@ def test_rollback_brings_the_previous_one_back_and_logs_it(folder: Path, slurm: 
 
 
 @pytest.mark.parametrize(
-    ("script", "active", "doubt"),
+    ("script", "inactive", "doubt"),
     [
-        ("echo 'Job 7 to start' >&2", True, "answers without adminkit's script"),
+        ("echo 'Job 7 to start' >&2", "", "answers without adminkit's script"),
         (
             "echo 'adminkit generation zero incentives none hints none' >&2; exit 1",
-            True,
+            "",
             "decides by policy zero, not by",
         ),
-        ("echo 'Unable to contact slurm controller' >&2; exit 1", True, "was not asked"),
-        ("exit 0", False, "lacks JobSubmitPlugins=lua"),
+        ("echo 'Unable to contact slurm controller' >&2; exit 1", "", "was not asked"),
+        ("exit 0", "slurmctld runs without it", "slurmctld runs without it"),
     ],
 )
 def test_an_install_that_is_not_seen_to_be_in_use_says_so(
-    folder: Path, slurm: Programs, script: str, active: bool, doubt: str
+    folder: Path, slurm: Programs, script: str, inactive: str, doubt: str
 ) -> None:
     slurm.add("sbatch", script)
-    done = put(folder, active=active)
+    done = put(folder, inactive=inactive)
     assert not done.confirmed
     assert doubt in done.doubt
     (record,) = acts.read(folder.parent / "log" / "acts.jsonl")

@@ -79,3 +79,21 @@ def test_a_submission_in_the_future_is_worth_no_more_than_one_now() -> None:
 def test_runs_without_a_name_are_those_of_the_empty_name() -> None:
     nameless = [replace(one, kind=one.kind._replace(job_name=None)) for one in history([HOUR] * 30)]
     assert only(hints(nameless, NOW)).job_name == ""
+
+
+def test_a_hint_is_made_of_its_users_own_runs_alone() -> None:
+    """Others may run jobs of the same name in the same queue; nothing of theirs is in it, and no entry is both's."""
+    bob = [replace(one, kind=one.kind._replace(user="bob"), uid=1002) for one in history([5 * HOUR] * 30)]
+    both = sorted([*history([HOUR] * 30), *bob], key=lambda one: one.submit)
+    found = {hint.uid: hint for hint in hints(both, NOW)}
+    assert found == {1001: only(hints(history([HOUR] * 30), NOW)), 1002: only(hints(bob, NOW))}
+
+
+def test_who_has_a_uid_now_is_told_nothing_of_who_had_it_before() -> None:
+    before = history([HOUR] * 30)
+    later = [
+        replace(one, kind=one.kind._replace(user="eve", job_name="other"), submit=one.submit + DAY, end=one.end + DAY)
+        for one in before[:3]
+    ]
+    assert hints([*before, *later], NOW) == []
+    assert {hint.user for hint in hints([*before, *later[:0]], NOW)} == {"ada"}

@@ -170,3 +170,21 @@ def test_header_lines_say_where_when_and_what_was_left_out(tmp_path: Path) -> No
     lines = text.header_lines(accuracy_of(tmp_path, some_jobs()).meta, UTC).splitlines()
     assert lines[1] == "database  /var/lib/adminkit/trace.db"
     assert any(line.startswith("left out  state 1; elapsed 1; checkpoint 1; limit unlimited 1") for line in lines)
+
+
+def test_what_is_not_known_is_never_called_none(tmp_path: Path) -> None:
+    """Runs of which a trace knows as little as may be: an import of a few columns, a row without its queue."""
+    unknown = dict.fromkeys(("user", "uid", "account", "queue", "nodes", "cpus", "gpus", "job_name", "job_id"))
+    jobs = [job(number, **unknown) for number in (1, 2)]
+    jobs += [job(3, **unknown, state=None, elapsed=None, time_limit=None, limit_kind="unknown")]
+    jobs += [job(4, **unknown, state="REQUEUED"), job(5, **unknown, ckpt_at=MONDAY, ckpt_heard=None, ckpt_requeues=1)]
+    for place, made in enumerate((accuracy_of, parallelism_of, restarts_of)):
+        (tmp_path / str(place)).mkdir()
+        report = made(tmp_path / str(place), jobs)
+        for name, shown in FORMATS:
+            assert "None" not in shown(report), (made.__name__, name)
+
+
+def test_the_note_on_queues_without_a_maximum_names_what_has_no_queue(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, [job(1, queue=None), job(2, queue="debug")])
+    assert "share_maximum is empty where the trace knows no maximum limit: (no queue), debug" in table(report)

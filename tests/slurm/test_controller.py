@@ -98,6 +98,42 @@ def test_with_slurmctld_away_the_slurm_conf_of_a_slurm_under_its_prefix_is_read(
         controller.controller_or_conf()
 
 
+@pytest.mark.parametrize(
+    ("running", "conf", "says"),
+    [
+        ("lua", "", ""),
+        ("job_submit/lua,throttle", "", ""),
+        ("(null)", "ClusterName=alpha\n", "{conf} lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure"),
+        (
+            "throttle",
+            "#JobSubmitPlugins=lua\n",
+            "{conf} lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure",
+        ),
+        (
+            "(null)",
+            "jobsubmitplugins = throttle, lua\n",
+            "{conf} has JobSubmitPlugins=lua, but slurmctld runs without it",
+        ),
+        ("(null)", "Include parts/a.conf\n", "{conf} has JobSubmitPlugins=lua, but slurmctld runs without it"),
+        ("(null)", "include /nosuch/a.conf\n", "{conf} lacks JobSubmitPlugins=lua"),
+        ("(null)", "include slurm.conf\n", "{conf} lacks JobSubmitPlugins=lua"),
+        ("(null)", None, "slurmctld runs without JobSubmitPlugins=lua; add it to slurm.conf, then"),
+    ],
+)
+def test_what_slurmctld_runs_and_what_its_file_says_are_told_apart(
+    tmp_path: Path, running: str, conf: str | None, says: str
+) -> None:
+    path = tmp_path / "slurm.conf"
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/a.conf").write_text("JobSubmitPlugins=lua\n")
+    if conf is not None:
+        path.write_text(conf)
+    found = parse_config(f"ClusterName = alpha\nJobSubmitPlugins = {running}\nSLURM_CONF = {path}\n")
+    wanted = says.format(conf=path)
+    assert controller.inactive(found).startswith(wanted)
+    assert bool(controller.inactive(found)) == bool(wanted)
+
+
 def test_the_controllers_that_are_not_this_host() -> None:
     here = socket.gethostname().partition(".")[0]
     conf = f"SlurmctldHost={here}\nSlurmctldHost=second.example.org\n"

@@ -24,7 +24,7 @@ _TRAIN: Final = f"cat >train.py <<'EOF'\n{TRAINER}\nEOF\nchmod +x train.py; rm -
 def check(here: Site) -> None:
     """Print a line for each; ClusterError where one does not hold."""
     began = time.monotonic()
-    for look in (_nodes, _queues, _people, _policy, _kinds, _plugin, _trace, _mail, _points):
+    for look in (_nodes, _queues, _people, _policy, _kinds, _plugin, _trace, _choices, _mail, _points):
         print(f"{look.__name__[1:]:8} {look(here)}  ({time.monotonic() - began:.0f} s)", flush=True)
 
 
@@ -122,6 +122,23 @@ def _trace(here: Site) -> str:
 
     until("ended runs in the trace", enough, 180, pause=3)
     return f"{seen[0]} runs, {seen[1]} ended"
+
+
+def _choices(here: Site) -> str:
+    """What a user chooses on the login node is what the admin host reads; its doctor has nothing to say against it."""
+    chosen = here.run(str(ADMINKIT), "feedback", "prefs", "--letters", "never", user="dai")
+    _must(chosen.code == 0, chosen.err.decode())
+    uid = site.FIRST_UID + list(site.PEOPLE).index("dai")
+    asked = (
+        f"from adminkit.feedback.prefs import read; from pathlib import Path; print(read(Path('{site.PREFS}'), {uid}))"
+    )
+    words = (str(ADMINKIT.with_name("python")), "-c", asked)
+    found = here.run(*words, part="slurmctld", user=site.OPERATOR).text
+    _must("letters='never'" in found, f"the admin host reads {found}")
+    said = here.run(str(ADMINKIT), "doctor", "-f", "json", part="slurmctld", user=site.OPERATOR)
+    checks = {row["check"]: row for row in json.loads(said.text)["rows"]}
+    _must(checks["choices"]["status"] == "ok", f"doctor: {checks['choices']}")
+    return str(checks["choices"]["found"])
 
 
 def _mail(here: Site) -> str:

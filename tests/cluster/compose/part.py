@@ -80,10 +80,7 @@ def slurmctld() -> None:
     """slurmctld with the shipped policy, and what the admin host does."""
     _answers("sacctmgr", "-n", "show", "cluster")
     _accounts()
-    settings = Path("/etc/adminkit")
-    settings.mkdir(exist_ok=True)
-    shutil.copy(TREE / "etc/policy.toml", settings)
-    (settings / "adminkit.toml").write_text(site.SETTINGS)
+    shutil.copy(TREE / "etc/policy.toml", _settings())
     # slurmctld does not start without the script, and a policy is compiled for a slurmctld that answers.
     shutil.copy(TREE / "job_submit/job_submit.lua", CONF / "job_submit.lua")
     for name in site.NODES:
@@ -113,6 +110,7 @@ def mail() -> None:
 
 def login() -> None:
     """Where people log in; jobs of all kinds go in all day."""
+    _settings()
     _answers("scontrol", "ping")
     if LIVELY:
         feed.forever(list(site.PEOPLE))
@@ -156,6 +154,14 @@ def _people() -> None:
     log.mkdir(exist_ok=True)
     os.chown(log, 0, site.OPERATOR_UID)
     log.chmod(0o2750)
+
+
+def _settings() -> Path:
+    """Make the folder of adminkit's settings."""
+    folder = Path("/etc/adminkit")
+    folder.mkdir(exist_ok=True)
+    (folder / "adminkit.toml").write_text(site.SETTINGS)
+    return folder
 
 
 def _accounts() -> None:

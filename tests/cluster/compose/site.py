@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import secrets
 from pathlib import Path
 from typing import Final
@@ -23,7 +24,9 @@ FIRST_UID: Final = 2001
 #: Who syncs, reports and mails; Slurm's AdminLevel Operator.
 OPERATOR: Final = "adminkit"
 OPERATOR_UID: Final = 2000
-#: /etc/adminkit/adminkit.toml of the admin host. Jobs here last a minute, so that a minute is worth a letter.
+#: Users' choices, which the login node and the admin host share.
+PREFS: Final = SHARED / "prefs"
+#: /etc/adminkit/adminkit.toml of the admin host and the login node. Jobs last a minute, so that one is worth a letter.
 SETTINGS: Final = f"""db = "/var/lib/adminkit/trace.db"
 
 [sync]
@@ -36,6 +39,7 @@ host = "mail"
 operators = ["root@site.test"]
 min_elapsed = 20
 quiet_days = []
+prefs = "{PREFS}"
 """
 _PORTS: Final = {"dbd": 6819, "ctld": 6817, "node": 6818}
 
@@ -80,4 +84,7 @@ def prepare() -> None:
         }
         for name, content in files.items():
             (SHARED / name).write_text(content)
+        PREFS.mkdir()
+        PREFS.chmod(0o1733)
+        os.chown(PREFS, OPERATOR_UID, OPERATOR_UID)
         (SHARED / "ready").touch()

@@ -1,0 +1,198 @@
+"""adminkit import --map: a job table into the trace, in one transaction, or its first rows for a look."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from typing import IO
+
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.ingest.cells import Bad, Value
+from adminkit.ingest.csv_rows import CsvRows, Record
+from adminkit.ingest.files import Import, remember
+from adminkit.ingest.mapping import TableMap
+from adminkit.ingest.run import Counts, open_packed
+from adminkit.ingest.table import DELIMITERS, RowReader, row_reader
+from adminkit.trace import build, connect
+from adminkit.trace.load import BATCH, JobLoad
+from adminkit.trace.transaction import transaction
+from adminkit.units import show_time
+
+Progress = Callable[[Counts, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as it was read: its values in the order of RowReader.columns, or why it would be set aside."""
+
+    line: int
+    values: tuple[Value, ...] | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """An open table, whose header was read. Trap: `rows` closes the stream when nobody holds it any more."""
+
+    rows: CsvRows
+    records: Iterator[Record]
+    reader: RowReader
+
+    def __iter__(self) -> Iterator[tuple[int, str, tuple[Value, ...] | None, str]]:
+        """(first line, text, values or None, why not) of each record. Broken ones count in the numbers of rows."""
+        for number, (line, text, cells, reason) in enumerate(self.records):
+            if cells is None:
+                yield line, text, None, reason
+                continue
+            try:
+                values = self.reader.read(cells, number)
+            except Bad as error:
+                yield line, text, None, str(error)
+            else:
+                yield line, text, values, ""
+
+
+@dataclass(slots=True)
+class _Loading:
+    """The rows of a table on their way into the trace."""
+
+    wanted: Import
+    now: int
+    table: _Table
+    position: Callable[[], int]
+    tick: Callable[[Counts], None]
+    rows: int = 0
+    rejected: int = 0
+
+    def run(self, db: sqlite3.Connection) -> Counts:
+        """All of them, with a line of history: one transaction."""
+        load, started = JobLoad(db, self.table.reader.columns, self.wanted.origin or "text"), time.monotonic()
+        batch: list[tuple[Value, ...]] = []
+        aside: list[tuple[int, str, bytes]] = []
+        numbered = self.table.reader.first_row is not None
+        with transaction(db):
+            for line, text, values, reason in self.table:
+                self.rows += 1
+                if values is None:
+                    self.rejected += 1
+                    aside.append((line, reason, text.rstrip("\r\n").encode("utf-8", "surrogateescape")))
+                else:
+                    if numbered:
+                        self._refuse_other_table(load, values)
+                    batch.append(values)
+                if len(batch) + len(aside) >= BATCH:
+                    self._put(load, batch, aside)
+            self._put(load, batch, aside)
+            counts = self._counts(load)
+            totals = (counts.rows, counts.new, counts.changed, counts.rejected, 0)
+            remember(db, self.wanted, self.now, time.monotonic() - started, totals)
+        return counts
+
+    def _put(self, load: JobLoad, batch: list[tuple[Value, ...]], aside: list[tuple[int, str, bytes]]) -> None:
+        load.put(batch)
+        load.reject(aside, self.wanted.source, self.now)
+        batch.clear()
+        aside.clear()
+        self.tick(self._counts(load))
+
+    def _counts(self, load: JobLoad) -> Counts:
+        reader = self.table.reader
+        return Counts(
+            rows=self.rows,
+            new=load.new,
+            changed=load.changed,
+            unchanged=load.unchanged,
+            rejected=self.rejected,
+            utf8=reader.replaced,
+            ambiguous=reader.ambiguous,
+            bytes=self.position(),
+        )
+
+    def _refuse_other_table(self, load: JobLoad, values: tuple[Value, ...]) -> None:
+        """A row's number is its key only as long as rows are added at the end."""
+        earlier = load.submitted_otherwise(values)
+        if earlier is None:
+            return
+        row = dict(zip(self.table.reader.columns, values, strict=True))
+        number, cluster, submit = row["job_id_raw"], row["cluster"], row["submit_time"]
+        assert isinstance(submit, int)
+        raise AdminkitError(
+            f"row {number} was submitted at {show_time(submit, UTC)}, and row {number} of what the trace has of "
+            f"{cluster} at {show_time(earlier, UTC)} (UTC): this is not that table with rows added at its end",
+            "give it a --cluster of its own, or number its rows from where the other ends: job_id_raw = { row = … }",
+        )
+
+
+def preview(wanted: Import, rows: int) -> tuple[tuple[str, ...], list[Row]]:
+    """(Job's columns, the first rows as they would be read); nothing is written."""
+    with open_packed(wanted.path) as (stream, _):
+        table = _open(wanted, stream)
+        found = []
+        for line, _, values, reason in table:
+            found.append(Row(line, values, reason))
+            if len(found) == rows:
+                break
+        return table.reader.columns, found
+
+
+def import_table(wanted: Import, now: int, progress: Progress | None = None) -> Counts:
+    """Read the whole table into the trace. A trace that is new is built beside its place.
+
+    `progress` is called with the counts so far and the source's size in bytes, None where unknown.
+    """
+    with open_packed(wanted.path) as (stream, raw):
+        table = _open(wanted, stream)
+        size = os.fstat(raw.fileno()).st_size or None if wanted.path else None
+
+        def tick(counts: Counts) -> None:
+            if progress:
+                progress(counts, size)
+
+        loading = _Loading(wanted, now, table, lambda: raw.tell() if size else 0, tick)
+        if wanted.db.exists():
+            connect.prepare(wanted.db)
+            with connect.writer(wanted.db) as db:
+                return loading.run(db)
+        with build.made(wanted.db) as target, build.opened(target) as db:
+            before, after = build.later_indexes(db, key_too=False)
+            for sql in before:
+                db.execute(sql)
+            counts = loading.run(db)
+            for sql in after:
+                db.execute(sql)
+        return counts
+
+
+def _open(wanted: Import, stream: IO[bytes]) -> _Table:
+    """The table with its header read. Raises UsageError for one that the map does not fit."""
+    assert wanted.map
+    table = wanted.map
+    rows = CsvRows(stream, ",")
+    first = rows.peek()
+    if not first.strip():
+        raise UsageError("the input is empty", "give it a table: CSV or TSV")
+    rows.delimiter = _delimiter(wanted, table, first)
+    header = list(table.columns or ())
+    rows.columns = len(header) or None
+    records = iter(rows)
+    if table.columns is None:
+        _, _, cells, reason = next(records)
+        if cells is None:
+            raise UsageError(f"the first line is no header: {reason}", "name the columns in the map: columns = [...]")
+        header = [cell.strip() for cell in cells]
+    return _Table(rows, records, row_reader(table, header, wanted.cluster, wanted.timezone))
+
+
+def _delimiter(wanted: Import, table: TableMap, first: str) -> str:
+    """What stands between cells: what was said, else what cuts the first line into the most columns of the map."""
+    said = wanted.delimiter or table.delimiter
+    if said is not None:
+        if len(said) != 1:
+            raise UsageError(f"a table is cut by one character, not by {said!r}", "leave --delimiter out")
+        return said
+    named = {source.column for source in table.fields.values() if source.column}
+    return max(DELIMITERS, key=lambda one: len(named & {w.strip(' "\r\n') for w in first.split(one)}) or -len(one))

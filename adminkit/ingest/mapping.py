@@ -1,0 +1,265 @@
+"""A map: which column of somebody's job table is which field of a Job, in which unit. Read from TOML, checked whole."""
+
+from __future__ import annotations
+
+import tomllib
+import zoneinfo
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.ingest import cells
+from adminkit.installed import data_file
+
+#: What a map may fill in, and the units of its cells, the usual one first.
+TEXTS: Final = ("cluster", "job_id", "user", "group", "account", "queue", "qos", "job_name", "reason", "flags",
+                "gpu_type", "node_list")  # fmt: skip
+COUNTED: Final = ("array_job", "array_task", "het_job", "het_offset", "uid", "cancelled_by", "priority", "restarts",
+                  "req_nodes", "req_cpus", "req_gpus", "nodes", "cpus", "gpus")  # fmt: skip
+CODES: Final = ("exit_code", "exit_signal", "derived_exit_code")
+TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
+DURATIONS: Final = ("elapsed", "suspended", "cpu_time", "time_limit", "limit_original")
+SIZES: Final = ("req_mem", "mem", "max_rss", "disk_read", "disk_write")
+FIELDS: Final = ("job_id_raw", "state", "limit_source", "energy", *TEXTS, *COUNTED, *CODES, *TIMES, *DURATIONS, *SIZES)
+#: A run's key: without them there is no row. The cluster may come from the command line.
+NEEDED: Final = ("job_id_raw", "submit_time")
+TABLES: Final = ("fields", "states")
+SETTINGS: Final = ("about", "columns", "delimiter", "time", "unknown", "zone")
+KEYS: Final = ("column", "constant", "prefix", "row", "sum", "time", "unit")
+
+#: The units of each field's cells, the usual one first; a field without any is a number or a name as it stands.
+UNITS: Final[dict[str, tuple[str, ...]]] = {
+    **{name: ("count", *(unit for unit in cells.COUNTS if unit != "count")) for name in COUNTED},
+    **{name: ("seconds", *(unit for unit in cells.SECONDS if unit != "seconds"), cells.CLOCK) for name in DURATIONS},
+    **{name: tuple(cells.BYTES) for name in SIZES},
+    "energy": tuple(cells.JOULES),
+}
+
+#: What tables write where there is nothing.
+UNKNOWN: Final = ("", "NaN", "nan", "NaT", "NULL", "null", "None", "NA", "N/A", "\\N")
+MAX_BYTES: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a field comes from; one of column, constant, row and sum."""
+
+    column: str | None = None
+    constant: str | None = None
+    row: int | None = None  # the number of the first row
+    sum: tuple[str, Source] | None = (
+        None  # a time among the fields, and what is added; Source(sum=(field, …)) is a field
+    )
+    unit: str | None = None
+    time: str | None = None
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableMap:
+    """A whole map. `name` is that of its file, for messages."""
+
+    name: str
+    fields: Mapping[str, Source]
+    states: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    columns: tuple[str, ...] | None = None  # of a table without a header
+    delimiter: str | None = None
+    time: str = cells.ISO
+    unknown: frozenset[str] = frozenset(UNKNOWN)
+    zone: str | None = None
+
+
+def shipped() -> dict[str, Path]:
+    """The maps that came with adminkit, by name."""
+    try:
+        folder = data_file("etc", "maps", "philly.toml").parent
+    except AdminkitError:
+        return {}
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def find_map(word: str) -> Path:
+    """The map that is meant: one that came with adminkit by its name, else a file."""
+    known = shipped()
+    if word in known:
+        return known[word]
+    path = Path(word)
+    if "/" not in word and path.suffix != ".toml" and not path.exists():
+        raise UsageError(f"no such map: {word}", f"{unknown_word('map', word, known).hint} Or name a file: ./my.toml")
+    return path
+
+
+def load_map(path: Path) -> TableMap:
+    """Read and check a map. AdminkitError where it cannot be read, UsageError for the first thing wrong in it."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise AdminkitError(f"{path} is too large for a map", "name the map with --map, and the table without")
+        raw = tomllib.loads(text.decode("utf-8"))
+    except OSError as error:
+        raise AdminkitError(f"couldn't read the map {path}: {cause(error)}", "check the path given to --map") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no TOML: {error}", 'text goes in quotes: elapsed = "duration"') from error
+    return _Reader(path.name).read(raw)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Checks the parts of one file, whose name stands in every message."""
+
+    name: str
+
+    def read(self, raw: Mapping[str, Any]) -> TableMap:
+        self._known("key", raw, (*SETTINGS, *TABLES))
+        fields = self._table(raw, "fields")
+        self._known("field", fields, FIELDS)
+        for missing in (name for name in NEEDED if name not in fields):
+            raise self._wrong(f"fields lack {missing}, so its rows have no key", f'{missing} = "their column"')
+        sources = {name: self._source(name, value) for name, value in fields.items()}
+        self._check_sums(sources)
+        columns = raw.get("columns")
+        delimiter = self._text(raw, "delimiter") or None
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
+            raise self._wrong("delimiter is one character", 'write "," or "\\t"')
+        return TableMap(
+            self.name,
+            sources,
+            self._states(raw),
+            self._text(raw, "about"),
+            None if columns is None else self._words(columns, "columns"),
+            delimiter,
+            self._time(self._text(raw, "time") or cells.ISO),
+            frozenset(self._words(raw.get("unknown", list(UNKNOWN)), "unknown")),
+            self._text(raw, "zone") or None,
+        )
+
+    def _source(self, field: str, value: object) -> Source:
+        """What stands behind a field: a column's name, or a table that says more."""
+        if isinstance(value, str):
+            return Source(column=value, unit=self._unit(field, None))
+        if not isinstance(value, dict):
+            raise self._wrong(f"{field} is neither a column's name nor a table", f'{field} = "their column"')
+        self._known(f"key of {field}", value, KEYS)
+        ways = [key for key in ("column", "constant", "row", "sum") if key in value]
+        if len(ways) != 1:
+            raise self._wrong(f"{field} needs one of column, constant, row and sum", f'{field} = {{ column = "…" }}')
+        source = Source(
+            column=self._text(value, "column") or None,
+            constant=self._constant(field, value),
+            row=self._row(field, value),
+            sum=self._sum(field, value),
+            unit=self._unit(field, value.get("unit")),
+            time=self._time(self._text(value, "time")) if "time" in value else None,
+            prefix=self._text(value, "prefix"),
+        )
+        if source.prefix and field not in TEXTS:
+            raise self._wrong(f"{field} takes no prefix", "prefixes are for names")
+        if source.time and field not in TIMES:
+            raise self._wrong(f"{field} takes no time", f"times are {', '.join(TIMES)}")
+        return source
+
+    def _constant(self, field: str, value: Mapping[str, Any]) -> str | None:
+        constant = value.get("constant")
+        if isinstance(constant, bool) or not isinstance(constant, str | int | float | None):
+            raise self._wrong(f"the constant of {field} is neither text nor a number", 'constant = "gpu"')
+        return None if constant is None else str(constant)
+
+    def _row(self, field: str, value: Mapping[str, Any]) -> int | None:
+        row = value.get("row")
+        if row is None:
+            return None
+        if field != "job_id_raw" or isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < cells.MOST:
+            raise self._wrong("row is the number of the first row", "job_id_raw = { row = 1 }, of no other field")
+        return row
+
+    def _sum(self, field: str, value: Mapping[str, Any]) -> tuple[str, Source] | None:
+        parts = value.get("sum")
+        if parts is None:
+            return None
+        if field not in TIMES or not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], str):
+            raise self._wrong(
+                f"{field} is no sum of a time and a duration", 'end_time = { sum = ["start_time", "elapsed"] }'
+            )
+        self._known(f"time in the sum of {field}", parts[:1], TIMES)
+        if isinstance(parts[1], str):
+            self._known(f"duration in the sum of {field}", parts[1:], DURATIONS)
+            return parts[0], Source(sum=(parts[1], Source()))
+        return parts[0], self._source("elapsed", parts[1])
+
+    def _check_sums(self, sources: Mapping[str, Source]) -> None:
+        """What is summed must be there, and none of it a sum of itself."""
+        for name, source in sources.items():
+            seen = [name]
+            while source.sum:
+                base, added = source.sum
+                for part in (base, *([added.sum[0]] if added.sum else [])):
+                    if part not in sources:
+                        raise self._wrong(f"{seen[-1]} is a sum with {part}, which the map does not have", "add it")
+                if base in seen:
+                    raise self._wrong(f"{name} is a sum of itself", "one of the times needs a column")
+                seen.append(base)
+                source = sources[base]
+
+    def _unit(self, field: str, unit: object) -> str | None:
+        known = UNITS.get(field, ())
+        if unit is None:
+            return known[0] if known else None
+        if not known or not isinstance(unit, str):
+            raise self._wrong(
+                f"{field} takes no unit" if not known else f"the unit of {field} is no text", "leave it out"
+            )
+        self._known(f"unit of {field}", [unit], known)
+        return unit
+
+    def _time(self, word: str) -> str:
+        if "%" not in word:
+            self._known("time", [word], (cells.ISO, *cells.EPOCHS), 'or a pattern: "%d/%m/%Y %H:%M"')
+        return word
+
+    def _states(self, raw: Mapping[str, Any]) -> dict[str, str]:
+        states = self._table(raw, "states") if "states" in raw else {}
+        for theirs, ours in states.items():
+            if not isinstance(ours, str):
+                raise self._wrong(f"the state of {theirs} is no text", 'Pass = "COMPLETED"')
+            self._known("state of Slurm's", [ours], cells.STATES)
+        return states
+
+    def _table(self, raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+        value = raw.get(key, {})
+        if not isinstance(value, dict):
+            raise self._wrong(f"{key} is a table", f"write [{key}] on a line of its own")
+        return value
+
+    def _words(self, value: object, key: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+            raise self._wrong(f"{key} is a list of texts", f'{key} = ["…", "…"]')
+        return tuple(value)
+
+    def _text(self, raw: Mapping[str, Any], key: str) -> str:
+        value = raw.get(key, "")
+        if not isinstance(value, str):
+            raise self._wrong(f"{key} is a text", f'{key} = "…"')
+        return value
+
+    def _known(self, kind: str, words: Iterable[str], known: Iterable[str], more: str = "") -> None:
+        for word in words:
+            if word not in known:
+                error = unknown_word(kind, word, known)
+                raise self._wrong(error.message, f"{error.hint} {more}".strip())
+
+    def _wrong(self, message: str, hint: str) -> UsageError:
+        return UsageError(f"{self.name}: {message}", hint)
+
+
+def zone_of(name: str | None) -> zoneinfo.ZoneInfo | None:
+    """A time zone by its name, None for None. Raises UsageError, naming the nearest one."""
+    if name is None:
+        return None
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise unknown_word("time zone", name, zoneinfo.available_timezones()) from error

@@ -1,0 +1,59 @@
+"""Job rows from Python into the trace, many at a time, within a transaction of the caller's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.job import KEY
+from adminkit.trace.upsert import REJECT, insert_job, upsert_job
+
+#: One statement for so many rows. A row refused by none of them is read once.
+BATCH: Final = 1000
+#: Bytes of a row that was set aside, as adminkit-ingest keeps them.
+MAX_RAW: Final = 65536
+
+_EARLIER: Final = """
+SELECT submit_time FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time <> ? LIMIT 1
+"""
+_ANY: Final = "SELECT 1 FROM job WHERE cluster = ? LIMIT 1"
+
+
+class JobLoad:
+    """Stores rows of a source, values in the order of `columns`, Job's. The counts are as adminkit-ingest's."""
+
+    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
+        # Trap: a row that these change must not look like the sacct text that it came from.
+        values = {column: f"?{number}" for number, column in enumerate(columns, start=1)} | {"fingerprint": "NULL"}
+        self._db, self._insert, self._upsert = db, insert_job(values, source), upsert_job(values, source)
+        self._key = [list(columns).index(column) for column in KEY]
+        self._known: dict[str, bool] = {}
+        self.new = self.changed = self.unchanged = 0
+
+    def put(self, rows: Sequence[Sequence[object]]) -> None:
+        """Insert what is new; where not all of it was, bring what was there up to date, in its order."""
+        new = self._run(self._insert, rows)
+        changed = self._run(self._upsert, rows) if new < len(rows) else 0
+        self.new += new
+        self.changed += changed
+        self.unchanged += max(0, len(rows) - new - changed)
+
+    def submitted_otherwise(self, row: Sequence[object]) -> int | None:
+        """When another run of the same cluster and number was submitted; None where no other is known."""
+        cluster, number, submit = (row[place] for place in self._key)
+        if str(cluster) not in self._known:
+            self._known[str(cluster)] = self._db.execute(_ANY, (cluster,)).fetchone() is not None
+        if not self._known[str(cluster)]:
+            return None
+        found = self._db.execute(_EARLIER, (cluster, number, submit)).fetchone()
+        return None if found is None else int(found[0])
+
+    def reject(self, rows: Sequence[tuple[int, str, bytes]], source: str, now: int) -> None:
+        """Set rows aside: line, reason, text."""
+        self._db.executemany(REJECT, [(line, why, raw[:MAX_RAW], source, now) for line, why, raw in rows])
+
+    def _run(self, sql: str, rows: Sequence[Sequence[object]]) -> int:
+        before = self._db.total_changes
+        self._db.executemany(sql, rows)
+        return self._db.total_changes - before

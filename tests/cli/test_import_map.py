@@ -1,0 +1,331 @@
+"""`adminkit import --map`: job tables of any columns and units."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adminkit import config
+from adminkit.cli.import_ import _complete_map
+from adminkit.cli.main import main
+from adminkit.ingest.mapping import shipped
+
+MAP = """
+zone = "UTC"
+[fields]
+job_id_raw = "id"
+user = "who"
+queue = "pool"
+job_name = "name"
+state = "how"
+submit_time = "at"
+start_time = { sum = ["submit_time", { column = "waited", unit = "minutes" }] }
+end_time = { sum = ["start_time", "elapsed"] }
+elapsed = { column = "ran", unit = "hours" }
+time_limit = { column = "limit", unit = "clock" }
+mem = { column = "mem", unit = "GiB" }
+account = { constant = "physics" }
+[states]
+done = "COMPLETED"
+late = "TIMEOUT"
+"""
+HEADER = ["id", "who", "pool", "name", "how", "at", "waited", "ran", "limit", "mem", "spare"]
+ROW = {"who": "ada", "pool": "gq", "name": "train", "how": "done", "at": "2024-03-05 07:00:00", "waited": "2",
+       "ran": "1.5", "limit": "02:00:00", "mem": "0.5", "spare": "x"}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.toml").write_text(MAP)
+
+
+def table(*rows: dict[str, object], header: Sequence[str] = HEADER, delimiter: str = ",") -> str:
+    """A CSV file; `rows` say what is not as in ROW, or less common."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(header)
+    for number, row in enumerate(rows, start=1):
+        writer.writerow([{"id": number, **ROW, **row}.get(name, "") for name in header])
+    return out.getvalue()
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """run(text or Path, …options) imports into t.db and returns what was printed; code=N is the exit code."""
+
+    def run(source: str | bytes | Path, *words: str, code: int = 0, map: str = "my.toml", cluster: str = "c") -> str:
+        path = source if isinstance(source, Path) else Path("jobs.csv")
+        if not isinstance(source, Path):
+            path.write_bytes(source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source)
+        options = ["--cluster", cluster] if cluster else []
+        said = main(["import", str(path), "--db", "t.db", "--map", map, *options, *words])
+        out = capsys.readouterr()
+        assert said == code, out.err
+        return out.out + out.err
+
+    return run
+
+
+def jobs(columns: str = "*") -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect("t.db")) as db:
+        return db.execute(f"SELECT {columns} FROM job ORDER BY cluster, job_id_raw").fetchall()
+
+
+def rejected() -> list[tuple[int, str, bytes]]:
+    with closing(sqlite3.connect("t.db")) as db:
+        return db.execute("SELECT line, reason, raw FROM rejected ORDER BY line").fetchall()
+
+
+def test_columns_units_times_and_states_become_a_jobs(run: Callable[..., str]) -> None:
+    assert "read 1, new 1, changed 0, unchanged 0, rejected 0" in run(table({}))
+    assert jobs(
+        "cluster, job_id_raw, job_id, user, account, queue, job_name, state, submit_time, start_time, end_time,"
+        " elapsed, time_limit, limit_kind, mem"
+    ) == [("c", 1, "1", "ada", "physics", "gq", "train", "COMPLETED", 1709622000, 1709622120, 1709627520, 5400, 7200,
+           "finite", 2**29)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "reads", "becomes", "why"),
+    [
+        ({"limit": ""}, "time_limit, limit_kind", (None, "unknown"), "no limit is known"),
+        ({"limit": "UNLIMITED"}, "time_limit, limit_kind", (None, "unlimited"), "no limit"),
+        ({"how": "CANCELLED by 1000"}, "state, cancelled_by", ("CANCELLED", 1000), "who cancelled stands apart"),
+        ({"how": ""}, "state, cancelled_by", (None, None), "unknown"),
+        ({"ran": "NaN"}, "elapsed, end_time, start_time", (None, None, 1709622120), "what is summed is unknown"),
+        ({"who": "a,b\n2,eve,gq,\"x"}, "user", ("a,b\n2,eve,gq,\"x",), "a cell makes no row and no column"),
+        ({"name": "'); DROP TABLE job; --"}, "job_name", ("'); DROP TABLE job; --",), "text is never SQL"),
+        ({"name": "\x1f\x1b[31m|"}, "job_name", ("\x1f\x1b[31m|",), "nor a delimiter of ours"),
+        ({"name": "学習"}, "job_name", ("学習",), "UTF-8"),
+    ],
+)  # fmt: skip
+def test_a_cell_becomes(
+    run: Callable[..., str], changes: dict[str, object], reads: str, becomes: tuple[object, ...], why: str
+) -> None:
+    run(table(changes, {}))
+    assert jobs(reads)[0] == becomes, why
+    assert len(jobs()) == 2, "its neighbour is there too"
+
+
+def test_the_same_table_again_changes_nothing_and_a_changed_one_is_brought_up_to_date(run: Callable[..., str]) -> None:
+    run(table(*[{}] * 2500))
+    before = jobs()
+    assert "read 2500, new 0, changed 0, unchanged 2500" in run(table(*[{}] * 2500))
+    assert jobs() == before
+    rows: list[dict[str, object]] = [{}] * 2500
+    rows[1200] = {"how": "late"}
+    assert "read 2502, new 2, changed 1, unchanged 2499" in run(table(*rows, {}, {}))
+    assert jobs("state")[1200] == ("TIMEOUT",)
+
+
+def test_a_run_that_comes_twice_in_a_table_has_its_last_word(run: Callable[..., str]) -> None:
+    assert "new 1, changed 1, unchanged 1" in run(table({"id": 7}, {"id": 7, "how": "late"}, {"id": 7, "how": "late"}))
+    assert jobs("job_id_raw, state") == [(7, "TIMEOUT")]
+
+
+def test_bad_cells_are_set_aside_with_line_and_reason_and_take_no_neighbour(run: Callable[..., str]) -> None:
+    text = table({}, {"ran": "long"}, {"name": "two\nlines"}, {"at": ""}, {"how": "odd"}, {"id": "7_1"}, {})
+    text += "half,a,row\n" + table({"name": 'quo"te', "id": 9}).splitlines()[1].replace('""', '"') + "\n"
+    text += table({"id": 10, "name": "a\0b"}, {"id": 11}).split("\n", 1)[1]
+    said = run(text, code=3)
+    assert "read 11, new 4, changed 0, unchanged 0, rejected 7" in said and "trace rejected" in said
+    assert [number for (number,) in jobs("job_id_raw")] == [1, 3, 7, 11]
+    found = rejected()
+    assert [(line, reason) for line, reason, _ in found] == [
+        (3, "column 'ran' (elapsed): 'long' is no number"),
+        (6, "submit_time is unknown, so the row has no key"),
+        (7, "column 'how' (state): 'odd' is no state of Slurm's, and the map's [states] do not say what it means"),
+        (8, "column 'id' (job_id_raw): '7_1' is no number"),
+        (10, "3 columns where there are 11"),
+        (11, "no CSV: ',' expected after '\"'"),
+        (12, "column 'name' (job_name): a NUL byte"),
+    ]
+    assert found[4][2] == b"half,a,row"
+    assert "read 11, new 0, changed 0, unchanged 4, rejected 7" in run(text, code=3)
+    assert rejected() == found
+
+
+def test_invalid_utf8_is_replaced_and_hours_that_occur_twice_are_counted(run: Callable[..., str]) -> None:
+    text = table({"name": "a\udcffb", "at": "2023-10-29 02:30:00"}).encode("utf-8", "surrogateescape")
+    said = run(text, "--timezone", "Europe/Berlin")
+    assert "1 with invalid UTF-8" in said and "1 at ambiguous hours" in said
+    assert jobs("job_name, submit_time") == [("a\ufffdb", 1698539400)], "--timezone comes before the map's zone"
+
+
+NUMBERED = 'zone = "UTC"\n[fields]\njob_id_raw = { row = 1 }\nsubmit_time = "at"\nqueue = "pool"\n'
+
+
+def numbered(*minutes: int) -> str:
+    return table(*({"at": f"2024-03-05 07:{minute:02}:00"} for minute in minutes))
+
+
+def test_without_a_job_id_a_rows_number_is_its_key_and_rows_may_be_added_at_the_end(run: Callable[..., str]) -> None:
+    Path("my.toml").write_text(NUMBERED)
+    assert "new 3, changed 0, unchanged 0" in run(numbered(5, 3, 3))
+    assert "new 0, changed 0, unchanged 3" in run(numbered(5, 3, 3))
+    assert "new 2, changed 0, unchanged 3" in run(numbered(5, 3, 3, 4, 1))
+    assert [number for (number,) in jobs("job_id_raw")] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "why"),
+    [((9, 5, 3, 3), "a row before the others"), ((3, 3), "the first is gone"), ((3, 3, 5), "another order")],
+)
+def test_a_table_whose_rows_have_moved_is_refused_and_nothing_doubled(
+    run: Callable[..., str], minutes: Sequence[int], why: str
+) -> None:
+    Path("my.toml").write_text(NUMBERED)
+    run(numbered(5, 3, 3))
+    before = jobs()
+    said = run(numbered(*minutes), code=1)
+    assert "error: row 1 was submitted at" in said and "hint: give it a --cluster of its own" in said, why
+    assert jobs() == before
+    run(numbered(*minutes), cluster="other")
+    Path("my.toml").write_text(NUMBERED.replace("row = 1", "row = 4"))
+    assert f"new {len(minutes)}" in run(numbered(*minutes)), "a part of its own, numbered from there"
+
+
+def test_a_broken_row_counts_in_the_numbers_of_those_after_it(run: Callable[..., str]) -> None:
+    Path("my.toml").write_text(NUMBERED)
+    text = numbered(1, 2, 3)
+    run(text.replace("07:02:00", "soon"), code=3)
+    assert jobs("job_id_raw") == [(1,), (3,)]
+    assert "new 1, changed 0, unchanged 2" in run(text), "once it is right it gets its own place"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".tsv", bytes)]
+)
+def test_packed_tables_and_tabs_are_read(run: Callable[..., str], suffix: str, pack: Callable[[bytes], bytes]) -> None:
+    path = Path(f"jobs{suffix}")
+    path.write_bytes(pack(table({}, {}, delimiter="\t" if suffix == ".tsv" else ",").encode()))
+    assert "new 2" in run(path)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+def test_a_damaged_packed_table_is_said_and_leaves_the_trace_as_it_was(
+    run: Callable[..., str], suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
+    run(table({}))
+    before = jobs()
+    whole = pack(table(*({"name": f"{n * 2654435761 % 2**32:x}"} for n in range(20_000))).encode())
+    path = Path(f"jobs{suffix}")
+    for content in (whole[: len(whole) // 2], b"no such thing"):
+        path.write_bytes(content)
+        said = run(path, code=1)
+        assert "is damaged" in said and said.count("error:") == 1
+        assert jobs() == before
+
+
+def test_a_table_from_a_pipe_without_a_header(tmp_path: Path) -> None:
+    Path("my.toml").write_text(f"columns = {json.dumps(HEADER)}\n{MAP}")
+    text = table({}, {}).split("\n", 1)[1]
+    command = [sys.executable, "-m", "adminkit.cli.main", "import", "-", "--db", "t.db", "--map", "my.toml", "-M", "c"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, env=os.environ, check=True)
+    assert "read 2, new 2" in done.stdout
+
+
+def test_killed_in_the_middle_nothing_of_it_is_in_the_trace(run: Callable[..., str]) -> None:
+    run(table({}))
+    command = [sys.executable, "-m", "adminkit.cli.main", "import", "-", "--db", "t.db", "--map", "my.toml", "-M", "c"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        # Far more than a pipe holds: when all is written, most of it was read.
+        process.stdin.write(table(*({"id": number} for number in range(1, 30_000))).encode())
+        process.stdin.flush()
+        process.kill()
+    assert len(jobs()) == 1
+    assert "unchanged 1" in run(table({})), "and nothing is in the way of the next"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said", "code"),
+    [
+        ("", (), "the input is empty", 2),
+        ("\n", (), "the input is empty", 2),
+        ('id,"who\n', (), "the first line is no header", 2),
+        ("id,whoo\n1,ada\n", (), "no such column: who, which my.toml names: it is not in the table", 2),
+        (table({}), ("--columns", "jobid"), "--columns are sacct's", 2),
+        (table({}), ("--timezone", "Asia/Tokio"), "did you mean Asia/Tokyo?", 2),
+        (table({}), ("--delimiter", "||"), "a table is cut by one character", 2),
+        (table({}), ("--map", "phily"), "did you mean philly?", 2),
+    ],
+)
+def test_what_cannot_be_meant_is_answered_and_leaves_no_trace(
+    run: Callable[..., str], text: str, words: Sequence[str], said: str, code: int
+) -> None:
+    assert said in run(text, *words, code=code)
+    assert not Path("t.db").exists()
+
+
+def test_a_cluster_and_a_zone_are_asked_for(run: Callable[..., str]) -> None:
+    assert "the rows name no cluster" in run(table({}), cluster="", code=2)
+    Path("my.toml").write_text(MAP.replace('zone = "UTC"', ""))
+    assert "times are dates without a zone" in run(table({}), code=2)
+    assert not Path("t.db").exists() and not list(Path().glob(".t.db*"))
+
+
+@pytest.mark.parametrize(
+    ("source", "cells", "option", "clusters"),
+    [
+        ('"pool"', ("x", ""), "c", ["c", "x"]),
+        ('{ constant = "k" }', ("x", "y"), "", ["k", "k"]),
+        ('{ constant = "k" }', ("x", "y"), "c", ["c", "c"]),
+    ],
+)
+def test_a_cluster_of_the_command_line_stands_for_a_constant_and_for_empty_cells(
+    run: Callable[..., str], source: str, cells: Sequence[str], option: str, clusters: list[str]
+) -> None:
+    Path("my.toml").write_text(MAP.replace("[states]", f"cluster = {source}\n[states]"))
+    run(table(*({"pool": cell} for cell in cells)), cluster=option)
+    assert [name for (name,) in jobs("cluster")] == clusters
+
+
+def test_a_dry_run_shows_how_the_first_rows_would_be_read_and_writes_nothing(
+    run: Callable[..., str], golden: Callable[[str, str], None]
+) -> None:
+    said = run(table({}, {"ran": "long"}, {"limit": "UNLIMITED"}, {}), "--dry-run")
+    golden("import-dry-run.txt", said)
+    assert not Path("t.db").exists()
+    rows = json.loads(run(table({}), "--dry-run", "--format", "json"))["rows"]
+    assert {"field": "elapsed", "from": "ran (hours)", "line_2": "01:30:00"} in rows
+
+
+def test_a_dry_run_is_of_maps_only(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("sacct.txt").write_text("JobID|JobIDRaw|Submit\n1|1|5\n")
+    assert main(["import", "sacct.txt", "--db", "t.db", "--cluster", "c", "--dry-run"]) == 2
+    assert "--dry-run shows how a map reads a table" in capsys.readouterr().err
+
+
+def test_a_map_import_outdates_the_fingerprint_of_sacct_text(run: Callable[..., str]) -> None:
+    """What the table changed is changed back by the sacct text, which must not pass for known."""
+    sacct = "JobID|JobIDRaw|Cluster|Submit|State\n1|1|c|1709622000|FAILED\n"
+    Path("sacct.txt").write_text(sacct)
+    assert main(["import", "sacct.txt", "--db", "t.db"]) == 0
+    assert "changed 1" in run(table({}))
+    assert main(["import", "sacct.txt", "--db", "t.db"]) == 0
+    assert jobs("state, user") == [("FAILED", "ada")]
+
+
+def test_maps_and_files_are_offered_for_completion(tmp_path: Path) -> None:
+    assert _complete_map("") == [*shipped(), "my.toml"]
+    assert _complete_map("ph") == ["philly"]
+    assert _complete_map("./m") == ["./my.toml"]
+    assert _complete_map(f"{tmp_path}/m") == [f"{tmp_path}/my.toml"]

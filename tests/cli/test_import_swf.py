@@ -1,0 +1,96 @@
+"""`adminkit import` of SWF traces: queues, partitions, and what lacks."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+ADMINKIT = Path(sys.executable).with_name("adminkit")
+
+
+def adminkit(*words: str | Path, code: int = 0) -> str:
+    done = subprocess.run([ADMINKIT, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def row(job: int, queue: object = -1, partition: object = -1, wait: int = 5, user: int = 7) -> str:
+    """A job of 60 s on 4 processors whose limit is two minutes."""
+    return f"{job} {job * 100} {wait} 60 4 -1 -1 4 120 -1 1 {user} 2 3 {queue} {partition} -1 -1"
+
+
+def swf(path: Path, header: str, *rows: str) -> Path:
+    path.write_text("\n".join(["; Version: 2.2", header, *rows]) + "\n")
+    return path
+
+
+def queues(tmp_path: Path, header: str, *pairs: tuple[object, object]) -> list[str | None]:
+    """The queues of jobs with these (queue, partition), in order."""
+    path, db = tmp_path / "trace.swf", tmp_path / "trace.db"
+    swf(path, header, *(row(number, *pair) for number, pair in enumerate(pairs, start=1)))
+    assert f"read {len(pairs)}, " in adminkit("import", path, "--cluster", "swf", "--db", db)
+    with closing(sqlite3.connect(db)) as trace:
+        return [name for (name,) in trace.execute("SELECT queue FROM job ORDER BY job_id_raw")]
+
+
+NAMES = "; Queue: 1 batch\n; Queue: 2 long\n; Partition: 0 gpu\n; Partition: 1 fat"
+
+
+CALLED = [  # queue, partition, what the trace calls it, why
+    (1, -1, "batch", "the queue's name"),
+    (-1, 0, "gpu", "the partition, where there is no queue"),
+    (1, 0, "batch@gpu", "both: neither queues nor partitions become one"),
+    (9, 3, "queue9@partition3", "without names"),
+    (-1, -1, None, "neither"),
+    (-2, "-1.0", None, "negative numbers say nothing"),
+    ("1.00", "-1", "batch", "whole, if written otherwise"),
+    ("1e300", -1, "queue9223372036854775807", "a number beyond all"),
+]
+
+
+def test_a_queue_is_called_by_its_name_its_partition_or_both(tmp_path: Path) -> None:
+    found = queues(tmp_path, NAMES, *((queue, partition) for queue, partition, _, _ in CALLED))
+    assert found == [name for _, _, name, _ in CALLED], "\n".join(why for *_, why in CALLED)
+
+
+def test_partitions_of_a_trace_without_queues_stay_apart(tmp_path: Path) -> None:
+    assert queues(tmp_path, "", (-1, 0), (-1, 1), (-1, 2), (-1, 3)) == [f"partition{n}" for n in range(4)]
+
+
+def test_a_header_that_is_no_header_breaks_nothing(tmp_path: Path) -> None:
+    header = '; Queue: 1 \');DROP TABLE job;--\n; Partition: 0 "},{"\n; UnixStartTime: ' + "9" * 5000
+    assert queues(tmp_path, header, (1, 0)) == ["queue1@partition0"]
+
+
+def test_a_name_that_a_later_header_gives_replaces_the_number(tmp_path: Path) -> None:
+    assert queues(tmp_path, "", (1, -1)) == ["queue1"]
+    assert queues(tmp_path, "; Queue: 1 batch", (1, -1)) == ["batch"]
+    assert queues(tmp_path, "; Queue: 1 express", (1, -1)) == ["express"]
+
+
+def test_runs_without_waits_are_left_out_of_recommendations_and_not_blamed_on_jobs(tmp_path: Path) -> None:
+    """The run times and limits are there, but what had ended before a submission cannot be said."""
+    path = swf(tmp_path / "model.swf", "", *(row(number, wait=-1) for number in range(1, 51)))
+    path.write_text(path.read_text() + row(51, wait=-1, user=-1) + "\n")
+    db = tmp_path / "trace.db"
+    adminkit("import", path, "--cluster", "model", "--db", db)
+    recommend = ("recommend", "walltime", "--db", db, "--format", "json")
+    said = json.loads(adminkit(*recommend, "--backtest"))
+    assert (said["rows"], said["meta"]["excluded"]) == ([], {"without a limit": 0, "without a start and an end": 50})
+    (note,) = said["meta"]["notes"]
+    assert note.startswith("50 runs left out: how long they ran is known, but not when (an SWF trace without waits")
+    _, why, note = json.loads(adminkit(*recommend, "--user", "user7"))["meta"]["notes"]
+    assert why == "nothing is recommended: no such run is known to have ended"
+    assert note.startswith("50 runs left out")
+
+
+def test_of_a_trace_with_some_waits_the_rest_is_tried(tmp_path: Path) -> None:
+    rows = [row(number, wait=5 if number % 2 else -1) for number in range(1, 51)]
+    db = tmp_path / "trace.db"
+    adminkit("import", swf(tmp_path / "half.swf", "", *rows), "--cluster", "half", "--db", db)
+    said = json.loads(adminkit("recommend", "walltime", "--db", db, "--format", "json", "--backtest"))
+    assert (said["meta"]["jobs"], said["meta"]["excluded"]["without a start and an end"]) == (25, 25)

@@ -1,0 +1,196 @@
+"""Nobody outside the group is shown facts of another user's job, whatever they ask, though the file is open to all."""
+
+from __future__ import annotations
+
+import io
+import os
+import pwd
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from adminkit.cli.main import main
+from adminkit.trace import connect, sight
+from adminkit.trace.connect import reader
+from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.docs import ROOT
+from tests.feedback.site import NOW, ended
+from tests.others import GROUP, OWNER, READER, as_user
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
+
+ME = pwd.getpwuid(READER).pw_name
+OUTSIDER = pwd.getpwnam("nobody").pw_gid
+#: What nobody but bob, the group and the trace's owner may read: his name and account, his jobs' names and numbers.
+BOBS = ("bob", "hush", "secret", "7701", "7702", "7703")
+POLICY = ("--policy", str(ROOT / "etc/policy.toml"))
+POINTS = (*POLICY, "--points-per-hour", "60")
+
+#: what is typed, its exit code for an outsider, words of the answer, whether an operator reads something of bob's there
+ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
+    (("report", "accuracy"), 0, f"user {ME}", False),
+    (("report", "accuracy", "--user", "bob"), 2, "the jobs of bob are for bob and the operators", True),
+    (("report", "accuracy", "--user", ME, "--user", "bob"), 2, "the jobs of bob are for", True),
+    (("report", "accuracy", "--account", "hush"), 2, "no such account: hush", True),
+    (("report", "accuracy", "-f", "json"), 0, f'"{ME}"', False),
+    (("report", "parallelism"), 0, f"user {ME}", False),
+    (("report", "parallelism", "--user", "bob"), 2, "the jobs of bob are for", True),
+    (("report", "restarts", "--by", "user"), 0, "", True),
+    (("report", "restarts", "--job", "7702"), 2, "no run of job 7702 in the trace", True),
+    (("report", "feedback"), 2, "for the operators", False),
+    (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "the jobs of bob are for", True),
+    (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),
+    (("recommend", "walltime", "--backtest"), 0, f"user {ME}", False),
+    (("incentives", "show", *POINTS), 0, f"Incentives of {ME}", True),
+    (("incentives", "show", "bob", *POINTS), 2, "the jobs of bob are for", True),
+    (("incentives", "compute", *POINTS), 2, "for the operators", True),
+    (("policy", "replay", *POLICY), 0, f"user {ME}", True),
+    (("policy", "replay", "--user", "bob", *POLICY), 2, "the jobs of bob are for", True),
+    (("trace", "status"), 0, "aaic", False),
+    (("trace", "rejected"), 2, "may be anybody's", True),
+    (("feedback", "preview"), 2, "letters are for their users and the operators", False),
+    (("feedback", "status", "--letters", "--all"), 2, "letters are for their users and the operators", True),
+    (("doctor",), 1, "letters are for the operators", False),
+]
+
+
+@pytest.fixture(scope="module")
+def trace() -> Iterator[Path]:
+    """Of OWNER and GROUP, and open to all: many runs of bob, some of nobody."""
+    with TemporaryDirectory(prefix="adminkit-sight-") as folder:  # pytest closes its own to others, again and again
+        yield _made(Path(folder))
+
+
+def _made(place: Path) -> Path:
+    place.chmod(0o711)
+    bobs = {"user": "bob", "uid": 1002, "account": "hush", "job_name": "secret"}
+    jobs = [ended(number, ago=HOUR * (number - 7699), job_id=str(number), **bobs) for number in (7701, 7702, 7703)]
+    jobs += [job(7702, **bobs, state="REQUEUED", elapsed=HOUR, ckpt_at=MONDAY + HOUR, ckpt_heard=1, ckpt_requeues=1)]
+    jobs += [
+        ended(number, ago=HOUR * number, user=ME, uid=READER, account="open", job_name="mine", elapsed=5000 + number)
+        for number in range(1, 13)
+    ]
+    jobs += [job(30, user=ME, account="open", job_name="imported"), job(31, user=ME, uid=READER, state="REQUEUED")]
+    path = make_trace(place / "t.db", jobs, [("aaic", "gq", 0, HOUR, 72 * HOUR)])
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "INSERT INTO step (cluster, job_id_raw, submit_time, step, step_name) SELECT cluster, job_id_raw, "
+            "submit_time, '0', job_name FROM job"
+        )
+        db.execute("INSERT INTO rejected VALUES ('sacct', 1, 'no key', x'626f6220736563726574', 0)")
+        db.execute("INSERT INTO window VALUES ('aaic', 'job', 0, 9, 0, 9, 1.0, 15, 15, 0, 0, 0)")
+    add_letters(path, [letter(run=f"{number}@1", user="bob", uid=1002, job_name="secret") for number in (7701, 7702)])
+    (place / "adminkit.toml").write_text('[feedback]\nclusters = ["aaic"]\ndomain = "example.org"\nquiet_days = []\n')
+    (place / "adminkit.toml").chmod(0o644)
+    for one in (place, path):
+        os.chown(one, OWNER, GROUP)
+    path.chmod(0o644)
+    return path
+
+
+@pytest.fixture
+def here(trace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The site's settings, no Slurm, and a clock at which the jobs are new."""
+    monkeypatch.setenv("ADMINKIT_CONFIG", str(trace.with_name("adminkit.toml")))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("time.time", lambda: float(NOW))
+    yield
+
+
+def told(words: tuple[str, ...], trace: Path) -> tuple[int, str]:
+    """The exit code of a command, and all that it says."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        try:
+            code = main([*words, "--db", str(trace)])
+        except SystemExit as error:
+            code = int(error.code or 0)
+    return code, out.getvalue() + err.getvalue()
+
+
+@pytest.mark.parametrize(("words", "code", "says", "named"), ASKED, ids=[" ".join(one[0][:4]) for one in ASKED])
+def test_an_outsider_is_shown_their_own_and_operators_everybodys(
+    trace: Path, here: None, words: tuple[str, ...], code: int, says: str, named: bool
+) -> None:
+    _, everything = told(words, trace)  # as root; it loads what another user may not read of this Python, too
+    found = as_user(READER, OUTSIDER, lambda: told(words, trace))
+    assert found[0] == code, found
+    assert says in found[1]
+    typed = set(" ".join(words).split())
+    assert [fact for fact in BOBS if fact in found[1] and fact not in typed] == []
+    theirs = as_user(OWNER, OWNER, lambda: told(words, trace))
+    grouped = as_user(READER, GROUP, lambda: told(words, trace))
+    for seen in (everything, theirs[1], grouped[1]):
+        assert "are for bob and" not in seen and "for the operators" not in seen.replace("operators' ", "")
+        assert not named or any(fact in seen for fact in (*BOBS, "16 counted")), seen
+
+
+def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
+    """Whoever adds a table says which. window, queue, note, act and intake are of the site, not of a job."""
+
+    def look() -> dict[str, int]:
+        with reader(trace) as db:
+            schema = db.execute("SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+            names = [name for (name,) in schema]
+            return {
+                name: sum(any(fact in str(row) for fact in BOBS) for row in db.execute(f"SELECT * FROM {name}"))
+                for name in names
+            }
+
+    everything = as_user(READER, GROUP, look)
+    narrowed = {"job", "step", "trace", "outbox", "rejected"}
+    assert {name for name, rows in everything.items() if rows} == narrowed
+    assert set(everything) == narrowed | {"window", "queue", "note", "act", "intake", "_sqlite_migrations"}
+    assert set(as_user(READER, OUTSIDER, look).values()) == {0}
+
+
+def test_an_outsiders_own_rows_are_there_with_and_without_a_uid(trace: Path) -> None:
+    def look() -> list[int]:
+        with reader(trace) as db:
+            return [db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("job", "step", "main.job")]
+
+    assert as_user(READER, OUTSIDER, look) == [14, 14, 18]
+    assert as_user(READER, GROUP, look) == [18, 18, 18]
+
+
+def test_an_outsider_can_write_nothing(trace: Path) -> None:
+    def act() -> None:
+        with reader(trace) as db:
+            db.execute("CREATE TEMP TABLE mine (x)")
+
+    with pytest.raises(RuntimeError, match="readonly"):
+        as_user(READER, OUTSIDER, act)
+
+
+def test_a_user_without_a_name_sees_what_has_their_number(trace: Path) -> None:
+    def look() -> int:
+        with reader(trace) as db:
+            return int(db.execute("SELECT count(*) FROM job").fetchone()[0])
+
+    assert as_user(1002, OUTSIDER, look) == 4
+    assert as_user(3_999_999, OUTSIDER, look) == 0
+
+
+def test_a_name_that_is_sql_is_a_name(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sight, "_own_name", lambda: "x' OR '1' = '1")
+    monkeypatch.setattr(connect, "sees_others", lambda path: False)
+    monkeypatch.setattr(os, "geteuid", lambda: 3_999_999)
+    with reader(trace) as db:
+        assert db.execute("SELECT count(*) FROM job").fetchone() == (0,)
+
+
+def test_policy_try_reads_no_trace(trace: Path, here: None) -> None:
+    """It decides on what is typed, by the policy and by what Slurm tells everybody."""
+    code, said = told_of(("policy", "try", "--user", "bob", "-t", "60", "-p", "gq", *POLICY))
+    assert (code, "hush" in said, "secret" in said) == (0, False, False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connect, "_open", None)
+        assert told_of(("policy", "try", "--user", "bob", "-t", "60", "-p", "gq", *POLICY)) == (code, said)
+
+
+def told_of(words: tuple[str, ...]) -> tuple[int, str]:
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()):
+        return main(list(words)), out.getvalue()
