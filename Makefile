@@ -8,12 +8,13 @@ STAMP := .venv/.built
 BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help docs demo check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
 	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
+	@echo 'make web           install a browser (root, Debian or Ubuntu) and open reports and letters in it, 5 min at most'
 	@echo 'make soak          long proofs and kill loops'
 	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 30 min a release'
 	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is left, 25 min'
@@ -41,11 +42,15 @@ test:
 	@$(MAKE) --no-print-directory $(STAMP)
 	@$(BIN)/python -m tests.setup.run test
 
+web:
+	@tests/setup/install.sh web
+	@$(MAKE) --no-print-directory .venv/.web
+	@$(BIN)/python -m tests.setup.run web
+
 soak: $(STAMP)
 	@$(BIN)/python -m tests.setup.run soak
 
-bench: $(STAMP)
-	@test -e tests/bench/__main__.py || { echo 'error: there is no tests/bench yet' >&2; exit 1; }
+bench: .venv/.bench
 	$(BIN)/python -m tests.bench
 
 docs: $(STAMP)
@@ -100,6 +105,12 @@ $(STAMP): $(BUILT_FROM)
 	@$(BIN)/pip -q --disable-pip-version-check install -e '.[plots,dev]' || { \
 	    echo 'hint: pip needs a package index (PyPI), a C compiler and SQLite'"'"'s headers' >&2; exit 1; }
 	@touch $(STAMP)
+
+# What more a tier takes from PyPI.
+.venv/.web .venv/.bench: .venv/.%: $(STAMP)
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[plots,dev,$*]' || { \
+	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
+	@touch $@
 
 clean:
 	rm -rf .venv build dist .make .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,18 +1,47 @@
-"""What every test may use: golden files."""
+"""What every test has, a bound, and may use: golden files."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.bounds import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_runtest_protocol,
+    pytest_runtest_teardown,
+    pytest_timeout_cancel_timer,
+    pytest_timeout_set_timer,
+)
+
+__all__ = (
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_runtest_protocol",
+    "pytest_runtest_teardown",
+    "pytest_timeout_cancel_timer",
+    "pytest_timeout_set_timer",
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what the tests see into tests/golden")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The files of tests/cluster go to processes in a way of their own."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.cluster.order import Files
+
+    return Files(config, log)
 
 
 @pytest.fixture
@@ -33,3 +62,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             pytest.fail(f"{name} has changed; if rightly so, run pytest --update-golden\n" + "\n".join(lines))
 
     return check
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that every user can enter; no folder above it changes its mode."""
+    with tempfile.TemporaryDirectory(prefix="adminkit-test-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)

@@ -13,7 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from adminkit.errors import AdminkitError
+
+#: For tests of files that belong to different users.
+gives_files_away = pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root gives files away")
 
 OWNER = pwd.getpwnam("daemon").pw_uid
 READER = pwd.getpwnam("nobody").pw_uid

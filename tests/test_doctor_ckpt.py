@@ -16,6 +16,7 @@ from adminkit.doctor_rules import Line
 from adminkit.errors import AdminkitError
 from adminkit.slurm import plugstack
 from tests.fakes import Programs
+from tests.others import gives_files_away
 
 HOST = socket.gethostname().partition(".")[0]
 
@@ -67,6 +68,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return found
 
 
+@gives_files_away
 def test_in_good_order_it_says_what_it_saw(site: Site) -> None:
     found = site.look()
     assert {line[1] for line in found.values()} == {"ok"}
@@ -116,6 +118,7 @@ def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
         (None, "missing", "is no plugin of Slurm's, it has no plugin_version"),
     ],
 )
+@gives_files_away
 def test_the_release_it_was_built_for(site: Site, version: str | None, status: str, says: str) -> None:
     build(site.plugins / "adminkit_ckpt.so", version)
     line = site.look()["ckpt file"]

@@ -90,7 +90,7 @@ static void forget_texts(struct slot *slot) {
 static bool keep_cells(struct ak_batches *b, struct slot *slot, struct ak_row *row) {
     size_t n = (size_t)b->options.spec->outputs;
     const char *begin = slot->buffer, *end = begin + slot->len;
-    if (!b->options.want_cells)
+    if (!b->options.want_cells || n == 0) /* with every column skipped there is no array to copy from */
         return true;
     row->cell = slot->cells;
     if (!grow(&slot->cell, sizeof *slot->cell, slot->cells + n, &slot->cells_size))

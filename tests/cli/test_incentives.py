@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -253,7 +254,8 @@ def site(tmp_path: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch) ->
     folder = tmp_path / "slurm"
     folder.mkdir()
     put_program(folder, shipped())
-    where = f"ClusterName = aaic\nJobSubmitPlugins = lua\nSLURM_CONF = {folder}/slurm.conf\nSlurmUser = root(0)\n"
+    me = f"{pwd.getpwuid(os.geteuid()).pw_name}({os.geteuid()})"  # whose group the files get
+    where = f"ClusterName = aaic\nJobSubmitPlugins = lua\nSLURM_CONF = {folder}/slurm.conf\nSlurmUser = {me}\n"
     programs.add("scontrol", f"echo '{scontrol_config(weight='1440', age='1-00:00:00')}{where}'")
     programs.add("sbatch", SBATCH.format(folder=folder))
     monkeypatch.setenv("ADMINKIT_ACTS", str(tmp_path / "acts.jsonl"))

@@ -233,14 +233,14 @@ class Cluster:
                 return False
             return True
 
-        until(f"{node} to return", back, 30.0)
+        until(f"{node} to return", back, 90.0)
 
     def backlog(self) -> int:
         """How many records slurmctld still holds for slurmdbd."""
         found = re.search(r"DBD Agent queue size:\s*(\d+)", self.ask("sdiag"))
         return int(found.group(1)) if found else 0
 
-    def settle(self, seconds: float = 60.0) -> None:
+    def settle(self, seconds: float = 120.0) -> None:
         """Wait until slurmdbd has stored what slurmctld knows.
 
         An empty queue is not enough: what slurmdbd was sent last is seen in its tables up to a second later.
@@ -403,13 +403,13 @@ class Cluster:
             return bool(states) and set(states) == {"idle"}
 
         try:
-            until("every node to be idle", idle, 30.0)
+            until("every node to be idle", idle, 120.0)
         except ClusterError as error:
             nodes = self.run("sinfo", "-N", "-l", "-p", "gq").text
             logs = "\n".join(tail(log, 5) for log in sorted((self.home / "log").glob("slurmd-*.out")))
             raise ClusterError(f"{error}\n{nodes}\n{logs}\n{self.tail('slurmctld.log')}") from None
 
-    def _until(self, name: str, what: str, ready: Callable[[], object], seconds: float = 30.0) -> None:
+    def _until(self, name: str, what: str, ready: Callable[[], object], seconds: float = 90.0) -> None:
         """Wait for a daemon to answer, and give up as soon as it is dead."""
         process = self.ledger.find(name)
 

@@ -76,25 +76,42 @@ def local_address() -> tuple[str, str, bool]:
     return (host, address, True) if address.startswith("127.") else (host, "127.0.0.1", False)
 
 
+#: What this process has taken of the ports. Each is a name among the kernel's abstract sockets, gone with the process.
+_taken: list[socket.socket] = []
+
+
 def free_ports(count: int) -> list[int]:
-    """That many free TCP ports below the range the kernel hands out by itself."""
+    """That many free TCP ports below the range the kernel hands out by itself.
+
+    No other process of tests gets them until this one ends, also where nothing listens there yet or for a moment.
+    """
     found: list[int] = []
-    held: list[socket.socket] = []
-    try:
-        for port in random.sample(range(18000, 32000), 4000):
-            probe = socket.socket()
-            held.append(probe)
-            try:
-                probe.bind(("", port))
-            except OSError:
-                continue
+    for port in random.sample(range(18000, 32000), 4000):
+        if _free(port) and _take(port):
             found.append(port)
-            if len(found) == count:
-                return found
-    finally:
-        for probe in held:
-            probe.close()
+        if len(found) == count:
+            return found
     raise OSError(f"no {count} free TCP ports between 18000 and 32000")
+
+
+def _take(port: int) -> bool:
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        name.bind(f"\0adminkit-tests-port-{port}")
+    except OSError:
+        name.close()
+        return False
+    _taken.append(name)
+    return True
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
 
 
 def slurm_conf(plan: Plan, loopback_only: bool) -> str:
@@ -215,8 +232,9 @@ def munge_command(folder: Path) -> list[str]:
 
 
 def database_install(folder: Path) -> list[str]:
+    """Trap: a MariaDB that starts deletes the temporary tables of every other one that has them in the same folder."""
     command = ["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={folder}/db/data", "--skip-test-db"]
-    return [*command, "--auth-root-authentication-method=socket", "--skip-name-resolve"]
+    return [*command, f"--tmpdir={folder}/db", "--auth-root-authentication-method=socket", "--skip-name-resolve"]
 
 
 def database_command(folder: Path, network: bool = False) -> list[str]:

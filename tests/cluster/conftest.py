@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import order
 from tests.cluster.cluster import Cluster
 from tests.cluster.ending import TEMPORARY, clear_abandoned
 from tests.cluster.listing import Listing, listing
@@ -30,10 +31,11 @@ OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses a cluster carries the marker `cluster`."""
+    """Whatever uses a cluster carries the marker `cluster`; the longest files run first."""
     for item in items:
         if {"cluster", "spare", "ruled", "watched"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
+    order.sort(items)
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.cluster import config
@@ -57,21 +60,37 @@ def stop(folder: Path, ledger: Ledger | None = None) -> None:
 
 
 def clear_abandoned() -> list[Path]:
-    """Stop the clusters whose owner was killed, remove the temporary ones among them, and name them."""
+    """Stop the clusters whose owner was killed, remove the temporary ones among them, and name them.
+
+    One that another process is clearing away is left to it.
+    """
     folders = {Path(mark) for mark in (environment(pid).get(MARK, "") for pid in pids()) if mark}
     folders.update(Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"))
     cleared = []
     for folder in sorted(folders):
-        try:
-            check_owner(folder)
-        except (OSError, ClusterError):
-            continue
-        if Ledger(folder).abandoned():
-            stop(folder)
-            if folder.name.startswith(TEMPORARY):
-                shutil.rmtree(folder)
-            cleared.append(folder)
+        with contextlib.ExitStack() as stack:
+            try:
+                check_owner(folder)
+                stack.enter_context(_alone(folder))
+            except (OSError, ClusterError):
+                continue
+            if Ledger(folder).abandoned():
+                stop(folder)
+                if folder.name.startswith(TEMPORARY):
+                    shutil.rmtree(folder)
+                cleared.append(folder)
     return cleared
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """OSError where another process is in such a block for the same folder."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _steps(folder: Path) -> set[Process]:

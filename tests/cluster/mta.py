@@ -86,7 +86,7 @@ class Mta:
 
     def start(self) -> None:
         self._postfix("start")
-        until("postfix to answer", self._answers, 30.0)
+        until("postfix to answer", self._answers, 90.0)
 
     def stop(self) -> None:
         self._postfix("stop")

@@ -41,7 +41,7 @@ def one(db: Path, sql: str, *values: object) -> object:
 def accounted(cluster: Cluster, job: int, state: str) -> None:
     """Wait until slurmdbd says so too. Trap: slurmctld's queue to it may be empty a second before."""
     command = ("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(job))
-    until(f"slurmdbd to have job {job} as {state}", lambda: cluster.ask(*command).startswith(state), 30.0)
+    until(f"slurmdbd to have job {job} as {state}", lambda: cluster.ask(*command).startswith(state), 90.0)
 
 
 def wrapper(folder: Path, program: str, before: str) -> Path:

@@ -122,7 +122,7 @@ class Ruled:
     def log_size(self) -> int:
         return self._log_path.stat().st_size
 
-    def wait_for_log(self, words: str, since: int, seconds: float = 10.0) -> None:
+    def wait_for_log(self, words: str, since: int, seconds: float = 60.0) -> None:
         until(f"slurmctld's log to say {words!r}", lambda: words in self.log(since), seconds)
 
     @property

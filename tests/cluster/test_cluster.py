@@ -17,7 +17,7 @@ from tests.cluster.conftest import OUTSIDE
 from tests.cluster.ending import clear_abandoned, stop
 from tests.cluster.listing import Listing, listing
 from tests.cluster.machine import release
-from tests.cluster.processes import Ledger, environment, pids, start_time, until
+from tests.cluster.processes import environment, pids, start_time, until
 from tests.cluster.workload import KINDS, NAMES, Workload
 
 pytestmark = pytest.mark.cluster
@@ -146,7 +146,7 @@ def test_stopping_ends_every_process_and_a_job_in_its_midst(spare: Cluster) -> N
     job = spare.submit("trap '' TERM; sleep 600", user="games")
     spare.wait(job, "RUNNING")
     started = spare.ledger.alive()
-    until("the step to run", lambda: len(marked(spare.folder)) > len(started), 10)
+    until("the step to run", lambda: len(marked(spare.folder)) > len(started), 60)
     spare.stop()
     assert marked(spare.folder) == []
     assert [process for process in started if start_time(process.pid) == process.started] == []
@@ -167,11 +167,11 @@ def test_what_a_killed_run_left_is_cleared_away_by_the_next(spare: Cluster, tmp_
         assert run.stdout is not None
         assert run.stdout.readline() == b"up\n"
         assert spare.folder not in clear_abandoned()
+        assert marked(spare.folder)
         run.send_signal(signal.SIGKILL)
-    assert Ledger(spare.folder).alive()
     try:
-        assert spare.folder in clear_abandoned()
-        assert marked(spare.folder) == []
+        clear_abandoned()  # unless another run of tests was quicker
+        until("its processes to be gone", lambda: not marked(spare.folder), 60.0)
     finally:
         stop(spare.folder)
         spare.folder.mkdir(exist_ok=True)

@@ -14,6 +14,7 @@ from tests.cluster.compose import feed, site
 from tests.cluster.compose.__main__ import main
 from tests.cluster.compose.host import FILE, PARTS
 from tests.cluster.compose.part import ROLES
+from tests.matrix import engine
 
 
 def test_every_node_is_a_host_of_its_own_and_the_pieces_are_those_of_the_one_host_cluster() -> None:
@@ -42,13 +43,44 @@ def test_the_jobs_are_varied_and_the_same_for_the_same_seed() -> None:
     assert any("exit 3" in job.script for job in made) and any("--array=1-4%2" in job.options for job in made)
 
 
-@pytest.mark.parametrize("act", ["up", "down"])
-def test_without_podman_it_is_said_what_to_install(
-    act: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+#: For an image where none can be pulled.
+BASE = "mmdebstrap debian-archive-keyring"
+
+
+@pytest.mark.parametrize(
+    ("act", "there", "packages", "why"),
+    [
+        (
+            "up",
+            "",
+            "podman runc catatonit mmdebstrap debian-archive-keyring podman-compose iptables",
+            "nothing is there",
+        ),
+        ("down", "", "podman runc catatonit podman-compose iptables", "nothing is built"),
+        ("up", "podman crun nft", f"catatonit {BASE} podman-compose", "the rest"),
+        ("up", "podman runc nft catatonit mmdebstrap", "podman-compose", "which used to be said after the image"),
+    ],
+)
+def test_what_is_missing_for_a_site_is_said_at_once(
+    act: str,
+    there: str,
+    packages: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert main([act, "trixie"]) == 1
-    assert capsys.readouterr().err.splitlines()[-1].startswith("error: no podman: apt-get install podman")
+    """A podman that has no image yet."""
+    for name in there.split():
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(engine, "ROOT", tmp_path)
+    monkeypatch.setattr(engine, "_NAMES", (tmp_path,))
+    monkeypatch.setattr(engine, "_CATATONIT", tmp_path / "none")
+    assert main([act, "trixie"]) == 1, why
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: no ") and last.endswith(f": apt-get install {packages}"), why
 
 
 def test_every_part_has_a_container_of_its_name_and_a_role() -> None:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import random
 import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.config import Plan, cgroup_conf, free_ports, gres_conf, slurm_conf, slurmdbd_conf
+from tests.cluster.config import (
+    Plan,
+    cgroup_conf,
+    database_command,
+    database_install,
+    free_ports,
+    gres_conf,
+    slurm_conf,
+    slurmdbd_conf,
+)
 
 FOLDER = Path("/private/try")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def plan(**changes: object) -> Plan:
@@ -24,6 +37,11 @@ def test_every_path_lies_in_the_private_folder() -> None:
     paths = re.findall(r"=(/[^\s,]*)", text)
     assert len(paths) > 10
     assert [path for path in paths if not path.startswith(f"{FOLDER}/")] == ["/bin/true"]
+
+
+def test_no_database_shares_its_temporary_tables_with_another() -> None:
+    assert f"--tmpdir={FOLDER}/db" in database_install(FOLDER)
+    assert f"--tmpdir={FOLDER}/db" in database_command(FOLDER)
 
 
 def test_a_host_whose_name_is_no_loopback_address_listens_everywhere() -> None:
@@ -72,3 +90,14 @@ def test_free_ports_are_free_and_differ() -> None:
     for port in ports:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
+
+
+def test_no_two_processes_get_the_same_port_though_nobody_listens_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = free_ports(2)
+    monkeypatch.setattr(random, "sample", lambda *_: [first, second])
+    with pytest.raises(OSError, match="no 1 free TCP ports"):
+        free_ports(1)
+    script = f"import random; random.sample = lambda *_: [{first}, {second}]\n"
+    script += "from tests.cluster.config import free_ports; print(free_ports(1))"
+    other = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert other.stderr.endswith("no 1 free TCP ports between 18000 and 32000\n")

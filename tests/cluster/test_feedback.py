@@ -59,7 +59,7 @@ class Site:
         return [one for one in self.mta.letters(user) if re.search(rf"<end\.{job}-\d+\.alpha\.", one["Message-ID"])]
 
     def arrived(self, user: str, job: int) -> EmailMessage:
-        until(f"a letter about {job} to arrive", lambda: self.letters(user, job), 20.0)
+        until(f"a letter about {job} to arrive", lambda: self.letters(user, job), 60.0)
         (found,) = self.letters(user, job)
         return found
 
@@ -150,7 +150,7 @@ def test_an_array_is_one_letter_and_failed_or_interactive_ones_are_none(site: Si
 
 def accounted_task(cluster: Cluster, task: str) -> None:
     command = ("sacct", "-X", "-n", "-P", "-o", "State", "-j", task)
-    until(f"slurmdbd to have {task}", lambda: cluster.ask(*command).startswith("COMPLETED"), 30.0)
+    until(f"slurmdbd to have {task}", lambda: cluster.ask(*command).startswith("COMPLETED"), 90.0)
 
 
 def test_behind_a_dead_server_every_letter_waits_and_comes_once(site: Site) -> None:
@@ -216,9 +216,9 @@ class Hooks:
         """A job of that name ends, and its user's mail goes out: (job, the arguments of the mail program)."""
         options = ("--mail-type=END", "--mail-user=ada@site.test", "-J", name)
         job = self.cluster.submit("true", *options, user="games")
-        self.cluster.wait(job, "COMPLETED", 30.0)
+        self.cluster.wait(job, "COMPLETED", 90.0)
         mail = self.folder / "mail"
-        text = until(f"Slurm's own mail about {job}", lambda: mail.exists() and mail.read_bytes(), 30.0)
+        text = until(f"Slurm's own mail about {job}", lambda: mail.exists() and mail.read_bytes(), 90.0)
         return job, text.decode().split("\0")[:-1]
 
 
@@ -233,12 +233,12 @@ def hooked(cluster: Cluster, folder: Path) -> Iterator[Hooks]:
         ours = (f"MailProg={folder}/MailProg", f"EpilogSlurmctld={folder}/EpilogSlurmctld")
         conf.write_text("\n".join((*re.sub(r"(?m)^MailProg=.*\n", "", before).splitlines(), *ours, "")))
         cluster.ask("scontrol", "reconfigure")
-        until("the hooks to be known", lambda: str(folder) in cluster.ask("scontrol", "show", "config"), 30.0)
+        until("the hooks to be known", lambda: str(folder) in cluster.ask("scontrol", "show", "config"), 90.0)
         yield hooks
     finally:
         conf.write_text(before)
         cluster.ask("scontrol", "reconfigure")
-        until("them to be forgotten", lambda: str(folder) not in cluster.ask("scontrol", "show", "config"), 30.0)
+        until("them to be forgotten", lambda: str(folder) not in cluster.ask("scontrol", "show", "config"), 90.0)
 
 
 def test_slurms_hooks_wake_and_pass_the_users_mail_on_whatever_the_job_is_called(
@@ -258,7 +258,7 @@ def test_slurms_hooks_wake_and_pass_the_users_mail_on_whatever_the_job_is_called
         hooks.set(f"PATH={tmp_path}:/usr/bin:/bin")
         job, _ = hooks.ends("while what is woken hangs, and there is no adminkit")
         hung = [int(pid) for pid in (tmp_path / "hung").read_text().split()]
-        until("what hung to be gone", lambda: not any(map(start_time, hung)), 10.0)
+        until("what hung to be gone", lambda: not any(map(start_time, hung)), 60.0)
         assert "ExitCode=0:0" in cluster.ask("scontrol", "show", "job", str(job))
         assert "MailProg returned error" not in cluster.tail("slurmctld.log", 200)
 

@@ -47,13 +47,13 @@ class Pair:
         command = ["unshare", "--uts", "--mount", "sh", "-c", script, "sh", self.folder]
         env = {**self.cluster.env(), MARK: str(self.cluster.folder), "SLURM_CONF": str(self.folder / "slurm.conf")}
         self.cluster.ledger.start("second-slurmctld", command, env, self.folder / "log" / "out")
-        until("the second slurmctld", lambda: b"(backup) at second is UP" in self.ping(), 20)
+        until("the second slurmctld", lambda: b"(backup) at second is UP" in self.ping(), 90)
 
     def take_over(self) -> None:
         """The first is gone, as with its host; the second answers."""
         self.cluster.stop_ctld()
         self.cluster.ask("scontrol", "takeover")
-        until("the second to answer", lambda: self.cluster.run("squeue").code == 0, 30)
+        until("the second to answer", lambda: self.cluster.run("squeue").code == 0, 90)
 
     def give_back(self) -> None:
         process = self.cluster.ledger.find("second-slurmctld")

@@ -54,7 +54,7 @@ def busy(ruled: Ruled) -> Iterator[int]:
     yield job
     ruled.cluster.run("scancel", str(job))
     ruled.clear()
-    until("the queues to be empty", lambda: ruled.cluster.ask("squeue", "-h") == "", 30)
+    until("the queues to be empty", lambda: ruled.cluster.ask("squeue", "-h") == "", 90)
 
 
 def submit(ruled: Ruled, *options: Word, user: str = "games", script: str = "true") -> int:
@@ -74,7 +74,7 @@ def factors(ruled: Ruled, job: int) -> dict[str, int]:
         lines = ruled.cluster.ask("sprio", "-l").splitlines()[1:]
         return next((line.split() for line in lines if re.match(rf"\s*{job}\b", line)), None)
 
-    found = until(f"sprio to list job {job}", line, 10)
+    found = until(f"sprio to list job {job}", line, 60)
     return {name: int(value) for name, value in zip(head.split(), found, strict=False) if value.isdigit()}
 
 

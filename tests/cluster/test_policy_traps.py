@@ -280,7 +280,7 @@ def test_1_8_what_a_snapshot_saw_outlives_another_tools_words(ruled: Ruled, tmp_
     cluster.wait(seen, "RUNNING")
     # A snapshot leaves out what started in its last second, and what slurmdbd has not been told yet.
     sync = ("sync", "--since", "1h", "--no-steps")
-    until("the job to be in a snapshot", lambda: "open now 1" in adminkit(cluster, db, *sync).stdout, 30.0)
+    until("the job to be in a snapshot", lambda: "open now 1" in adminkit(cluster, db, *sync).stdout, 90.0)
     unseen = cluster.submit("sleep 1", "-p", "gq-short", "-t", "90", user="games")
     cluster.wait(unseen, "COMPLETED")
     cluster.ask("scancel", str(seen))

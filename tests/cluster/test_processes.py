@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.cluster import ending
 from tests.cluster.processes import ClusterError, Ledger, Process, environment, parent, start_time, until
 
 
@@ -16,7 +18,7 @@ def test_what_was_started_is_written_down_and_ended(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     process = ledger.start("sleeper", ["sleep", "60"], {"PATH": os.environ["PATH"], "MARK": "1"}, tmp_path / "log")
     assert (Ledger(tmp_path).find("sleeper"), parent(process.pid)) == (process, os.getpid())
-    until("exec", lambda: environment(process.pid).get("MARK") == "1", 5)
+    until("exec", lambda: environment(process.pid).get("MARK") == "1", 60)
     ledger.stop(process)
     assert (start_time(process.pid), ledger.alive()) == (None, [])
 
@@ -25,7 +27,7 @@ def test_a_process_that_ignores_the_first_signal_is_killed(tmp_path: Path) -> No
     ledger = Ledger(tmp_path)
     script = "trap '' TERM; echo ready; while :; do sleep 1; done"
     process = ledger.start("deaf", ["sh", "-c", script], dict(os.environ), tmp_path / "log")
-    until("the trap", lambda: (tmp_path / "log").read_text(), 5)
+    until("the trap", lambda: (tmp_path / "log").read_text(), 60)
     ledger.stop(process, seconds=0.3)
     assert start_time(process.pid) is None
 
@@ -65,6 +67,23 @@ def test_a_cluster_without_owner_is_never_abandoned(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.own(None)
     assert not ledger.abandoned()
+
+
+def test_an_abandoned_cluster_is_cleared_away_once_however_many_see_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that another process is at is left to it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = Path(tempfile.mkdtemp(prefix=ending.TEMPORARY))
+    with subprocess.Popen(["sleep", "60"]) as owner:
+        Ledger(folder).own(owner.pid)
+        assert folder not in ending.clear_abandoned(), "its owner lives"
+        owner.kill()
+    with ending._alone(folder):
+        assert folder not in ending.clear_abandoned()
+    assert folder.exists()
+    assert folder in ending.clear_abandoned()
+    assert not folder.exists()
 
 
 def test_waiting_in_vain_says_for_what() -> None:

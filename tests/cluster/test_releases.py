@@ -57,7 +57,7 @@ def test_every_question_has_its_answer(reached: Cluster) -> None:
     reached.ask("scontrol", "update", f"JobId={jobs[1]}", "AdminComment=a word")
     try:
         assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == jobs[1]] == ["a word"]
-        waiting = until("sprio to have the job that waits", priority.spread, 30)
+        waiting = until("sprio to have the job that waits", priority.spread, 90)
         assert waiting.jobs >= 1
     finally:
         reached.ask("scancel", *map(str, jobs))

@@ -17,6 +17,7 @@ import pytest
 from tests.cluster.cluster import Cluster
 from tests.cluster.machine import release
 from tests.cluster.operator import ADMINKIT, accounted, adminkit, one, rows, with_path, wrapper
+from tests.cluster.processes import until
 from tests.cluster.sacct_rows import sacct_rows
 from tests.cluster.workload import KINDS, NAMES, Workload
 
@@ -136,7 +137,7 @@ def test_a_window_stays_provisional_while_slurmctld_owes_slurmdbd(cluster: Clust
 def test_killed_at_any_moment_the_next_run_completes_it(cluster: Cluster, workload: Workload, db: Path) -> None:
     pick = random.Random(3)
     env = cluster.env()
-    for _ in range(8):
+    for _ in range(5):
         command = [ADMINKIT, "sync", "--since", "1d", "--db", db]
         process = subprocess.Popen(
             command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
@@ -153,13 +154,18 @@ def test_killed_at_any_moment_the_next_run_completes_it(cluster: Cluster, worklo
 
 
 def test_two_runs_at_once_the_second_says_so(cluster: Cluster, db: Path, tmp_path: Path) -> None:
-    slow = wrapper(tmp_path, "sacct", 'case "$*" in *-S*) sleep 3;; esac')
+    asked, on = tmp_path / "asked", tmp_path / "on"
+    wait = f'case "$*" in *-S*) touch {asked}; until test -e {on}; do sleep 0.1; done;; esac'
+    slow = wrapper(tmp_path, "sacct", wait)
     env = with_path(cluster, slow)
     first = subprocess.Popen([ADMINKIT, "sync", "--since", "1h", "--no-steps", "--db", db], env=env)
-    time.sleep(2)
-    second = adminkit(cluster, db, "sync", "--since", "1h", code=1)
-    assert f"another run is at work on {db}" in second.stderr and str(first.pid) in second.stderr
+    try:
+        until("the first to ask", asked.exists, 90.0)
+        second = adminkit(cluster, db, "sync", "--since", "1h", code=1)
+    finally:
+        on.touch()
     assert first.wait() == 0
+    assert f"another run is at work on {db}" in second.stderr and str(first.pid) in second.stderr
 
 
 def test_import_then_sync_of_the_same_period_leaves_every_run_once(
@@ -217,31 +223,38 @@ def test_what_cannot_be_meant_is_answered(
     assert says in adminkit(cluster, db, "sync", *words, code=code).stderr
 
 
-def test_a_second_cluster_is_kept_apart(cluster: Cluster, db: Path) -> None:
-    beta = cluster.another("beta")
-    jobs = [each.submit("sleep 1", "-t", "5") for each in (cluster, beta)]
-    for each, job in zip((cluster, beta), jobs, strict=True):
-        each.wait(job, "COMPLETED")
+# a cluster of this file's own, which others cannot use afterwards
+
+
+def test_a_second_cluster_is_kept_apart(spare: Cluster, db: Path) -> None:
+    beta = spare.another("beta")
+    for each in (spare, beta):
+        for job in [each.submit("sleep 1", "-t", "5") for _ in range(3)]:
+            each.wait(job, "COMPLETED")
         each.settle()
-    adminkit(cluster, db, "sync", "--since", "1d", "-M", "alpha", "-M", "beta")
-    assert rows(db, "alpha") == sacct_rows(cluster)
+    adminkit(spare, db, "sync", "--since", "1d", "-M", "alpha", "-M", "beta")
+    assert rows(db, "alpha") == sacct_rows(spare)
     assert rows(db, "beta") == sacct_rows(beta, "-M", "beta")
-    assert len(rows(db, "beta")) == 1
+    assert len(rows(db, "beta")) == 3
 
 
-def test_a_rebuilt_accounting_database_is_said_and_nothing_is_overwritten(cluster: Cluster, db: Path) -> None:
+def test_a_rebuilt_accounting_database_is_said_and_nothing_is_overwritten(spare: Cluster, db: Path) -> None:
     """Last in this file: it empties slurmdbd."""
-    adminkit(cluster, db, "sync", "--since", "1d")
+    for job in [spare.submit("sleep 1", "-t", "5", user="games") for _ in range(4)]:
+        spare.wait(job, "COMPLETED")
+    spare.settle()
+    adminkit(spare, db, "sync", "--since", "1d")
     before = rows(db)
-    cluster.rebuild_accounting()
+    assert len(before) > 3
+    spare.rebuild_accounting()
     for _ in range(3):
-        cluster.wait(cluster.submit("sleep 1", "-t", "5"), "COMPLETED")
-    cluster.settle()
-    said = adminkit(cluster, db, "sync").stdout
+        spare.wait(spare.submit("sleep 1", "-t", "5"), "COMPLETED")
+    spare.settle()
+    said = adminkit(spare, db, "sync").stdout
     # From 24.11 on DBIndex is a number that never comes again: there is nothing to notice.
     assert ("the accounting database was rebuilt; nothing was overwritten" in said) == (release() < (24, 11))
     after = rows(db)
     assert {key: after[key] for key in before} == before
     assert {key: row for key, row in after.items() if key not in before} == {
-        key: row for key, row in sacct_rows(cluster).items() if key not in before
+        key: row for key, row in sacct_rows(spare).items() if key not in before
     }

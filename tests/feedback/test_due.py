@@ -21,6 +21,7 @@ from adminkit.trace import outbox
 from adminkit.trace.windows import set_note
 from tests.builders import HOUR, MONDAY
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
+from tests.others import gives_files_away
 
 
 def planned(
@@ -250,6 +251,7 @@ def test_who_does_well_already_gets_no_letter_per_job(
         (Prefs(hints=False), ["digest", "end"], "hints are another matter"),
     ],
 )
+@gives_files_away
 def test_users_choose_how_often(tmp_path: Path, chosen: Prefs, kinds: list[str], why: str) -> None:
     place = folder(tmp_path)
     (place / "1001.toml").write_text("")
@@ -258,6 +260,7 @@ def test_users_choose_how_often(tmp_path: Path, chosen: Prefs, kinds: list[str],
     assert sorted(one.due.kind for one in found.found if one.due.user) == kinds, why
 
 
+@gives_files_away
 def test_users_choose_language_and_address(tmp_path: Path) -> None:
     os.chown(write(folder(tmp_path), 1001, Prefs(language="ja", address="ada@home.example")), 1001, -1)
     (due,) = ends(planned(tmp_path, [ended()], settings(domains=("example.org", "home.example"))))
@@ -265,6 +268,7 @@ def test_users_choose_language_and_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("preview", [False, True])
+@gives_files_away
 def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], preview: bool
 ) -> None:
@@ -293,6 +297,7 @@ def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
         ('letters = "never"', 1002, 1, "not that user's own file", "somebody else's file says nothing"),
     ],
 )
+@gives_files_away
 def test_a_file_that_is_wrong(tmp_path: Path, text: str, owner: int, due: int, note: str, why: str) -> None:
     file = folder(tmp_path) / "1001.toml"
     file.write_text(text)

@@ -21,12 +21,9 @@ ME = os.geteuid()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_uid == os.geteuid() and above != Path("/tmp"):
-            above.chmod(above.stat().st_mode | 0o011)
-    assert make_folder(tmp_path / "prefs")
-    return tmp_path / "prefs"
+def folder(open_folder: Path) -> Path:
+    assert make_folder(open_folder / "prefs")
+    return open_folder / "prefs"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from tests.builders import HOUR
 from tests.feedback.server import Postbox, mail_server
 from tests.feedback.site import DAY, NOW, Hand, Kept, ended, folder, people, settings, synced, tools
 from tests.feedback.site import opened as trace_of
+from tests.others import gives_files_away
 
 #: Three letters, to be told apart by their jobs.
 THREE = tuple(ended(n, user=user, uid=uid, ago=n * 60) for n, (uid, user) in enumerate(
@@ -180,6 +181,7 @@ def test_what_was_sent_is_in_the_ledger(tmp_path: Path) -> None:
     assert '"letters": {"sent": 3}' in line
 
 
+@gives_files_away
 def test_who_opts_out_while_a_letter_waits_gets_none(tmp_path: Path) -> None:
     trace, place = site(tmp_path)
     act(trace, tools(place, Kept([Stopped("away")])))
@@ -272,6 +274,7 @@ def test_what_the_operators_stop_while_it_waits_does_not_go_out(
     assert {one.said for one in rows(trace)} == {said}
 
 
+@gives_files_away
 def test_a_letter_that_waits_goes_where_its_user_wants_it_by_then(tmp_path: Path) -> None:
     trace, place = site(tmp_path, THREE[:1])
     act(trace, tools(place, Kept([Stopped("away")])))
@@ -281,6 +284,7 @@ def test_a_letter_that_waits_goes_where_its_user_wants_it_by_then(tmp_path: Path
     assert [to for to, _ in kept.messages] == [("home@example.net",)]
 
 
+@gives_files_away
 @pytest.mark.parametrize(
     ("prefs", "changes", "why"),
     [
@@ -302,6 +306,7 @@ def test_a_letter_that_waits_goes_to_no_stranger(
     assert "refused addresses: " in capsys.readouterr().err
 
 
+@gives_files_away
 def test_a_letter_that_waits_does_not_go_to_who_has_the_uid_by_then(tmp_path: Path) -> None:
     trace, place = site(tmp_path)
     act(trace, tools(place, Kept([Stopped("away")])))

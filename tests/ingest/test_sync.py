@@ -225,7 +225,7 @@ def test_a_round_that_is_refused_asks_in_halves_and_the_run_goes_on(
     slurm.jobs = [job(1, NOW - 40 * HOUR)]
     run(slurm, db, said, since=NOW - 3 * DAY)
     slurm.jobs.append(job(2, NOW - 41 * HOUR))
-    slurm.rules = [{"program": "sacct", "wider": 2 * HOUR, "exit": 1, "says": "sacct: error: Too wide of a date range"}]
+    slurm.rules = [{"program": "sacct", "wider": 6 * HOUR, "exit": 1, "says": "sacct: error: Too wide of a date range"}]
     change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
     assert run(slurm, db, said).closed.new == 1
 

@@ -29,6 +29,11 @@ _MADE_OF: Final = (COMPOSE / "Dockerfile", COMPOSE / "base.sh", ROOT / "tests/se
 _RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
 #: Whom this host trusts, for pip.
 _TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
+#: What resolves the names of containers, of podman's newer and of its older networks.
+_NAMES: Final = tuple(
+    Path(path) for path in ("/usr/lib/podman/aardvark-dns", "/usr/libexec/podman/aardvark-dns", "/usr/lib/cni/dnsname")
+)
+_CATATONIT: Final = Path("/usr/libexec/podman/catatonit")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 #: Trap: podman asks for limits of its own, which a host that lacks the right to raise its own refuses.
 LIMITS: Final = ("--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096")
@@ -42,21 +47,49 @@ class NotRun(Exception):
     """Why a row cannot be run here."""
 
 
-def needed() -> None:
-    """NotRun where there is no engine."""
+def needed(row: Row | None = None, site: bool = False) -> None:
+    """NotRun with all that is missing to run containers: for an image of `row`, for a site of several containers."""
+    missing: dict[str, str] = {}  # what is not there -> its packages
     if shutil.which(ENGINE) is None:
-        raise NotRun(f"no {ENGINE}: apt-get install podman runc mmdebstrap catatonit")
+        missing[ENGINE] = ENGINE
+    if ENGINE == "podman":
+        if not any(map(shutil.which, ("runc", "crun"))):
+            missing["runc or crun"] = "runc"
+        if not (shutil.which("catatonit") or _CATATONIT.exists()):
+            missing["catatonit"] = "catatonit"
+    if row and shutil.which("mmdebstrap") is None and not any(map(_there, (name_of(row), base_of(row)))):
+        missing["mmdebstrap, which makes an image where none can be pulled"] = "mmdebstrap debian-archive-keyring"
+    if site:
+        if composer() is None:
+            missing["podman-compose"] = "podman-compose"
+        if ENGINE == "podman" and not any(path.exists() for path in _NAMES):
+            missing["aardvark-dns, by which containers know each other's names"] = "netavark aardvark-dns"
+        if not any(map(shutil.which, ("iptables", "nft"))):
+            missing["iptables"] = "iptables"
+    if missing:
+        raise NotRun(f"no {', no '.join(missing)}: apt-get install {' '.join(missing.values())}")
+
+
+def composer() -> str | None:
+    """podman-compose, the host's or one of the environment's."""
+    return shutil.which("podman-compose", path=f"{ROOT}/.venv/bin:{os.environ.get('PATH', '')}")
+
+
+def _there(image: str) -> bool:
+    if shutil.which(ENGINE) is None:
+        return False
+    return subprocess.run([ENGINE, "image", "inspect", image], capture_output=True, check=False).returncode == 0
 
 
 def image(row: Row) -> str:
     """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
-    needed()
+    needed(row)
     name = name_of(row)
-    if subprocess.run([ENGINE, "image", "inspect", name], capture_output=True, check=False).returncode == 0:
+    if _there(name):
         return name
     _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
     words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
-    words += ["--build-arg", f"BASE=localhost/adminkit-base:{row.debian}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
+    words += ["--build-arg", f"BASE={base_of(row)}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
     _must([ENGINE, *words], f"{name} cannot be built")
     return name
 
@@ -65,6 +98,11 @@ def name_of(row: Row) -> str:
     """A row's image, named for what it is made of: another checkout of the repository never takes its place."""
     made_of = hashlib.sha256(b"".join(path.read_bytes() for path in _MADE_OF)).hexdigest()
     return f"localhost/adminkit-slurm:{row.name}-{made_of[:8]}"
+
+
+def base_of(row: Row) -> str:
+    """The bare Debian that a row's image is made from."""
+    return f"localhost/adminkit-base:{row.debian}"
 
 
 def folder_of(row: Row) -> Path:
@@ -175,7 +213,7 @@ def _command(row: Row, words: list[str], name: str = "", clean: bool = False) ->
     # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
     command += ["-v", f"{_CGROUPS}:{_CGROUPS}"] if (_CGROUPS / "freezer").exists() else []
     command += ["-v", f"{folder.parent}:/rows:ro"] if clean else []
-    image = f"localhost/adminkit-base:{row.debian}" if clean else name_of(row)
+    image = base_of(row) if clean else name_of(row)
     return [*command, image, "bash", "-ec", _HOSTS, "bash", *words]
 
 

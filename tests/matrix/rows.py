@@ -59,7 +59,7 @@ def suites(root: Path = ROOT) -> list[Suite]:
         Suite("c", ("sh", "-ec", "make -s -C tests/c check; make -s -C tests/spank check"), pytest=False),
         PACKAGES,
         INSTALLED,
-        Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak")),
+        Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak and not web")),
     ]
     for path in sorted((root / "tests/cluster").glob("test_*.py")):
         text = path.read_text()

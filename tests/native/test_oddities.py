@@ -144,3 +144,9 @@ def test_swf_with_tabs_comments_fractions_and_extra_columns() -> None:
         ["job", 2, 5, 3, None],
         ["rejected", 5, "columns: 3, expected: 4"],
     ]
+
+
+def test_a_row_whose_every_column_is_skipped_has_no_values() -> None:
+    """Trap: no column, no array, and a copy of nothing from nowhere is undefined (UBSan says so)."""
+    rows, counts = helper.dump(b"anything\n", "skip")
+    assert (rows, counts["rows"]) == ([["job"]], 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import select
 import sqlite3
 import subprocess
 import tempfile
@@ -308,18 +310,20 @@ def test_input_that_breaks_off_with_an_error_is_not_committed(db: Path) -> None:
 
 
 def test_a_killed_run_leaves_nothing(db: Path) -> None:
-    process = subprocess.Popen(
+    """It is fed until it says how far it is, however fast it reads; then it is in the middle."""
+    with subprocess.Popen(
         [helper.program(), "--db", db, "--columns", "int,text", "--sql", UPSERT, "--progress"],
-        stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdin and process.stderr
-    process.stdin.write(b"".join(b"%d|x\n" % number for number in range(200000)))
-    process.stdin.flush()
-    assert json.loads(process.stderr.readline())["rows"] > 0
-    process.kill()
-    process.wait()
-    process.stdin.close()
-    process.stderr.close()
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdin and process.stderr
+        try:
+            for start in itertools.count(step=1000):
+                process.stdin.write(b"".join(b"%d|x\n" % number for number in range(start, start + 1000)))
+                if select.select([process.stderr], [], [], 0)[0]:
+                    break
+            assert json.loads(process.stderr.readline())["rows"] > 0
+        finally:
+            process.kill()
     assert helper.rows(db) == []
     assert helper.run(b"1|a\n", "--db", db, "--columns", "int,text", "--sql", UPSERT).counts["new"] == 1
 

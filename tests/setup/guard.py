@@ -52,6 +52,9 @@ CONFIGURATIONS = (
 )
 HARMLESS = frozenset({"plugstack.conf"})
 
+#: How often a daemon is looked at again that no test cluster has written down yet.
+LOOKS = 4
+
 IMAGE = "docker.io/library/debian:bookworm"
 
 
@@ -153,11 +156,12 @@ def _configuration(host: Host) -> str:
 
 
 def _daemon(host: Host) -> str:
-    """A Slurm daemon that no test cluster started. It must be there twice: a start is written down a moment later."""
+    """A Slurm daemon that no test cluster started. It must be there at every look: a start is written down later."""
     suspects = _strangers(host)
-    if suspects:
-        time.sleep(host.pause)
-        suspects = {pid: name for pid, name in _strangers(host).items() if pid in suspects}
+    for _ in range(LOOKS):
+        if suspects:
+            time.sleep(host.pause)
+            suspects = {pid: name for pid, name in _strangers(host).items() if pid in suspects}
     for pid, name in suspects.items():
         folder = environment(pid, host.proc).get(MARK, "")
         lost = f"; it belongs to a test cluster whose folder {folder} is gone, end it with: kill {pid}"

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Installs what `make demo` or `make test` needs, through apt, as root on Debian or Ubuntu; elsewhere says what is
-# missing, how to get it, and what does not run without it. `slurm` is the part of `test` that runs on a Slurm, for
-# the images of `make matrix`.
+# Installs what `make demo`, `make test` or `make web` needs, through apt, as root on Debian or Ubuntu; elsewhere says
+# what is missing, how to get it, and what does not run without it. `slurm` is the part of `test` that runs on a Slurm,
+# for the images of `make matrix`.
 #
-#   tests/setup/install.sh demo|slurm|test     exit 0: what cannot be done without is there; 1: it is not
+#   tests/setup/install.sh demo|slurm|test|web     exit 0: what cannot be done without is there; 1: it is not
 #
 # Nothing is installed where the guard finds a Slurm. No service is started: a policy-rc.d forbids it while apt runs,
 # and the units that came with our packages are disabled again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-aim=${1:?usage: install.sh demo|slurm|test}
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # which users of Debian do not have
+aim=${1:?usage: install.sh demo|slurm|test|web}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
 TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
@@ -19,6 +20,7 @@ SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
     libslurm-dev"
 MAIL_PACKAGES="postfix openssl"
+WEB_PACKAGES="chromium chromium-driver fonts-dejavu-core fonts-noto-cjk"
 PACKAGING_PACKAGES="build-essential debhelper"
 UNITS="postfix munge mariadb slurmctld slurmd slurmdbd"
 POLICY=/usr/sbin/policy-rc.d
@@ -135,11 +137,12 @@ install_all() {
     # shellcheck disable=SC2086
     {
         get $DEMO_PACKAGES
+        [ "$aim" = web ] && get $WEB_PACKAGES
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
         fi
-        if [ "$aim" != demo ]; then
+        if [ "$aim" = test ] || [ "$aim" = slurm ]; then
             get $TOOL_PACKAGES
             get $SIGNAL_PACKAGES
             get $SLURM_PACKAGES
@@ -169,6 +172,10 @@ report() {
         lack must "a C compiler" "gcc libc6-dev" gcc "the helper adminkit-ingest cannot be built"
     elif ! has_header sqlite3.h; then
         lack must "SQLite's headers" libsqlite3-dev sqlite-devel "the helper adminkit-ingest cannot be built"
+    fi
+    if [ "$aim" = web ]; then
+        have chromium && have chromedriver || lack may "a browser that programs steer" "chromium chromium-driver" \
+            "chromium chromedriver" "reports and letters are not opened in one"
     fi
     [ "$aim" = test ] || return
     have sqlite3 || lack may "the sqlite3 shell" sqlite3 sqlite "benchmarks cannot compare with it"

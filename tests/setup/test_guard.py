@@ -112,6 +112,23 @@ def test_a_dead_daemon_that_waits_to_be_reaped_is_no_obstacle(root: Path) -> Non
     assert guard.check(host(root)).allowed
 
 
+def test_a_daemon_that_is_written_down_late_is_a_tests(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine some time passes between a start and the ledger."""
+    folder, looks = fake_ledger(tmp_path / "try"), []
+
+    def look(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            fake_ledger(folder, (700, 500))
+
+    monkeypatch.setattr(guard.time, "sleep", look)
+    fake_process(root, 700, "slurmctld", env=f"ADMINKIT_CLUSTER={folder}")
+    assert guard.check(host(root)).allowed
+    assert len(looks) == 3
+
+
 Setup = Callable[[Path, Path], None]
 
 

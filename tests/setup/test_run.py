@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.setup import run
+from tests import bounds
+from tests.setup import parts, run
+from tests.setup.beside import Result
 from tests.setup.guard import Verdict
-from tests.setup.run import Part, Result
-
-
-@pytest.mark.parametrize(
-    ("code", "state", "text"),
-    [(0, "passed", "passed"), (1, "failed", "failed: exit 1"), (5, "failed", "failed: exit 5")],
-)
-def test_a_part_is_judged_by_its_exit_code(code: int, state: str, text: str) -> None:
-    result = run.run(Part("name", (sys.executable, "-c", f"raise SystemExit({code})")))
-    assert (result.state, text in str(result)) == (state, True)
-
-
-def test_a_part_that_cannot_run_says_why_and_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:
-    obstacle = Verdict("this host has a Slurm", "slurmctld is running (pid 4)", "use a container")
-    result = run.run(Part("Slurm", ("false",), lambda: obstacle))
-    assert str(result).split() == ["Slurm", "not", "run:", "this", "host", "has", "a", "Slurm"]
-    said = capsys.readouterr().out
-    assert "\nSlurm part not run: this host has a Slurm\nslurmctld is running (pid 4)\nuse a container\n" in said
 
 
 @pytest.mark.parametrize(
@@ -46,49 +31,57 @@ def test_ci_counts_what_did_not_run_as_failed(states: list[str], env: dict[str, 
 
 
 def test_a_missing_tool_is_an_obstacle_with_its_package() -> None:
-    verdict = run.needs("no-such-tool", "some-package")()
+    verdict = parts.needs("no-such-tool", "some-package")()
     assert verdict == Verdict("no no-such-tool", hint="apt-get install some-package")
-    assert run.needs("sh", "dash")() is None
+    assert parts.needs("sh", "dash")() is None
 
 
 @pytest.mark.parametrize(("folder", "goal"), [("spank", "all"), ("tests/spank", "check")])
 def test_a_makefile_takes_slurms_headers_from_its_prefix(folder: str, goal: str, tmp_path: Path) -> None:
-    words = ["make", "-n", "-C", str(run.ROOT / folder), goal, "SLURM_PREFIX=/opt/slurm", f"OUT={tmp_path}"]
+    words = ["make", "-n", "-C", str(parts.ROOT / folder), goal, "SLURM_PREFIX=/opt/slurm", f"OUT={tmp_path}"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     compiled = [line for line in said.splitlines() if " -c -o " in line]
     assert len(compiled) > 10
     assert [line for line in compiled if "-isystem /opt/slurm/include" not in line] == []
 
 
-def test_the_test_tier_begins_with_the_whole_check_tier() -> None:
-    check, test = run.parts("check"), run.parts("test")
-    assert [part.name for part in test[: len(check)]] == [part.name for part in check]
-    assert test[-1].name == "Slurm"
+def test_the_test_tier_has_the_whole_check_tier_and_begins_with_what_waits_longest() -> None:
+    check, test = parts.parts("check"), parts.parts("test")
+    assert {part.name for part in check} < {part.name for part in test}
+    assert [part.name for part in test[:2]] == ["Slurm", "unit tests"]
+    assert [part.name for part in test if not part.gentle] == ["Slurm"], "the others give way to it"
 
 
-SCRIPTS = sorted(path for folder in ("tests", "debian", "etc") for path in (run.ROOT / folder).rglob("*.sh"))
+def test_every_part_that_could_hang_has_a_bound() -> None:
+    assert {part.name: part.seconds for tier in ("check", "test", "web") for part in parts.parts(tier)} == {
+        part.name: parts.LIMIT for tier in ("test", "web") for part in parts.parts(tier)
+    }
+    assert max(bounds.BOUNDS["cluster"], bounds.BOUNDS["web"]) + bounds.GRACE < parts.LIMIT, "the test is ended first"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=[str(path.relative_to(run.ROOT)) for path in SCRIPTS])
+SCRIPTS = sorted(path for folder in ("tests", "debian", "etc", "spank") for path in (parts.ROOT / folder).rglob("*.sh"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=[str(path.relative_to(parts.ROOT)) for path in SCRIPTS])
 def test_a_shell_script_can_be_read(script: Path) -> None:
     done = subprocess.run(["sh", "-n", str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_parts_without_files_are_left_out(tmp_path: Path) -> None:
-    assert not {"luacheck", "C tests"} & {part.name for part in run.parts("check", tmp_path)}
+    assert not {"luacheck", "C tests"} & {part.name for part in parts.parts("check", tmp_path)}
     (tmp_path / "job_submit").mkdir()
     (tmp_path / "job_submit" / "job_submit.lua").touch()
-    assert "luacheck" in {part.name for part in run.parts("check", tmp_path)}
+    assert "luacheck" in {part.name for part in parts.parts("check", tmp_path)}
 
 
 def collected(tier: str) -> set[str]:
     """The tests on a real Slurm that a tier runs, asked of pytest: a marker may come from a file or a fixture."""
     found = set()
-    for part in run.parts(tier):
+    for part in parts.parts(tier):
         if "pytest" in part.command:
-            command = [*part.command, "--collect-only", "-q", "tests/cluster"]
-            done = subprocess.run(command, cwd=run.ROOT, capture_output=True, text=True, check=False)
+            command = [*part.command, "-n0", "--collect-only", "-q", "tests/cluster"]
+            done = subprocess.run(command, cwd=parts.ROOT, capture_output=True, text=True, check=False)
             found |= {line for line in done.stdout.splitlines() if "::" in line}
     return found
 
@@ -100,7 +93,41 @@ def test_long_proofs_run_in_the_soak_tier_alone() -> None:
     assert long & (short | collected("check")) == set()
 
 
+@pytest.mark.parametrize("kind", ["cluster", "web"])
+def test_tests_with_a_part_of_their_own_are_where_they_are_looked_for(kind: str) -> None:
+    found = [path for path in (parts.ROOT / "tests").rglob("test_*.py") if f"pytest.mark.{kind}" in path.read_text()]
+    assert {path.parent.name for path in found} == {kind}
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (0o755, "which every user can enter"),
+        (0o700, "which other users cannot enter: {top} has mode 0700"),
+        (0o2750, "which other users cannot enter: {top} has mode 2750"),
+    ],
+)
+def test_it_says_who_may_enter_the_folder(open_folder: Path, mode: int, expected: str) -> None:
+    inner = open_folder / "home" / "clone"
+    inner.mkdir(parents=True)
+    inner.parent.chmod(mode)
+    said = run.how("test", {"CI": "true"}, inner)
+    assert said.startswith(f"make test as {pwd.getpwuid(os.geteuid()).pw_name} in {inner}, ")
+    assert expected.format(top=inner.parent) in said
+    assert said.endswith(", CI=true")
+
+
 @pytest.mark.parametrize("words", [[], ["--help"], ["chek"], ["check", "test"]])
 def test_unknown_words_run_nothing(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(words) == 2
-    assert capsys.readouterr().err == "usage: python -m tests.setup.run check|test|soak\n"
+    assert capsys.readouterr().err == "usage: python -m tests.setup.run check|test|web|soak\n"
+
+
+def test_ci_runs_the_tests_and_the_web_tier_and_fails_where_either_does(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\necho "$1 $CI"\ntest "$1" != "$BAD"\n')
+    make.chmod(0o755)
+    for bad, code in (("", 0), ("test", 1), ("web", 1)):
+        env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "BAD": bad}
+        done = subprocess.run([parts.ROOT / ".ci/run"], env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.split()) == (code, ["test", "true", "web", "true"]), bad

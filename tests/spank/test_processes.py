@@ -34,6 +34,18 @@ def stage(tmp_path: Path, tools: Path) -> Iterator[Stage]:
     stage.end()
 
 
+@pytest.fixture
+def everyones_stage(open_folder: Path, tools: Path) -> Iterator[Stage]:
+    """Where another user may start the programs and write."""
+    stage = Stage(open_folder / "stage", open_folder / "tools")
+    stage.folder.mkdir()
+    stage.folder.chmod(0o777)
+    shutil.copytree(tools, stage.tools)
+    stage.tools.chmod(0o755)
+    yield stage
+    stage.end()
+
+
 # what one process does with the signal
 
 
@@ -91,11 +103,8 @@ def test_one_that_has_ended_and_was_not_waited_for_is_no_target(stage: Stage) ->
 
 
 @needs_root
-def test_processes_of_others_are_let_be(stage: Stage) -> None:
-    stage.folder.chmod(0o777)
-    for parent in (stage.folder, *stage.folder.parents, stage.tools, *stage.tools.parents):
-        if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
+def test_processes_of_others_are_let_be(everyones_stage: Stage) -> None:
+    stage = everyones_stage
     stage.start(stage.actor("other", "catch"), "other", user=65534)
     told = stage.tell(uid=1)
     assert told.line.endswith("which is another user's")

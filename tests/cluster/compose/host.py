@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from tests.cluster.cluster import DATABASE, Cluster, Done, Word
 from tests.cluster.compose import site
 from tests.cluster.processes import ClusterError, until
 from tests.matrix import engine
-from tests.matrix.rows import ROOT, Row
+from tests.matrix.rows import Row
 
 FILE: Final = Path(__file__).with_name("compose.yml")
 PARTS: Final = ("database", "slurmdbd", "slurmctld", *site.NODES, "mail", "login")
@@ -41,6 +40,7 @@ class Site(Cluster):
 
     def up(self, *, lively: bool = True, zone: str = "UTC") -> None:
         """Build what is missing, start every container, wait until the nodes are idle."""
+        engine.needed(self.row, site=True)
         engine.image(self.row)
         engine.build(self.row)
         self._compose("up", "-d", MODE="day" if lively else "still", ZONE=zone)
@@ -156,13 +156,10 @@ class Site(Cluster):
         return self.run("sh", "-c", _READY).text
 
     def _compose(self, *words: str, **more: str) -> None:
-        engine.needed()
-        program = shutil.which("podman-compose", path=f"{ROOT}/.venv/bin:{os.environ.get('PATH', '')}")
-        if program is None:
-            raise ClusterError("no podman-compose: apt-get install podman-compose, or pip install podman-compose")
+        engine.needed(site=True)
         env = {**os.environ, "RELEASE": self.row.name, "SITE": self.project}
         env |= {"IMAGE": engine.name_of(self.row), "TREE": str(engine.folder_of(self.row))}
-        command = [program, "-f", str(FILE), "-p", self.project, *words]
+        command = [str(engine.composer()), "-f", str(FILE), "-p", self.project, *words]
         done = subprocess.run(command, env={**env, **more}, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ClusterError(f"podman-compose {words[0]}: {(done.stderr + done.stdout).strip()[-800:]}")

@@ -1,0 +1,146 @@
+"""What `make check`, `make test`, `make web` and `make soak` consist of, and what may keep a part from running here."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.setup import guard
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+TIERS: Final = ("check", "test", "web", "soak")
+#: The Slurm tests, by file, on two private clusters side by side.
+TWO_CLUSTERS: Final = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+LIMIT: Final = 1800.0  # seconds
+
+Obstacle = Callable[[], guard.Verdict | None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One command. `obstacle` says why it cannot run here (and how to get it); None when it can."""
+
+    name: str
+    command: tuple[str, ...]
+    obstacle: Obstacle = lambda: None
+    seconds: float | None = LIMIT  # what takes longer hangs, and is ended
+    gentle: bool = True  # gives way to one that is not
+
+
+def parts(tier: str, root: Path = ROOT) -> list[Part]:
+    """What `make TIER` runs; the longest first. Parts whose files do not exist are left out."""
+    if tier == "soak":
+        return _soak()
+    if tier == "web":
+        return [Part("the browser", (*_pytest("web"), "tests/web"), browser)]
+    # Alone it runs into the time of all others; those fill the moments in which it waits.
+    slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *TWO_CLUSTERS, "tests/cluster"), slurm, gentle=False)
+    unit = Part("unit tests", (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile"))
+    more = [*_sanitizers(root), slurm_part] if tier == "test" else []
+    return [*(part for part in more if not part.gentle), unit, *_check(root), *(part for part in more if part.gentle)]
+
+
+def _check(root: Path) -> list[Part]:
+    found = [
+        Part("mypy", _python("mypy")),
+        Part("ruff check", _python("ruff", "check", ".")),
+        Part("ruff format", _python("ruff", "format", "--check", ".")),
+    ]
+    sources = _files(root, "adminkit/native/*.[ch]", "tests/c/*.[ch]", "spank/*.[ch]", "tests/spank/*.[ch]")
+    command = ("clang-format", "--dry-run", "--Werror", *sources)
+    found.append(Part("clang-format", command, needs("clang-format", "clang-format")))
+    if _files(root, "job_submit/**/*.lua"):
+        found.append(Part("luacheck", ("luacheck", "-q", "job_submit"), needs("luacheck", "lua-check")))
+    if (root / "tests/c/Makefile").exists():
+        found.append(Part("C tests", ("make", "-C", "tests/c", "check"), needs("cc", "gcc libc6-dev")))
+    if (root / "tests/spank/Makefile").exists():
+        script = "make -s -C spank && make -s -C tests/spank check"
+        found.append(Part("the plugin and its tests", ("sh", "-c", script), slurm_headers))
+    return found
+
+
+def _sanitizers(root: Path) -> list[Part]:
+    found = []
+    if (root / "tests/spank/Makefile").exists():
+        asan = ("make", "-s", "-C", "tests/spank", "asan")
+        found.append(Part("the plugin under ASan and UBSan", asan, slurm_headers))
+    fuzzer = needs("clang", "clang libclang-rt-14-dev")
+    if (root / "tests/c/Makefile").exists():
+        script = 'make -C tests/c asan && export ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest"'
+        script += ' && "$0" -m pytest -m "not soak" tests/native'
+        command = ("sh", "-c", script, sys.executable)
+        found.append(Part("C under ASan and UBSan", command, needs("cc", "gcc")))
+        found.append(Part("a minute of fuzzing", ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60"), fuzzer))
+    if (root / "tests/spank/fuzz_procfs.c").exists():
+        found.append(Part("fuzzing of /proc's texts", ("make", "-C", "tests/spank", "fuzz"), fuzzer))
+    return found
+
+
+def _soak() -> list[Part]:
+    memcheck = ("make", "-s", "-C", "tests/spank", "valgrind")
+    obstacle = either(needs("valgrind", "valgrind"), slurm_headers)
+    return [
+        Part("the plugin under valgrind", memcheck, obstacle, None),
+        Part("soak", (*_pytest("soak"), "-s"), slurm, None),
+    ]
+
+
+def needs(tool: str, package: str) -> Obstacle:
+    """An obstacle where `tool` is not on PATH."""
+
+    def obstacle() -> guard.Verdict | None:
+        if shutil.which(tool):
+            return None
+        return guard.Verdict(f"no {tool}", hint=f"apt-get install {package}")
+
+    return obstacle
+
+
+def either(*obstacles: Obstacle) -> Obstacle:
+    """The first obstacle of several that there is."""
+    return lambda: next((found for obstacle in obstacles if (found := obstacle()) is not None), None)
+
+
+def slurm_headers() -> guard.Verdict | None:
+    """An obstacle where the plugin cannot be built; SLURM_PREFIX says where Slurm lies, as in its Makefile."""
+    if not shutil.which("cc"):
+        return guard.Verdict("no cc", hint="apt-get install gcc libc6-dev")
+    prefix = os.environ.get("SLURM_PREFIX", "/usr")
+    probe = ("cc", "-E", "-isystem", f"{prefix}/include", "-include", "slurm/spank.h", "-x", "c", "/dev/null")
+    if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+        return None
+    return guard.Verdict("no slurm/spank.h", hint="apt-get install libslurm-dev")
+
+
+def slurm() -> guard.Verdict | None:
+    verdict = guard.check()
+    return None if verdict.allowed else verdict
+
+
+def browser() -> guard.Verdict | None:
+    """An obstacle where there is no Chromium that Python can steer."""
+    missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    if missing:
+        return guard.Verdict(f"no {' and no '.join(missing)}", hint="apt-get install chromium chromium-driver")
+    if importlib.util.find_spec("selenium") is None:
+        return guard.Verdict("no selenium", hint=f"{sys.executable} -m pip install -e '.[web]'")
+    return None
+
+
+def _python(*words: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", *words)
+
+
+def _pytest(marks: str) -> tuple[str, ...]:
+    return _python("pytest", "-m", marks)
+
+
+def _files(root: Path, *patterns: str) -> tuple[str, ...]:
+    return tuple(sorted(str(path.relative_to(root)) for pattern in patterns for path in root.glob(pattern)))
