@@ -20,7 +20,6 @@ from adminkit import journal
 from adminkit.errors import AdminkitError
 from adminkit.ingest.answer import CLAIMS, Asked, read
 from adminkit.ingest.answer import OPEN as OPEN_PASS
-from adminkit.ingest.fields import JOB_FIELDS
 from adminkit.ingest.run import Counts
 from adminkit.ingest.windows import DAY, HOUR, Width, Window, covered, cut, to_ask
 from adminkit.quote import quote
@@ -232,7 +231,7 @@ def take_in(run: Run, asked: Asked, answer: Answer, now: int) -> Counts:
     if counts.rejected:
         for reason, raw in aside.seen(run.db, f"sacct {asked.cluster}", now):
             if raw not in run.told:
-                journal.refused("records", *_what(raw), reason)
+                journal.refused("records", *_what(asked, raw), reason)
             run.told.add(raw)
     return counts
 
@@ -247,11 +246,10 @@ def tell_altered(run: Run) -> None:
         run.talk(f"and {len(found) - TOLD:,} more that were changed after their end")
 
 
-def _what(raw: bytes) -> tuple[str, str | None]:
-    """(which job a record says it is, whose); a guess, for it was refused."""
-    cells = raw.decode("utf-8", "replace").split(ASIDE)
-    user = JOB_FIELDS.index("User")
-    return f"job {quote(cells[0], 20)}", cells[user] if len(cells) > user and cells[user] else None
+def _what(asked: Asked, raw: bytes) -> tuple[str, str | None]:
+    """(which job a record says it is, whose, where that is asked for); a guess, for it was refused."""
+    cells = dict(zip(asked.fields, raw.decode("utf-8", "replace").split(ASIDE), strict=False))
+    return f"job {quote(cells['JobID'], 20)}", cells.get("User") or None
 
 
 def _revoked(answer: Answer) -> int:

@@ -195,12 +195,14 @@ bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window);
 
 /* Programs that are worth a name, for `submitted`: which word means what. */
 #define AK_MAX_KNOWN 128
+#define AK_LONGEST 64
 struct ak_known {
     struct {
         struct ak_slice word, name;
         bool container; /* else a framework */
     } one[AK_MAX_KNOWN];
     int n;
+    uint64_t last[AK_LONGEST + 1]; /* private: which last bytes words of a length have, modulo 64 */
 };
 
 /* Reads "WORD=f:NAME,WORD=c:NAME" (frameworks, containers). Keeps pointers into `text`. False where it is

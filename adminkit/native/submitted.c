@@ -21,183 +21,41 @@ static const struct tool {
     {"scrontab", "elrv", "", false},
 };
 
+/* clang-format off */
 /* Long options without a value, or with one behind a = only. */
 static const char *const flags[] = {
-    "async",
-    "bcast",
-    "bell",
-    "ckpt-off",
-    "ckpt-requeue",
-    "compress",
-    "contiguous",
-    "disable-status",
-    "exact",
-    "exclusive",
-    "external",
-    "get-user-env",
-    "help",
-    "hold",
-    "ignore-pbs",
-    "immediate",
-    "interactive",
-    "kill-on-bad-exit",
-    "label",
-    "multi-prog",
-    "nice",
-    "no-bell",
-    "no-allocate",
-    "no-kill",
-    "no-requeue",
-    "no-shell",
-    "overcommit",
-    "overlap",
-    "oversubscribe",
-    "parsable",
-    "preserve-env",
-    "propagate",
-    "pty",
-    "quiet",
-    "quit-on-interrupt",
-    "reboot",
-    "requeue",
-    "resv-ports",
-    "send-libs",
-    "spread-job",
-    "stepmgr",
-    "test-only",
-    "unbuffered",
-    "usage",
-    "use-min-nodes",
-    "verbose",
-    "version",
-    "x11",
-    "container-mount-home",
-    "no-container-mount-home",
-    "container-remap-root",
-    "no-container-remap-root",
-    "container-writable",
-    "container-readonly",
-    "container-entrypoint",
-    "no-container-entrypoint",
+    "async", "bcast", "bell", "ckpt-off", "ckpt-requeue", "compress", "container-entrypoint",
+    "container-mount-home", "container-readonly", "container-remap-root", "container-writable", "contiguous",
+    "disable-status", "exact", "exclusive", "external", "get-user-env", "help", "hold", "ignore-pbs",
+    "immediate", "interactive", "kill-on-bad-exit", "label", "multi-prog", "nice", "no-allocate", "no-bell",
+    "no-container-entrypoint", "no-container-mount-home", "no-container-remap-root", "no-kill", "no-requeue",
+    "no-shell", "overcommit", "overlap", "oversubscribe", "parsable", "preserve-env", "propagate", "pty",
+    "quiet", "quit-on-interrupt", "reboot", "requeue", "resv-ports", "send-libs", "spread-job", "stepmgr",
+    "test-only", "unbuffered", "usage", "use-min-nodes", "verbose", "version", "x11",
 };
 
 /* Long options with a value. One that is in neither list may be a plugin's: what follows it is not known. */
 static const char *const values[] = {
-    "account",
-    "acctg-freq",
-    "array",
-    "batch",
-    "bb",
-    "bbf",
-    "bcast-exclude",
-    "begin",
-    "chdir",
-    "ckpt-signal",
-    "ckpt-target",
-    "cluster-constraint",
-    "clusters",
-    "comment",
-    "constraint",
-    "container",
-    "container-env",
-    "container-id",
-    "container-image",
-    "container-mounts",
-    "container-name",
-    "container-save",
-    "container-workdir",
-    "core-spec",
-    "cores-per-socket",
-    "cpu-bind",
-    "cpu-freq",
-    "cpus-per-gpu",
-    "cpus-per-task",
-    "deadline",
-    "delay-boot",
-    "dependency",
-    "distribution",
-    "epilog",
-    "error",
-    "exclude",
-    "export",
-    "export-file",
-    "extra",
-    "extra-node-info",
-    "gid",
-    "gpu-bind",
-    "gpu-freq",
-    "gpus",
-    "gpus-per-node",
-    "gpus-per-socket",
-    "gpus-per-task",
-    "gres",
-    "gres-flags",
-    "het-group",
-    "hint",
-    "image",
-    "input",
-    "job-name",
-    "jobid",
-    "kill-command",
-    "kill-on-invalid-dep",
-    "licenses",
-    "mail-type",
-    "mail-user",
-    "mcs-label",
-    "mem",
-    "mem-bind",
-    "mem-per-cpu",
-    "mem-per-gpu",
-    "mincpus",
-    "module",
-    "mpi",
-    "network",
-    "nodefile",
-    "nodelist",
-    "nodes",
-    "ntasks",
-    "ntasks-per-core",
-    "ntasks-per-gpu",
-    "ntasks-per-node",
-    "ntasks-per-socket",
-    "ntasks-per-tres",
-    "open-mode",
-    "oom-kill-step",
-    "output",
-    "partition",
-    "power",
-    "prefer",
-    "priority",
-    "profile",
-    "prolog",
-    "qos",
-    "relative",
-    "reservation",
-    "resources",
-    "segment",
-    "signal",
-    "slurmd-debug",
-    "sockets-per-node",
-    "switches",
-    "task-epilog",
-    "task-prolog",
-    "thread-spec",
-    "threads",
-    "threads-per-core",
-    "time",
-    "time-min",
-    "tmp",
-    "tree-width",
-    "tres-bind",
-    "tres-per-task",
-    "uid",
-    "volume",
-    "wckey",
-    "workdir",
+    "account", "acctg-freq", "array", "batch", "bb", "bbf", "bcast-exclude", "begin", "chdir", "ckpt-signal",
+    "ckpt-target", "cluster-constraint", "clusters", "comment", "constraint", "container", "container-env",
+    "container-id", "container-image", "container-mounts", "container-name", "container-save",
+    "container-workdir", "core-spec", "cores-per-socket", "cpu-bind", "cpu-freq", "cpus-per-gpu",
+    "cpus-per-task", "deadline", "delay-boot", "dependency", "distribution", "epilog", "error", "exclude",
+    "export", "export-file", "extra", "extra-node-info", "gid", "gpu-bind", "gpu-freq", "gpus",
+    "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "gres-flags", "het-group", "hint", "image",
+    "input", "job-name", "jobid", "kill-command", "kill-on-invalid-dep", "licenses", "mail-type", "mail-user",
+    "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus", "module", "mpi", "network",
+    "nodefile", "nodelist", "nodes", "ntasks", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node",
+    "ntasks-per-socket", "ntasks-per-tres", "oom-kill-step", "open-mode", "output", "partition", "power",
+    "prefer", "priority", "profile", "prolog", "qos", "relative", "reservation", "resources", "segment",
+    "signal", "slurmd-debug", "sockets-per-node", "switches", "task-epilog", "task-prolog", "thread-spec",
+    "threads", "threads-per-core", "time", "time-min", "tmp", "tree-width", "tres-bind", "tres-per-task",
+    "uid", "volume", "wckey", "workdir",
 };
+/* clang-format on */
 
 static bool blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* Takes a word off the front of `s`. False: there is none. */
@@ -226,7 +84,7 @@ static bool begins(struct ak_slice s, const char *word) {
 
 static bool among(struct ak_slice s, const char *const *list, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (ak_is(s, list[i], strlen(list[i])))
+        if (s.n && *s.s == *list[i] && ak_is(s, list[i], strlen(list[i])))
             return true;
     return false;
 }
@@ -241,12 +99,17 @@ static bool holds(struct ak_slice s, const char *word) {
 
 /* What a word says by itself, wherever it stands: a program with a name, a plugin's option for containers. */
 static void look_up(struct ak_slice word, const struct ak_known *known, struct ak_cell out[5]) {
-    bool option = word.n && *word.s == '-';
+    if (!known || !known->n || !word.n)
+        return;
+    bool option = *word.s == '-';
     const char *equals = option ? memchr(word.s, '=', word.n) : NULL;
     struct ak_slice name = option ? word : basename_of(word);
     if (equals)
         name.n = (size_t)(equals - word.s);
-    for (int i = 0; known && i < known->n; i++) {
+    if (name.n == 0 || name.n > AK_LONGEST ||
+        !(known->last[name.n] >> ((unsigned char)name.s[name.n - 1] & 63) & 1))
+        return;
+    for (int i = 0; i < known->n; i++) {
         struct ak_cell *cell = &out[known->one[i].container ? 4 : 3];
         if (cell->type == AK_NULL && ak_is(name, known->one[i].word.s, known->one[i].word.n))
             ak_set_text(cell, known->one[i].name.s, known->one[i].name.n);
@@ -293,14 +156,14 @@ static void take_long(struct walk *walk, struct ak_slice word, struct ak_cell ou
     struct ak_slice name = {word.s + 2, (equals ? (size_t)(equals - word.s) : word.n) - 2}, value = {0};
     if (begins(name, "ckpt-") && !AK_IS(name, "ckpt-off"))
         ak_set_int(&out[1], 1);
-    bool alone = AMONG(name, flags) || (AK_IS(name, "wait") && walk->tool->waits);
-    bool with = AMONG(name, values) || AK_IS(name, "wait");
     if (equals)
         value = (struct ak_slice){equals + 1, (size_t)(word.s + word.n - equals - 1)};
-    else if (!alone && with)
+    else if (AK_IS(name, "wait") ? walk->tool->waits : AMONG(name, flags))
+        return;
+    else if (AK_IS(name, "wait") || AMONG(name, values))
         next_word(walk, &value);
     else
-        walk->lost |= !alone;
+        walk->lost = true;
     if (AK_IS(name, "export") && value.n)
         take_export(walk, value, out);
 }
@@ -371,13 +234,17 @@ void ak_submitted(struct ak_slice s, const struct ak_known *known, struct ak_cel
 }
 
 bool ak_known_parse(struct ak_known *known, const char *text) {
-    known->n = 0;
+    *known = (struct ak_known){0};
     for (const char *p = text; *p;) {
         const char *equals = strchr(p, '='), *end = p + strcspn(p, ",");
         if (known->n == AK_MAX_KNOWN || !equals || equals > end || equals == p || end - equals < 4 ||
             (equals[1] != 'f' && equals[1] != 'c') || equals[2] != ':')
             return false;
-        known->one[known->n].word = (struct ak_slice){p, (size_t)(equals - p)};
+        size_t n = (size_t)(equals - p);
+        if (n > AK_LONGEST)
+            return false;
+        known->last[n] |= (uint64_t)1 << ((unsigned char)p[n - 1] & 63);
+        known->one[known->n].word = (struct ak_slice){p, n};
         known->one[known->n].name = (struct ak_slice){equals + 3, (size_t)(end - equals - 3)};
         known->one[known->n++].container = equals[1] == 'c';
         p = *end ? end + 1 : end;

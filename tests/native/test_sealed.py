@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adminkit import programs
 from tests.native import helper
 from tests.native.oracle import Format
 
@@ -190,3 +191,13 @@ def test_a_command_line_is_five_things(line: str, outputs: list[Any], why: str) 
 
     rows, _ = helper.dump(line.encode() + b"\x1f\x1f\n", "submitted,skip", Format(b"\x1f", ends=True, known=KNOWN))
     assert rows == [["job", *outputs]], why
+
+
+@pytest.mark.parametrize(
+    ("words", "column"), [(programs.FRAMEWORKS, 3), (programs.CONTAINERS, 4)], ids=["frameworks", "containers"]
+)
+def test_every_program_of_the_list_is_known_by_its_name(words: dict[str, str], column: int) -> None:
+    lines = [f"srun {word} x" if word.startswith("-") else f"srun /opt/bin/{word} x" for word in words]
+    form = Format(b"\x1f", ends=True, known=programs.known())
+    rows, _ = helper.dump("".join(f"{line}\x1f\x1f\n" for line in lines).encode(), "submitted,skip", form)
+    assert [row[1:][column] for row in rows] == list(words.values())
