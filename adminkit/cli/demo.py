@@ -44,6 +44,7 @@ def make(path: Path, text: Path | None = None) -> None:
     """The demo's trace at `path`. A trace of anything else is left alone."""
     from adminkit import demo as synthetic
     from adminkit.ingest.files import Import, import_stream
+    from adminkit.owner import as_owner
     from adminkit.report.sink import write_aside
     from adminkit.trace import connect
 
@@ -60,4 +61,5 @@ def make(path: Path, text: Path | None = None) -> None:
     wanted = Import(
         None, path, synthetic.CLUSTER, kind="demo", origin="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN
     )
-    import_stream(wanted, io.BytesIO(rows), int(time.time()))
+    with as_owner(path):
+        import_stream(wanted, io.BytesIO(rows), int(time.time()))

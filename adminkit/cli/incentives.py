@@ -41,7 +41,8 @@ PerHour = Annotated[
 ]
 Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`."),
 ]
 Source = Annotated[
     Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")
@@ -130,7 +131,7 @@ def install(
     from adminkit.report.incentives import preview, sizes
 
     rules, worth = _rules(policy, points_per_hour)
-    tables = read_tables(source) if source else _made(rules, worth, db, cluster)
+    tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
     if print_files:

@@ -112,18 +112,19 @@ def audit(
     What is confirmed is written down as it comes, so that an audit that was cut off goes on from there. Nothing is
     set aside for being unknown before all answers are in: where slurmdbd is away on the way, nothing is.
     """
-    if not slurm.shows_every_job():
-        raise AdminkitError(
-            "slurmdbd shows this user own jobs only: others' would look as if it did not have them",
-            "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
-        )
-    known = slurm.known_clusters()
-    purges_after = slurm.accounting().purges_after
     with ExitStack() as stack:
         if apply:
             connect.prepare(options.db)
             stack.enter_context(only_one(options.db, "adminkit trace audit"))
         db = stack.enter_context((connect.writer if apply else connect.reader)(options.db))
+        # Trap: as root, programs are from here on started as the user who owns the trace.
+        if not slurm.shows_every_job():
+            raise AdminkitError(
+                "slurmdbd shows this user own jobs only: others' would look as if it did not have them",
+                "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
+            )
+        known = slurm.known_clusters()
+        purges_after = slurm.accounting().purges_after
         folder = stack.enter_context(_scratch(options.db))
         there = trace.clusters(db)
         if wanted:

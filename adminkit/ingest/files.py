@@ -19,6 +19,7 @@ from adminkit.ingest.mapping import TableMap, zone_of
 from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import binds, swf_values
+from adminkit.owner import as_owner
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.ledger import record_acts
@@ -62,7 +63,7 @@ def import_file(
 
     `progress` is called with the counts so far and the source's size in bytes, None where unknown.
     """
-    with open_source(wanted.path) as stream:
+    with open_source(wanted.path) as stream, as_owner(wanted.db):
         return import_stream(wanted, stream, now, progress)
 
 

@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
+from adminkit.owner import of_children
 from adminkit.programs import known
 from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
@@ -162,6 +163,7 @@ def ingest(
         stdin=source if direct else subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
+        **of_children(),
     )
     failed: list[BaseException] = []
     with process:

@@ -21,6 +21,7 @@ from typing import IO, Final
 
 from adminkit import config
 from adminkit.errors import AdminkitError, cause
+from adminkit.owner import of_children
 
 #: Seconds a small question may take. Trap: scontrol itself tries for 30 s before it says that slurmctld is away.
 TIMEOUT: Final = 60.0
@@ -183,6 +184,7 @@ def _start(path: str, args: Sequence[str], words: IO[bytes], seal: str) -> subpr
             stderr=words,
             env=environment(seal=seal),
             start_new_session=True,
+            **of_children(),
         )
     except OSError as error:
         why = cause(error)

@@ -2,6 +2,7 @@
 local points = {}
 
 local floor = math.floor
+local MOST = 2 ^ 30 -- above the offset that Slurm adds, a site factor has 31 bits
 
 -- The same table with plain numbers in `earned` and the users whose class earns nothing in `classless`: thousands of small
 -- tables are what makes Lua's garbage collector slow.
@@ -30,9 +31,12 @@ function points.of(class, uid, incentives)
     if more and not incentives.classless[uid] then
         sum = sum + more
     end
-    local cap = incentives.cap
-    if cap and sum > cap then
+    local cap = incentives.cap or MOST
+    if sum > cap then
         sum = cap
+    end
+    if sum > MOST then
+        sum = MOST
     end
     if sum % 1 ~= 0 then
         sum = floor(sum)
