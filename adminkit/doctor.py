@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import adminkit
-from adminkit import config, doctor_ckpt, doctor_letters, doctor_rules, doctor_sees
+from adminkit import config, doctor_audit, doctor_ckpt, doctor_letters, doctor_rules, doctor_sees
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
@@ -55,6 +55,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
         checks += [*_rules(settings.policy, db), *_checkpoints()]
+    checks += [Check(*line) for line in doctor_audit.audits(db)]
     checks += [Check(*line) for line in doctor_letters.letters(settings, db)]
     return db, [*checks, *_extras()]
 

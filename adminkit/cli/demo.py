@@ -50,12 +50,16 @@ def make(path: Path, text: Path | None = None) -> None:
 
     if path.exists():
         with connect.reader(path) as trace:
-            others = trace.execute("SELECT count(*) FROM job WHERE cluster <> ?", (synthetic.CLUSTER,)).fetchone()[0]
+            others = trace.execute(
+                "SELECT count(*) FROM job WHERE cluster <> ? OR source <> 'demo'", (synthetic.CLUSTER,)
+            ).fetchone()[0]
         if others:
             raise AdminkitError(f"{path} holds {others} jobs that are no demo", "name another place with --db")
     rows = b"".join(synthetic.sacct_text(synthetic.jobs()))
     if text:
         write_aside(text, rows)
-    wanted = Import(None, path, synthetic.CLUSTER, kind="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN)
+    wanted = Import(
+        None, path, synthetic.CLUSTER, kind="demo", origin="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN
+    )
     with as_owner(path):
         import_stream(wanted, io.BytesIO(rows), int(time.time()))

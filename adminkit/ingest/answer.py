@@ -22,6 +22,8 @@ from adminkit.trace.windows import STEPS
 #: Beside the passes of trace/windows.py: what is open now, and the records of the policy that owners may write.
 OPEN: Final = "open"
 CLAIMS: Final = "claims"
+#: Who tells us of every row of an answer.
+SOURCE: Final = "slurmdbd"
 #: A time comes first among what counts and last of all, so no text of a user's is at either end of a record.
 _SEALED: Final = "Submit"
 
@@ -67,15 +69,15 @@ def read(asked: Asked, answer: Answer, db: Path, now: int) -> Counts:
         no_steps=asked.which != STEPS, before=() if asked.which == STEPS else (WATCH,),
     )  # fmt: skip
     if asked.which == STEPS:
-        reading = reading.storing_steps(step_values(columns, cluster))
+        reading = reading.storing_steps(step_values(columns, cluster), SOURCE)
     elif asked.which == CLAIMS:
         reading = replace(reading, job_sql=_claim(columns, asked.record, cluster))
     else:
-        values = job_values(columns, cluster, "1", asked.record)
+        values = job_values(columns, cluster, asked.record)
         if asked.which == OPEN:
             seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
             values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
-        reading = reading.storing_jobs(values, f"{values['state']} IS NOT 'REVOKED'", again=asked.which != OPEN)
+        reading = reading.storing_jobs(values, SOURCE, f"{values['state']} IS NOT 'REVOKED'", again=asked.which != OPEN)
     with answer.path.open("rb", buffering=0) as source:
         return ingest(reading, db, source)
 

@@ -143,10 +143,8 @@ def columns_for(names: Iterable[str]) -> list[Column]:
     return columns
 
 
-def job_values(
-    columns: list[Column], cluster: str, synced: str = "0", recorded_in: str = "admin_comment"
-) -> dict[str, str]:
-    """Job's column -> SQL expression. `cluster` and `synced` are SQL too: a parameter bound by hand, a number.
+def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_comment") -> dict[str, str]:
+    """Job's column -> SQL expression. `cluster` is SQL too: a parameter bound by hand.
 
     `recorded_in`: the one field whose record of the policy's decision is believed, as policy.toml names it.
     """
@@ -163,7 +161,6 @@ def job_values(
         "cluster": first("Cluster", cluster) if "Cluster" in place else cluster,
         "job_id_raw": first("JobIDRaw"),
         "submit_time": first("Submit"),
-        "synced": synced,
         "db_index": first("DBIndex"),
         "job_id": first("JobID"),
         "array_job": first("JobID.array_job"),

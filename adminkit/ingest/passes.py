@@ -134,14 +134,16 @@ def ask_windows(run: Run, which: str, first: int, now: int) -> None:
     ask_stretches(run, which, stretches, now)
 
 
-def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -> None:
+def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int, width: int = HOUR) -> None:
     """Ask for these stretches of time in windows of a fitting width, `jobs` at once, and import them in order.
+
+    The first is of `width` seconds.
 
     Raises SacctFailed when slurmdbd cannot be reached, or when the narrowest window still gets no answer.
     """
     # All windows end by `now`: what slurmctld owes slurmdbd from this moment on ended after them.
     sure = run.site.backlog() == 0
-    width = Width(run.options.budget)
+    fitting = Width(run.options.budget, width)
     todo = deque(stretches)
     total, done, failures = sum(stretch.width for stretch in todo), 0, 0
     asked: deque[tuple[Window, Future[Answer | None]]] = deque()
@@ -150,16 +152,16 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
             while todo or asked:
                 while todo and len(asked) <= run.options.jobs:
                     stretch = todo.popleft()
-                    window = cut(stretch, stretch.since, width)
+                    window = cut(stretch, stretch.since, fitting)
                     if window.until < stretch.until:
                         todo.appendleft(Window(window.until, stretch.until))
-                    asked.append((window, pool.submit(_fetch_closed, run, which, window, width)))
+                    asked.append((window, pool.submit(_fetch_closed, run, which, window, fitting)))
                 window, answer = asked.popleft()
                 try:
                     fetched = answer.result()
                 except SacctFailed as error:
                     failures += 1
-                    if error.unreachable or failures >= TRIES or window.width <= width.least:
+                    if error.unreachable or failures >= TRIES or window.width <= fitting.least:
                         raise
                     run.talk(f"{error.message}; asking for less")
                     fetched = None
@@ -167,7 +169,7 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
                     todo.appendleft(window)
                     continue
                 rows = import_window(run, which, window, fetched, now, sure)
-                width.grew(window, rows)
+                fitting.grew(window, rows)
                 done, failures = done + window.width, 0
                 run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
         except BaseException:
@@ -313,6 +315,12 @@ def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
     run.summary.closed += take_in(run, asked, answer, now)
     _claims(run, window, now, states=(), job_ids=ids)
     run.summary.looked_up += len(gone)
+
+
+def ask_ids(run: Run, window: Window, states: Sequence[str], ids: Sequence[int], now: int) -> None:
+    """Import runs of these ids (of every one for none) that are in these states during `window`, at one go."""
+    asked = run.asked(windows.JOBS, window, ended=states == run.site.finished)
+    take_in(run, asked, run.fetch(window, "ids", states=states, fields=asked.fields, job_ids=ids), now)
 
 
 def doubt_after_restart(run: Run, now: int) -> None:

@@ -80,23 +80,28 @@ class Statement:
     before: Sequence[str] = ()
     after: Sequence[str] = ()
 
-    def storing_jobs(self, values: Mapping[str, str], only_where: str = "1", again: bool = True) -> Statement:
-        """With job rows stored as `values` (column -> SQL). `again`: what the same text stored need not be compared."""
+    def storing_jobs(
+        self, values: Mapping[str, str], source: str, only_where: str = "1", again: bool = True
+    ) -> Statement:
+        """With job rows of `source` stored as `values` (column -> SQL).
+
+        `again`: what the same text stored need not be compared.
+        """
         values = {**values, "fingerprint": self._fingerprint}
         return replace(
             self,
-            job_sql=upsert_job(values, only_where),
-            insert_sql=insert_job(values, only_where),
+            job_sql=upsert_job(values, source, only_where),
+            insert_sql=insert_job(values, source, only_where),
             same_sql=same_job(values) if again else "",
         )
 
-    def storing_steps(self, values: Mapping[str, str]) -> Statement:
-        """With step rows stored as `values`."""
+    def storing_steps(self, values: Mapping[str, str], source: str) -> Statement:
+        """With step rows of `source` stored as `values`."""
         values = {**values, "fingerprint": self._fingerprint}
         return replace(
             self,
-            step_sql=upsert_step(values),
-            insert_step_sql=insert_step(values),
+            step_sql=upsert_step(values, source),
+            insert_step_sql=insert_step(values, source),
             same_step_sql=same_step(values),
         )
 

@@ -133,11 +133,11 @@ def compute(
     counted: Counter[str] = Counter()
     with snapshot(db):
         everybody = as_well_off(list(standings(runs.sums(db, asked), policy.incentives, now)), held_out)
-        nameless, ends = runs.without_uid(db, asked), span(db)
+        passed_over, ends = runs.passed_over(db, asked), span(db)
     for one in everybody:
         counted.update(one.left_out)
     everybody.sort(key=lambda one: (-one.hours, -(one.score or 0), -one.weight, one.uid))
-    left_out = {"uid_unknown": nameless, **{reason: counted[reason] for reason in runs.LEFT_OUT}}
+    left_out = {**passed_over, **{reason: counted[reason] for reason in runs.LEFT_OUT}}
     return Computed(cluster, (asked.since, asked.until), ends, everybody, left_out, found)
 
 
@@ -180,7 +180,7 @@ def learnt(
     """What similar jobs of each user needed, largest waste first; limits are of policy.toml's menu."""
     if not policy.hints.enabled:
         return
-    for one in hints(ended_runs(db, clusters=[found.cluster]), now, menu=policy.menu):
+    for one in hints(ended_runs(db, clusters=[found.cluster], acting=True), now, menu=policy.menu):
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)

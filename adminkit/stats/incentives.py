@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG, class_sql
+from adminkit.stats.sources import ACTING, STEP_OF_JOB, acting
 from adminkit.trace.record import paid_class
 
 DAY: Final = 86_400
@@ -31,14 +32,14 @@ _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
 
 #: An earlier run of the same job was requeued: what this one ran is not all that it needed.
-_REQUEUED_BEFORE: Final = """
+_REQUEUED_BEFORE: Final = f"""
 EXISTS (SELECT 1 FROM job AS earlier WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
-    AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED')
+    AND {acting("earlier")} AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED')
 """
 
 #: Single work side by side: most step time is in steps of one node and at most one GPU, and two of them overlap. Steps
 #: that use no CPU are no work; the batch step cannot tell what it holds.
-_BUNDLE: Final = """
+_BUNDLE: Final = f"""
 (SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
         AND coalesce(max(single AND together), 0)
  FROM (SELECT gpus, end_time - start_time AS busy, coalesce(gpus <= 1 AND nodes <= 1, 0) AS single,
@@ -46,7 +47,7 @@ _BUNDLE: Final = """
                PARTITION BY coalesce(gpus <= 1 AND nodes <= 1, 0) ORDER BY start_time, end_time, step
                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS together
        FROM step
-       WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time
+       WHERE {STEP_OF_JOB}
            AND step NOT IN ('batch', 'extern', 'interactive') AND end_time > start_time
            AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
 """
@@ -88,7 +89,8 @@ FROM (
         state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit
             OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
     FROM job
-    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) LIMIT -1
+    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND {ACTING}
+    LIMIT -1
 ) LIMIT -1
 """
 
@@ -109,9 +111,11 @@ SELECT job_id, job_name, day, end_time, state, elapsed, asked, need, size, reaso
 WHERE reason IN ('{COUNTED}', '{MISSED}')
 """
 
-_WITHOUT_UID: Final = (
-    "SELECT count(*) FROM job WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND uid IS NULL"
-)
+#: Runs of the window that are not looked at: whose word cannot have consequences, and of nobody known by number.
+_PASSED_OVER: Final = f"""
+SELECT count(*) FILTER (WHERE NOT {ACTING}), count(*) FILTER (WHERE {ACTING} AND uid IS NULL) FROM job
+WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +189,18 @@ def scored(db: sqlite3.Connection, question: Question, uid: int) -> Iterator[Sco
     yield from map(Scored._make, db.execute(statement, params))
 
 
-def without_uid(db: sqlite3.Connection, question: Question) -> int:
-    """Runs of the window that belong to nobody known by number."""
+def passed_over(db: sqlite3.Connection, question: Question) -> dict[str, int]:
+    """How many runs of the window are told by a source that earns nothing, and how many belong to nobody known."""
     params = {"cluster": question.cluster, "since": question.since, "until": question.until}
-    return int(db.execute(_WITHOUT_UID, params).fetchone()[0])
+    told, nameless = db.execute(_PASSED_OVER, params).fetchone()
+    return {"source": int(told), "uid_unknown": int(nameless)}
 
 
 def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
     """The number of the user's latest run there; None where the trace does not know it."""
     found = db.execute(
-        "SELECT uid FROM job WHERE user = ? AND cluster = ? AND uid IS NOT NULL ORDER BY end_time DESC LIMIT 1",
+        f"SELECT uid FROM job WHERE user = ? AND cluster = ? AND uid IS NOT NULL AND {ACTING}"
+        " ORDER BY end_time DESC LIMIT 1",
         (user, cluster),
     ).fetchone()
     return None if found is None else int(found[0])

@@ -348,3 +348,32 @@ def test_a_job_name_that_steers_a_terminal_is_shown_harmless(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "%s{0}" in out
+
+
+@pytest.mark.parametrize(
+    ("words_more", "code", "why"),
+    [
+        (("compute",), 0, "a preview shows what the demo's users would have"),
+        (("compute", "--out", "{out}"), 1, "the tables that install would take"),
+        (("install",), 1, "an install"),
+        (("install", "--apply"), 1, "the same, in earnest"),
+    ],
+)
+def test_the_demos_points_are_shown_and_never_installed(
+    programs: Programs,
+    trace: Path,
+    rules: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words_more: tuple[str, ...],
+    code: int,
+    why: str,
+) -> None:
+    with closing(sqlite3.connect(trace)) as db, db:
+        db.execute("UPDATE job SET source = 'demo'")
+    command, *more = (word.format(out=tmp_path / "out") for word in words_more)
+    assert main(words(command, trace, rules, *more)) == code, why
+    said = capsys.readouterr()
+    assert ("has rows of `adminkit demo`" in said.err) == bool(code), why
+    assert ("ada" in said.out) == (not code), why
+    assert not (tmp_path / "out").exists()

@@ -181,7 +181,7 @@ def test_import_then_sync_of_the_same_period_leaves_every_run_once(
     adminkit(cluster, db, "sync", "--since", "1d")
     theirs = sacct_rows(cluster)
     assert rows(db) == theirs
-    assert one(db, "SELECT min(synced) FROM job") == 1
+    assert one(db, "SELECT min(source = 'slurmdbd') FROM job") == 1
 
 
 def test_a_full_disk_is_said_and_leaves_the_trace_whole(cluster: Cluster, workload: Workload, tmp_path: Path) -> None:

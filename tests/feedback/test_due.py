@@ -51,7 +51,7 @@ def ends(found: Planned) -> list[Due]:
         ({}, None, "an hour of ten hours"),
         ({"end_time": NOW - 25 * HOUR}, "nothing", "ended before max_age"),
         ({"end_time": NOW + 60}, "nothing", "ends in the future: its clock is wrong"),
-        ({"synced": 0}, "nothing", "imported, or of the demo: slurmdbd never told us"),
+        ({"source": "text"}, "nothing", "imported, or of the demo: slurmdbd never told us"),
         ({"cluster": "other"}, "nothing", "a cluster that is not listed"),
         ({"state": "CANCELLED"}, "state", "cancelled"),
         ({"state": "FAILED"}, "state", "failed"),
@@ -134,7 +134,7 @@ def task(number: int, **changes: Any) -> Job:
         ([task(n, elapsed=1200, time_limit=1 * HOUR) for n in range(1, 11)], 1, "small ones add up"),
         ([task(1), task(2, state="FAILED"), task(3, state="FAILED")], 0, "most failed"),
         ([task(1), task(2), task(3, ago=30 * HOUR)], 1, "tasks that ended long before belong to it"),
-        ([task(1), task(2, synced=0)], 1, "an imported row of the same number does not"),
+        ([task(1), task(2, source="text")], 1, "an imported row of the same number does not"),
     ],
 )
 def test_an_array_is_one_letter(tmp_path: Path, tasks: list[Job], due: int, why: str) -> None:

@@ -56,13 +56,16 @@ elif name == "scontrol":
     print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
 elif name == "sacctmgr" and "configuration" in args:
     booted = time.strftime("%%Y-%%m-%%dT%%H:%%M:%%S", time.gmtime(state["booted"]))
-    print("SlurmDBD configuration:\nBOOT_TIME = " + booted)
+    print("SlurmDBD configuration:\nBOOT_TIME = " + booted + "\nPurgeJobAfter = " + state["purge"])
+elif name == "sacctmgr" and "user" in args:
+    pass
 elif name == "sacctmgr":
-    print("alpha")
+    print("\n".join(state["clusters"]))
 elif name == "sacct" and "--helpformat" in args:
     print(" ".join(state["fields"]))
 elif name == "sacct":
     short = {"COMPLETED": "CD", "TIMEOUT": "TO", "FAILED": "F", "RUNNING": "R", "PENDING": "PD", "REVOKED": "RV"}
+    short |= {"REQUEUED": "RQ", "CANCELLED": "CA"}
     mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
     seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
 
@@ -80,10 +83,13 @@ elif name == "sacct":
         forged = "forged" in job and "CD" in states
         if "forged" in job and not forged or "." in job["JobID"] and "-X" in args and not forged:
             continue
+        if job["Cluster"] != after["-M"] and not forged:
+            continue
         end, known = job["End"], short[job["State"]]
         over = end != "Unknown" and known in states and since <= int(end) <= until
         going = end == "Unknown" and known in states
-        if forged or over or going or job["JobIDRaw"] in ids:
+        named = not after.get("-j") or job["JobIDRaw"] in ids
+        if forged or named and (over or going or not after.get("-s")):
             print("".join(cell(job, field) + mark for field in after["-o"].split(",")))
 """
 
@@ -115,6 +121,8 @@ class FakeSlurm:
         self.rules: list[dict[str, Any]] = []
         self.comments: list[tuple[int, int, str]] = []  # of open jobs: (JobIDRaw, Submit, AdminComment)
         self.backlog = 0
+        self.purge = "NONE"
+        self.clusters = ["alpha"]
         self.booted = 1_600_000_000
         self.fields = [*job(1)]
 
@@ -125,6 +133,8 @@ class FakeSlurm:
             "comments": self.comments,
             "rules": self.rules,
             "backlog": self.backlog,
+            "purge": self.purge,
+            "clusters": self.clusters,
             "booted": self.booted,
             "fields": self.fields,
         }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job
-from adminkit.stats.incentives import GPU_HOUR, Question, Scored, Sums, scored, sums, uid_of, without_uid
+from adminkit.stats.incentives import GPU_HOUR, Question, Scored, Sums, passed_over, scored, sums, uid_of
 from tests.builders import HOUR
 from tests.policy.incentive_cases import NOW, run, trace
 
@@ -117,7 +117,7 @@ def test_users_are_found_by_the_name_of_their_latest_run() -> None:
         assert uid_of(db, "ada", "aaic") == 8
         assert uid_of(db, "ada", "beta") is None
         assert uid_of(db, "' OR 1 --", "aaic") is None
-        assert without_uid(db, ALL) == 1
+        assert passed_over(db, ALL)["uid_unknown"] == 1
 
 
 PAID = "ak1:lim=3600,src=e,cls={},rules=gq-max mine"

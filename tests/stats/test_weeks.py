@@ -23,7 +23,13 @@ def waits(number: int, user: str | None, since: int, until: int | None, **change
     """A job that was eligible from hour `since` on and started at `until`; None while it still waits."""
     start = None if until is None else MONDAY + until * HOUR
     end = None if start is None else start + HOUR
-    given = {"user": user, "eligible_time": MONDAY + since * HOUR, "start_time": start, "end_time": end, "synced": 1}
+    given = {
+        "user": user,
+        "eligible_time": MONDAY + since * HOUR,
+        "start_time": start,
+        "end_time": end,
+        "source": "slurmdbd",
+    }
     return job(number, **{**given, **changes})
 
 
@@ -44,7 +50,7 @@ def lines(path: Path, jobs: Sequence[Job]) -> dict[tuple[str, str | None], Line]
         ([waits(1, "bob", -5, 2)], 2, "from before"),
         ([waits(1, "bob", 8, 20)], 2, "until after"),
         ([waits(1, "bob", 4, None)], 6, "still waits"),
-        ([waits(1, "bob", 4, None, synced=0)], 0, "still waits in a file that was imported: nobody knows"),
+        ([waits(1, "bob", 4, None, source="text")], 0, "still waits in a file that was imported: nobody knows"),
         ([waits(1, "bob", 4, None, end_time=MONDAY + 6 * HOUR)], 2, "cancelled while it waited"),
         ([waits(1, "bob", 5, 5)], 0, "did not wait"),
         ([waits(1, "bob", 2, 5, eligible_time=None)], 0, "held, or nobody knows"),
