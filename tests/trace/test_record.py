@@ -17,7 +17,8 @@ from tests.native import helper
 
 #: The grammar of docs/policy-spec.md, said another way.
 GRAMMAR = re.compile(
-    r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))"
+    r"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
     re.ASCII,
 )
 
