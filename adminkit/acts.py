@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import adminkit
 from adminkit.errors import AdminkitError, cause
+from adminkit.owner import as_caller
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
 MODE: Final = 0o640
@@ -66,7 +67,8 @@ def check(path: Path) -> None:
 def read(path: Path) -> list[dict[str, Any]]:
     """Every act, oldest first; lines that are none are left out. Empty where there is no log."""
     try:
-        text = path.read_text("utf-8", "replace")
+        with as_caller():
+            text = path.read_text("utf-8", "replace")
     except FileNotFoundError:
         return []
     except OSError as error:

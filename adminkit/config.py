@@ -59,7 +59,6 @@ class Sync:
     jobs: Annotated[int, Ge(1)] = 1
     steps: bool = True
     steps_pause: Annotated[float, Ge(0)] = 0.5
-    submit_line: bool = True
     record: Literal["admin_comment", "comment", "extra"] = "admin_comment"
     timeout: Annotated[float, Gt(0)] = 300.0
 

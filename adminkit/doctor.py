@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 import adminkit
-from adminkit import config, doctor_ckpt, doctor_letters, doctor_rules, doctor_sees
+from adminkit import config, doctor_audit, doctor_ckpt, doctor_letters, doctor_rules, doctor_sees
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
+from adminkit.owner import as_owner
 from adminkit.slurm import bindings, cluster, release, run
 from adminkit.trace import connect, place, rights
 from adminkit.trace.schema import SCHEMA_VERSION
@@ -54,6 +55,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
         checks += [*_rules(settings.policy, db), *_checkpoints()]
+    checks += [Check(*line) for line in doctor_audit.audits(db)]
     checks += [Check(*line) for line in doctor_letters.letters(settings, db)]
     return db, [*checks, *_extras()]
 
@@ -88,10 +90,10 @@ def _helper() -> Check:
 
 
 def _trace(db: Path, why: str) -> Iterator[Check]:
-    found = list(_rights(db))  # before the trace is opened: its owner's look puts a lost log back
-    yield _guarded("database", lambda: _database(db, why))
-    yield from found
-    yield _disk(db)
+    with as_owner(db):
+        found = list(_rights(db))  # before the trace is opened: its owner's look puts a lost log back
+        checks = [_guarded("database", lambda: _database(db, why)), *found, _disk(db)]
+    yield from checks
 
 
 def _database(db: Path, why: str) -> Check:
@@ -119,22 +121,22 @@ def _rights(db: Path) -> Iterator[Check]:
         if not connect.is_there(db):
             return
         file, folder = db.stat(), db.parent.stat()
-        beside = [one for one in rights.sidecars(db) if one.exists()]
+        beside = [one for one in rights.sidecars(db) if os.path.lexists(one)]
         lost = rights.missing_sidecar(db)
     except OSError:
         return
     found = f"{_mode(file)} {rights.owner_name(db)}:{rights.group_name(db)} in a {_mode(folder)} folder"
-    found += "".join(f", {one.name} {_mode(one.stat())} {rights.owner_name(one)}" for one in beside)
+    found += "".join(f", {one.name} {_mode(one.lstat())} {rights.owner_name(one)}" for one in beside)
     owner = rights.owner_name(db)
     hint = ""
     if strange := rights.foreign_sidecar(db):
-        hint = f"as root: chown {owner}: {strange}"
+        hint = rights.remedy(db, strange)
     elif lost:
         hint = f"{lost.name} is missing, so the group cannot read: run `adminkit trace upgrade` as {owner}"
     elif file.st_mode & stat.S_IRWXO:
-        hint = f"anybody may read who did what: chmod 0640 {db}*"
+        hint = f"anybody may read who did what: as {owner}, chmod 0640 {db}*"
     elif folder.st_mode & stat.S_IWGRP:
-        hint = f"a reader could take -wal and -shm over: chmod 2750 {db.parent}"
+        hint = f"a reader could take -wal and -shm over: as {owner}, chmod 2750 {db.parent}"
     yield Check("rights", "warn" if hint else "ok", found, hint)
 
 

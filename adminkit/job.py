@@ -6,19 +6,27 @@ Job of its own: the key is (cluster, job_id_raw, submit_time), slurmdbd's own un
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 KEY: Final = ("cluster", "job_id_raw", "submit_time")
 STEP_KEY: Final = (*KEY, "step")
 
+#: Who told us of a row -> its rank. A lower one never changes the row of a higher one; stats/sources.py has what they
+#: count for. `trusted`: text that an operator vouched for.
+SOURCES: Final[Mapping[str, int]] = {"slurmdbd": 4, "trusted": 3, "text": 2, "swf": 2, "demo": 1}
+#: What an audit made of a row of slurmdbd's: it holds it, or cannot say, for it keeps nothing of that time.
+AUDITED: Final = ("confirmed", "beyond")
 #: Why `time_limit` is or is not a number.
 LIMIT_KINDS: Final = ("finite", "unlimited", "partition", "unknown")
-#: Who chose it.
-LIMIT_SOURCES: Final = ("explicit", "default", "unknown")
+#: Who chose it. `stated`: typed, says a record that the job's owner may write: it counts for no points.
+LIMIT_SOURCES: Final = ("explicit", "stated", "default", "unknown")
 #: What became of a run that heard the checkpoint plugin's signal; spank/note.h has the meanings. The first two were put
 #: back into the queue.
 CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
+#: What may have submitted a job.
+SUBMITTERS: Final = ("sbatch", "srun", "salloc", "scrontab")
 #: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
 CLASSES: Final = ("cpu", "single-gpu", "multi-gpu", "multi-node")
 
@@ -30,7 +38,8 @@ class Job:
     cluster: str
     job_id_raw: int  # sacct's JobIDRaw: every array task and het component has its own
     submit_time: int
-    synced: int = 0  # 1 when slurmdbd itself told us; imported and demo rows stay 0
+    source: str = "text"  # who told us; one of SOURCES
+    audited: str | None = None  # one of AUDITED; None where no audit asked for it yet
     seen_open: int | None = None  # when sync's last snapshot showed it pending, running or suspended
     db_index: int | None = (
         None  # slurmdbd's DBIndex: a cross-check, no key. Until 24.05 it restarts with a rebuilt database
@@ -85,7 +94,11 @@ class Job:
     disk_write: int | None = None
     energy: int | None = None
     admin_comment: str | None = None
-    submit_line: str | None = None
+    submitted_by: str | None = None  # one of SUBMITTERS, by the command line; None where there is none or it is another
+    ckpt_asked: int | None = None  # 0, 1: the command line asks the checkpoint plugin for something
+    program: str | None = None  # the name of the script or command, as far as the command line tells
+    framework: str | None = None  # one of programs.py, like the next
+    container: str | None = None
     fingerprint: int | None = None  # of the text that last changed the row: the same text again need not be compared
 
 
@@ -97,6 +110,7 @@ class Step:
     job_id_raw: int
     submit_time: int
     step: str
+    source: str = "text"  # as a Job's; a step counts with a run of its own source
     step_name: str | None = None
     state: str | None = None
     nodes: int | None = None

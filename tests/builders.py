@@ -27,6 +27,7 @@ def job(number: int = 1, **changes: Any) -> Job:
     start = MONDAY + number * 60
     given: dict[str, Any] = {
         "cluster": "aaic",
+        "source": "slurmdbd",
         "job_id_raw": number,
         "submit_time": start - 30,
         "job_id": str(number),

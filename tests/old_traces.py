@@ -23,11 +23,12 @@ RELEASED = "released.txt"
 
 #: One row per table, so that a migration that loses rows is noticed.
 ROWS = (
-    'INSERT INTO job (cluster, job_id_raw, submit_time, synced, job_id, user, "group", queue, state, start_time,'
+    'INSERT INTO job (cluster, job_id_raw, submit_time, source, job_id, user, "group", queue, state, start_time,'
     " end_time, elapsed, time_limit, limit_kind, req_gpus)"
-    " VALUES ('alpha', 1, 1500000000, 1, '1', 'user1', 'group1', 'gq', 'COMPLETED', 1500000060, 1500003660, 3600,"
-    " 259200, 'finite', 1)",
-    "INSERT INTO step (cluster, job_id_raw, submit_time, step, cpu_time) VALUES ('alpha', 1, 1500000000, 'batch', 1.5)",
+    " VALUES ('alpha', 1, 1500000000, 'slurmdbd', '1', 'user1', 'group1', 'gq', 'COMPLETED', 1500000060, 1500003660,"
+    " 3600, 259200, 'finite', 1)",
+    "INSERT INTO step (cluster, job_id_raw, submit_time, step, source, cpu_time)"
+    " VALUES ('alpha', 1, 1500000000, 'batch', 'slurmdbd', 1.5)",
     "INSERT INTO window VALUES ('alpha', 'job', 1500000000, 1500003600, 0, 1500010000, 0.5, 1, 1, 0, 0, 0)",
     "INSERT INTO rejected VALUES ('sacct alpha', 3, 'no Submit', x'317c7c', 1500010000)",
     "INSERT INTO intake VALUES (1, 'sync', 'sacct', 'alpha', 1500010000, 0.5, 1, 1, 0, 0, 0)",

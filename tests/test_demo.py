@@ -306,9 +306,10 @@ def test_the_text_is_what_sacct_would_print_of_these_jobs(delimiter: str) -> Non
 def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
     unknown = {field.name for field in fields(Job) if all(getattr(job, field.name) is None for job in made(demo.SEED))}
     assert unknown == {
-        "seen_open", "het_job", "het_offset", "cancelled_by", "reason", "flags", "cpu_time",
+        "audited", "seen_open", "het_job", "het_offset", "cancelled_by", "reason", "flags", "cpu_time",
         "max_rss", "ckpt_at", "ckpt_heard", "ckpt_requeues", "ckpt_end",
-        "disk_read", "disk_write", "energy", "submit_line", "fingerprint",
+        "disk_read", "disk_write", "energy", "submitted_by", "ckpt_asked", "program", "framework",
+        "container", "fingerprint",
     }  # fmt: skip
 
 

@@ -25,10 +25,9 @@ from adminkit.feedback.letter import Due
 from adminkit.installed import data_file
 from adminkit.job import Job
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.incentive_build import Worth, compute, learnt, tables, write_tables
+from adminkit.policy.incentive_build import Worth, compute, learnt, read_tables, tables, write_tables
 from adminkit.policy.incentive_tables import points
 from adminkit.policy.load import load_offer, load_policy
-from adminkit.policy.put import table_path
 from adminkit.policy.runtime import Decider
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer, round_up
@@ -66,7 +65,7 @@ def history(number: int) -> list[Job]:
         end = MONDAY + WEEK - HOUR - (count - nth - 1) * 3 * DAY
         state = "COMPLETED" if last or luck.random() < 0.95 else luck.choice(["FAILED", "CANCELLED"])
         begin = {"submit_time": end - elapsed - 60, "eligible_time": end - elapsed - 60, "start_time": end - elapsed}
-        who = {"user": f"user{number}", "uid": FIRST_UID + number, "job_name": "train", "synced": 1}
+        who = {"user": f"user{number}", "uid": FIRST_UID + number, "job_name": "train"}
         made.append(
             job(100 * number + nth, elapsed=elapsed, end_time=end, state=state, time_limit=ASKED, **begin, **who)
         )
@@ -132,7 +131,8 @@ def digest(site: Site) -> Iterator[tuple[int, str]]:
 
 def hint(site: Site) -> Iterator[tuple[int, str]]:
     policy = policy_text(policy_table(load_policy(site.policy), made_up(["gq"]), NOW)).encode()
-    decider = Decider(policy, None, table_path(site.hints(), "hints").read_bytes())
+    installed = {table.name: table.text.encode() for table in read_tables(site.hints())}
+    decider = Decider(policy, None, installed["hints"])
     asked = {"now": NOW, "queues": ["gq"], "job_name": "train", "limit": ASKED, "limit_kind": "finite", "batch": True}
     for number in site.histories:
         decision = decider.decide({**asked, "uid": FIRST_UID + number, "nodes": 1, "cpus": 8, "gpus": 1})
@@ -144,7 +144,7 @@ def recommended(site: Site) -> Iterator[tuple[int, str]]:
     for number in site.histories:
         kind = Kind("aaic", f"user{number}", "train", "gq", 1, 8, 1, ASKED)
         advice = walltime(site.runs[f"user{number}"], kind, offer)
-        yield number, " ".join(advice_report(advice, kind, Rule(risk=offer.risk), "t.db", ["aaic"]).meta.notes)
+        yield number, " ".join(advice_report(advice, kind, Rule(risk=offer.risk), "t.db", ["aaic"], {}).meta.notes)
 
 
 def recommend(site: Site) -> Iterator[tuple[int, str]]:
@@ -194,7 +194,7 @@ def site(request: pytest.FixtureRequest, trace: Path, tmp_path_factory: pytest.T
     (folder / "policy.toml").write_text(POLICIES[request.param])
     mine: dict[str, list[Run]] = {}
     with reader(trace) as db:
-        for run in runs(db):
+        for run in runs(db, acting=True):
             mine.setdefault(run.kind.user or "", []).append(run)
     return Site(trace, folder / "policy.toml", folder, mine)
 

@@ -44,16 +44,22 @@ def make(path: Path, text: Path | None = None) -> None:
     """The demo's trace at `path`. A trace of anything else is left alone."""
     from adminkit import demo as synthetic
     from adminkit.ingest.files import Import, import_stream
+    from adminkit.owner import as_owner
     from adminkit.report.sink import write_aside
     from adminkit.trace import connect
 
     if path.exists():
         with connect.reader(path) as trace:
-            others = trace.execute("SELECT count(*) FROM job WHERE cluster <> ?", (synthetic.CLUSTER,)).fetchone()[0]
+            others = trace.execute(
+                "SELECT count(*) FROM job WHERE cluster <> ? OR source <> 'demo'", (synthetic.CLUSTER,)
+            ).fetchone()[0]
         if others:
             raise AdminkitError(f"{path} holds {others} jobs that are no demo", "name another place with --db")
     rows = b"".join(synthetic.sacct_text(synthetic.jobs()))
     if text:
         write_aside(text, rows)
-    wanted = Import(None, path, synthetic.CLUSTER, kind="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN)
-    import_stream(wanted, io.BytesIO(rows), int(time.time()))
+    wanted = Import(
+        None, path, synthetic.CLUSTER, kind="demo", origin="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN
+    )
+    with as_owner(path):
+        import_stream(wanted, io.BytesIO(rows), int(time.time()))

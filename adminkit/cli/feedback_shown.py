@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
+from adminkit.owner import as_caller, as_owner
 from adminkit.quote import clean
-from adminkit.report.sink import Way, emit
+from adminkit.report.sink import Way, emit, write_aside
 
 if TYPE_CHECKING:
     from adminkit.config import Config
@@ -64,11 +65,12 @@ def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: in
     recipients = tuple(found.due.address.split(", "))
     message = build(letter, Envelope(found.due.key, recipients, 0, now), settings.feedback)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / f"{name}.eml").write_bytes(message)
-        (folder / f"{name}.html").write_text(letter.html, "utf-8", "replace")
+        with as_caller(), as_owner(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise AdminkitError(f"couldn't write to {folder}: {cause(error)}", "name another folder with --out") from error
+    write_aside(folder / f"{name}.eml", message)
+    write_aside(folder / f"{name}.html", letter.html.encode("utf-8", "replace"))
 
 
 def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[str]:

@@ -17,10 +17,13 @@ from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.ingest import mapping
-from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected
+from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
 from adminkit.ingest.import_table import import_table, preview
 from adminkit.ingest.run import Counts
+from adminkit.quote import clean
+from adminkit.stats.sources import Held, held
 from adminkit.trace.place import find_trace
+from adminkit.units import show_time
 
 #: How many rows --dry-run shows.
 SHOWN: Final = 3
@@ -79,9 +82,20 @@ def import_(
             "--max-rejected", min=0, max=1, metavar="SHARE", help="Exit with 3 when more rows than this are set aside."
         ),
     ] = MAX_REJECTED,
+    trusted: Annotated[
+        bool,
+        typer.Option(
+            "--trusted",
+            help="Vouch for the rows: points, letters and hints follow from them, as from slurmdbd's own."
+            " Shows what it would do; --apply does it.",
+        ),
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
     """Read accounting text of any age into the trace. The same file twice changes nothing."""
+    if apply and not trusted:
+        raise UsageError("--apply goes with --trusted", "an import that nothing follows from needs no word")
     if map is not None and columns is not None:
         raise UsageError("--columns are sacct's, and the map names the table's", "leave one of the two out")
     path = None if file == "-" else Path(file)
@@ -98,18 +112,28 @@ def import_(
         else delimiter.encode().decode("unicode_escape")
         if "\\" in delimiter
         else delimiter,
+        kind="import --trusted" if trusted else "import",
+        origin="trusted" if trusted else None,
         map=mapping.load_map(mapping.find_map(map)) if map is not None else None,
     )
     if dry_run:
         _show_first_rows(wanted, format)
         return
-    with progress(f"reading {file}") as tick:
-        counts = _import(wanted, lambda seen, size: tick(seen.bytes, size, seen.rows))
+    seen: Held | None = None
+    with progress(f"reading {file}") as bar:
+        tick = lambda read, size: bar(read.bytes, size, read.rows)  # noqa: E731
+        if trusted and not apply:
+            counts, seen = rehearse(wanted, lambda one: _import(one, tick), held)
+        else:
+            counts = _import(wanted, tick)
     if format is Counted.JSON:
-        print(json.dumps({"meta": {"database": str(wanted.db), "source": wanted.source}, "rows": [asdict(counts)]}))
+        meta = {"database": str(wanted.db), "source": wanted.source, **({"applied": apply} if trusted else {})}
+        print(json.dumps({"meta": meta, "rows": [asdict(counts)]}))
     else:
         print(summary(counts))
-    if counts.rejected:
+    if seen is not None:
+        print(vouched(seen), file=sys.stderr)
+    elif counts.rejected:
         print(f"note: {counts.rejected} rows set aside; `adminkit trace rejected` shows why", file=sys.stderr)
     refuse_many_rejected(counts, max_rejected)
 
@@ -132,6 +156,15 @@ def _show_first_rows(wanted: Import, format: Counted) -> None:
         raise UsageError("--dry-run shows how a map reads a table", "name one with --map")
     columns, rows = preview(wanted, SHOWN)
     emit(preview_report(wanted.map.name, wanted.map.fields, columns, rows), Way(format.value))
+
+
+def vouched(seen: Held) -> str:
+    """What `--trusted --apply` would do, for an operator to think about."""
+    span = f", ended from {show_time(seen.first)} to {show_time(seen.last)}" if seen.first and seen.last else ""
+    return (
+        f"note: nothing was written; --apply vouches for {seen.runs:,} runs of {seen.users:,} users on"
+        f" {clean(', '.join(seen.clusters)) or 'no cluster'}{span}: points, letters and hints then follow from them"
+    )
 
 
 def summary(counts: Counts) -> str:

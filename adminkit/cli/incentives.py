@@ -17,6 +17,7 @@ from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.report.sink import Way, emit
 from adminkit.stats.select import only_cluster
+from adminkit.stats.sources import refuse_demo
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.trace.sight import operators_only, whose
@@ -40,7 +41,8 @@ PerHour = Annotated[
 ]
 Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`."),
 ]
 Source = Annotated[
     Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")
@@ -70,7 +72,7 @@ def compute(
 
     path = find_trace(db, config.load().db)
     rules, worth = _rules(policy, points_per_hour)
-    found, tables = _computed(path, rules, worth, cluster)
+    found, tables = _computed(path, rules, worth, cluster, acts=out is not None)
     if out is not None:
         write_tables(out, tables)
     emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
@@ -129,7 +131,7 @@ def install(
     from adminkit.report.incentives import preview, sizes
 
     rules, worth = _rules(policy, points_per_hour)
-    tables = read_tables(source) if source else _made(rules, worth, db, cluster)
+    tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
     if print_files:
@@ -147,18 +149,23 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
-    return _computed(path, rules, worth, cluster)[1]
+    return _computed(path, rules, worth, cluster, acts=True)[1]
 
 
-def _computed(path: Path, rules: Policy, worth: Worth, cluster: str | None) -> tuple[Computed, list[Table]]:
-    """Everybody's standing and the tables that follow from it, for the operators."""
+def _computed(
+    path: Path, rules: Policy, worth: Worth, cluster: str | None, *, acts: bool
+) -> tuple[Computed, list[Table]]:
+    """Everybody's standing and the tables that follow from it, for the operators. `acts`: they are to be installed."""
     from adminkit.policy import incentive_build as build
 
     now = int(time.time())
     held_out = _held_out(now)
     with reader(path) as trace:
         operators_only(path, "everybody's points are for the operators", "adminkit incentives show has yours")
-        found = build.compute(trace, rules, only_cluster(trace, cluster), now, worth, held_out)
+        where = only_cluster(trace, cluster)
+        if acts:
+            refuse_demo(trace, [where], "no points and no hints of it are installed")
+        found = build.compute(trace, rules, where, now, worth, held_out)
         learnt = build.learnt(trace, rules, found, now, held_out)
         return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
 

@@ -16,6 +16,7 @@ import typer
 import adminkit
 from adminkit import journal
 from adminkit.cli import (
+    audit,
     demo,
     doctor,
     feedback,
@@ -51,6 +52,8 @@ app = typer.Typer(
 )
 app.add_typer(report.app, name="report")
 app.add_typer(trace.app, name="trace")
+trace.app.command("audit")(audit.audit)
+trace.app.command("restore")(audit.restore)
 app.add_typer(incentives.app, name="incentives")
 app.add_typer(policy.app, name="policy")
 policy.app.command("install")(policy_install.install)

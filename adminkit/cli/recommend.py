@@ -22,6 +22,7 @@ from adminkit.report.recommend import advice_report, backtest_report
 from adminkit.report.sink import Way, emit
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
+from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
 from adminkit.trace.place import find_trace
 from adminkit.trace.sight import whose
@@ -102,15 +103,17 @@ def walltime(
 def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, database: str) -> Report:
     found = runs(trace, _listed(kind.user), _listed(kind.cluster))
     most = queue_maximum(trace, kind.queue, kind.cluster, int(time.time())) if kind.queue else None
+    told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
     left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
     rule = Rule(risk=offer.risk)
-    return advice_report(advise(found, kind, offer, most), kind, rule, database, clusters(trace), left_out)
+    return advice_report(advise(found, kind, offer, most), kind, rule, database, clusters(trace), told, left_out)
 
 
 def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, database: str) -> Report:
     tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), offer)
+    told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
     left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
-    return backtest_report(tested, kind, Rule(risk=offer.risk), database, clusters(trace), left_out)
+    return backtest_report(tested, kind, Rule(risk=offer.risk), database, clusters(trace), told, left_out)
 
 
 def _listed(word: str | None) -> list[str]:

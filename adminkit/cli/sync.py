@@ -57,7 +57,6 @@ def sync(
         steps=chosen(steps, usual.steps),
         steps_pause=usual.steps_pause,
         timeout=chosen(timeout, usual.timeout),
-        submit_line=usual.submit_line,
         acts=settings.acts,
         record=usual.record,
     )

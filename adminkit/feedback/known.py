@@ -53,7 +53,7 @@ class Known:
         if (cluster, user) not in self._runs:
             people = self._next(cluster, user)
             last = {name: Recent(RUNS) for name in people}
-            for run in runs(self._db, people, [cluster], self._now - AGE):
+            for run in runs(self._db, people, [cluster], self._now - AGE, acting=True):
                 last[run.kind.user or ""].add(run)
             self._advice = {}
             self._runs = {(cluster, name): mine.runs() for name, mine in last.items()}
@@ -107,7 +107,9 @@ class Known:
 
     def _filter(self, cluster: str, since: int, until: int, people: Sequence[str] = ()) -> Filter:
         usual = self._settings.report
-        return Filter([cluster], since, until, users=people, states=usual.states, min_elapsed=usual.min_elapsed)
+        return Filter(
+            [cluster], since, until, users=people, states=usual.states, min_elapsed=usual.min_elapsed, acting=True
+        )
 
     def _next(self, cluster: str, user: str) -> list[str]:
         """This person and those whose letters follow."""

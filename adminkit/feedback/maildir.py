@@ -33,7 +33,9 @@ class Maildir:
             if any((self.folder / "cur").glob(f"{name}*")) or (self.folder / "new" / name).exists():
                 return f"{name} was there"
             aside = self.folder / "tmp" / name
-            with aside.open("wb") as file:
+            aside.unlink(missing_ok=True)  # of a run that was killed
+            handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            with os.fdopen(handle, "wb") as file:
                 file.write(head.encode() + message)
                 file.flush()
                 os.fsync(file.fileno())

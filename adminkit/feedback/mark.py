@@ -9,6 +9,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from adminkit import journal
+from adminkit.errors import AdminkitError
+from adminkit.files import read_plain
+
 
 def mark_of(trace: Path) -> Path:
     """Where it is."""
@@ -18,9 +22,11 @@ def mark_of(trace: Path) -> Path:
 def is_behind(mark: Path, last: int) -> bool:
     """Whether a letter left after `last`, the newest that the trace knows of; epoch seconds."""
     try:
-        with mark.open("rb") as file:
-            return int(file.read(20)) > last
+        return int(read_plain(mark, 20)) > last
     except (OSError, ValueError):
+        return False
+    except AdminkitError as error:
+        journal.refused("links", mark, None, error.message)
         return False
 
 
@@ -28,7 +34,9 @@ def keep(mark: Path, last: int) -> None:
     """Put `last` there. Letters that have left are no reason to fail."""
     aside = mark.with_name(f"{mark.name}.new")
     with suppress(OSError):
-        with aside.open("w") as file:
+        aside.unlink(missing_ok=True)  # of a run that was killed
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
+        with os.fdopen(handle, "w") as file:
             file.write(f"{last}\n")
             file.flush()
             os.fsync(file.fileno())

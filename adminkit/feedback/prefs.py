@@ -195,6 +195,10 @@ def text_of(prefs: Prefs) -> str:
 
 def write(folder: Path, uid: int, prefs: Prefs) -> Path:
     """Put that user's choices there, aside first and whole. The path written."""
+    with suppress(FileNotFoundError):
+        facts = folder.lstat()
+        if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, uid):
+            raise AdminkitError(f"{folder} is a link of uid {facts.st_uid}, no folder", "tell the operators")
     path = folder / f"{uid}.toml"
     aside = folder / f".{uid}.{secrets.token_hex(8)}"
     try:

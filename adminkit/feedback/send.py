@@ -27,6 +27,7 @@ from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport import Later, Refused, Stopped, Transport
 from adminkit.feedback.week import WEEK, is_quiet
+from adminkit.stats.sources import refuse_demo
 from adminkit.trace import outbox
 from adminkit.trace.connect import file_of
 from adminkit.trace.ledger import record_acts
@@ -77,6 +78,7 @@ class Done:
 
 def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
     """Everything from who is due to the last letter. Hold the outbox's lock around it."""
+    refuse_demo(db, settings.feedback.clusters, "no letter is sent")
     outbox.durable(db)
     now = int(tools.clock.now())
     notes = _switch_on(db, settings, tools.folder, now)

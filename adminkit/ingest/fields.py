@@ -56,7 +56,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
     "ConsumedEnergyRaw": "int",
     "JobName": "free",
     "AdminComment": "noted",
-    "SubmitLine": "free",
+    "SubmitLine": "submitted",
 }
 
 #: Free text that feeds nothing, but may hold delimiters and newlines all the same.
@@ -143,10 +143,8 @@ def columns_for(names: Iterable[str]) -> list[Column]:
     return columns
 
 
-def job_values(
-    columns: list[Column], cluster: str, synced: str = "0", recorded_in: str = "admin_comment"
-) -> dict[str, str]:
-    """Job's column -> SQL expression. `cluster` and `synced` are SQL too: a parameter bound by hand, a number.
+def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_comment") -> dict[str, str]:
+    """Job's column -> SQL expression. `cluster` is SQL too: a parameter bound by hand.
 
     `recorded_in`: the one field whose record of the policy's decision is believed, as policy.toml names it.
     """
@@ -163,7 +161,6 @@ def job_values(
         "cluster": first("Cluster", cluster) if "Cluster" in place else cluster,
         "job_id_raw": first("JobIDRaw"),
         "submit_time": first("Submit"),
-        "synced": synced,
         "db_index": first("DBIndex"),
         "job_id": first("JobID"),
         "array_job": first("JobID.array_job"),
@@ -211,7 +208,11 @@ def job_values(
         "ckpt_requeues": first("AdminComment.requeues"),
         "ckpt_end": first(_noted_here("end")),
         "admin_comment": first("AdminComment"),
-        "submit_line": first("SubmitLine"),
+        "submitted_by": first("SubmitLine"),
+        "ckpt_asked": first("SubmitLine.ckpt"),
+        "program": first("SubmitLine.program"),
+        "framework": first("SubmitLine.framework"),
+        "container": first("SubmitLine.container"),
     }
     field = RECORD_FIELDS[recorded_in]
     if field in place:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
+from adminkit import acts
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
@@ -17,10 +19,14 @@ from adminkit.ingest.mapping import TableMap, zone_of
 from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import binds, swf_values
+from adminkit.owner import as_owner
 from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake, record_queue
+from adminkit.trace.ledger import record_acts
 from adminkit.trace.runs import fill_all_from_steps
 from adminkit.trace.upsert import REJECT
+
+T = TypeVar("T")
 
 #: Fewer rows than this are not worth making an index anew.
 MANY_ROWS: Final = 10_000
@@ -40,13 +46,14 @@ class Import:
     columns: Sequence[str] | None = None
     delimiter: str | None = None
     kind: str = "import"
+    origin: str | None = None  # whose word the rows are, one of job.SOURCES; None: the format's
     queues: Queues | None = None
     queues_since: int = 0  # from when on the limits in `queues` hold
     map: TableMap | None = None
 
     @property
     def source(self) -> str:
-        return str(self.path.absolute()) if self.path else self.kind if self.kind != "import" else "standard input"
+        return str(self.path.absolute()) if self.path else "demo" if self.kind == "demo" else "standard input"
 
 
 def import_file(
@@ -56,8 +63,19 @@ def import_file(
 
     `progress` is called with the counts so far and the source's size in bytes, None where unknown.
     """
-    with open_source(wanted.path) as stream:
+    with open_source(wanted.path) as stream, as_owner(wanted.db):
         return import_stream(wanted, stream, now, progress)
+
+
+def rehearse(
+    wanted: Import, load: Callable[[Import], Counts], look: Callable[[sqlite3.Connection], T]
+) -> tuple[Counts, T]:
+    """`load` the source into a trace that is thrown away; and what `look` sees there."""
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder) / "trace.db"
+        counts = load(replace(wanted, db=scratch))
+        with connect.reader(scratch) as db:
+            return counts, look(db)
 
 
 def import_stream(
@@ -123,13 +141,23 @@ def _load(
     with opened(target) as db:
         for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
             record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
-    counts = ingest(_storing(reading, layout), target, source[0], source[1], tick)
+    counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
         if counts.steps_new or counts.steps_changed:
             fill_all_from_steps(db)
-        record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, time.monotonic() - started, totals)
+        remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
+
+
+def remember(
+    db: sqlite3.Connection, wanted: Import, now: int, seconds: float, totals: tuple[int, int, int, int, int]
+) -> None:
+    """A line of history, and one of the ledger where an operator vouched. `totals` as record_intake's counts."""
+    record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
+    if wanted.origin == "trusted":
+        said = {"source": wanted.source, "rows": totals[0], "new": totals[1], "changed": totals[2]}
+        record_acts(db, [acts.act("import trusted", None, None, {}, **said)])
 
 
 def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
@@ -155,13 +183,14 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
     )
 
 
-def _storing(reading: Statement, layout: Layout) -> Statement:
+def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statement:
     """And what it does with the rows."""
     if layout.swf:  # names stand in the header, so the same line may mean another queue
-        return reading.storing_jobs(*swf_values(reading), again=not layout.swf.names)
-    cluster = f"?{outputs(layout.columns) + 3}"
+        values, which = swf_values(reading)
+        return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names)
+    cluster, origin = f"?{outputs(layout.columns) + 3}", origin or "text"
     values = job_values(layout.columns, cluster)
-    return reading.storing_jobs(values).storing_steps(step_values(layout.columns, cluster))
+    return reading.storing_jobs(values, origin).storing_steps(step_values(layout.columns, cluster), origin)
 
 
 def _peek(stream: IO[bytes]) -> bytes:

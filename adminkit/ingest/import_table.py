@@ -13,12 +13,11 @@ from typing import IO
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.cells import Bad, Value
 from adminkit.ingest.csv_rows import CsvRows, Record
-from adminkit.ingest.files import Import
+from adminkit.ingest.files import Import, remember
 from adminkit.ingest.mapping import TableMap
 from adminkit.ingest.run import Counts, open_packed
 from adminkit.ingest.table import DELIMITERS, RowReader, row_reader
 from adminkit.trace import build, connect
-from adminkit.trace.intake import record_intake
 from adminkit.trace.load import BATCH, JobLoad
 from adminkit.trace.transaction import transaction
 from adminkit.units import show_time
@@ -71,7 +70,7 @@ class _Loading:
 
     def run(self, db: sqlite3.Connection) -> Counts:
         """All of them, with a line of history: one transaction."""
-        load, started = JobLoad(db, self.table.reader.columns), time.monotonic()
+        load, started = JobLoad(db, self.table.reader.columns, self.wanted.origin or "text"), time.monotonic()
         batch: list[tuple[Value, ...]] = []
         aside: list[tuple[int, str, bytes]] = []
         numbered = self.table.reader.first_row is not None
@@ -90,8 +89,7 @@ class _Loading:
             self._put(load, batch, aside)
             counts = self._counts(load)
             totals = (counts.rows, counts.new, counts.changed, counts.rejected, 0)
-            cluster, seconds = self.wanted.cluster, time.monotonic() - started
-            record_intake(db, self.wanted.kind, self.wanted.source, cluster, self.now, seconds, totals)
+            remember(db, self.wanted, self.now, time.monotonic() - started, totals)
         return counts
 
     def _put(self, load: JobLoad, batch: list[tuple[Value, ...]], aside: list[tuple[int, str, bytes]]) -> None:

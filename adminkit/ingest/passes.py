@@ -16,17 +16,19 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
+from adminkit import journal
 from adminkit.errors import AdminkitError
-from adminkit.ingest.fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
-from adminkit.ingest.run import Counts, Statement, ingest
-from adminkit.ingest.spec import outputs
+from adminkit.ingest.answer import CLAIMS, Asked, read
+from adminkit.ingest.answer import OPEN as OPEN_PASS
+from adminkit.ingest.run import Counts
 from adminkit.ingest.windows import DAY, HOUR, Width, Window, covered, cut, to_ask
+from adminkit.quote import quote
 from adminkit.slurm.open_jobs import admin_comments
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.run import end_all
-from adminkit.slurm.sacct import DELIMITER, Query, SacctFailed, fetch
-from adminkit.trace import runs, windows
-from adminkit.trace.upsert import REJECT
+from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
+from adminkit.trace import altered, aside, runs, windows
+from adminkit.trace.aside import ASIDE
 
 #: How often a window is tried before the run gives up.
 TRIES: Final = 6
@@ -34,6 +36,10 @@ TRIES: Final = 6
 LOOK_UP: Final = 35 * DAY
 #: slurmdbd starting anew puts this much of the past in doubt.
 RESTART_DOUBT: Final = 2 * DAY
+#: Runs changed after their end that are named.
+TOLD: Final = 10
+#: Later than any end.
+FOREVER: Final = 1 << 40
 #: Job ids per look-up: long lists make slurmdbd scan.
 IDS_PER_QUERY: Final = 200
 
@@ -64,7 +70,6 @@ class Options:
     steps: bool = True
     steps_pause: float = 0.5
     timeout: float = 300.0
-    submit_line: bool = True
     acts: Path | None = None  # this host's log of acts, collected where there is one
     record: str = "admin_comment"  # where the policy's decision is, as policy.toml names it
 
@@ -99,15 +104,25 @@ class Run:
     sleep: Callable[[float], None] = time.sleep
     tick: Tick = lambda done, total, jobs: None
     summary: Summary = field(init=False)
+    told: set[bytes] = field(default_factory=set)  # records set aside in this run, so that each is said once
 
     def __post_init__(self) -> None:
         self.summary = Summary(self.site.cluster)
 
-    def fetch(self, window: Window, name: str, **query: object) -> tuple[Path, float]:
-        """sacct's answer in a spool file, and how many seconds it took. Raises SacctFailed."""
+    def fetch(self, window: Window, name: str, **query: object) -> Answer:
+        """sacct's answer in a spool file. Raises SacctFailed.
+
+        Of runs that ended it has those of [since, until): sacct counts both ends in.
+        """
         spool = self.spool / f"{name}-{window.since}-{window.until}"
-        asked = Query(self.site.cluster, window.since, window.until, **query)  # type: ignore[arg-type]
-        return spool, fetch(asked, spool, self.options.timeout)
+        last = window.until - 1 if query.get("states") == self.site.finished else window.until
+        asked = Query(self.site.cluster, window.since, last, **query)  # type: ignore[arg-type]
+        return fetch(asked, spool, self.options.timeout)
+
+    def asked(self, which: str, window: Window, ended: bool = True) -> Asked:
+        """What is asked for in a pass. Runs that are open may end while sacct looks at them."""
+        site, until = self.site, window.until if ended else FOREVER
+        return Asked(which, site.cluster, site.fields, self.options.record, window.since, until, ended)
 
 
 def ask_windows(run: Run, which: str, first: int, now: int) -> None:
@@ -119,40 +134,42 @@ def ask_windows(run: Run, which: str, first: int, now: int) -> None:
     ask_stretches(run, which, stretches, now)
 
 
-def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -> None:
+def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int, width: int = HOUR) -> None:
     """Ask for these stretches of time in windows of a fitting width, `jobs` at once, and import them in order.
+
+    The first is of `width` seconds.
 
     Raises SacctFailed when slurmdbd cannot be reached, or when the narrowest window still gets no answer.
     """
     # All windows end by `now`: what slurmctld owes slurmdbd from this moment on ended after them.
     sure = run.site.backlog() == 0
-    width = Width(run.options.budget)
+    fitting = Width(run.options.budget, width)
     todo = deque(stretches)
     total, done, failures = sum(stretch.width for stretch in todo), 0, 0
-    asked: deque[tuple[Window, Future[tuple[Path, float] | None]]] = deque()
+    asked: deque[tuple[Window, Future[Answer | None]]] = deque()
     with ThreadPoolExecutor(run.options.jobs) as pool:
         try:
             while todo or asked:
                 while todo and len(asked) <= run.options.jobs:
                     stretch = todo.popleft()
-                    window = cut(stretch, stretch.since, width)
+                    window = cut(stretch, stretch.since, fitting)
                     if window.until < stretch.until:
                         todo.appendleft(Window(window.until, stretch.until))
-                    asked.append((window, pool.submit(_fetch_closed, run, which, window, width)))
+                    asked.append((window, pool.submit(_fetch_closed, run, which, window, fitting)))
                 window, answer = asked.popleft()
                 try:
                     fetched = answer.result()
                 except SacctFailed as error:
                     failures += 1
-                    if error.unreachable or failures >= TRIES or window.width <= width.least:
+                    if error.unreachable or failures >= TRIES or window.width <= fitting.least:
                         raise
                     run.talk(f"{error.message}; asking for less")
                     fetched = None
                 if fetched is None:
                     todo.appendleft(window)
                     continue
-                rows = import_window(run, which, window, *fetched, now, sure)
-                width.grew(window, rows)
+                rows = import_window(run, which, window, fetched, now, sure)
+                fitting.grew(window, rows)
                 done, failures = done + window.width, 0
                 run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
         except BaseException:
@@ -163,7 +180,7 @@ def ask_stretches(run: Run, which: str, stretches: Sequence[Window], now: int) -
                 answer.cancel()
 
 
-def _fetch_closed(run: Run, which: str, window: Window, width: Width) -> tuple[Path, float] | None:
+def _fetch_closed(run: Run, which: str, window: Window, width: Width) -> Answer | None:
     """The answer, None where the window was cut before an error showed it to be too wide.
 
     After an error the worker rests as long as the attempt took: the server may still be at work on the question.
@@ -174,7 +191,8 @@ def _fetch_closed(run: Run, which: str, window: Window, width: Width) -> tuple[P
     if steps:
         run.sleep(run.options.steps_pause)
     try:
-        return run.fetch(window, which, states=run.site.finished, fields=_fields(run, which), steps=steps)
+        fields = run.asked(which, window).fields
+        return run.fetch(window, which, states=run.site.finished, fields=fields, steps=steps)
     except SacctFailed as error:
         width.shrank(window)
         if not error.unreachable:
@@ -182,11 +200,12 @@ def _fetch_closed(run: Run, which: str, window: Window, width: Width) -> tuple[P
         raise
 
 
-def import_window(run: Run, which: str, window: Window, spool: Path, seconds: float, now: int, sure: bool) -> int:
+def import_window(run: Run, which: str, window: Window, answer: Answer, now: int, sure: bool) -> int:
     """Put a spooled answer into the trace, record the window, remove the spool. Returns its rows."""
-    revoked = spool.read_bytes().count(f"{DELIMITER}REVOKED{DELIMITER}".encode()) if which == windows.JOBS else 0
-    counts = _import(run, which, spool, now)
-    spool.unlink()
+    revoked = _revoked(answer) if which == windows.JOBS else 0
+    counts = take_in(run, run.asked(which, window), answer, now)
+    if which == windows.JOBS:
+        _claims(run, window, now, states=run.site.finished)
     cluster, summary = run.site.cluster, run.summary
     if which == windows.JOBS:
         counts = replace(counts, unchanged=max(0, counts.unchanged - revoked), skipped=counts.skipped + revoked)
@@ -197,7 +216,7 @@ def import_window(run: Run, which: str, window: Window, spool: Path, seconds: fl
         runs.fill_from_steps(run.db, cluster, window.since, window.until)
     new, changed = (counts.new, counts.changed) if which == windows.JOBS else (counts.steps_new, counts.steps_changed)
     asked = windows.Asked(
-        window.since, window.until, not sure, now, seconds, counts.rows, new, changed, counts.rejected, revoked
+        window.since, window.until, not sure, now, answer.seconds, counts.rows, new, changed, counts.rejected, revoked
     )
     windows.record(run.db, cluster, which, asked)
     summary.windows += 1
@@ -205,12 +224,55 @@ def import_window(run: Run, which: str, window: Window, spool: Path, seconds: fl
     return counts.rows
 
 
+def take_in(run: Run, asked: Asked, answer: Answer, now: int) -> Counts:
+    """An answer into the trace, what was set aside into the journal; the spool is removed."""
+    counts = read(asked, answer, run.options.db, now)
+    answer.path.unlink()
+    if counts.rejected:
+        for reason, raw in aside.seen(run.db, f"sacct {asked.cluster}", now):
+            if raw not in run.told:
+                journal.refused("records", *_what(asked, raw), reason)
+            run.told.add(raw)
+    return counts
+
+
+def tell_altered(run: Run) -> None:
+    """Say of which runs their owners changed something after the end: the first few by name."""
+    found = altered.take(run.db, run.site.cluster)
+    for one in found[:TOLD]:
+        whose = f" of {quote(one.user)}" if one.user else ""
+        run.talk(f"job {one.job_id_raw}{whose}: {one.column} was {one.before} at its end and is {one.after} now")
+    if len(found) > TOLD:
+        run.talk(f"and {len(found) - TOLD:,} more that were changed after their end")
+
+
+def _what(asked: Asked, raw: bytes) -> tuple[str, str | None]:
+    """(which job a record says it is, whose, where that is asked for); a guess, for it was refused."""
+    cells = dict(zip(asked.fields, raw.decode("utf-8", "replace").split(ASIDE), strict=False))
+    return f"job {quote(cells['JobID'], 20)}", cells.get("User") or None
+
+
+def _revoked(answer: Answer) -> int:
+    """How many runs of an answer are a federation's siblings that another cluster took."""
+    mark = answer.marks.delimiter
+    return answer.path.read_bytes().count(f"{mark}REVOKED{mark}".encode())
+
+
+def _claims(run: Run, window: Window, now: int, **query: object) -> None:
+    """What the policy recorded in a field that owners may write: in a question of its own."""
+    if run.options.record == "admin_comment":
+        return
+    asked = run.asked(CLAIMS, window, ended=query.get("states") == run.site.finished)
+    take_in(run, asked, run.fetch(window, CLAIMS, fields=asked.fields, **query), now)
+
+
 def ask_open(run: Run, now: int) -> None:
     """Snapshot what is pending, running or suspended; look up what the last snapshot had and this one has not."""
     moment = int(run.clock())  # Trap: sacct leaves out what started in the last second of its window.
-    spool, _ = run.fetch(Window(moment, moment + 1), "open", states=OPEN, fields=_fields(run, windows.JOBS))
-    run.summary.open += _import(run, "open", spool, now)
-    spool.unlink()
+    window = Window(moment, moment + 1)
+    asked = run.asked(OPEN_PASS, window, ended=False)
+    run.summary.open += take_in(run, asked, run.fetch(window, "open", states=OPEN, fields=asked.fields), now)
+    _claims(run, window, now, states=OPEN)
     if run.options.record == "admin_comment":  # the other fields are nobody's to overwrite, and sacct has them
         _keep_records(run)
     gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)
@@ -218,8 +280,9 @@ def ask_open(run: Run, now: int) -> None:
         _look_up(run, gone[at : at + IDS_PER_QUERY], now)
     run.summary.lost = runs.lost(run.db, run.site.cluster, now - LOOK_UP)
     if run.options.steps and gone:
-        hours = [end // HOUR * HOUR for end in runs.ends(run.db, run.site.cluster, gone)]
-        ask_stretches(run, windows.STEPS, covered((hour, hour + HOUR) for hour in hours), now)
+        hours = {end // HOUR * HOUR for end in runs.ends(run.db, run.site.cluster, gone)}
+        over = [(hour, min(hour + HOUR, now)) for hour in hours if hour < now]
+        ask_stretches(run, windows.STEPS, covered(over), now)
 
 
 def _keep_records(run: Run) -> None:
@@ -236,8 +299,9 @@ def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
     """Ask for runs by (JobIDRaw, Submit); for fewer at once after an error, and for none where one is too many."""
     window = Window(min(submit for _, submit in gone), now)
     ids = [job_id for job_id, _ in gone]
+    asked = run.asked(windows.JOBS, window, ended=False)
     try:
-        spool, _ = run.fetch(window, "gone", states=(), fields=_fields(run, windows.JOBS), job_ids=ids)
+        answer = run.fetch(window, "gone", states=(), fields=asked.fields, job_ids=ids)
     except SacctFailed as error:
         if error.unreachable:
             raise
@@ -248,34 +312,15 @@ def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
         _look_up(run, gone[:half], now)
         _look_up(run, gone[half:], now)
         return
-    run.summary.closed += _import(run, windows.JOBS, spool, now)
+    run.summary.closed += take_in(run, asked, answer, now)
+    _claims(run, window, now, states=(), job_ids=ids)
     run.summary.looked_up += len(gone)
-    spool.unlink()
 
 
-def _import(run: Run, which: str, spool: Path, now: int) -> Counts:
-    columns = columns_for(_fields(run, windows.STEPS if which == windows.STEPS else windows.JOBS))
-    bind = (f"sacct {run.site.cluster}", str(now), run.site.cluster)
-    cluster = f"?{outputs(columns) + len(bind)}"
-    reading = Statement(columns, DELIMITER, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC", gentle=True)
-    if which == windows.STEPS:
-        reading = reading.storing_steps(step_values(columns, cluster))
-    else:
-        values = job_values(columns, cluster, "1", run.options.record)
-        if which == "open":
-            seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
-            values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
-        reading = reading.storing_jobs(values, f"{values['state']} IS NOT 'REVOKED'", again=which != "open")
-    with spool.open("rb", buffering=0) as source:
-        return ingest(reading, run.options.db, source)
-
-
-def _fields(run: Run, which: str) -> list[str]:
-    wanted = STEP_FIELDS if which == windows.STEPS else JOB_FIELDS
-    field = RECORD_FIELDS[run.options.record]
-    if which != windows.STEPS and field not in wanted:
-        wanted = (*wanted, field)
-    return [f for f in wanted if f in run.site.fields and (run.options.submit_line or f != "SubmitLine")]
+def ask_ids(run: Run, window: Window, states: Sequence[str], ids: Sequence[int], now: int) -> None:
+    """Import runs of these ids (of every one for none) that are in these states during `window`, at one go."""
+    asked = run.asked(windows.JOBS, window, ended=states == run.site.finished)
+    take_in(run, asked, run.fetch(window, "ids", states=states, fields=asked.fields, job_ids=ids), now)
 
 
 def doubt_after_restart(run: Run, now: int) -> None:

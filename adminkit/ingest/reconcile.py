@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from adminkit.ingest.passes import Run, ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
-from adminkit.slurm.sacct import DELIMITER, SacctFailed
+from adminkit.slurm.sacct import Answer, SacctFailed
 from adminkit.trace import runs, windows
 
 #: (note's name, how often, how far back, how wide a comparison)
 ROUNDS: Final = (("reconciled_daily", DAY, 2 * DAY, 6 * HOUR), ("reconciled_weekly", 7 * DAY, 35 * DAY, DAY))
 
-_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State")
+_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State", "DerivedExitCode", "End")
 
 
 def reconcile(run: Run, now: int) -> None:
@@ -62,7 +61,7 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
 def _theirs(run: Run, window: Window) -> runs.Digest | None:
     """sacct's digest of a window, asked for in halves after an error; None where even an hour gets no answer."""
     try:
-        spool, _ = run.fetch(window, "compare", states=run.site.finished, fields=_FIELDS)
+        answer = run.fetch(window, "compare", states=run.site.finished, fields=_FIELDS)
     except SacctFailed as error:
         if error.unreachable:
             raise
@@ -71,29 +70,34 @@ def _theirs(run: Run, window: Window) -> runs.Digest | None:
             return None
         run.sleep(max(1.0, error.seconds))
         middle = window.since + window.width // 2
-        # Trap: sacct counts both ends in, so the halves must not share a second.
-        halves = [_theirs(run, half) for half in (Window(window.since, middle), Window(middle + 1, window.until))]
+        halves = [_theirs(run, half) for half in (Window(window.since, middle), Window(middle, window.until))]
         left, right = halves
         return None if left is None or right is None else tuple(map(sum, zip(left, right, strict=True)))
-    found = digest(spool)
-    spool.unlink()
+    found = digest(answer)
+    answer.path.unlink()
     return found
 
 
-def digest(spool: Path) -> runs.Digest:
-    """A spooled answer in a few numbers, as trace/runs.py counts them."""
-    count = elapsed = end = limit = 0
+def digest(answer: Answer) -> runs.Digest:
+    """A spooled answer in a few numbers, as trace/runs.py counts them. No text of a user's is among its fields."""
+    mark = answer.marks.delimiter.encode()
+    count = elapsed = end = limit = derived = 0
     states = dict.fromkeys(runs.DIGEST_STATES, 0)
-    with spool.open("rb") as lines:
+    with answer.path.open("rb") as lines:
         for line in lines:
-            cells = line.split(DELIMITER.encode())
-            if len(cells) <= len(_FIELDS) or cells[3] == b"REVOKED":
+            cells = line.split(mark)
+            if len(cells) != len(_FIELDS) + 1:
+                continue
+            ended = answer.marks.epoch(cells[1].decode("ascii", "replace"))
+            if ended is None or cells[3] == b"REVOKED":
                 continue
             count += 1
             elapsed += int(cells[0] or 0)
-            end += int(cells[1]) if cells[1].isdigit() else 0
+            end += ended
             limit += 60 * int(cells[2]) if cells[2].isdigit() else 0
+            code = cells[4].split(b":")[0]
+            derived += int(code) if code.isdigit() else 0
             state = cells[3].split(b" ")[0].decode("ascii", "replace")
             if state in states:
                 states[state] += 1
-    return (count, elapsed, end, limit, *states.values())
+    return (count, elapsed, end, limit, derived, *states.values())

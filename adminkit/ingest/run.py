@@ -17,9 +17,13 @@ from typing import IO, Any, Final
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
+from adminkit.owner import of_children
+from adminkit.programs import known
 from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
+#: The environment's variable with the seal: arguments are for every user to read.
+SEAL: Final = "ADMINKIT_SEAL"
 
 
 class RunTwice(AdminkitError):
@@ -65,6 +69,10 @@ class Statement:
     ends: bool = False
     swf: bool = False
     timezone: str = ""
+    seal: str = ""  # a text behind the digits of every time
+    wants: Sequence[str] = ()  # "3=alpha": what a column of a job's row must be
+    within: Sequence[str] = ()  # "19=0..99": where the time in a column must be
+    no_steps: bool = False  # a step's row is set aside
     first_line: int = 1
     fresh: bool = False
     gentle: bool = False  # at low priority
@@ -72,23 +80,28 @@ class Statement:
     before: Sequence[str] = ()
     after: Sequence[str] = ()
 
-    def storing_jobs(self, values: Mapping[str, str], only_where: str = "1", again: bool = True) -> Statement:
-        """With job rows stored as `values` (column -> SQL). `again`: what the same text stored need not be compared."""
+    def storing_jobs(
+        self, values: Mapping[str, str], source: str, only_where: str = "1", again: bool = True
+    ) -> Statement:
+        """With job rows of `source` stored as `values` (column -> SQL).
+
+        `again`: what the same text stored need not be compared.
+        """
         values = {**values, "fingerprint": self._fingerprint}
         return replace(
             self,
-            job_sql=upsert_job(values, only_where),
-            insert_sql=insert_job(values, only_where),
+            job_sql=upsert_job(values, source, only_where),
+            insert_sql=insert_job(values, source, only_where),
             same_sql=same_job(values) if again else "",
         )
 
-    def storing_steps(self, values: Mapping[str, str]) -> Statement:
-        """With step rows stored as `values`."""
+    def storing_steps(self, values: Mapping[str, str], source: str) -> Statement:
+        """With step rows of `source` stored as `values`."""
         values = {**values, "fingerprint": self._fingerprint}
         return replace(
             self,
-            step_sql=upsert_step(values),
-            insert_step_sql=insert_step(values),
+            step_sql=upsert_step(values, source),
+            insert_step_sql=insert_step(values, source),
             same_step_sql=same_step(values),
         )
 
@@ -116,7 +129,12 @@ class Statement:
         args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
         args += ["--fresh"] if self.fresh else []
         args += ["--gentle"] if self.gentle else []
+        args += ["--sealed"] if self.seal else []
+        args += ["--no-steps"] if self.no_steps else []
+        args += ["--known", known()] if any(column.kind == "submitted" for column in self.columns) else []
         for flag, values in (
+            ("--wants", self.wants),
+            ("--within", self.within),
             ("--bind", self.bind),
             ("--before", self.before),
             ("--after", self.after),
@@ -141,9 +159,11 @@ def ingest(
     direct = not head and is_plain(source)
     process = subprocess.Popen(
         statement.argv(db),
+        env={**os.environ, SEAL: statement.seal},
         stdin=source if direct else subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
+        **of_children(),
     )
     failed: list[BaseException] = []
     with process:

@@ -18,6 +18,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
     # free, what a record of the policy in its first word says, and a note of the checkpoint plugin in any
     "noted": ("text", "limit", "source", "at", "heard", "requeues", "end"),
+    "submitted": ("by", "ckpt", "program", "framework", "container"),  # what is kept of a command line
     "int": ("value",),
     "serial": ("value",),  # 64 bits without a sign, kept as 64 with one
     "real": ("value",),

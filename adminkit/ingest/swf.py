@@ -40,7 +40,6 @@ _VALUES: Final = {
     "cluster": "{cluster}",
     "job_id_raw": "{job}",
     "submit_time": "{start} + CAST({submit} AS INTEGER)",
-    "synced": "0",
     "job_id": "CAST({job} AS TEXT)",
     "user": "'user' || CAST({user} AS INTEGER)",
     "group": "'group' || CAST({group} AS INTEGER)",

@@ -48,7 +48,7 @@ def _sync_one(
     db: Connection, options: Options, name: str, spool: Path, talk: Callable[[str], None], tick: Tick
 ) -> Summary:
     now, started = int(time.time()), time.monotonic()
-    run = Run(db, _site(name), options, spool, talk, tick=tick)
+    run = Run(db, site_of(name), options, spool, talk, tick=tick)
     first = _first(db, options, name)
     passes.doubt_after_restart(run, now)
     _note_queues(run, now)
@@ -59,6 +59,7 @@ def _sync_one(
         passes.ask_windows(run, windows.STEPS, first, now)
     reconcile(run, now)
     passes.notice_rebuilt(run, mark, now)
+    passes.tell_altered(run)
     done = run.summary.closed + run.summary.open
     record_intake(
         db, "sync", "sacct", name, now, time.monotonic() - started,
@@ -87,7 +88,8 @@ def _clusters(wanted: Sequence[str]) -> list[str]:
     return list(wanted)
 
 
-def _site(name: str) -> Site:
+def site_of(name: str) -> Site:
+    """What Slurm says of itself now."""
     return Site(
         cluster=name,
         fields=release.sacct_fields(),

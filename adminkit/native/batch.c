@@ -1,5 +1,6 @@
 /* batch.c - standard input as batches of typed rows. */
 #include "batch.h"
+#include "fingerprint.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -119,6 +120,8 @@ static bool add(struct ak_batches *b, struct slot *slot, enum ak_event event) {
         row->mended = b->record.mended;
         row->utf8 = b->rows.utf8;
         row->ambiguous = b->rows.ambiguous;
+        if (b->rows.seal.n && row->verdict <= AK_STEP)
+            row->print = ak_fingerprint_fields(b->options.spec, &b->record, b->rows.seal);
         reason = b->rows.reason;
     }
     if (row->verdict == AK_REJECTED)
@@ -223,6 +226,9 @@ struct ak_batches *ak_batches_open(const struct ak_batches_options *options, cha
         goto fail;
     b->rows.want_jobs = options->want_jobs;
     b->rows.want_steps = options->want_steps;
+    b->rows.no_steps = options->no_steps;
+    b->rows.seal = options->seal;
+    b->rows.known = options->known;
     /* Without a thread it all goes on, one after the other. */
     b->runs = options->thread && pthread_create(&b->thread, NULL, reads, b) == 0;
     return b;

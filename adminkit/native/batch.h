@@ -14,7 +14,8 @@ struct ak_row {
     uint32_t utf8, ambiguous;
     uint64_t line;
     struct ak_slice raw;
-    size_t cell; /* place of its first one in the batch, of a job or a step */
+    uint64_t print; /* of a sealed record's fields: its raw text is another each time */
+    size_t cell;    /* place of its first one in the batch, of a job or a step */
     const char *reason;
 };
 
@@ -35,8 +36,10 @@ struct ak_batches_options {
     const struct ak_spec *spec; /* this and `zone` must outlive the batches */
     const struct ak_format *format;
     const struct ak_zone *zone;
-    bool want_jobs, want_steps; /* as in struct ak_rows */
-    bool want_cells;            /* else all rows share one place for cells: to count only */
+    bool want_jobs, want_steps, no_steps; /* as in struct ak_rows, like the next two */
+    struct ak_slice seal;
+    const struct ak_known *known;
+    bool want_cells; /* else all rows share one place for cells: to count only */
     bool thread;
 };
 

@@ -27,6 +27,9 @@ struct run {
     bool refused; /* by the database, the last job */
     uint64_t count[AK_COUNTS];
     double started, told;
+    struct ak_known known;
+    const char *seal; /* "" for none */
+    char aside[AK_MAX_RAW];
     char *how; /* what makes the same text mean something else */
     char error[AK_MESSAGE];
 };
@@ -149,8 +152,10 @@ static bool reject(struct run *run, const struct ak_row *row, const char *reason
     if (run->options.dump)
         printf("[\"rejected\",%llu,", (unsigned long long)line), print_text(reason, strlen(reason)),
             puts("]");
-    return !run->stores || ak_store_reject(&run->store, line, reason, row->raw) ||
-           fail(run, run->store.error);
+    if (!run->stores)
+        return true;
+    struct ak_slice kept = ak_aside(&run->spec, &run->options.format, run->seal, row->raw, line, run->aside);
+    return ak_store_reject(&run->store, line, reason, kept) || fail(run, run->store.error);
 }
 
 static void count_stored(struct run *run, bool step, enum ak_stored stored) {
@@ -168,7 +173,8 @@ static bool place(struct run *run, const struct ak_row *row, const struct ak_cel
     if (run->options.dump)
         print_row(step ? "step" : "job", cell, run->spec.outputs);
     if (run->stores) {
-        enum ak_stored stored = ak_store_row(&run->store, step, cell, row->raw);
+        struct ak_slice print = {(const char *)&row->print, sizeof row->print};
+        enum ak_stored stored = ak_store_row(&run->store, step, cell, *run->seal ? print : row->raw);
         if (stored == AK_STORED_FAILED)
             return fail(run, run->store.error);
         if (!step)
@@ -208,7 +214,9 @@ static bool take(struct run *run, const struct ak_row *row, const struct ak_cell
 static char *how_it_reads(const struct ak_options *options) {
     const struct ak_format *format = &options->format;
     char *how = NULL;
-    if (asprintf(&how, "%s %s %d%d%d %s", options->columns, format->delimiter, format->space, format->ends,
+    const char *delimiter =
+        options->sealed ? "sealed" : format->delimiter; /* that one is another each time */
+    if (asprintf(&how, "%s %s %d%d%d %s", options->columns, delimiter, format->space, format->ends,
                  format->surplus_ignore, options->timezone ? options->timezone : "") < 0)
         return NULL;
     return how;
@@ -241,9 +249,30 @@ static bool pump(struct run *run) {
     return true;
 }
 
+/* What the rows have to be besides. */
+static bool demand(struct run *run) {
+    const struct ak_options *options = &run->options;
+    const char *seal = options->sealed ? getenv(AK_SEAL) : "";
+    for (int i = 0; i < options->wants.n + options->within.n; i++) {
+        bool window = i >= options->wants.n;
+        const char *text = window ? options->within.word[i - options->wants.n] : options->wants.word[i];
+        if (!ak_spec_wants(&run->spec, text, window)) {
+            snprintf(run->error, sizeof run->error, "%s: %s will not do", window ? "--within" : "--wants",
+                     text);
+            return false;
+        }
+    }
+    if (!seal || (options->sealed && (!*seal || strlen(seal) > AK_MAX_SEAL)))
+        return fail(run, "--sealed: $" AK_SEAL " is no seal");
+    run->seal = seal;
+    if (options->known && !ak_known_parse(&run->known, options->known))
+        return fail(run, "--known: no list of programs");
+    return true;
+}
+
 static bool prepare(struct run *run) {
     struct ak_options *options = &run->options;
-    if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error))
+    if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error) || !demand(run))
         return false;
     if (options->timezone && !set_zone(run, options->timezone))
         return false;
@@ -259,6 +288,9 @@ static bool prepare(struct run *run) {
         .zone = options->timezone ? &run->zone : NULL,
         .want_jobs = !run->stores || options->store.job_sql,
         .want_steps = !run->stores || options->store.step_sql,
+        .no_steps = options->no_steps,
+        .seal = {run->seal, strlen(run->seal)},
+        .known = &run->known,
         .want_cells = !options->parse_only,
         .thread = run->stores && may_thread(),
     };

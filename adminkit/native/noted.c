@@ -32,16 +32,26 @@ static bool take_number(struct ak_slice *s, int64_t *seconds) {
     return n > 0;
 }
 
-/* `s` behind the source: nothing, or rules up to a blank. */
-static bool ends_well(struct ak_slice s) {
-    if (s.n == 0 || s.s[0] == ' ')
-        return true;
-    if (!skip(&s, ",rules="))
-        return false;
+/* Skip a key and its value at the front of `s`; false, and `s` as it was, where it has no value. */
+static bool skip_word(struct ak_slice *s, const char *key) {
+    struct ak_slice rest = *s;
     size_t n = 0;
-    while (n < s.n && in_alphabet(s.s[n]))
+    if (!skip(&rest, key))
+        return false;
+    while (n < rest.n && in_alphabet(rest.s[n]))
         n++;
-    return n > 0 && (n == s.n || s.s[n] == ' ');
+    if (n == 0)
+        return false;
+    *s = (struct ak_slice){rest.s + n, rest.n - n};
+    return true;
+}
+
+/* `s` behind the source: class, whole nodes and rules, each where it is there, up to a blank. */
+static bool ends_well(struct ak_slice s) {
+    skip_word(&s, ",cls=");
+    skip_word(&s, ",own=");
+    skip_word(&s, ",rules=");
+    return s.n == 0 || s.s[0] == ' ';
 }
 
 static void set_int(struct ak_cell *out, int64_t value) {

@@ -33,6 +33,12 @@ static const char help[] =
     "  --ends             the delimiter stands after the last column too (sacct -p)\n"
     "  --comment TEXT     lines that begin so are passed over\n"
     "  --surplus ignore   more columns than the spec has are dropped\n"
+    "  --sealed           a text stands behind the digits of every time: $" AK_SEAL ", of the environment\n"
+    "  --wants N=TEXT     column N of a job's row is TEXT, or the row is set aside\n"
+    "  --within N=A..B    the time in column N of a job's row, where it is known, is in [A, B)\n"
+    "  --no-steps         a step's row is set aside\n"
+    "  --known LIST       for submitted: WORD=f:NAME (frameworks) and WORD=c:NAME (containers), with commas "
+    "between\n"
     "  --timezone ZONE    whose local time YYYY-MM-DDTHH:MM:SS is\n"
     "  --first-line N     the number of the first line, 1 by default\n"
     "  --fresh            the database is being built and nobody else's: no journal, one fsync at the end\n"
@@ -89,6 +95,7 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         {"--same-sql", &o->store.same_sql},
         {"--same-step-sql", &o->store.same_step_sql},
         {"--timezone", &o->timezone},
+        {"--known", &o->known},
         {"--reject-sql", &o->store.reject_sql},
         {"--insert-sql", &o->store.insert_sql},
         {"--insert-step-sql", &o->store.insert_step_sql},
@@ -96,7 +103,11 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
     const struct {
         const char *name;
         struct ak_words *to;
-    } lists[] = {{"--bind", &o->store.bind}, {"--before", &o->store.before}, {"--after", &o->store.after}};
+    } lists[] = {{"--bind", &o->store.bind},
+                 {"--before", &o->store.before},
+                 {"--after", &o->store.after},
+                 {"--wants", &o->wants},
+                 {"--within", &o->within}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].to = value;
@@ -126,7 +137,7 @@ static bool alone(struct ak_options *o, const char *name) {
         {"--ends", &o->format.ends}, {"--fresh", &o->store.fresh}, {"--progress", &o->progress},
         {"--gentle", &o->gentle},    {"--dump", &o->dump},         {"--hold", &o->hold},
         {"--kinds", &o->kinds},      {"--version", &o->version},   {"--parse-only", &o->parse_only},
-        {"--help", &o->help},
+        {"--help", &o->help},        {"--sealed", &o->sealed},     {"--no-steps", &o->no_steps},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(name, flags[i].name) == 0)

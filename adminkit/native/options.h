@@ -4,12 +4,16 @@
 
 #include "store.h"
 
+/* The environment's variable that has the seal: arguments are for every user to read. */
+#define AK_SEAL "ADMINKIT_SEAL"
+
 struct ak_options {
     struct ak_store_options store;
     struct ak_format format;
-    const char *columns, *timezone;
+    const char *columns, *timezone, *known;
+    struct ak_words wants, within;
     uint64_t first_line, parent;
-    bool progress, gentle, parse_only, dump, hold, kinds, version, help;
+    bool progress, gentle, parse_only, dump, hold, sealed, no_steps, kinds, version, help;
 };
 
 /* False: *error is a sentence. */

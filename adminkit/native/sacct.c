@@ -11,6 +11,7 @@ const struct ak_kind_info ak_kinds[AK_KINDS] = {
     [AK_KIND_TEXT] = {"text", 1, {"text"}},
     [AK_FREE] = {"free", 1, {"text"}},
     [AK_NOTED] = {"noted", 7, {"text", "limit", "source", "at", "heard", "requeues", "end"}},
+    [AK_SUBMITTED] = {"submitted", 5, {"by", "ckpt", "program", "framework", "container"}},
     [AK_KIND_INT] = {"int", 1, {"value"}},
     [AK_SERIAL] = {"serial", 1, {"value"}},
     [AK_KIND_REAL] = {"real", 1, {"value"}},
@@ -53,7 +54,7 @@ static bool column_parse(struct ak_column *column, const char *word, size_t n) {
 
 bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t error_size) {
     int frees = 0;
-    *spec = (struct ak_spec){.jobid = -1, .free_one = -1};
+    *spec = (struct ak_spec){.jobid = -1, .free_one = -1, .submitted = -1};
     for (const char *word = text;; word++) {
         size_t n = strcspn(word, ",");
         struct ak_column *column = &spec->column[spec->columns];
@@ -71,6 +72,13 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
                      spec->columns + 1);
             return false;
         }
+        if (column->kind == AK_SUBMITTED && spec->submitted >= 0) {
+            snprintf(error, error_size, "columns %d and %d are both submitted", spec->submitted + 1,
+                     spec->columns + 1);
+            return false;
+        }
+        if (column->kind == AK_SUBMITTED)
+            spec->submitted = spec->columns;
         column->out = spec->outputs;
         column->outputs = ak_kinds[column->kind].outputs;
         spec->outputs += column->outputs;
@@ -96,6 +104,29 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
     if (spec->jobid < 0 || spec->inherits == 1)
         spec->inherits = 0; /* nothing but the id */
     return true;
+}
+
+static bool take_int64(const char **p, int64_t *value) {
+    char *end;
+    if (!ak_digit(**p) || strspn(*p, "0123456789") > 18)
+        return false;
+    *value = strtoll(*p, &end, 10);
+    *p = end;
+    return true;
+}
+
+bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window) {
+    int64_t number;
+    if (!take_int64(&text, &number) || *text++ != '=' || number < 1 || number > spec->columns)
+        return false;
+    struct ak_column *column = &spec->column[number - 1];
+    if (!window) {
+        column->is = text;
+        return column->kind == AK_KIND_TEXT;
+    }
+    column->within = true;
+    return column->kind == AK_TIME && take_int64(&text, &column->from) && *text++ == '.' && *text++ == '.' &&
+           take_int64(&text, &column->until) && *text == '\0';
 }
 
 /* ---- text ---- */
@@ -199,6 +230,9 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const stru
     case AK_NOTED:
         ak_noted(s, out);
         break;
+    case AK_SUBMITTED:
+        ak_submitted(s, rows->known, out);
+        break;
     case AK_NODELIST:
         if (!ak_unknown(s))
             ak_set_text(out, s.s, s.n);
@@ -246,6 +280,7 @@ static const char *const faults[] = {
     [AK_TOO_LARGE] = "too large",
     [AK_NO_ZONE] = "local time, but no --timezone",
     [AK_NO_SUCH_TIME] = "no such local time in --timezone",
+    [AK_UNSEALED] = "not sealed",
 };
 
 static bool refuse(struct ak_rows *rows, int column, const char *why) {
@@ -267,6 +302,18 @@ static inline bool take_column(struct ak_rows *rows, const struct ak_record *rec
         for (int i = 0; i < column->outputs; i++)
             if (out[i].type == AK_TEXT)
                 clean(rows, &out[i]);
+    return true;
+}
+
+/* Is a job's column what was asked for? */
+static bool as_asked(struct ak_rows *rows, int index) {
+    const struct ak_column *column = &rows->spec->column[index];
+    const struct ak_cell *cell = &rows->cell[column->out];
+    if (column->is && !(cell->type == AK_TEXT && cell->n == strlen(column->is) &&
+                        memcmp(cell->v.s, column->is, cell->n) == 0))
+        return refuse(rows, index, "not the one that was asked for");
+    if (column->within && cell->type == AK_INT && (cell->v.i < column->from || cell->v.i >= column->until))
+        return refuse(rows, index, "outside of what was asked for");
     return true;
 }
 
@@ -297,16 +344,25 @@ static void keep_parent(struct ak_rows *rows) {
 /* A job's row: everything, or (AK_SKIPPED) what its steps inherit. */
 static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *record) {
     const struct ak_spec *spec = rows->spec;
-    for (int index = 0; index < spec->columns; index++)
-        if (index != spec->jobid && (rows->want_jobs || spec->column[index].inherit) &&
+    for (int index = 0; index < spec->columns; index++) {
+        const struct ak_column *column = &spec->column[index];
+        bool asked = column->is || column->within;
+        if (index != spec->jobid && (rows->want_jobs || column->inherit || asked) &&
             !take_column(rows, record, index))
             return AK_REJECTED;
+        if (asked && !as_asked(rows, index))
+            return AK_REJECTED;
+    }
     keep_parent(rows);
     return rows->want_jobs ? AK_JOB : AK_SKIPPED;
 }
 
 static enum ak_verdict take_step(struct ak_rows *rows, const struct ak_record *record) {
     const struct ak_spec *spec = rows->spec;
+    if (rows->no_steps) {
+        snprintf(rows->reason, sizeof rows->reason, "a step where only jobs were asked for");
+        return AK_REJECTED;
+    }
     if (!rows->want_steps)
         return AK_SKIPPED;
     if (spec->inherits && !rows->parent_known) {

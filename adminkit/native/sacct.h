@@ -26,6 +26,9 @@
  *                                             word of which may be the note of its checkpoint plugin:
  *                                             "mine ck1:at=1700000000,heard=3,rq=1,end=more" -> 1700000000, 3, 1,
  *                                             "more". Anything else is text only. Counts as free below.
+ *   submitted by ckpt program                 a command line: "srun -n4 --ckpt-signal=USR1@300 /opt/bin/torchrun x.py" -> "srun",
+ *             framework container             1, "torchrun", "torchrun",   docs/ingest-spec.md has its rules. Counts as free below;
+ *                                             no more than these outputs is kept of it. One such column at most.
  *   int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are unknown
  *   serial    value                           48; the same are unknown; from 2^63 on, which SQLite lacks, the number less 2^64
  *   real      value                           0.25, 1e6
@@ -55,7 +58,7 @@
  *             gpu_util gpu_mem                mem without a unit is bytes
  *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
  *
- * In every kind but text, free, noted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
+ * In every kind but text, free, noted, submitted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
  * Anything else that does not fit refuses the whole row, with a reason that names column and kind. Bytes of a text that
  * are no UTF-8 become U+FFFD each, and are counted.
  *
@@ -72,6 +75,15 @@
  *   - a record has at most 1 MiB and 4096 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
  *     lines that begin with .comment, are passed over.
  * With .space, columns are separated by runs of blanks and tabs and every line is a record (SWF).
+ *
+ * WHAT WAS ASKED FOR
+ * An answer of sacct's is full of text that users write, and its delimiter is on a command line that they may read. So
+ * the rows may be told
+ *   - a seal: a text behind the digits of every `time`, which came to sacct by its environment, out of sight of other
+ *     users. A time without it refuses the row (`not sealed`); the words for unknown need none;
+ *   - by ak_spec_wants(): the one text that a column of a job's row must have, or the span in which its time must be
+ *     where it is known;
+ *   - .no_steps: a step's row is refused.
  *
  * STEPS
  * A row whose jobid has a step is a step row. It takes `^` columns from its job's row, which must stand before it with
@@ -90,6 +102,7 @@
 #define AK_MAX_RECORD ((size_t)1 << 20)
 #define AK_MAX_LINES 4096
 #define AK_MAX_DELIMITER 16
+#define AK_MAX_SEAL 24
 #define AK_REASON 120
 /* So many bytes behind the input in the buffer must be readable; what they are does not matter. */
 #define AK_PADDING 8
@@ -118,6 +131,7 @@ enum ak_kind {
     AK_KIND_TEXT,
     AK_FREE,
     AK_NOTED,
+    AK_SUBMITTED,
     AK_KIND_INT,
     AK_SERIAL,
     AK_KIND_REAL,
@@ -141,7 +155,7 @@ enum ak_kind {
 
 /* May it hold delimiters and newlines? */
 static inline bool ak_is_free(enum ak_kind kind) {
-    return kind == AK_FREE || kind == AK_NOTED;
+    return kind == AK_FREE || kind == AK_NOTED || kind == AK_SUBMITTED;
 }
 
 /* A kind's name and the names of its outputs, as adminkit/ingest/spec.py has them. */
@@ -157,19 +171,43 @@ struct ak_column {
     bool required, inherit;
     int out; /* place of its first output, from 0 */
     int outputs;
+    const char *is; /* what it must be in a job's row; NULL: anything */
+    bool within;    /* a known time must be in [from, until) */
+    int64_t from, until;
 };
 
 struct ak_spec {
     struct ak_column column[AK_MAX_COLUMNS];
     int columns, outputs;
-    int jobid;    /* index of the jobid column, or -1 */
-    int free_one; /* index of the free column where there is exactly one, or -1 */
+    int jobid;     /* index of the jobid column, or -1 */
+    int free_one;  /* index of the free column where there is exactly one, or -1 */
+    int submitted; /* index of the submitted column, or -1 */
     int inherited[AK_MAX_COLUMNS + 1],
         inherits; /* the columns a job keeps for its steps: jobid and `^` ones */
 };
 
 /* Reads a spec. False and a sentence in `error` where it is none. */
 bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t error_size);
+
+/* Asks more of a spec: column N (from 1) of a job's row is `TEXT` ("N=TEXT"), or its time is in [FROM, UNTIL)
+ * ("N=FROM..UNTIL" with `window`). Keeps a pointer into `text`. False where that cannot be meant. */
+bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window);
+
+/* Programs that are worth a name, for `submitted`: which word means what. */
+#define AK_MAX_KNOWN 128
+#define AK_LONGEST 64
+struct ak_known {
+    struct {
+        struct ak_slice word, name;
+        bool container; /* else a framework */
+    } one[AK_MAX_KNOWN];
+    int n;
+    uint64_t last[AK_LONGEST + 1]; /* private: which last bytes words of a length have, modulo 64 */
+};
+
+/* Reads "WORD=f:NAME,WORD=c:NAME" (frameworks, containers). Keeps pointers into `text`. False where it is
+ * none. */
+bool ak_known_parse(struct ak_known *known, const char *text);
 
 /* What local time is: seconds east of UTC at `epoch`. A false return is "no idea". */
 struct ak_zone {
@@ -258,7 +296,10 @@ struct ak_rows {
     const struct ak_spec *spec;
     const struct ak_zone *zone; /* NULL: a time that is no epoch refuses the row */
     bool want_jobs,
-        want_steps; /* rows of the other sort are AK_SKIPPED, but jobs are remembered for their steps */
+        want_steps;       /* rows of the other sort are AK_SKIPPED, but jobs are remembered for their steps */
+    bool no_steps;        /* a step's row is refused */
+    struct ak_slice seal; /* what stands behind the digits of each time; empty for none */
+    const struct ak_known *known; /* NULL: no program has a name */
     struct ak_cell cell[AK_MAX_OUTPUTS];
     char reason[AK_REASON];
     uint32_t utf8, ambiguous; /* of the last row: bytes replaced, hours that occur twice */

@@ -1,5 +1,6 @@
 /* store.c - rows into SQLite. */
 #include "store.h"
+#include "fingerprint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,28 +69,8 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
                       "PRAGMA journal_size_limit = 67108864");
 }
 
-/* 64 bits that two different texts hardly share. Not for the eyes of an adversary: the key of the row is
- * compared too. */
-static uint64_t fingerprint(uint64_t seed, const char *s, size_t n) {
-    uint64_t a = seed ^ n * 0x9E3779B97F4A7C15u, b = ~a;
-    for (; n >= 16; s += 16, n -= 16) {
-        uint64_t x, y;
-        memcpy(&x, s, 8);
-        memcpy(&y, s + 8, 8);
-        a = (a ^ x) * 0x9FB21C651E98DF25u;
-        b = (b ^ y) * 0xD6E8FEB86659FD93u;
-        a ^= a >> 32;
-        b ^= b >> 32;
-    }
-    for (; n; s++, n--)
-        a = (a ^ (unsigned char)*s) * 0x9FB21C651E98DF25u;
-    a ^= (b << 29 | b >> 35) * 0x9E3779B97F4A7C15u;
-    a = (a ^ a >> 30) * 0xBF58476D1CE4E5B9u;
-    return a ^ a >> 31;
-}
-
 static uint64_t fingerprint_text(uint64_t seed, const char *s) {
-    return s ? fingerprint(seed, s, strlen(s)) : ~seed;
+    return s ? ak_fingerprint(seed, s, strlen(s)) : ~seed;
 }
 
 /* Which of the first `places` parameters the statement mentions. Those of a bare ? have no name, so all count
@@ -326,9 +307,9 @@ static enum ak_stored store_row(struct ak_store *store, struct ak_table *table, 
 }
 
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
-                            struct ak_slice raw) {
+                            struct ak_slice text) {
     struct ak_table *table = step ? &store->step : &store->job;
-    enum ak_stored stored = store_row(store, table, cell, fingerprint(store->seed, raw.s, raw.n));
+    enum ak_stored stored = store_row(store, table, cell, ak_fingerprint(store->seed, text.s, text.n));
     if (stored <= AK_STORED_SAME)
         store->last = stored;
     return stored;

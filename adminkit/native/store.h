@@ -2,12 +2,11 @@
 #ifndef ADMINKIT_STORE_H
 #define ADMINKIT_STORE_H
 
-#include "sacct.h"
+#include "aside.h"
 
 #include <sqlite3.h>
 
 #define AK_MAX_WORDS 64 /* of --bind, --before and --after each */
-#define AK_MAX_RAW 65536
 #define AK_MESSAGE 512
 #define AK_SHORT 32
 
@@ -90,11 +89,11 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
 bool ak_store_begin(struct ak_store *store, int outputs, const char *how);
 
 /* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is,
- * nor where --insert-sql has put it in. `raw` is the text it was read from, whose fingerprint is the
+ * nor where --insert-sql has put it in. `text` is what it was read from, whose fingerprint is the
  * parameter after the --bind values. REFUSED: the row breaks a rule of the table, store->error says which,
  * and the transaction goes on. FAILED: it is over. */
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
-                            struct ak_slice raw);
+                            struct ak_slice text);
 
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);

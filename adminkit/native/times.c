@@ -55,6 +55,16 @@ static int occurs(const struct ak_zone *zone, int64_t local, int64_t *offset) {
 
 enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *out) {
     int64_t epoch, local, offset, last;
+    if (rows->seal.n) {
+        size_t digits = s.n - rows->seal.n;
+        if (ak_unknown(s))
+            return AK_UNKNOWN;
+        if (s.n <= rows->seal.n || memcmp(s.s + digits, rows->seal.s, rows->seal.n) != 0)
+            return AK_UNSEALED;
+        s.n = digits;
+        if (!ak_digit(*s.s) || (s.n > 4 && s.s[4] == '-'))
+            return AK_MALFORMED;
+    }
     if (s.n && ak_digit(*s.s) && (s.n < 5 || s.s[4] != '-')) {
         enum ak_fault fault = ak_count(s, &epoch);
         if (fault)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum ak_fault { AK_FINE, AK_UNKNOWN, AK_MALFORMED, AK_TOO_LARGE, AK_NO_ZONE, AK_NO_SUCH_TIME };
+enum ak_fault { AK_FINE, AK_UNKNOWN, AK_MALFORMED, AK_TOO_LARGE, AK_NO_ZONE, AK_NO_SUCH_TIME, AK_UNSEALED };
 
 /* Days, hours, minutes … as they stand in a clock; `parts` of them in part[0..], leading one first. */
 struct ak_clock {
@@ -110,6 +110,7 @@ enum ak_fault ak_seconds(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_cputime(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]);
 void ak_noted(struct ak_slice s, struct ak_cell out[7]);
+void ak_submitted(struct ak_slice s, const struct ak_known *known, struct ak_cell out[5]);
 enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_mem(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_reqmem(struct ak_slice s, struct ak_cell out[2]);

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
+from adminkit.owner import as_owner, of_somebody_else
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.hosts import SUMS, write_sums
 from adminkit.policy.load import load_policy
-from adminkit.policy.program import shipped
+from adminkit.policy.program import ENTRY, shipped
 from adminkit.policy.put import SUBFOLDER, TABLES, changing, put_file, put_table, read_text, table_path
 from adminkit.policy.tried import check_table
 from adminkit.slurm.controller import Controller
@@ -37,6 +39,11 @@ def build(path: Path, found: Controller, made_at: int) -> Built:
 
 def read_built(folder: Path) -> dict[str, str]:
     """The tables in a folder that `write_out` made. AdminkitError where there is no policy."""
+    if os.geteuid() == 0 and (facts := of_somebody_else(table_path(folder, "policy"))) is not None:
+        raise AdminkitError(
+            f"the tables in {folder} may be the work of uid {facts.st_uid}, and root installs its own only",
+            "have root write them: `adminkit policy install --out DIR` in a folder of root's",
+        )
     found = {name: read_text(table_path(folder, name)) for name in TABLES}
     if found["policy"] is None:
         raise AdminkitError(
@@ -47,13 +54,14 @@ def read_built(folder: Path) -> dict[str, str]:
 
 def write_out(folder: Path, tables: Mapping[str, str]) -> list[Path]:
     """Everything slurmctld would read, as files to be carried by whatever manages the hosts. The paths written."""
-    folder.mkdir(parents=True, exist_ok=True)
     files = shipped()
-    with changing(folder):
-        for name, data in files.items():
-            put_file(folder / name, data)
-    for name, text in tables.items():
-        put_table(folder, name, text, check_table)
-    names = [f"{SUBFOLDER}/{name}{kind}.lua" for name in tables for kind in ("", ".good")]
-    write_sums(folder, [*files, *names])
+    with as_owner(folder / ENTRY):
+        folder.mkdir(parents=True, exist_ok=True)
+        with changing(folder):
+            for name, data in files.items():
+                put_file(folder / name, data)
+        for name, text in tables.items():
+            put_table(folder, name, text, check_table)
+        names = [f"{SUBFOLDER}/{name}{kind}.lua" for name in tables for kind in ("", ".good")]
+        write_sums(folder, [*files, *names])
     return [folder / name for name in (*names, SUMS, *files)]

@@ -72,6 +72,8 @@ def _order(policy: Policy, site: Site) -> list[str]:
 
 def _queue(queue: SiteQueue) -> Table:
     facts = {key: value for key, value in asdict(queue).items() if value is not None and key != "name"}
+    if not facts["whole"]:
+        del facts["whole"]
     if "node_mem_mib" in facts:
         facts["node_mem"] = facts.pop("node_mem_mib")
     return facts

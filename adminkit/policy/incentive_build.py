@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.errors import AdminkitError
-from adminkit.policy.incentive_tables import Hint, Points, hints_text, incentives_text, points
+from adminkit.errors import AdminkitError, cause
+from adminkit.owner import as_owner
+from adminkit.policy import incentive_json
+from adminkit.policy.incentive_tables import Hint, Points, hints_table, incentives_table, lua, points
 from adminkit.policy.incentives import Standing, Weighed, as_well_off, question, standing, standings, weighed
-from adminkit.policy.put import put_table, read_text, table_path
+from adminkit.policy.put import put_file
 from adminkit.policy.runtime import Lua
 from adminkit.policy.tried import check_table
 from adminkit.recommend.hints import hints
@@ -42,9 +44,13 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One file as it would be put in place. `load_seconds` is what Lua 5.1 took to read it here."""
+    """One table: `text` is the file that is put in place, `load_seconds` what Lua 5.1 took to read it here.
+
+    `data` is what the text was written of.
+    """
 
     name: str
+    data: Mapping[str, Any]
     text: str
     rows: int
     load_seconds: float
@@ -127,11 +133,11 @@ def compute(
     counted: Counter[str] = Counter()
     with snapshot(db):
         everybody = as_well_off(list(standings(runs.sums(db, asked), policy.incentives, now)), held_out)
-        nameless, ends = runs.without_uid(db, asked), span(db)
+        passed_over, ends = runs.passed_over(db, asked), span(db)
     for one in everybody:
         counted.update(one.left_out)
     everybody.sort(key=lambda one: (-one.hours, -(one.score or 0), -one.weight, one.uid))
-    left_out = {"uid_unknown": nameless, **{reason: counted[reason] for reason in runs.LEFT_OUT}}
+    left_out = {**passed_over, **{reason: counted[reason] for reason in runs.LEFT_OUT}}
     return Computed(cluster, (asked.since, asked.until), ends, everybody, left_out, found)
 
 
@@ -174,7 +180,7 @@ def learnt(
     """What similar jobs of each user needed, largest waste first."""
     if not policy.hints.enabled:
         return
-    for one in hints(ended_runs(db, clusters=[found.cluster]), now, policy.offer):
+    for one in hints(ended_runs(db, clusters=[found.cluster], acting=True), now, policy.offer):
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)
@@ -185,46 +191,56 @@ def tables(
     found: Computed, advised: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
 ) -> list[Table]:
     """The files, each tried in Lua."""
-    texts = {
-        "incentives": incentives_text(found.standings, found.worth.points, now),
-        "hints": hints_text(advised, policy.hints, opted_out, now),
+    made = {
+        "incentives": incentives_table(found.standings, found.worth.points, now),
+        "hints": hints_table(advised, policy.hints, opted_out, now),
     }
-    return [read_table(name, text) for name, text in texts.items()]
+    return [as_table(name, data) for name, data in made.items()]
 
 
-def read_table(name: str, text: str) -> Table:
+def as_table(name: str, data: Mapping[str, Any]) -> Table:
     """A table's text with what loading it shows. AdminkitError where slurmctld could not use it."""
+    text = lua(data)
     check_table(name, text)
-    lua = Lua()
+    runtime = Lua()
     started = time.perf_counter()
-    table = lua.table(text.encode("utf-8", "surrogateescape"), f"{name}.lua")
+    runtime.table(text.encode(), f"{name}.lua")
     seconds = time.perf_counter() - started
-    users = table[b"users"] or {}
-    most = max((row[b"points"] or 0 for row in users.values()), default=0) if name == "incentives" else 0
-    classes = [points or 0 for _, points in (table[b"class_points"] or {}).items()]
-    return Table(name, text, len(list(users)), seconds, min(most + max(classes, default=0), table[b"cap"] or 0))
+    users, largest = data["users"], 0
+    if name == "incentives":
+        most = max((row["points"] for row in users.values()), default=0)
+        largest = min(most + max(data["class_points"].values(), default=0), data["cap"])
+    return Table(name, data, text, len(users), seconds, largest)
 
 
-def read_tables(folder: Path) -> list[Table]:
-    """The tables that `write_tables` put there. AdminkitError where there are none."""
-    found = {name: read_text(table_path(folder, name)) for name in TABLES}
+def read_tables(folder: Path, most: int | None = None) -> list[Table]:
+    """The tables that `write_tables` put there, whoever did. AdminkitError where there are none, or no such ones.
+
+    `most` is what a job may get by the policy.toml of whoever reads them.
+    """
+    found = {name: incentive_json.read(folder, name) for name in TABLES}
     if found["incentives"] is None:
         raise AdminkitError(
-            f"there is no {table_path(folder, 'incentives')}",
+            f"there is no {incentive_json.json_path(folder, 'incentives')}",
             "make it where the trace is: adminkit incentives compute --out DIR",
         )
-    return [read_table(name, text) for name, text in found.items() if text is not None]
+    if most is not None and (cap := found["incentives"]["cap"]) > most:
+        raise AdminkitError(
+            f"{incentive_json.json_path(folder, 'incentives')}: its cap of {cap} points is above {most}, policy.toml's",
+            "install it by the policy.toml that it was computed by: --policy FILE",
+        )
+    return [as_table(name, data) for name, data in found.items() if data is not None]
 
 
 def write_tables(folder: Path, made: Iterable[Table]) -> list[Path]:
     """Put them into a folder of their own, to be carried to the slurmctld hosts. The paths written."""
-    made = list(made)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AdminkitError(
-            f"couldn't make {folder}: {(error.strerror or '').lower()}", "name another folder"
-        ) from error
-    for table in made:
-        put_table(folder, table.name, table.text, check_table)
-    return [table_path(folder, table.name) for table in made]
+    paths = []
+    with as_owner(folder / "incentives.json"):
+        try:
+            folder.mkdir(mode=0o750, parents=True, exist_ok=True)
+        except OSError as error:
+            raise AdminkitError(f"couldn't make {folder}: {cause(error)}", "name another folder") from error
+        for table in made:
+            paths.append(incentive_json.json_path(folder, table.name))
+            put_file(paths[-1], incentive_json.dumped(table.data))
+    return paths

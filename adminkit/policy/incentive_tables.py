@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from adminkit.errors import AdminkitError
 from adminkit.policy.compile import generation
 from adminkit.policy.incentives import Standing
-from adminkit.policy.lua_text import module
+from adminkit.policy.lua_text import module, quoted
 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_model import Hints, Incentives
@@ -20,6 +20,8 @@ FORMAT: Final = 1
 MOST_POINTS: Final = 2**30
 #: Trap: one Lua 5.1 function holds 262 143 different constants, and a table file is one function.
 _MOST_CONSTANTS: Final = 250_000
+#: Bytes that hints may take as Lua: well below what data.lua lets through, as JSON writes some names longer.
+_MOST_ROOM: Final = 10 * 1024 * 1024
 
 _COMMENT: Final = "Written by `adminkit incentives`; edit [incentives] and [hints] of policy.toml instead."
 
@@ -81,44 +83,46 @@ def points(settings: Incentives, per_hour: float) -> Points:
     )
 
 
-def incentives_text(found: Iterable[Standing], worth: Points, now: int) -> str:
-    """incentives.lua. A user with neither points nor bundles has no row."""
+def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict[str, Any]:
+    """What incentives.lua says. A user with neither points nor bundles has no row."""
     users = {
         one.uid: {"points": worth.of(one.hours), "class": one.earns_class}
         for one in sorted(found, key=lambda one: one.uid)
         if one.uid >= 0 and (worth.of(one.hours) > 0 or not one.earns_class)
     }
-    return _text({"format": FORMAT, "cap": worth.cap, "class_points": worth.classes, "users": users}, now)
+    return {"format": FORMAT, "made_at": now, "cap": worth.cap, "class_points": dict(worth.classes), "users": users}
 
 
-def hints_text(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> str:
-    """hints.lua: the largest waste first, at most `max_entries` and what Lua 5.1 can hold, nobody who has opted out."""
+def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> dict[str, Any]:
+    """What hints.lua says: the largest waste first, at most `max_entries` and what Lua 5.1 can hold, nobody who has
+    opted out."""
     wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
     kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.wasted, one[:3]))
     users: dict[int, dict[str, dict[str, list[int]]]] = {}
     for one in sorted(_that_fit(kept)):
         users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = one.row
-    return _text(
-        {
-            "format": FORMAT,
-            "ratio": settings.ratio,
-            "floor": settings.floor,
-            "accounts_off": {account.lower() for account in settings.accounts_off},
-            "users": users,
-        },
-        now,
-    )
+    return {
+        "format": FORMAT,
+        "made_at": now,
+        "ratio": settings.ratio,
+        "floor": settings.floor,
+        "accounts_off": {account.lower() for account in settings.accounts_off},
+        "users": users,
+    }
+
+
+def lua(table: Mapping[str, Any]) -> str:
+    """Either table as the file that slurmctld loads."""
+    return module({**table, "generation": generation(table)}, _COMMENT)
 
 
 def _that_fit(kept: Iterable[Hint]) -> Iterator[Hint]:
-    """As many of the first as one Lua function can hold."""
+    """As many of the first as one Lua function can hold, and as the file may be long."""
     constants: set[int | str] = set()
+    room = _MOST_ROOM
     for one in kept:
         constants.update((one.uid, one.job_name, one.queue, *one.row))
-        if len(constants) > _MOST_CONSTANTS:
+        room -= len(quoted(one.job_name)) + len(quoted(one.queue)) + 120
+        if len(constants) > _MOST_CONSTANTS or room < 0:
             return
         yield one
-
-
-def _text(table: dict[str, Any], now: int) -> str:
-    return module({**table, "generation": generation(table), "made_at": now}, _COMMENT)

@@ -170,11 +170,9 @@ def _checked(plan: Plan) -> dict[str, bytes]:
     """The program that is brought along, empty for none. AdminkitError for what slurmctld could not use."""
     for name, text in plan.tables.items():
         check_table(name, text)
-    if not plan.program:
-        return {}
     files = lua.shipped()
     rehearse(files, plan.tables)
-    return files
+    return files if plan.program else {}
 
 
 def _prepare(plan: Plan) -> None:

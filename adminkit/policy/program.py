@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.files import NotPlain, read_plain
 from adminkit.installed import data_file
-from adminkit.policy.put import FILE_MODE, SUBFOLDER, TABLES, changing, put_file, rights_hold, table_path
+from adminkit.policy.put import FILE_MODE, MOST_BYTES, SUBFOLDER, TABLES, changing, put_file, rights_hold, table_path
 from adminkit.slurm.act import touch
 
 ENTRY: Final = "job_submit.lua"
@@ -36,7 +37,7 @@ def shipped() -> dict[str, bytes]:
 def entry_state(folder: Path, ours: bytes) -> Entry:
     """Whose job_submit.lua is in `folder`: ours of any release by its first line, or the site's own."""
     try:
-        text = (folder / ENTRY).read_bytes()
+        text = read_plain(folder / ENTRY, MOST_BYTES, links=True)
     except FileNotFoundError:
         return "absent"
     except OSError as error:
@@ -74,6 +75,6 @@ def put_program(folder: Path, files: Mapping[str, bytes], group: int | None = No
 
 def _holds(path: Path, text: bytes) -> bool:
     try:
-        return path.read_bytes() == text
-    except OSError:
+        return read_plain(path, MOST_BYTES, links=path.name == ENTRY) == text
+    except (OSError, NotPlain):
         return False

@@ -11,8 +11,8 @@ import fcntl
 import hashlib
 import os
 import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,11 +20,14 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.files import open_folder, read_plain
 
 #: What may be put, in the order in which it is written.
 TABLES: Final = ("policy", "incentives", "hints")
 #: Below the folder of job_submit.lua.
 SUBFOLDER: Final = "adminkit"
+#: Of one file, program or table; data.lua says so too.
+MOST_BYTES: Final = 16 * 1024 * 1024
 FILE_MODE: Final = 0o640
 FOLDER_MODE: Final = 0o750
 
@@ -59,9 +62,9 @@ def generation_of(text: str) -> str | None:
 
 
 def read_text(path: Path) -> str | None:
-    """A file's text; None where there is none. AdminkitError where it cannot be read."""
+    """A plain file's text; None where there is none. AdminkitError where it cannot be read, or is no such file."""
     try:
-        return path.read_text("utf-8", "surrogateescape")
+        return read_plain(path, MOST_BYTES).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -143,8 +146,8 @@ class _Files:
 
     def gone_back(self) -> Put:
         """The end of a rollback."""
-        self.aim.unlink(missing_ok=True)
         current, before = self.read(""), self.read("previous")
+        self.aim.unlink(missing_ok=True)
         return Put(self.name, generation_of(current or ""), generation_of(before or ""), True)
 
     def read(self, kind: str) -> str | None:
@@ -185,11 +188,18 @@ class _Files:
 
 
 def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int = FILE_MODE) -> None:
-    """Replace a file whole: written aside with its owner and mode, synced, renamed, the folder synced."""
+    """Replace a file whole: written aside with its owner and mode, synced, renamed, the folder synced.
+
+    All of it by a descriptor of the folder: whoever owns the one above may put a link in its place meanwhile.
+    """
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    aside = None
+    aside, there = f"{_ASIDE}{path.name}-{secrets.token_hex(8)}", False
+    folder = open_folder(path.parent, links=path.parent.name != SUBFOLDER)
     try:
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f"{_ASIDE}{path.name}-")
+        handle = os.open(
+            aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
+        )
+        there = True
         with os.fdopen(handle, "wb") as file:
             os.fchmod(file.fileno(), mode)
             if group is not None:
@@ -197,20 +207,21 @@ def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int 
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(aside, path)  # noqa: PTH105 - the one call that makes it happen
-        aside = None
-        _sync(path.parent)
+        os.rename(aside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        there = False
+        os.fsync(folder)
     except OSError as error:
         raise AdminkitError(f"couldn't write {path}: {cause(error)}", "run it as root on the slurmctld host") from error
     finally:
-        if aside is not None:
+        if there:
             with suppress(OSError):
-                Path(aside).unlink()
+                os.unlink(aside, dir_fd=folder)
+        os.close(folder)
 
 
 def rights_hold(path: Path, group: int | None) -> bool:
     """Whether a file has the mode and the group it was put with."""
-    found = path.stat()
+    found = path.lstat()
     return stat.S_IMODE(found.st_mode) == FILE_MODE and group in (None, found.st_gid)
 
 
@@ -221,10 +232,12 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
     if not folder.is_dir():
         raise AdminkitError(f"{folder} is no folder", "name the folder of slurm.conf with --folder")
     try:
-        inner.mkdir(mode=FOLDER_MODE, exist_ok=True)
-        handle = os.open(inner, os.O_RDONLY | os.O_DIRECTORY)
+        inner.mkdir(mode=FOLDER_MODE)
+    except FileExistsError:
+        pass
     except OSError as error:
-        raise AdminkitError(f"couldn't use {inner}: {cause(error)}", "run it as root on the slurmctld host") from error
+        raise AdminkitError(f"couldn't make {inner}: {cause(error)}", "run it as root on the slurmctld host") from error
+    handle = open_folder(inner)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -234,8 +247,10 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
             os.fchmod(handle, FOLDER_MODE)
             if group is not None:
                 os.fchown(handle, -1, group)
-        for left in inner.glob(f"{_ASIDE}*"):
-            left.unlink(missing_ok=True)
+        for left in os.listdir(handle):  # noqa: PTH208 - of the descriptor, wherever the path leads
+            if left.startswith(_ASIDE):
+                with suppress(FileNotFoundError):
+                    os.unlink(left, dir_fd=handle)
         yield
     finally:
         os.close(handle)
@@ -249,7 +264,8 @@ def checksums(folder: Path) -> dict[str, str]:
         if path.name.endswith(".previous.lua") or not path.is_file():
             continue
         try:
-            found[str(path.relative_to(folder))] = hashlib.sha256(path.read_bytes()).hexdigest()
+            data = read_plain(path, MOST_BYTES, links=path.parent == folder)
+            found[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
         except OSError as error:
             raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
     return found
@@ -258,11 +274,3 @@ def checksums(folder: Path) -> dict[str, str]:
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     """The files two hosts do not have alike, by name."""
     return sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

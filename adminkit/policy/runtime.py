@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.files import read_plain
 from adminkit.installed import data_file
+from adminkit.policy.put import MOST_BYTES
 
 LuaVersion = Literal["lua51", "lua54"]
 #: The one in Debian's and Ubuntu's Slurm.
@@ -33,19 +35,14 @@ end
 return need
 """
 
-#: A table from text, without bytecode and with nothing to call.
-_TABLE: Final = b"""
-local text, name = ...
-if text:sub(1, 1) == "\\27" then error("bytecode", 0) end
-local chunk, why
-if setfenv then
-  chunk, why = loadstring(text, "=" .. name)
-  if chunk then setfenv(chunk, {}) end
-else
-  chunk, why = load(text, "=" .. name, "t", {})
+#: data.read, with two values always.
+_DATA: Final = b"""
+local source = ...
+local data = (loadstring or load)(source, "@data.lua")()
+return function(text, name)
+  local value, wrong = data.read(text, name)
+  return value, wrong
 end
-if not chunk then error(why, 0) end
-return chunk()
 """
 
 Request = Mapping[str, Any]
@@ -80,14 +77,17 @@ class Lua:
         self._lua = module.LuaRuntime(encoding=None, register_eval=False, register_builtins=False)
         source = read or _own
         self._need = self._lua.execute(_NEED, lambda name: source(name.decode()))
+        self._read = self._lua.execute(_DATA, _own("data"))
 
     def module(self, name: str) -> Any:
         """What the module `name` returns, as a Lua table."""
         return self.call(self._need, name)
 
     def table(self, text: bytes, name: str) -> Any:
-        """What a generated file returns, loaded with nothing to call."""
-        found = self._guarded(self._lua.execute, _TABLE, text, name.encode())
+        """The table in a generated file, by the check that slurmctld makes: a text that is no data is not loaded."""
+        found, wrong = self._guarded(self._read, text, f"={name}".encode())
+        if found is None and wrong is not None:
+            raise AdminkitError(f"{name}: {wrong.decode('utf-8', 'replace')}", "it was not made by adminkit")
         if self._table_type(found) != "table":
             raise AdminkitError(f"{name} returns no table", "it was not made by adminkit, or is damaged")
         return found
@@ -173,7 +173,7 @@ class Decider:
 def load_table(path: Path, version: LuaVersion = USUAL) -> dict[str, Any]:
     """The table in a generated file. AdminkitError for one that cannot be read or loaded."""
     try:
-        text = path.read_bytes()
+        text = read_plain(path, MOST_BYTES)
     except OSError as error:
         why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "adminkit policy install --apply puts one there") from error

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from adminkit.errors import AdminkitError
+from adminkit.files import read_plain
 from adminkit.policy import hosts as others
 from adminkit.policy.install import installed
 from adminkit.policy.program import ENTRY, Entry, entry_state, shipped
-from adminkit.policy.put import SUBFOLDER, TABLES, table_path
+from adminkit.policy.put import MOST_BYTES, SUBFOLDER, TABLES, table_path
 from adminkit.slurm.act import Running, probe
 from adminkit.slurm.controller import Controller, inactive, readable_by
 
@@ -116,6 +117,6 @@ def _read_by_slurmctld(folder: Path) -> list[Path]:
 
 def _differs(path: Path, data: bytes) -> bool:
     try:
-        return path.read_bytes() != data
-    except OSError:
+        return read_plain(path, MOST_BYTES, links=path.name == ENTRY) != data
+    except (OSError, AdminkitError):
         return True

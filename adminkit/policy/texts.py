@@ -41,6 +41,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "gpus_per_node": _RULE,
     "nodes": _RULE,
     "cpus": _RULE,
+    "unsure": _RULE,
     "later": ("from", "message", *(name for name in _RULE if name != "from")),
     "routed": _ROUTE,
     "misfit": _ROUTE,
@@ -52,6 +53,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
 #: Name -> the outcomes that may have words of their own. A name that is not here has one text.
 OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
     **{check: tuple(dict.fromkeys((*actions, "warn"))) for check, actions in ACTIONS.items()},  # warn: before its date
+    "unsure": ("reject", "warn"),
     "routed": ("amend", "warn"),
     "misfit": ("reject", "warn"),
 }
@@ -86,6 +88,14 @@ EN: Final[Mapping[str, str]] = {
     "nodes.warn": "Nodes of a job in {queue} should be {value}; this one asks for {asked}.",
     "cpus.reject": "CPUs of a job in {queue}: {value}; this one asks for {asked}. Ask for another number of CPUs.",
     "cpus.warn": "CPUs of a job in {queue} should be {value}; this one asks for {asked}.",
+    "unsure.reject": (
+        "How many {check} this job may take cannot be told, and {queue} allows {value}. Type plain numbers, each option"
+        " once: --nodes=N --ntasks=N --gpus-per-node=N"
+    ),
+    "unsure.warn": (
+        "How many {check} this job may take cannot be told; {queue} should get {value}. Type plain numbers, each option"
+        " once: --nodes=N --ntasks=N --gpus-per-node=N"
+    ),
     "later": "Not yet a rule, but from {from} on: {message}",
     "routed.amend": "Your job named no queue and went to {queue}, the shortest that fits. To choose another: -p QUEUE",
     "routed.warn": "Your job names no queue. The shortest that fits it is {queue}. Type: -p {queue}",
@@ -132,6 +142,14 @@ JA: Final[Mapping[str, str]] = {
     "nodes.warn": "{queue} のノード数は {value} の指定をお勧めします(指定値 {asked})。",
     "cpus.reject": "{queue} で使える CPU 数は {value} です(指定値 {asked})。CPU 数を変更してください。",
     "cpus.warn": "{queue} の CPU 数は {value} の指定をお勧めします(指定値 {asked})。",
+    "unsure.reject": (
+        "このジョブが使う {check} の数を確定できません({queue} の許容値は {value})。"
+        "各オプションを一度だけ、数字のみで指定してください: --nodes=N --ntasks=N --gpus-per-node=N"
+    ),
+    "unsure.warn": (
+        "このジョブが使う {check} の数を確定できません({queue} の推奨値は {value})。"
+        "各オプションを一度だけ、数字のみで指定してください: --nodes=N --ntasks=N --gpus-per-node=N"
+    ),
     "later": "まだ適用前ですが、{from} から次の規則が適用されます: {message}",
     "routed.amend": "キューの指定がないため、最も短いキュー {queue} に入れました。別のキューにするには: -p キュー名",
     "routed.warn": "キューの指定がありません。実行できる最も短いキューは {queue} です。例: -p {queue}",

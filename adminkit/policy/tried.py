@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
+from adminkit.policy import rehearsal
 from adminkit.policy.runtime import Lua, LuaVersion
-from adminkit.slurm.act import PROBE, parse_answer
+from adminkit.slurm.act import parse_answer
 
 #: Slurm of Debian and Ubuntu is built with the first, that of RHEL and its kin with the second.
 LUAS: Final[tuple[LuaVersion, ...]] = ("lua51", "lua54")
-
-#: As much of slurmctld as loading the script and asking it for its generations needs.
-_STAGE: Final = b"""
-local path, probe = ...
-local said = {}
-local function add(text) said[#said + 1] = tostring(text) end
-local function log(format, ...) add(string.format(format, ...)) end
-slurm = { SUCCESS = 0, ERROR = -1, NO_VAL = 4294967294, INFINITE = 4294967295, user_msg = add,
-          log_info = log, log_error = log, log_debug = log, log_verbose = log, log_user = log }
-local code = dofile(path)
-if code ~= 0 then error("it returns " .. tostring(code), 0) end
-if not slurm_job_submit or not slurm_job_modify then error("a function is missing", 0) end
-slurm_job_submit({ name = probe }, {}, 0)
-return table.concat(said, "; ")
-"""
+#: Seconds for a rehearsal. The child has less of the CPU's: this is for a machine that is busy.
+TIMEOUT: Final = 300
 
 
 @lru_cache(maxsize=16)
@@ -48,7 +38,8 @@ def check_table(name: str, text: str) -> None:
 def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
     """Load all of it as slurmctld would, elsewhere. AdminkitError when it would not answer with these tables.
 
-    `files` are the program by its places below the folder, job_submit.lua among them.
+    `files` are the program by its places below the folder, job_submit.lua among them. A process of its own does it,
+    with the stack that slurmctld gives a thread and bounded in time and memory: see rehearsal.py.
     """
     with tempfile.TemporaryDirectory(prefix="adminkit-") as top:
         for name, data in files.items():
@@ -56,14 +47,27 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
             (Path(top) / name).write_bytes(data)
         for name, text in tables.items():
             (Path(top) / "adminkit" / f"{name}.lua").write_text(text, "utf-8", "surrogateescape")
-        for version in LUAS:
-            try:
-                said = Lua(version).run(_STAGE, f"{top}/job_submit.lua".encode(), PROBE.encode())
-            except AdminkitError as error:
-                raise AdminkitError(
-                    f"job_submit.lua fails in {version}: {error.message}", "install it again"
-                ) from error
-            answer = parse_answer(said.decode("utf-8", "replace"))
+        for version, said in zip(LUAS, _rehearsed(f"{top}/job_submit.lua"), strict=True):
+            answer = parse_answer(said)
             lacking = [name for name in tables if answer is None or getattr(answer, name) is None]
             if answer is None or lacking:
-                raise AdminkitError(f"job_submit.lua does not take {', '.join(lacking)} in {version}: {said.decode()}")
+                raise AdminkitError(f"job_submit.lua does not take {', '.join(lacking)} in {version}: {said}")
+
+
+def _rehearsed(entry: str) -> list[str]:
+    """What the script says of its generations in each Lua."""
+    command = [sys.executable, "-I", "-m", rehearsal.__name__, entry, *LUAS]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise AdminkitError(f"job_submit.lua does not load within {TIMEOUT} s", "install it again") from None
+    except OSError as error:
+        raise AdminkitError(f"couldn't run {sys.executable}: {cause(error)}", "install adminkit again") from error
+    said = done.stdout.decode("utf-8", "replace").split("\0")[:-1]
+    if done.returncode == 0:
+        return said
+    why = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if done.returncode < 0:
+        why = f"it ended by signal {-done.returncode}"
+    where = f" in {LUAS[len(said)]}" if len(said) < len(LUAS) else ""
+    raise AdminkitError(f"job_submit.lua fails{where}: {why}", "install it again")

@@ -26,7 +26,11 @@ EVERYBODY: Final = (
     Field("weight_hours", "hours", "GPU-hours they weigh, after the caps and the half-life"),
     Field("share", "share", "of the hours the user had, those of runs that weigh"),
     Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
-    Field("bundles", "count", "of late: parallel jobs whose steps were single ones side by side"),
+    Field(
+        "bundles",
+        "count",
+        "of late: parallel jobs whose steps were single ones side by side, and jobs paid for a class they were not of",
+    ),
     Field("class_points", help="whether multi-node and multi-GPU jobs earn theirs: yes, no"),
     Field("uid", "text"),
 )
@@ -50,6 +54,7 @@ REASONS: Final = {
     "limit": "no finite limit that is known to be the user's own choice",
     "unrecorded": "its original limit was not recorded, and incentives.recorded_only wants that",
     "size": "its GPUs and CPUs are unknown",
+    "class": "got points at submission for a class that it was not of when it ran",
     "bundle": "parallel by its size, but its steps were single ones side by side",
     "use_unknown": "the trace has no CPU time for it, so it cannot be told from an idle one",
     "idle": "used next to no CPU: less than incentives.min_cpu_use",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -40,9 +40,18 @@ BACKTEST_FIELDS: Final = (
 
 
 def advice_report(
-    advice: Advice, kind: Kind, rule: Rule, database: str, clusters: Sequence[str], untimed: int = 0
+    advice: Advice,
+    kind: Kind,
+    rule: Rule,
+    database: str,
+    clusters: Sequence[str],
+    told: Mapping[str, int],
+    untimed: int = 0,
 ) -> Report:
-    """One row, and in the notes a sentence with the line to paste. `untimed` runs have no end to be learnt from."""
+    """One row, and in the notes a sentence with the line to paste. `told`: source -> runs that it was learnt from.
+
+    `untimed` runs have no end to be learnt from.
+    """
     given = advice.given
     line = None if advice.limit is None else f"#SBATCH --time={show_duration(advice.limit)}"
     row: list[Cell] = [
@@ -62,6 +71,7 @@ def advice_report(
             "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
             *_sentences(advice, line, rule),
             *_untimed(untimed),
+            *learnt_from(told),
         ],
     )
     return Report(meta, FIELDS, [row])
@@ -95,8 +105,23 @@ def _why_not(given: Recommendation, rule: Rule) -> str:
     return f"such runs need up to {show_duration(given.safe)}, more than the queue's maximum"
 
 
+def learnt_from(told: Mapping[str, int]) -> list[str]:
+    """That it says more than slurmdbd does, where it does. Hints and letters learn from other runs."""
+    others = {source: runs for source, runs in told.items() if source != "slurmdbd"}
+    if not others:
+        return []
+    shown = ", ".join(f"{source} {runs:,}" for source, runs in told.items())
+    return [f"from runs of every source: {shown}; hints and letters learn from slurmdbd's and trusted ones alone"]
+
+
 def backtest_report(
-    tested: Backtest, kind: Kind, rule: Rule, database: str, clusters: Sequence[str], untimed: int = 0
+    tested: Backtest,
+    kind: Kind,
+    rule: Rule,
+    database: str,
+    clusters: Sequence[str],
+    told: Mapping[str, int],
+    untimed: int = 0,
 ) -> Report:
     """Accuracy against the share of runs cut off, for every kind of limit. `untimed` runs could not be tried."""
     runs = max(tested.runs, 1)
@@ -116,7 +141,7 @@ def backtest_report(
         {"user": kind.user} if kind.user else {},
         tested.runs,
         {"without a limit": tested.no_limit, **({"without a start and an end": untimed} if untimed else {})},
-        [*_backtest_notes(tested, rule, untimed), *_untimed(untimed)],
+        [*_backtest_notes(tested, rule, untimed), *_untimed(untimed), *learnt_from(told)],
         tested.span,
     )
     return Report(meta, BACKTEST_FIELDS, rows if tested.runs else [])

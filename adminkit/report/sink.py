@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.owner import as_caller, as_owner
 from adminkit.report import text
 from adminkit.report.model import Report
 
@@ -54,6 +55,11 @@ class Way:
 
 def emit(report: Report, way: Way) -> None:
     """Write `report`: stdout is data, the header of a CSV goes to stderr. Files appear whole or not at all."""
+    with as_caller():
+        _emit(report, way)
+
+
+def _emit(report: Report, way: Way) -> None:
     if way.picture:
         from adminkit.report.draw import picture
 
@@ -99,6 +105,11 @@ def write_aside(path: Path, data: bytes) -> None:
 
     Not for devices and pipes such as /dev/stdout, which are written to directly.
     """
+    with as_caller(), as_owner(path):
+        _write_aside(path, data)
+
+
+def _write_aside(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():
         target, aside = path, None
     else:

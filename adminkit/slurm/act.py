@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,9 @@ def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
     file had before it was replaced.
     """
     try:
+        facts = entry.lstat()
+        if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, os.geteuid()):
+            raise AdminkitError(f"{entry} is a link of uid {facts.st_uid}", f"look at it, then remove {entry}")
         before = int(entry.stat().st_mtime)
         stamp = max(int(time.time() if now is None else now), before + 1, at_least + 1)
         os.utime(entry, (stamp, stamp))

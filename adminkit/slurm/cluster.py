@@ -46,6 +46,9 @@ class Accounting:
     private: frozenset[str] | None  # PrivateData: jobs, usage, users …
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
     private_here: frozenset[str] = frozenset()  # PrivateData of this host's slurm.conf
+    purges_after: int | None = (
+        None  # seconds after submission that a job is kept at least: PurgeJobAfter; None: for good
+    )
 
 
 def queues(cluster: str | None = None) -> list[Queue]:
@@ -156,6 +159,7 @@ def parse_accounting(text: str) -> Accounting:
         booted_at=_epoch(boot or ""),
         private=None if boot is None else _private(words),
         max_query_seconds=parse_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
+        purges_after=parse_purge(words.get("PurgeJobAfter", "NONE")),
         private_here=_private(here),
     )
 
@@ -167,6 +171,14 @@ def _settings(text: str) -> dict[str, str]:
 def _private(words: Mapping[str, str]) -> frozenset[str]:
     listed = words.get("PrivateData", "none")
     return frozenset() if listed == "none" else frozenset(listed.split(","))
+
+
+def parse_purge(text: str) -> int | None:
+    """12, 12 months*, 30days, 24 hours -> seconds, of the shortest months there are; NONE -> None. A star: archived."""
+    found = re.fullmatch(r"(\d+)\s*(hour|day|month)?s?\*?", text.strip(), re.IGNORECASE)
+    if found is None:
+        return None
+    return int(found[1]) * {"hour": 3600, "day": 86_400, "month": 28 * 86_400}[(found[2] or "month").lower()]
 
 
 def parse_stats(text: str) -> int | None:
@@ -184,6 +196,14 @@ def admin_level(user: str | None = None) -> str | None:
         if who == name:
             return None if level in ("", "None") else level
     return None
+
+
+def shows_every_job() -> bool:
+    """Whether slurmdbd tells this user of others' jobs. What it hides looks like what it never had."""
+    if os.geteuid() == 0 or admin_level() in OPERATORS:
+        return True
+    private = accounting().private
+    return private is not None and "jobs" not in private
 
 
 def parse_limit(text: str) -> int | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import bindings
-from adminkit.slurm.cluster import OPERATORS, parse_limit
+from adminkit.slurm.cluster import OPERATORS, admin_level, parse_limit
 from adminkit.slurm.controller import Controller, controller
 from adminkit.slurm.run import ask
 from adminkit.slurm.site import Node, Site, SiteQueue
@@ -40,7 +40,10 @@ def site_queues() -> list[SiteQueue]:
     pyslurm, _ = bindings.found()
     if pyslurm is not None:
         nodes = bindings.nodes(pyslurm)
-        return [_sized(one.queue, nodes) for one in bindings.partitions(pyslurm)]
+        # pyslurm does not tell of OverSubscribe.
+        whole = {one.name for one in parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"])) if one.whole}
+        found = [_sized(one.queue, nodes) for one in bindings.partitions(pyslurm)]
+        return [replace(one, whole=one.name in whole) for one in found]
     nodes = parse_nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
     return parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)
 
@@ -74,6 +77,7 @@ def parse_queues(text: str, nodes: Iterable[Node] = ()) -> list[SiteQueue]:
                 # One for root alone, or for reservations alone, is none that a user could be sent to.
                 up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
                 is_default=words.get("Default") == "YES",
+                whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",  # 26.05
                 total_nodes=_number(words.get("TotalNodes")),
                 allow_accounts=_names(words.get("AllowAccounts")),
                 deny_accounts=_names(words.get("DenyAccounts")),
@@ -120,13 +124,16 @@ def privileged(found: Controller) -> tuple[set[int], list[str]]:
     """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator; notes.
 
     AdminkitError where slurmdbd does not say. It always knows somebody, and never answers with nobody.
+    Trap: sacctmgr escapes nothing, and a coordinator's new user may be called what looks like a line of its list. So
+    each one is asked for by name too.
     """
     answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
     if not answer.strip():
         raise AdminkitError("slurmdbd names no user at all", "look whether it answers: sacctmgr show user")
-    names = [name for name, _, level in (line.partition("|") for line in answer.splitlines()) if level in OPERATORS]
-    known, unknown = _uids(names)
-    return _always(found) | set(known.values()), [f"operator {name} is no user of this host" for name in unknown]
+    listed = [line.partition("|")[::2] for line in answer.splitlines()]
+    known, unknown = _uids(name for name, level in listed if level in OPERATORS)
+    operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}
+    return _always(found) | operators, [f"operator {name} is no user of this host" for name in unknown]
 
 
 def _privileged(found: Controller) -> tuple[set[int], list[str]]:

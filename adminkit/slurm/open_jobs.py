@@ -8,10 +8,10 @@ from typing import Final
 from adminkit.slurm import bindings
 from adminkit.slurm.cluster import local_cluster
 from adminkit.slurm.run import ask
+from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 
 #: Wider than any record of ours; what is cut off is somebody else's text behind it.
 _WIDTH: Final = 1100
-_LINE: Final = re.compile(r"^(\d+) *\x1f(\d+) *\x1f(.*?) *\x1f$", re.MULTILINE)
 
 
 def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
@@ -22,11 +22,15 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
     pyslurm, _ = bindings.found()
     if pyslurm is not None and cluster == local_cluster():
         return bindings.admin_comments(pyslurm)
-    shape = f"JobID:20\x1f,SubmitTime:20\x1f,admin_comment:{_WIDTH}\x1f"
-    return parse(ask(["squeue", "-a", "-h", "-M", cluster, "-t", "PD,R,S", "-O", shape]))
+    marks = draw()
+    mark = marks.delimiter
+    shape = f"JobID:20{mark},SubmitTime:{SEALED_WIDTH}{mark},admin_comment:{_WIDTH}{mark}"
+    return parse(ask(["squeue", "-a", "-h", "-M", cluster, "-t", "PD,R,S", "-O", shape], seal=marks.seal), marks)
 
 
-def parse(text: str) -> list[tuple[int, int, str]]:
+def parse(text: str, marks: Marks) -> list[tuple[int, int, str]]:
     """A line that is none, such as the cluster's name or the rest of a comment with a newline, is passed over."""
-    found = ((int(job), int(submit), said) for job, submit, said in _LINE.findall(text))
+    mark, seal = re.escape(marks.delimiter), re.escape(marks.seal)
+    lines = re.findall(rf"^(\d+) *{mark}(\d+){seal} *{mark}(.*?) *{mark}$", text, re.MULTILINE)
+    found = ((int(job), int(submit), said) for job, submit, said in lines)
     return [one for one in found if one[2] not in ("", "(null)", "N/A")]

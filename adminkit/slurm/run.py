@@ -21,6 +21,7 @@ from typing import IO, Final
 
 from adminkit import config
 from adminkit.errors import AdminkitError, cause
+from adminkit.owner import of_children
 
 #: Seconds a small question may take. Trap: scontrol itself tries for 30 s before it says that slurmctld is away.
 TIMEOUT: Final = 60.0
@@ -81,15 +82,18 @@ class NoRoom(AdminkitError):
     """The program's answer could not be written down."""
 
 
-def ask(argv: Sequence[str], timeout: float = TIMEOUT) -> str:
-    """What the program printed. AdminkitError when it is missing, fails or takes more than `timeout` seconds."""
+def ask(argv: Sequence[str], timeout: float = TIMEOUT, seal: str = "") -> str:
+    """What the program printed. AdminkitError when it is missing, fails or takes more than `timeout` seconds.
+
+    `seal` is a text behind each point in time that it prints (seal.py).
+    """
     with tempfile.TemporaryFile() as answer:
-        spool(argv, answer, timeout)
+        spool(argv, answer, timeout, seal)
         answer.seek(0)
         return answer.read().decode("utf-8", "replace")
 
 
-def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> float:
+def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal: str = "") -> float:
     """Run the program with its output into `target`, a real file. Returns the seconds it took; errors as `ask`.
 
     After an error `target` holds whatever came before it: it is no answer. At the time limit, and on an interrupt,
@@ -108,7 +112,7 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT) -> f
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process = None
         try:
-            process = _start(path, argv[1:], words)
+            process = _start(path, argv[1:], words, seal)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             _RUNNING.add(process)
             code = _copy(process, target, timeout)
@@ -170,7 +174,7 @@ def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float) -
     return process.wait(max(0.0, end - time.monotonic()))
 
 
-def _start(path: str, args: Sequence[str], words: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(path: str, args: Sequence[str], words: IO[bytes], seal: str) -> subprocess.Popen[bytes]:
     """The program in a session of its own, so that it can be ended with everything it starts."""
     try:
         return subprocess.Popen(
@@ -178,8 +182,9 @@ def _start(path: str, args: Sequence[str], words: IO[bytes]) -> subprocess.Popen
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=words,
-            env=environment(),
+            env=environment(seal=seal),
             start_new_session=True,
+            **of_children(),
         )
     except OSError as error:
         why = cause(error)
@@ -192,9 +197,10 @@ def end_all() -> None:
         _end(process)
 
 
-def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(environ: Mapping[str, str] | None = None, seal: str = "") -> dict[str, str]:
     """What a Slurm program sees."""
-    base = {**(os.environ if environ is None else environ), "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+    ours = {"TZ": "UTC", "SLURM_TIME_FORMAT": f"%s{seal}", "LC_ALL": "C"}
+    base = {**(os.environ if environ is None else environ), **ours}
     return {name: value for name, value in base.items() if name not in _DROPPED}
 
 

@@ -11,9 +11,10 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm.run import NoRoom, NoSuchProgram, spool
+from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 
-#: ASCII's unit separator: no delimiter is escaped in sacct's text, so it has to be one that nobody types.
-DELIMITER: Final = "\x1f"
+#: Fields that are points in time.
+TIMES: Final = ("Submit", "Eligible", "Start", "End")
 
 #: What sacct says when no question would be answered, however small.
 _UNREACHABLE: Final = re.compile(
@@ -34,6 +35,8 @@ class SacctFailed(AdminkitError):
 class Query:
     """Jobs of one cluster in some states during [since, until]; epoch seconds, sacct counts both ends in.
 
+    The last field has to be a time, so that nobody's text ends a record.
+
     With finished states it selects by End, with open ones by the state during the window, with none whatever was
     eligible before `until` and had not ended before `since`.
     """
@@ -46,28 +49,42 @@ class Query:
     steps: bool = False
     job_ids: Sequence[int] = ()
 
-    def argv(self) -> list[str]:
+    def argv(self, delimiter: str) -> list[str]:
         """-D keeps requeued runs; -X leaves steps out, for which slurmdbd would make one query per job.
 
         -p ends each record with a delimiter, so that newlines inside fields do no harm.
         """
-        args = ["sacct", "-a", "-D", "-n", "-p", "--noconvert", f"--delimiter={DELIMITER}", "-M", self.cluster]
+        args = ["sacct", "-a", "-D", "-n", "-p", "--noconvert", f"--delimiter={delimiter}", "-M", self.cluster]
         args += [] if self.steps else ["-X"]
-        args += ["-S", _clock(self.since), "-E", _clock(self.until), "-o", ",".join(self.fields)]
+        args += ["-S", _clock(self.since), "-E", _clock(self.until), "-o", ",".join(map(_wide, self.fields))]
         args += ["-s", ",".join(self.states)] if self.states else []
         args += ["-j", ",".join(map(str, self.job_ids))] if self.job_ids else []
         return args
 
 
-def fetch(query: Query, target: Path, timeout: float) -> float:
-    """Write sacct's whole answer to `target`; returns the seconds it took. Raises SacctFailed, leaving no file."""
-    started = time.monotonic()
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """sacct's whole answer: where it is, how many seconds it took, what its genuine records are known by."""
+
+    path: Path
+    seconds: float
+    marks: Marks
+
+
+def fetch(query: Query, target: Path, timeout: float) -> Answer:
+    """Write sacct's whole answer to `target`, with marks of its own. Raises SacctFailed, leaving no file."""
+    started, marks = time.monotonic(), draw()
     try:
         with target.open("wb") as answer:
-            return spool(query.argv(), answer, timeout)
+            return Answer(target, spool(query.argv(marks.delimiter), answer, timeout, marks.seal), marks)
     except AdminkitError as error:
         target.unlink(missing_ok=True)
         raise SacctFailed(error, time.monotonic() - started) from error
+
+
+def _wide(field: str) -> str:
+    """Trap: until 22.05 at least, sacct cuts a time to the width of its field, even where nothing is lined up."""
+    return f"{field}%{SEALED_WIDTH}" if field in TIMES else field
 
 
 def _clock(epoch: int) -> str:

@@ -46,6 +46,7 @@ class SiteQueue:
     allow_qos: frozenset[str] | None = None
     deny_qos: frozenset[str] | None = None
     allow_groups: frozenset[str] | None = None
+    whole: bool = False  # its jobs take whole nodes: OverSubscribe=EXCLUSIVE
 
 
 @dataclass(frozen=True, slots=True)

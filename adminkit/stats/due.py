@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG
+from adminkit.stats.sources import ACTING, STEP_OF_JOB
 
 #: A run that no snapshot has shown for so long is lost, as sync counts them; an array does not wait for it.
 _LOST: Final = 35 * 86_400
@@ -16,18 +17,14 @@ _SAME_ARRAY: Final = 180 * 86_400
 
 #: SQL: how a batch job that can be carried on says so, or shows it.
 _CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0
-    OR exit_code = :exit OR derived_exit_code = :exit
-    OR submit_line GLOB '*--ckpt*' OR submit_line GLOB '*ADMINKIT_CKPT=*')"""
-#: SQL: somebody sat before it. salloc and srun name themselves; without a command line there is no batch step.
-INTERACTIVE: Final = """(job_name = 'interactive' OR submit_line GLOB 'salloc*' OR submit_line GLOB 'srun*'
-    OR submit_line GLOB '/*/salloc*' OR submit_line GLOB '/*/srun*' OR EXISTS (SELECT 1 FROM step
-        WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)
-        AND step = 'interactive')
-    OR submit_line IS NULL AND EXISTS (SELECT 1 FROM step
-        WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time))
+    OR exit_code = :exit OR ckpt_asked = 1)"""
+#: SQL: somebody sat before it. salloc and srun name themselves; where that is not known there is no batch step.
+INTERACTIVE: Final = f"""(job_name = 'interactive' OR submitted_by IN ('salloc', 'srun') OR EXISTS (SELECT 1 FROM step
+        WHERE {STEP_OF_JOB} AND step = 'interactive')
+    OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step
+        WHERE {STEP_OF_JOB})
     AND NOT EXISTS (SELECT 1 FROM step
-        WHERE (step.cluster, step.job_id_raw, step.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)
-        AND step = 'batch'))"""
+        WHERE {STEP_OF_JOB} AND step = 'batch'))"""
 _COUNTS: Final = f"state = 'COMPLETED' AND elapsed >= 0 AND elapsed < {TOO_LONG}"
 _BOUNDED: Final = f"{_COUNTS} AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"
 _UNITS: Final = f"max(coalesce(nullif({GPUS}, 0), {NODES}, 1), 1)"
@@ -42,19 +39,19 @@ _SUMS: Final = f"""
     coalesce(max({INTERACTIVE}), 0), coalesce(max({_CHECKPOINT}), 0)
 """
 #: Components of a het job share one limit: its leader speaks for all.
-_RECENT: Final = """
-FROM job WHERE cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time <= :now
+_RECENT: Final = f"""
+FROM job WHERE cluster = :cluster AND {ACTING} AND end_time >= :since AND end_time <= :now
     AND coalesce(het_offset, 0) = 0"""
 _RUNS: Final = f"""
 SELECT job_id_raw, 0, {_SUMS} {_RECENT} AND array_job IS NULL GROUP BY job_id_raw, submit_time ORDER BY end_time
 """
 _ARRAYS: Final = f"""
 SELECT array_job, 1, {_SUMS} FROM job
-WHERE cluster = :cluster AND synced = 1 AND submit_time >= :now - {_SAME_ARRAY}
+WHERE cluster = :cluster AND {ACTING} AND submit_time >= :now - {_SAME_ARRAY}
     AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
 GROUP BY array_job
 """
-_REPORTED: Final = f"""cluster = :cluster AND synced = 1 AND end_time >= :since AND end_time < :until
+_REPORTED: Final = f"""cluster = :cluster AND {ACTING} AND end_time >= :since AND end_time < :until
     AND state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < {TOO_LONG}
     AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} AND NOT {CHECKPOINT}"""
 #: How well each user asked: used and reserved, over runs that count in a report.
@@ -111,7 +108,7 @@ class Habit:
 
 
 def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint_exit: int = 85) -> Iterator[Ended]:
-    """What slurmdbd itself told us ended in [since, now], single runs first. Imported and demo rows are none of it."""
+    """What ended in [since, now] and may have consequences, single runs first."""
     values = {"cluster": cluster, "since": since, "now": now, "exit": checkpoint_exit}
     for sql in (_RUNS, _ARRAYS):
         for row in db.execute(sql, values):

@@ -9,6 +9,7 @@ from typing import Final
 
 from adminkit.stats.runs import KIND, Kind
 from adminkit.stats.select import CPUS, GPUS, NODES, TOO_LONG
+from adminkit.stats.sources import ACTING
 
 #: The kind's eight fields first, what it says of the request; then what the run got and used.
 _RUN: Final = f"""
@@ -19,8 +20,8 @@ FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
 #: Of a task that was requeued only the last run: SQLite shows the row that has the maximum.
 _TASKS: Final = f"""
 SELECT job_id_raw, max(submit_time), state, elapsed FROM job
-WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND elapsed BETWEEN 0 AND {TOO_LONG}
-    AND start_time IS NOT NULL AND array_task IS NOT NULL
+WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND {ACTING}
+    AND elapsed BETWEEN 0 AND {TOO_LONG} AND start_time IS NOT NULL AND array_task IS NOT NULL
 GROUP BY array_task ORDER BY array_task
 """
 

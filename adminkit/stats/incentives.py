@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG
+from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG, class_sql
+from adminkit.stats.sources import ACTING, STEP_OF_JOB, acting
+from adminkit.trace.record import paid_class
 
 DAY: Final = 86_400
 #: Work in an hour of one GPU.
@@ -22,7 +24,7 @@ COUNTED: Final = "counted"  # its limit is scored
 MISSED: Final = "missed"  # it ran into its limit
 #: Why a run counts neither way, in the order applied: a run has the first that fits.
 LEFT_OUT: Final = (
-    "short", "checkpoint", "state", "limit", "unrecorded", "size", "bundle", "use_unknown", "idle",
+    "short", "checkpoint", "state", "limit", "unrecorded", "size", "class", "bundle", "use_unknown", "idle",
 )  # fmt: skip
 
 #: Whose whole record shows no one: larger sizes are errors of the source.
@@ -30,14 +32,14 @@ _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
 
 #: An earlier run of the same job was requeued: what this one ran is not all that it needed.
-_REQUEUED_BEFORE: Final = """
+_REQUEUED_BEFORE: Final = f"""
 EXISTS (SELECT 1 FROM job AS earlier WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
-    AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED')
+    AND {acting("earlier")} AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED')
 """
 
 #: Single work side by side: most step time is in steps of one node and at most one GPU, and two of them overlap. Steps
 #: that use no CPU are no work; the batch step cannot tell what it holds.
-_BUNDLE: Final = """
+_BUNDLE: Final = f"""
 (SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
         AND coalesce(max(single AND together), 0)
  FROM (SELECT gpus, end_time - start_time AS busy, coalesce(gpus <= 1 AND nodes <= 1, 0) AS single,
@@ -45,10 +47,14 @@ _BUNDLE: Final = """
                PARTITION BY coalesce(gpus <= 1 AND nodes <= 1, 0) ORDER BY start_time, end_time, step
                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS together
        FROM step
-       WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time
+       WHERE {STEP_OF_JOB}
            AND step NOT IN ('batch', 'extern', 'interactive') AND end_time > start_time
            AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
 """
+
+#: Points were given for a class that the run was not of by what it was allocated.
+_MISPAID: Final = f"""(CASE WHEN admin_comment GLOB 'ak1:*,cls=*'
+    THEN coalesce({paid_class("admin_comment")} <> {class_sql("nodes", "gpus")}, 0) ELSE 0 END)"""
 
 #: Every run of the window with what it asked for and needed, whether it is a bundle, and its reason. Traps: LIMIT -1
 #: keeps SQLite from writing each CASE once per use; a limit that was raised after the decision counts as raised.
@@ -61,6 +67,7 @@ SELECT *, CASE
         THEN 'limit'
     WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
     WHEN size IS NULL THEN 'size'
+    WHEN mispaid THEN 'class'
     WHEN state = 'TIMEOUT' THEN '{MISSED}'
     WHEN bundle THEN 'bundle'
     WHEN used_share IS NULL AND NOT :unknown_counts THEN 'use_unknown'
@@ -77,12 +84,13 @@ FROM (
             WHEN {CPUS} BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST({CPUS} * 1000 / :cpus_per_gpu AS INTEGER), 1)
             END AS size,
         cpu_time / nullif(elapsed * {CPUS}, 0) AS used_share,
-        {NODES} > 1 OR {GPUS} > 1 AS parallel,
-        CASE WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
-        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit OR derived_exit_code = :checkpoint_exit
+        {NODES} > 1 OR {GPUS} > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
+        CASE WHEN {_MISPAID} THEN 1 WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
+        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit
             OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
     FROM job
-    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) LIMIT -1
+    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND {ACTING}
+    LIMIT -1
 ) LIMIT -1
 """
 
@@ -103,9 +111,11 @@ SELECT job_id, job_name, day, end_time, state, elapsed, asked, need, size, reaso
 WHERE reason IN ('{COUNTED}', '{MISSED}')
 """
 
-_WITHOUT_UID: Final = (
-    "SELECT count(*) FROM job WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND uid IS NULL"
-)
+#: Runs of the window that are not looked at: whose word cannot have consequences, and of nobody known by number.
+_PASSED_OVER: Final = f"""
+SELECT count(*) FILTER (WHERE NOT {ACTING}), count(*) FILTER (WHERE {ACTING} AND uid IS NULL) FROM job
+WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +147,8 @@ class Sums(NamedTuple):
     used: int  # work: size × elapsed
     needed: int  # work: size × the limit that would have scored full
     held: int  # work: size × the limit asked for, at least what scores full, or what a miss ran
-    parallel: int  # work of multi-GPU and multi-node runs
-    bundled: int  # of these, work of bundles
+    parallel: int  # work of multi-GPU and multi-node runs, and of those that got points as such
+    bundled: int  # of these, work of bundles and of what was of another class
     bundles: int  # how many
 
 
@@ -179,16 +189,18 @@ def scored(db: sqlite3.Connection, question: Question, uid: int) -> Iterator[Sco
     yield from map(Scored._make, db.execute(statement, params))
 
 
-def without_uid(db: sqlite3.Connection, question: Question) -> int:
-    """Runs of the window that belong to nobody known by number."""
+def passed_over(db: sqlite3.Connection, question: Question) -> dict[str, int]:
+    """How many runs of the window are told by a source that earns nothing, and how many belong to nobody known."""
     params = {"cluster": question.cluster, "since": question.since, "until": question.until}
-    return int(db.execute(_WITHOUT_UID, params).fetchone()[0])
+    told, nameless = db.execute(_PASSED_OVER, params).fetchone()
+    return {"source": int(told), "uid_unknown": int(nameless)}
 
 
 def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
     """The number of the user's latest run there; None where the trace does not know it."""
     found = db.execute(
-        "SELECT uid FROM job WHERE user = ? AND cluster = ? AND uid IS NOT NULL ORDER BY end_time DESC LIMIT 1",
+        f"SELECT uid FROM job WHERE user = ? AND cluster = ? AND uid IS NOT NULL AND {ACTING}"
+        " ORDER BY end_time DESC LIMIT 1",
         (user, cluster),
     ).fetchone()
     return None if found is None else int(found[0])

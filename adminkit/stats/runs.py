@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG
+from adminkit.stats.sources import ACTING
 
 #: SQL: the fields of a Kind.
 KIND: Final = f"""
@@ -56,13 +57,20 @@ class Run:
 
 
 def runs(
-    db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = (), since: int | None = None
+    db: sqlite3.Connection,
+    users: Sequence[str] = (),
+    clusters: Sequence[str] = (),
+    since: int | None = None,
+    *,
+    acting: bool = False,
 ) -> Iterator[Run]:
     """The runs of these users (all for none) on these clusters by submission, one after the other.
 
-    With `since` only those that ended at or after it.
+    With `since` only those that ended at or after it. `acting`: only those that may have consequences for a person.
     """
     more = ("" if since is None else f" AND end_time >= {since:d}") + _among(users, clusters)
+    if acting:
+        more += f" AND {ACTING}"
     for row in db.execute(RUNS.format(more=more), (*users, *clusters)):
         yield Run(Kind(*row[:8]), *row[8:])
 

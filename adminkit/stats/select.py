@@ -13,6 +13,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
+from adminkit.stats.sources import ACTING
 
 #: The study's: jobs that ended as they should, or at their limit.
 DEFAULT_STATES: Final = ("COMPLETED", "TIMEOUT")
@@ -63,6 +64,7 @@ class Filter:
     states: Sequence[str] = DEFAULT_STATES
     min_elapsed: int = DEFAULT_MIN_ELAPSED  # strictly longer jobs count
     limit_source: str | None = None
+    acting: bool = False  # only rows that may have consequences for a person
 
     def described(self) -> dict[str, str]:
         """What is filtered, for people: {"states": "COMPLETED, TIMEOUT", "elapsed": "> 60 s", …}."""
@@ -115,6 +117,8 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
     if chosen.until is not None:
         window.append(f"end_time < {bound(chosen.until)}")
     rules: list[tuple[str, str]] = []  # name, what must hold
+    if chosen.acting:
+        rules.append(("source", ACTING))
     for name, values in (
         ("cluster", chosen.clusters),
         ("queue", chosen.queues),

@@ -9,15 +9,17 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.stats.sources import SYNCED
+
 _PASSES: Final = """
 SELECT cluster, pass, min(since), max(until), count(*), sum(provisional), sum(rows), sum(revoked), max(asked_at)
 FROM window GROUP BY cluster, pass ORDER BY cluster, pass
 """
 _WINDOWS: Final = "SELECT since, until FROM window WHERE cluster = ? AND pass = ?"
-_OPEN: Final = "SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND synced = 1"
+_OPEN: Final = f"SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED}"
 # A run that should have been over for a day by its own limit.
-_OVERDUE: Final = """
-SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND synced = 1 AND state = 'RUNNING'
+_OVERDUE: Final = f"""
+SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED} AND state = 'RUNNING'
   AND start_time + time_limit + coalesce(suspended, 0) + 86400 < ?
 """
 _SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM main.rejected GROUP BY source ORDER BY source"

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
+from adminkit.owner import as_owner
 from adminkit.trace import connect
 
 
@@ -27,13 +28,14 @@ def beside(path: Path) -> Path:
 @contextmanager
 def made(path: Path) -> Iterator[Path]:
     """An empty trace to be filled, which gets the name `path` at the end of the block; nothing is left of a failure."""
-    target = beside(path)
-    try:
-        connect.create(target)
-        yield target
-        install(target, path)
-    finally:
-        target.unlink(missing_ok=True)
+    with as_owner(path):
+        target = beside(path)
+        try:
+            connect.create(target)
+            yield target
+            install(target, path)
+        finally:
+            target.unlink(missing_ok=True)
 
 
 @contextmanager

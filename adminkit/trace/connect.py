@@ -1,4 +1,5 @@
-"""Every connection to the trace. Readers open it mode=ro; one writer at a time owns it.
+"""Every connection to the trace. Readers open it mode=ro; one writer at a time owns it. Root opens somebody else's as
+that user (owner.py), from the first look until it is closed.
 
 The trace is a WAL database whose -wal and -shm stay when the last connection closes. Trap: without them the next
 reader has to create them, which a member of the group cannot, or, worse, can, and then owns them. Python has no
@@ -11,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,8 +20,9 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
+from adminkit.owner import as_owner, of_children, of_its_owner
 from adminkit.trace.place import refuse_network_mount
-from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name
+from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import restrict, sees_others
 
@@ -60,34 +61,37 @@ def reader(path: Path) -> Iterator[sqlite3.Connection]:
 
     Who may not see the jobs of others finds their own in it.
     """
-    with _permitted(path, "read"):
-        if not is_there(path):
-            raise AdminkitError(
-                f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
-            )
-    refuse_network_mount(path)
-    _refuse_to_own_sidecars(path)
-    with closing(_open(path, "ro")) as db:
-        with _explained(path):
-            version = _version_of_ours(db, path)
-        if version < SCHEMA_VERSION:
-            raise AdminkitError(
-                f"{path} has schema {version}, this release reads {SCHEMA_VERSION}",
-                f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
-            )
-        if not sees_others(path):
-            restrict(db)
-        yield db
+    with as_owner(path):
+        with _permitted(path, "read"):
+            if not is_there(path):
+                raise AdminkitError(
+                    f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
+                )
+        refuse_network_mount(path)
+        _refuse_to_own_sidecars(path)
+        with closing(_open(path, "ro")) as db:
+            with _explained(path):
+                version = _version_of_ours(db, path)
+            if version < SCHEMA_VERSION:
+                raise AdminkitError(
+                    f"{path} has schema {version}, this release reads {SCHEMA_VERSION}",
+                    f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
+                )
+            if not sees_others(path):
+                restrict(db)
+            yield db
 
 
 @contextmanager
 def writer(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that may write, to a trace that is made or migrated first. Autocommit: say BEGIN."""
-    prepare(path)
-    with _held(path), closing(_open(path, "rw")) as db, _explained(path):
-        yield db
+    with as_owner(path):
+        prepare(path)
+        with _held(path), closing(_open(path, "rw")) as db, _explained(path):
+            yield db
 
 
+@of_its_owner
 def prepare(path: Path) -> None:
     """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer or no trace."""
     refuse_network_mount(path)
@@ -104,6 +108,7 @@ def prepare(path: Path) -> None:
             raise AdminkitError(f"couldn't write {path}: {place} is read-only for this user", _whose(path))
 
 
+@of_its_owner
 def upgrade(path: Path) -> tuple[int, int]:
     """Bring an existing trace to this release's schema. Returns the versions (before, after).
 
@@ -119,6 +124,7 @@ def upgrade(path: Path) -> tuple[int, int]:
         return before, schema_version(db)
 
 
+@of_its_owner
 def create(path: Path) -> None:
     """An empty trace at `path`, without WAL: a bulk load fills it beside the final place and renames it there."""
     with _permitted(path, "write"):
@@ -133,8 +139,6 @@ def _is_current(path: Path) -> bool:
     """Whether the trace is there and of this schema. Raises for anything that must not be touched."""
     if not is_there(path):
         return False
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise AdminkitError(f"{path} is not a file", "name the trace database with --db")
     with closing(_open(path, "ro")) as db, _explained(path):
         return _version_of_ours(db, path) == SCHEMA_VERSION
 
@@ -151,7 +155,7 @@ def _migrate(path: Path) -> None:
 
 def _touch(path: Path, flags: int = 0) -> None:
     """An empty file of the right mode, whatever the umask: SQLite gives -wal and -shm the mode it finds."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | flags, FILE_MODE)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | flags, FILE_MODE)
     try:
         os.fchmod(handle, FILE_MODE)
     finally:
@@ -178,7 +182,7 @@ def _version_of_ours(db: sqlite3.Connection, path: Path) -> int:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time makes or migrates a trace in this folder; the kernel frees a dead one's lock."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -194,6 +198,7 @@ def _held(path: Path) -> Iterator[None]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        **of_children(),
     )
     assert holder.stdin and holder.stdout
     try:
@@ -206,6 +211,8 @@ def _held(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
+    with _permitted(path, "open"):
+        refuse_strange_files(path)
     with _explained(path):
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
@@ -220,7 +227,7 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 def _refuse_to_own_sidecars(path: Path) -> None:
     """A reader who may write the folder would create lost -wal and -shm, own them, and lock the writer out.
 
-    Root may: SQLite gives them to the trace's owner.
+    Root may, where all of the path is its own.
     """
     if (
         os.geteuid() not in (0, path.stat().st_uid)
@@ -253,7 +260,7 @@ def _hint(path: Path, text: str) -> str:
         return "the file is no SQLite database; name another one with --db"
     if "readonly" in text or "unable to open" in text:
         if strange := foreign_sidecar(path):
-            return f"{strange} belongs to {owner_name(strange)}: as root, chown {owner_name(path)}: {strange}"
+            return remedy(path, strange)
         if os.geteuid() != 0 and missing_sidecar(path):
             return _put_back(path)
         return _whose(path)

@@ -21,12 +21,12 @@ _ANY: Final = "SELECT 1 FROM job WHERE cluster = ? LIMIT 1"
 
 
 class JobLoad:
-    """Stores rows whose values stand in the order of `columns`, Job's. The counts are as adminkit-ingest's."""
+    """Stores rows of a source, values in the order of `columns`, Job's. The counts are as adminkit-ingest's."""
 
-    def __init__(self, db: sqlite3.Connection, columns: Sequence[str]) -> None:
+    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
         # Trap: a row that these change must not look like the sacct text that it came from.
         values = {column: f"?{number}" for number, column in enumerate(columns, start=1)} | {"fingerprint": "NULL"}
-        self._db, self._insert, self._upsert = db, insert_job(values), upsert_job(values)
+        self._db, self._insert, self._upsert = db, insert_job(values, source), upsert_job(values, source)
         self._key = [list(columns).index(column) for column in KEY]
         self._known: dict[str, bool] = {}
         self.new = self.changed = self.unchanged = 0

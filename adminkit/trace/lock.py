@@ -5,23 +5,31 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
+from adminkit.files import refuse_strange
+from adminkit.owner import as_owner
 
 
 @contextmanager
 def only_one(trace: Path, what: str) -> Iterator[None]:
     """Hold the lock of `trace` while the block runs. Raises AdminkitError, naming the holder, if it is taken."""
-    path = trace.with_name(f".{trace.name}.lock")
+    with as_owner(trace), _held(trace.with_name(f".{trace.name}.lock"), trace, what):
+        yield
+
+
+@contextmanager
+def _held(path: Path, trace: Path, what: str) -> Iterator[None]:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        with suppress(FileNotFoundError):
+            refuse_strange(path, path.lstat().st_mode)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o640)
     except OSError as error:
-        raise AdminkitError(
-            f"couldn't open {path}: {(error.strerror or '').lower()}", "run it as the user who owns the trace"
-        ) from error
+        raise AdminkitError(f"couldn't open {path}: {cause(error)}", "run it as the user who owns the trace") from error
     try:
+        refuse_strange(path, os.fstat(handle).st_mode)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -8,16 +8,34 @@ the final limit and cannot say whether anybody typed it, so without a whole reco
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final
 
 _WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
 _LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"
+#: What may stand behind the source, each where it is there.
+_MORE: Final = ("cls", "own", "rules")
+_SHAPES: Final = " OR ".join(
+    "{word} GLOB 'ak1:lim=*,src=[de]" + "".join(f",{key}=?*" for key in keys) + "'"
+    for size in range(len(_MORE) + 1)
+    for keys in combinations(_MORE, size)
+)
+#: Each key has one value: nothing behind it but the next keys.
+_VALUES: Final = """{word} NOT GLOB '*,src=*,src=*' AND {word} NOT GLOB '*,cls=*,cls=*'
+AND {word} NOT GLOB '*,own=*,own=*' AND {word} NOT GLOB '*,own=*,cls=*'
+AND {word} NOT GLOB '*,rules=*[,=:]*' AND length({word}) - length(replace({word}, ',', ''))
+= 1 + ({word} GLOB '*,cls=*') + ({word} GLOB '*,own=*') + ({word} GLOB '*,rules=*')
+AND length({word}) - length(replace({word}, '=', ''))
+= 2 + ({word} GLOB '*,cls=*') + ({word} GLOB '*,own=*') + ({word} GLOB '*,rules=*')
+AND {word} NOT GLOB 'ak1:*:*' AND {word} NOT GLOB '*=,*' AND {word} NOT GLOB '*='"""
 #: Its alphabet, one of its shapes, and no contradiction. Trap: GLOB's * takes anything, so what it took is looked at.
-_WHOLE: Final = """{0} GLOB 'ak1:lim=?*,src=[de]*' AND {word} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
-AND ({word} GLOB 'ak1:lim=*,src=[de]' OR {word} GLOB 'ak1:lim=*,src=[de],rules=?*')
-AND {word} NOT GLOB '*,src=*,src=*' AND {word} NOT GLOB '*,rules=*[,=:]*'
+_WHOLE: Final = (
+    f"""{{0}} GLOB 'ak1:lim=?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
+AND ({_SHAPES}) AND {_VALUES}"""
+    + """
 AND CASE {limit} WHEN 'none' THEN {word} GLOB '*,src=d*' WHEN 'inf' THEN {word} GLOB '*,src=e*'
 ELSE {limit} NOT GLOB '*[^0-9]*' AND {word} GLOB '*,src=e*' END"""
+)
 
 
 def limit_original(field: str) -> str:
@@ -30,6 +48,13 @@ def limit_source(field: str) -> str:
     """explicit or default; unknown without a record."""
     chosen = _where_whole(field, "CASE {limit} WHEN 'none' THEN 'default' ELSE 'explicit' END")
     return f"coalesce({chosen}, 'unknown')"
+
+
+def paid_class(field: str) -> str:
+    """The class that points were given for at submission; NULL for none, and without a record."""
+    word = _WORD.format("{0}")
+    rest = f"substr({word}, instr({word}, ',cls=') + 5) || ','"
+    return _where_whole(field, f"CASE WHEN {word} GLOB '*,cls=*' THEN substr({rest}, 1, instr({rest}, ',') - 1) END")
 
 
 def _where_whole(field: str, value: str) -> str:

@@ -9,24 +9,26 @@ from typing import Final
 from adminkit.trace.record import limit_original, limit_source
 from adminkit.trace.transaction import transaction
 
-# Runs that ended in a window, as slurmdbd counts them: both ends in.
+# Runs that ended in a window.
 _DIGEST: Final = """
 SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
+    coalesce(sum(derived_exit_code), 0),
     count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state = 'TIMEOUT'),
     count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')
-FROM job WHERE cluster = ? AND synced = 1 AND end_time BETWEEN ? AND ?
+FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time >= ? AND end_time < ?
 """
 
 # Only a run that is new and numbered below what was known can share its DBIndex with another.
 _REBUILT: Final = """
 SELECT count(*) FROM job AS a
-WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.synced = 1 AND EXISTS (
-    SELECT 1 FROM job AS b WHERE b.db_index = a.db_index AND b.cluster = ?1 AND b.synced = 1 AND b.rowid <> a.rowid)
+WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.source = 'slurmdbd' AND EXISTS (
+    SELECT 1 FROM job AS b WHERE b.db_index = a.db_index AND b.cluster = ?1 AND b.source = a.source
+        AND b.rowid <> a.rowid)
 """
 
 _VANISHED: Final = """
 SELECT job_id_raw, submit_time FROM job
-WHERE cluster = ? AND end_time IS NULL AND synced = 1 AND seen_open >= ? AND seen_open < ?
+WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open >= ? AND seen_open < ?
 ORDER BY submit_time
 """
 
@@ -37,7 +39,7 @@ UPDATE job SET cpu_time = coalesce(s.cpu_time, job.cpu_time), max_rss = coalesce
 FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time) AS cpu_time,
              max(step.max_rss) AS max_rss, sum(step.disk_read) AS disk_read, sum(step.disk_write) AS disk_write,
              sum(step.energy) AS energy
-      FROM job JOIN step USING (cluster, job_id_raw, submit_time)
+      FROM job JOIN step USING (cluster, job_id_raw, submit_time, source)
       WHERE job.cluster = ?1 AND job.end_time BETWEEN ?2 AND ?3
       GROUP BY step.cluster, step.job_id_raw, step.submit_time) AS s
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
@@ -47,18 +49,32 @@ WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_t
 _RECORD: Final = f"""
 UPDATE job SET admin_comment = ?4, limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
 WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = 'unknown'
-    AND {limit_source("?4")} <> 'unknown'
+    AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
+"""
+
+# Trap: of a run that the accounting database has forgotten all but the end of, nothing is held; see upsert.py.
+_HELD: Final = """
+SELECT submit_time, end_time FROM job
+WHERE cluster = ? AND end_time IS NOT NULL AND (qos, job_name) IS NOT ('Unknown', 'allocation')
+"""
+
+#: What a record says that stands in a field of the job's owner: cluster, JobIDRaw, Submit, limit, source. It stays what
+#: it was first seen to be, and counts for no points: whoever may write there may have typed it.
+CLAIM: Final = """
+UPDATE job SET limit_original = {3}, limit_source = CASE {4} WHEN 'explicit' THEN 'stated' ELSE {4} END
+WHERE cluster = {0} AND job_id_raw = {1} AND submit_time = {2} AND source = 'slurmdbd' AND limit_source = 'unknown'
+    AND {4} <> 'unknown'
 """
 
 #: States whose number is part of a digest.
 DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 
-#: (runs, sum of elapsed, of ends, of limits, then the runs in each of DIGEST_STATES); seconds
+#: (runs, sum of elapsed, of ends, of limits, of derived exit codes, then the runs in each of DIGEST_STATES); seconds
 Digest = tuple[int, ...]
 
 
 def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Digest:
-    """What ended in [since, until], in a few numbers."""
+    """What ended in [since, until), in a few numbers."""
     return tuple(db.execute(_DIGEST, (cluster, since, until)).fetchone())
 
 
@@ -85,6 +101,16 @@ def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> 
     return [row[0] for row in found if row and row[0] is not None]
 
 
+def held(db: sqlite3.Connection, cluster: str) -> list[tuple[int, int]]:
+    """(submission, end) of the runs that ended. Shells of runs are none."""
+    return [(row[0], row[1]) for row in db.execute(_HELD, (cluster,))]
+
+
+def submissions(db: sqlite3.Connection, cluster: str) -> list[int]:
+    """When each run was submitted."""
+    return [row[0] for row in db.execute("SELECT submit_time FROM job WHERE cluster = ?", (cluster,))]
+
+
 def fill_all_from_steps(db: sqlite3.Connection) -> None:
     """As fill_from_steps, for every run of every cluster that has steps."""
     for (cluster,) in db.execute("SELECT DISTINCT cluster FROM step").fetchall():
@@ -99,7 +125,7 @@ def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:
     """Runs without an end that no snapshot has shown since `before`: they are no longer looked up."""
-    sql = "SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND synced = 1 AND seen_open < ?"
+    sql = "SELECT count(*) FROM job WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open < ?"
     return int(db.execute(sql, (cluster, before)).fetchone()[0])
 
 

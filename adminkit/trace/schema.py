@@ -20,7 +20,7 @@ SCHEMA_VERSION: Final = 1
 _JOB = """
 CREATE TABLE job (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
-    synced INTEGER NOT NULL DEFAULT 0, seen_open INTEGER, db_index INTEGER,
+    source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
     job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
     user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
     state TEXT, cancelled_by INTEGER, reason TEXT,
@@ -33,20 +33,28 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
+    admin_comment TEXT,
+    submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 """
 
 _STEP = """
 CREATE TABLE step (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
-    step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
+    source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
     start_time INTEGER, end_time INTEGER, elapsed INTEGER,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
     exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER,
     UNIQUE (cluster, job_id_raw, submit_time, step)
 ) STRICT
 """
+
+# What an audit took out of job and step, whole and to be put back: their columns, why, and when.
+_ASIDE = "aside (\n    why TEXT NOT NULL, aside_at INTEGER NOT NULL,"
+_JOB_ASIDE = _JOB.replace("job (", f"job_{_ASIDE}", 1)
+_STEP_ASIDE = _STEP.replace("step (", f"step_{_ASIDE}", 1).replace(
+    ",\n    UNIQUE (cluster, job_id_raw, submit_time, step)", ""
+)
 
 # Every window in which sacct was asked: [since, until), whose rows ended in it. `pass` is job or step.
 # provisional = 1 while rows for it may still be on their way to slurmdbd.
@@ -131,7 +139,20 @@ FROM job
 
 def m001_trace(db: Database) -> None:
     """The trace as first released."""
-    for table in (_JOB, _STEP, _WINDOW, _REJECTED, _INTAKE, _QUEUE, _NOTE, _ACT, _OUTBOX, _TRACE):
+    for table in (
+        _JOB,
+        _STEP,
+        _JOB_ASIDE,
+        _STEP_ASIDE,
+        _WINDOW,
+        _REJECTED,
+        _INTAKE,
+        _QUEUE,
+        _NOTE,
+        _ACT,
+        _OUTBOX,
+        _TRACE,
+    ):
         db.execute(table)
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
     db.execute("CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time)")
@@ -141,6 +162,8 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_db_index ON job (db_index)")
     # what sync has to look up again: the few runs without an end.
     db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
+    # Is there any row of the demo? Nothing is installed or sent of those.
+    db.execute("CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo'")
     # array_job: an array is judged, and told of, as a whole.
     db.execute("CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL")
     # what is left to send, and when a user last got a letter.

@@ -1,15 +1,22 @@
-"""The statements that put rows into the trace. A poorer source never erases what a richer one knew."""
+"""The statements that put rows into the trace.
+
+Sources have ranks (job.SOURCES). Among sources of one rank a poorer row never erases what a richer one knew. A lower
+source never touches the row of a higher one. A higher one takes a row over whole: what it does not know is unknown
+from then on, or a forged column would live on under its name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Final
 
-from adminkit.job import KEY, STEP_KEY
+from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
 
 #: Columns whose new value is not simply "the new one, where there is one". {new} and {old} are the two values.
 _RULES: Final[dict[str, str]] = {
-    "synced": "max(excluded.synced, job.synced)",
+    # slurmdbd holds it after all: it tells us of it.
+    "audited": "CASE job.audited WHEN 'beyond' THEN NULL ELSE job.audited END",
     # The two belong together: a limit that became UNLIMITED must not keep its old seconds.
     "time_limit": "CASE excluded.limit_kind WHEN 'unknown' THEN job.time_limit ELSE excluded.time_limit END",
     "limit_kind": "CASE excluded.limit_kind WHEN 'unknown' THEN job.limit_kind ELSE excluded.limit_kind END",
@@ -36,36 +43,34 @@ ON CONFLICT (source, raw) DO UPDATE SET line = excluded.line, reason = excluded.
 """
 
 
-def upsert_job(values: Mapping[str, str], only_where: str = "1") -> str:
+def upsert_job(values: Mapping[str, str], source: str, only_where: str = "1") -> str:
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
-    turns a run that has ended back into one that is still going, or into the shell of one.
+    turns a run that has ended back into one that is still going (unless by a higher source), or into the shell of one.
     """
-    update_where = "NOT (job.end_time IS NOT NULL AND excluded.end_time IS NULL)"
-    if {"qos", "job_name"} <= values.keys():
-        update_where += f" AND NOT ({_SHELL})"
-    return _upsert("job", KEY, values, only_where, update_where)
+    never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
+    return _upsert("job", KEY, values, source, only_where, never)
 
 
-def insert_job(values: Mapping[str, str], only_where: str = "1") -> str:
+def insert_job(values: Mapping[str, str], source: str, only_where: str = "1") -> str:
     """INSERT one job, or nothing where it is stored. Needs no key in the table, so a bulk load may make it later."""
-    return _insert("job", values, only_where) + " ON CONFLICT DO NOTHING"
+    return _insert("job", values, source, only_where) + " ON CONFLICT DO NOTHING"
 
 
-def insert_step(values: Mapping[str, str]) -> str:
+def insert_step(values: Mapping[str, str], source: str) -> str:
     """As insert_job, of a step."""
-    return _insert("step", values, "1") + " ON CONFLICT DO NOTHING"
+    return _insert("step", values, source, "1") + " ON CONFLICT DO NOTHING"
 
 
-def upsert_step(values: Mapping[str, str]) -> str:
+def upsert_step(values: Mapping[str, str], source: str) -> str:
     """INSERT or update one step; as upsert_job."""
-    return _upsert("step", STEP_KEY, values, "1", "NOT (step.end_time IS NOT NULL AND excluded.end_time IS NULL)")
+    return _upsert("step", STEP_KEY, values, source, "1", "")
 
 
 def same_job(values: Mapping[str, str]) -> str:
     """A row, if the job is stored as this very text made it."""
-    return _same("job", KEY, values)
+    return _same("job", KEY, values) + " AND audited IS NOT 'beyond'"
 
 
 def same_step(values: Mapping[str, str]) -> str:
@@ -78,35 +83,66 @@ def _same(table: str, key: tuple[str, ...], values: Mapping[str, str]) -> str:
     return f"SELECT 1 FROM {table} WHERE {' AND '.join(f'{column} = {values[column]}' for column in wanted)}"
 
 
-def _upsert(table: str, key: tuple[str, ...], values: Mapping[str, str], only_where: str, update_where: str) -> str:
-    rest = [column for column in values if column not in key]
-    new = {column: _new_value(table, column) for column in rest}
-    compared = [column for column in rest if column != "fingerprint"]
-    insert = f"{_insert(table, values, only_where)} ON CONFLICT ({', '.join(key)})"
-    if not compared:
+def _upsert(
+    table: str, key: tuple[str, ...], values: Mapping[str, str], source: str, only_where: str, never: str
+) -> str:
+    given = [column for column in values if column not in key]
+    insert = f"{_insert(table, values, source, only_where)} ON CONFLICT ({', '.join(key)})"
+    if not given:
         return f"{insert} DO NOTHING"
-    if "end_time" not in values:
-        update_where = "1"
-    return (
-        f"{insert} DO UPDATE SET "
-        + ", ".join(f"{_quoted(c)} = {new[c]}" for c in rest)
-        + f" WHERE {update_where} AND ({', '.join(f'{table}.{_quoted(c)}' for c in compared)})"
-        + f" IS NOT ({', '.join(new[c] for c in compared)})"
-    )
+    lower = [name for name, rank in SOURCES.items() if rank < SOURCES[source]]
+    equal = [name for name, rank in SOURCES.items() if rank == SOURCES[source]]
+    taken = _among(table, lower)
+    told = [*(_columns(table, key) if lower else given), "source"]
+    new = {column: _new_value(table, column, given) for column in told}
+    if table == "job":
+        new["audited"] = _RULES["audited"]
+    compared = [column for column in new if column != "fingerprint"]
+    differs = f"({', '.join(f'{table}.{_quoted(c)}' for c in compared)}) IS NOT ({', '.join(new[c] for c in compared)})"
+    goes_on = f"NOT ({table}.end_time IS NOT NULL AND excluded.end_time IS NULL) AND " if "end_time" in values else ""
+    where = f"({taken} OR {_among(table, equal)} AND {goes_on}{differs})"
+    if never:
+        where += f" AND NOT ({never})"
+    if lower:
+        new = {c: f"CASE WHEN {taken} THEN {_as_told(c, given)} ELSE {sql} END" for c, sql in new.items()}
+    sets = ", ".join(f"{_quoted(c)} = {sql}" for c, sql in new.items())
+    return f"{insert} DO UPDATE SET {sets} WHERE {where}"
 
 
-def _insert(table: str, values: Mapping[str, str], only_where: str) -> str:
+def _insert(table: str, values: Mapping[str, str], source: str, only_where: str) -> str:
+    every = {**values, "source": f"'{source}'"}
     # VALUES is the faster of the two.
-    source = f"VALUES ({', '.join(values.values())})"
+    rows = f"VALUES ({', '.join(every.values())})"
     if only_where != "1":
-        source = f"SELECT {', '.join(values.values())} WHERE {only_where}"
-    return f"INSERT INTO {table} ({', '.join(_quoted(c) for c in values)}) {source}"
+        rows = f"SELECT {', '.join(every.values())} WHERE {only_where}"
+    return f"INSERT INTO {table} ({', '.join(_quoted(c) for c in every)}) {rows}"
 
 
-def _new_value(table: str, column: str) -> str:
+def _columns(table: str, key: tuple[str, ...]) -> list[str]:
+    """What a source may know of a row: every column but the key and what is kept about it."""
+    return [f.name for f in fields(Job if table == "job" else Step) if f.name not in (*key, "source", "audited")]
+
+
+def _among(table: str, sources: list[str]) -> str:
+    return f"{table}.source IN ({', '.join(map(repr, sources))})" if sources else "FALSE"
+
+
+def _new_value(table: str, column: str, given: list[str]) -> str:
+    """The column after a row of the same rank."""
+    if column not in (*given, "source"):
+        return f"{table}.{_quoted(column)}"
+    if column == "source":
+        return f"{table}.source"
     if column == "fingerprint" or (table == "job" and column in _RULES):
         return _RULES[column]
     return f"coalesce(excluded.{_quoted(column)}, {table}.{_quoted(column)})"
+
+
+def _as_told(column: str, given: list[str]) -> str:
+    """The column after a row of a higher rank: its value, or unknown."""
+    if column in given or column == "source":
+        return f"excluded.{_quoted(column)}"
+    return "'unknown'" if column in ("limit_kind", "limit_source") else "NULL"
 
 
 def _quoted(column: str) -> str:

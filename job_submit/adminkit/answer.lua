@@ -77,7 +77,7 @@ end
 -- The decision on a job that is not refused: what changes, and the lines for the user. Without a `request` nothing is logged.
 function answer.of(now, job, request, made, points, record)
     if is_empty(now) then
-        accepted.points, accepted.record = points, record
+        accepted.points, accepted.record, accepted.max_nodes = points, record, job.most_nodes
         return accepted
     end
     local limit, time_min, queue = job.limit, job.time_min, now.queue or nil
@@ -99,6 +99,7 @@ function answer.of(now, job, request, made, points, record)
     end
     changed.verdict = amended and "amend" or "accept"
     changed.queue, changed.limit, changed.time_min, changed.points, changed.record = queue, limit, time_min, points, record
+    changed.max_nodes = job.most_nodes
     changed.fired, changed.messages, changed.log = fired or NONE, messages or NONE, now.log or NONE
     changed.untold = now.blind and untold(now, made) or NONE
     return changed

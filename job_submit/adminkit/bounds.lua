@@ -4,8 +4,9 @@ local rules = need("rules")
 
 local bounds = {}
 
-local UNTOLD = rules.UNTOLD
-local check, effective = rules.check, rules.effective
+local huge = math.huge
+local COUNTS, UNTOLD = rules.COUNTS, rules.UNTOLD
+local check, effective, most_of = rules.check, rules.effective, rules.most_of
 
 -- Whether a job surely keeps every rule of a group: one comparison instead of one for each.
 local holds = {}
@@ -39,21 +40,29 @@ local function within(group, number)
     return number and number >= group.most and number <= group.least
 end
 
--- A job may take as many as there are between its number and its most.
-function holds.gpus(group, _, _, request)
-    return within(group, request.gpus) and not (request.most_gpus and request.most_gpus > group.least)
+-- Slurm may give as many as there are between a job's number and its most.
+local function surely_within(group, number, name, job, facts, request)
+    if not within(group, number) then
+        return false
+    end
+    return group.least == huge or (most_of(name, job, facts, request) or number) <= group.least
 end
 
-function holds.gpus_per_node(group, job, _, request)
-    return within(group, request.gpus_per_node or (job.nodes == 1 and request.gpus or nil))
+function holds.gpus(group, job, facts, request)
+    return surely_within(group, request.gpus, "gpus", job, facts, request)
 end
 
-function holds.nodes(group, job, _, request)
-    return within(group, job.nodes) and not (request.max_nodes and request.max_nodes > group.least)
+function holds.gpus_per_node(group, job, facts, request)
+    local number = request.gpus_per_node or (job.nodes == 1 and request.gpus or nil)
+    return surely_within(group, number, "gpus_per_node", job, facts, request)
 end
 
-function holds.cpus(group, _, _, request)
-    return within(group, request.cpus)
+function holds.nodes(group, job, facts, request)
+    return surely_within(group, job.nodes, "nodes", job, facts, request)
+end
+
+function holds.cpus(group, job, facts, request)
+    return surely_within(group, request.cpus, "cpus", job, facts, request)
 end
 
 bounds.holds = holds
@@ -73,12 +82,15 @@ function bounds.keeps(groups, job, request)
     if not all.counts then
         return true
     end
+    if request.whole or groups.whole then
+        return false
+    end
     local nodes, gpus, per_node, cpus = all.nodes, all.gpus, all.gpus_per_node, all.cpus
     return not (
         (nodes and not holds.nodes(nodes, job, nil, request))
         or (gpus and not holds.gpus(gpus, job, nil, request))
         or (per_node and not holds.gpus_per_node(per_node, job, nil, request))
-        or (cpus and not within(cpus, request.cpus))
+        or (cpus and not holds.cpus(cpus, job, nil, request))
     )
 end
 
@@ -102,13 +114,13 @@ function bounds.pass(groups, job, request, facts)
             for i = 1, #group do
                 local rule = group[i]
                 local broken = check[rule.check](job, rule.value, facts, request)
-                if
-                    broken
-                    and broken ~= UNTOLD
-                    and rules.outcome(rule, request.now) ~= "warn"
-                    and rules.applies(rule.when, job, request)
-                then
-                    return false
+                if broken and broken ~= UNTOLD and rules.outcome(rule, request.now) ~= "warn" then
+                    local applies, spread = rules.applies(rule.when, job, request, facts)
+                    local cap = applies and not spread and COUNTS[rule.check]
+                        and rules.cap(rule.check, job, rule.value, facts, request)
+                    if applies and not spread and not cap then
+                        return false
+                    end
                 end
             end
         end

@@ -181,7 +181,7 @@ local function judge(now, job, request, policy, made)
     end
 end
 
-local function write_record(now, job, kind, request, made)
+local function write_record(now, job, kind, request, made, paid)
     local field = made.record
     if not field or kind == "unknown" then
         return nil
@@ -193,7 +193,7 @@ local function write_record(now, job, kind, request, made)
             return nil
         end
     end
-    return record.write(job.asked_limit, kind, now.fired or NONE, before)
+    return record.write(job.asked_limit, kind, now.fired or NONE, before, paid, request.whole)
 end
 
 local function give_hint(now, job, request, policy, made, hints)
@@ -224,15 +224,16 @@ function decide.decide(request, policy, incentives, hints, made)
             give_hint(now, job, request, policy, made, hints)
         end
     end
-    local earned
+    local earned, paid
     if incentives then
         if passes then
             shape(job, request, policy, made)
         end
-        earned = points_of(job.class, request.uid, incentives)
+        local class = points.is_paid(job.class, incentives) and verdict.sure_class(job, request, policy, made)
+        earned, paid = points_of(class, request.uid, incentives)
         earned = earned > 0 and earned or nil
     end
-    local kept = write_record(now, job, asked_kind, request, made)
+    local kept = write_record(now, job, asked_kind, request, made, paid)
     return answer_of(now, job, request, made, earned, kept)
 end
 

@@ -2,6 +2,7 @@
 -- what an error does to a submission; the policy's `fail` says it instead.
 local need = ...
 local decide = need("decide")
+local gres = need("gres")
 local plan = need("plan")
 local request = need("request")
 local rules = need("rules")
@@ -49,6 +50,16 @@ local function write(job_desc, decision, field, asked)
             job_desc.time_min = ceil(time_min / 60)
         end
     end
+    local most = decision.max_nodes
+    if most then
+        before.max_nodes = job_desc.max_nodes
+        job_desc.max_nodes = most
+        local flags = asked and asked.fewest_nodes -- else Slurm would take as many as it may
+        if flags then
+            before.bitflags = job_desc.bitflags
+            job_desc.bitflags = flags
+        end
+    end
     if record then
         before[field] = asked[field] or ""
         job_desc[field] = record
@@ -61,6 +72,9 @@ local function write(job_desc, decision, field, asked)
     end
     if changes then
         before.partition, before.time_limit, before.time_min = nil, nil, nil
+    end
+    if most then
+        before.max_nodes, before.bitflags = nil, nil
     end
 end
 
@@ -98,6 +112,7 @@ function glue.callbacks(slurm, tables, clock)
     local made = policy and plan.of(policy)
     local field = policy and policy.record ~= "none" and policy.record or nil
     local needs_now = made and made.needs_now
+    gres.slash = slurm.ESLURM_INVALID_TRES ~= nil -- of 23.11
     local codes = text.kept(function(name)
         return code_of(slurm, name)
     end)

@@ -1,87 +1,150 @@
--- GPUs in Slurm's lists of generic resources, in every spelling from 22.05 to 26.05.
+-- GPUs in Slurm's lists of generic resources, as Slurm reads them from 22.05 to 26.05. A spelling that it may read in more than
+-- one way has a least and a most; `huge` is a number that nobody can tell.
 local need = ...
 local text = need("text")
 
-local gres = {}
+-- Whether this Slurm reads gres/gpu:2, as 23.11 and later do; before, it passes over such a word in silence.
+local gres = { slash = true }
 
-local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
+local find, gmatch, lower, match = string.find, string.gmatch, string.lower, string.match
+local trimmed = text.trimmed
+local huge, max, min = math.huge, math.max, math.min
 
-local UNITS = { [""] = 1, k = 1024, m = 1048576, g = 1073741824 }
-
--- The count at the end of an entry: 2, 2k. nil where it is no count.
-local function count_of(word)
-    local digits, unit = match(word, "^(%d+)([kKmMgG]?)$")
-    if not digits then
-        return nil
-    end
-    return tonumber(digits) * UNITS[unit:lower()]
+-- Slurm's suffixes of a count; `k` alone is none of a thousand.
+local UNITS = { [""] = 1 }
+for power, letter in ipairs({ "k", "m", "g", "t", "p" }) do
+    UNITS[letter], UNITS[letter .. "ib"], UNITS[letter .. "b"] = 1024 ^ power, 1024 ^ power, 1000 ^ power
 end
 
--- gres:gpu:a100:2, gres/gpu:2, gpu:2, gpu=2, gpu (one), gpu:a100 (one of them), gpu:2(S:0-1); nil for anything else.
-local function entry(item)
-    local rest = match(item, "^%s*gres[:/](.*)$") or match(item, "^%s*(.*)$")
-    local bracket = find(rest, "(", 1, true)
-    rest = text.trimmed(bracket and sub(rest, 1, bracket - 1) or rest)
-    if rest == "gpu" then
-        return 1, nil
+local MOST_DIGITS = 12 -- more may not fit what C counts in, and turn into another number there
+
+-- A count as strtoull reads it: 2, +2, " 2", 2k. nil where it is none; false where C would read one that we do not.
+local function count_of(word)
+    local sign, digits, unit = match(word, "^%s*([+-]?)(%d+)(%a*)$")
+    if not digits then
+        return word ~= "" and UNITS[lower(word)] and 0 or nil -- a suffix without a number
     end
-    local tail = match(rest, "^gpu[:=](.*)$")
-    if not tail then
+    local factor = UNITS[lower(unit)]
+    if not factor then
         return nil
     end
+    if sign == "-" or #digits > MOST_DIGITS then
+        return false
+    end
+    return tonumber(digits) * factor
+end
+
+-- How many GPUs the words behind `gpu:` ask for, and of which type; nil where Slurm may read them in several ways or not.
+local function read_tail(tail)
+    local kind, number = match(tail, "^([^:=]+)[:=]([^:=]*)$")
+    if kind then
+        return match(kind, "^[%w_.-]+$") and count_of(number) or nil, kind
+    end
     local count = count_of(tail)
-    if count then
-        return count, nil
+    if count == nil and match(tail, "^[%w_.-]+$") then
+        return 1, tail
     end
-    local kind, number = match(tail, "^(.*)[:=]([^:=]*)$")
-    count = number and count_of(number)
-    if count then
-        return count, kind
+    return count or nil, nil
+end
+
+-- One word of a list: how many GPUs of which type, and whether Slurm surely takes them; nil for anything else. gres:gpu:a100:2,
+-- gres/gpu:2, gres:gpu (one), gres:gpu:a100 (one of them); without `gres` in front slurmctld passes over it.
+local function entry(item)
+    local sign, rest = match(item, "^%s*gres([:/])(.*)$")
+    rest = rest or item
+    local known = sign == ":" or (sign == "/" and gres.slash)
+    if rest == "gpu" then
+        return 1, nil, known
     end
-    return 1, tail
+    local tail = match(rest, "^gpu[:=](.*)$")
+    if tail then
+        local count, kind = read_tail(tail)
+        return count or huge, kind, known
+    end
+    -- gpumem and license:gpu are others' names; a blank or a second `gres` makes nobody know which.
+    if match(rest, "^%s*gpu[%s(]") or match(rest, "^%s+gpu") or match(rest, "gres[:/]%s*gpu") then
+        return huge, nil, false
+    end
+    return nil
 end
 
 local NO_GPUS = {}
 
--- What a list asks for: { total, types }, as gpus() gives them.
+-- Of several counts of one type Slurm takes the largest for the job; for each node it may be the last.
+local function take(kinds, kind, count, known)
+    local one = kinds[kind]
+    if not one then
+        one = { least = known and count or 0, most = 0, entries = 0 }
+        kinds[kind] = one
+    end
+    one.least = min(one.least, known and count or 0)
+    one.most = max(one.most, count)
+end
+
+-- What a list asks for: { least, most, types }, all of them nil where it names no GPU. A count of zero is no entry.
 gres.read = text.kept(function(list)
     if not find(list, "gpu", 1, true) then
         return NO_GPUS
     end
-    local total, types
+    local kinds, order, named = {}, {}, false
     for item in gmatch(list, "[^,]+") do
-        local count, kind = entry(item)
+        local count, kind, known = entry(item)
         if count then
-            total = (total or 0) + count
-            if kind and kind ~= "" then
-                types = types and (types .. "," .. kind) or kind
+            named = true
+            if count > 0 then
+                kind = kind or ""
+                if not kinds[kind] then
+                    order[#order + 1] = kind
+                end
+                take(kinds, kind, count, known)
             end
         end
     end
-    return { total = total, types = types }
-end)
-
--- How many GPUs a list asks for, and of which type (nil: any; several are joined by a comma). nil where it names no GPU.
-function gres.gpus(list)
-    if not list then
-        return nil
+    if not named then
+        return NO_GPUS
     end
-    local found = gres.read[list]
-    return found.total, found.types
-end
+    local least, most, types = 0, 0, nil
+    for i = 1, #order do
+        local kind = order[i]
+        local one = kinds[kind]
+        least, most = least + one.least, most + one.most
+        if kind ~= "" then
+            types = types and (types .. "," .. kind) or kind
+        end
+    end
+    if least == huge then
+        least = 0
+    end
+    return { least = least, most = most, types = types }
+end)
 
 -- The number behind gpu in a list of what each GPU brings along: `gres:gpu:4096` (MiB of memory), `gres/gpu:a100:6` (CPUs).
 function gres.per_gpu(list)
     if not list then
         return nil
     end
+    local most
     for item in gmatch(list, "[^,]+") do
         local count, kind = entry(item)
-        if count and (kind or match(item, "%d%s*$")) then
-            return count
+        if count and (kind or match(item, "[:=]")) then
+            most = max(most or 0, count)
         end
     end
-    return nil
+    return most
 end
+
+-- The CPUs of each task in a list such as `cpu:2,gres/gpu:1`, which --tres-per-task and, from 24.05 on, -c make.
+gres.cpus = text.kept(function(list)
+    local most = 0
+    for item in gmatch(list, "[^,]+") do
+        local number = match(trimmed(item), "^cpu[:=](.*)$")
+        if number then
+            most = max(most, count_of(number) or huge)
+        elseif find(item, "^%s*cpu") then
+            most = max(most, 1)
+        end
+    end
+    return most
+end)
 
 return gres

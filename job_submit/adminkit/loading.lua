@@ -1,36 +1,12 @@
--- Generated tables from files, when the script is loaded and never later. They are data: text only, no environment, and whole.
+-- Generated tables from files, when the script is loaded and never later. They are data, and whole.
 local need = ...
+local data = need("data")
 local points = need("points")
 local shape = need("shape")
 
 local loading = {}
 
-local ESCAPE = 27 -- what bytecode begins with
 local ENOENT = 2
-
--- The table a text of Lua returns; nil and a reason otherwise. The text sees no function and no global.
-function loading.text(source, name)
-    if string.byte(source, 1) == ESCAPE then
-        return nil, "bytecode"
-    end
-    local chunk, wrong
-    if setfenv then
-        chunk, wrong = loadstring(source, name)
-        if chunk then
-            setfenv(chunk, {})
-        end
-    else
-        chunk, wrong = load(source, name, "t", {})
-    end
-    if not chunk then
-        return nil, tostring(wrong)
-    end
-    local ok, value = pcall(chunk)
-    if not ok then
-        return nil, tostring(value)
-    end
-    return value
-end
 
 -- The table in a file, if it is whole as `check` (of shape.lua) sees it; nil and a reason otherwise, without one where there is
 -- no such file.
@@ -39,13 +15,10 @@ function loading.file(path, check)
     if not file then
         return nil, number ~= ENOENT and tostring(wrong) or nil
     end
-    local source = file:read("*a")
+    local source = file:read(data.MOST_BYTES + 1) or ""
     file:close()
-    if not source then
-        return nil, path .. ": could not be read"
-    end
     local value
-    value, wrong = loading.text(source, "=" .. string.match(path, "[^/]*$"))
+    value, wrong = data.read(source, "=" .. string.match(path, "[^/]*$"))
     if value == nil then
         return nil, path .. ": " .. tostring(wrong or "it returns nothing")
     end

@@ -17,6 +17,7 @@ local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which canno
 -- What an update can change of a job. `usable` and the like describe the request, not the job.
 local FIELDS = {
     "limit", "limit_kind", "time_min", "account", "qos", "nodes", "max_nodes", "cpus", "gpus", "gpus_per_node", "gpu_type",
+    "most_nodes", "gpus_fixed", "gpus_each", "node_gpus_most", "cpus_fixed", "cpus_each", "whole",
     "features", "reservation", "node_list",
 }
 
@@ -70,7 +71,7 @@ local function forgiving(changed, request, job, policy, made)
             return false
         end
         local broken = rules.check[rule.check](before, rule.value, facts, job)
-        if not broken or broken == rules.UNTOLD or not rules.applies(rule.when, before, job) then
+        if not broken or broken == rules.UNTOLD or not rules.applies(rule.when, before, job, facts) then
             return false
         end
         if TIME[rule.check] then
@@ -88,7 +89,7 @@ end
 local function class_of(request, policy, made)
     local job = verdict.job_of(request)
     verdict.shape(job, request, policy, made)
-    return job.class
+    return verdict.sure_class(job, request, policy, made)
 end
 
 -- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.

@@ -155,8 +155,9 @@ local function make(policy)
     made.texts, made.alone, made.routed, made.fit = {}, {}, {}, {} -- what others work out once, when they need it
     made.record = policy.record ~= "none" and policy.record or nil
     local queues = policy.queues or {}
-    for name in pairs(queues) do
+    for name, facts in pairs(queues) do
         made.of_queue[name] = of_queue(made.rules, name)
+        made.of_queue[name].whole = facts.whole
     end
     for i = 1, #made.rules do
         local rule = made.rules[i]

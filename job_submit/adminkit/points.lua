@@ -2,6 +2,7 @@
 local points = {}
 
 local floor = math.floor
+local MOST = 2 ^ 30 -- above the offset that Slurm adds, a site factor has 31 bits
 
 -- The same table with plain numbers in `earned` and the users whose class earns nothing in `classless`: thousands of small
 -- tables are what makes Lua's garbage collector slow.
@@ -17,7 +18,14 @@ function points.packed(incentives)
     return incentives
 end
 
--- The points of a job of this class and user. 0 without a table; one that was not packed is.
+-- Whether jobs of this class have points of their own.
+function points.is_paid(class, incentives)
+    local of_class = incentives.class_points
+    return class and of_class and of_class[class]
+end
+
+-- The points of a job of this class and user, and the class where it has earned some of them. 0 without a table; one that was
+-- not packed is. `class` is one that the job surely has.
 function points.of(class, uid, incentives)
     if not incentives then
         return 0
@@ -26,18 +34,21 @@ function points.of(class, uid, incentives)
         points.packed(incentives)
     end
     local sum, of_class = uid and incentives.earned[uid] or 0, incentives.class_points
-    local more = class and of_class and of_class[class]
-    if more and not incentives.classless[uid] then
-        sum = sum + more
+    local more, paid = class and of_class and of_class[class], nil
+    if more and more > 0 and not incentives.classless[uid] then
+        sum, paid = sum + more, class
     end
-    local cap = incentives.cap
-    if cap and sum > cap then
+    local cap = incentives.cap or MOST
+    if sum > cap then
         sum = cap
+    end
+    if sum > MOST then
+        sum = MOST
     end
     if sum % 1 ~= 0 then
         sum = floor(sum)
     end
-    return sum > 0 and sum or 0
+    return sum > 0 and sum or 0, paid
 end
 
 return points

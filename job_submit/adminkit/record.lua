@@ -8,6 +8,9 @@ local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub, 
 
 local LIMIT = "^%d+$"
 local RULES = ",rules="
+local PAID = text.kept(function(class)
+    return ",cls=" .. class
+end)
 
 -- Slurm refuses a job whose comment is longer, and looks after the script has run.
 local MOST_BYTES = 1024
@@ -49,7 +52,7 @@ function record.read(field)
     for name in gmatch(seen.rules or "", "[^+]+") do
         rules[#rules + 1] = name
     end
-    return { lim = lim, src = src, rules = rules }, rest
+    return { lim = lim, src = src, rules = rules, cls = seen.cls, own = seen.own }, rest
 end
 
 local finite = text.kept(function(limit)
@@ -75,9 +78,9 @@ local with_one = text.kept(function(name)
     end)
 end)
 
--- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's.
--- nil where there is no room for both.
-function record.write(limit, limit_kind, fired, before)
+-- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's, `paid` is
+-- the class that points were given for, `whole` whether the job takes whole nodes. nil where there is no room for both.
+function record.write(limit, limit_kind, fired, before, paid, whole)
     local line
     if limit_kind == "unset" then
         line = "ak1:lim=none,src=d"
@@ -85,6 +88,12 @@ function record.write(limit, limit_kind, fired, before)
         line = "ak1:lim=inf,src=e"
     else
         line = finite[limit]
+    end
+    if paid then
+        line = line .. PAID[paid]
+    end
+    if whole then
+        line = line .. ",own=node"
     end
     local first = fired[1]
     if first then

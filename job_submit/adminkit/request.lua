@@ -2,16 +2,16 @@
 -- A field is read only where a policy can need it: each read costs Slurm a search, some a copy or a line in its log.
 local need = ...
 local ckpt = need("ckpt")
-local gres = need("gres")
+local record = need("record")
 local sizes = need("sizes")
 local text = need("text")
 local update = need("update")
 
 local request = { is_policed = update.is_policed }
 
-local huge, max = math.huge, math.max
-local gmatch, lower = string.gmatch, string.lower
-local cpus_of, gpus_of, mem_of = sizes.cpus, sizes.gpus, sizes.mem
+local huge = math.huge
+local lower = string.lower
+local cpus_of, mem_of, read_gpus = sizes.cpus, sizes.mem, sizes.read_gpus
 
 local NO_VAL = 4294967294
 local INFINITE = 4294967295
@@ -39,20 +39,7 @@ local function lowered(value)
     return value and value ~= "" and lower(value) or nil
 end
 
-local NONE = text.NONE
-
--- The names in a partition field, as a list that nobody changes.
-local queues_in = text.kept(function(partition)
-    local list, seen = {}, {}
-    for name in gmatch(partition, "[^,]+") do
-        name = text.trimmed(name)
-        if name ~= "" and not seen[name] then
-            seen[name] = true
-            list[#list + 1] = name
-        end
-    end
-    return list
-end)
+local NONE, names = text.NONE, text.names
 
 -- One table for all calls: it looks things up in the list of the call that is going on.
 local parts
@@ -103,13 +90,24 @@ function later.max_nodes(_, source)
     return u32(source.max_nodes)
 end
 
--- --nodes=1-4 with GPUs for each node; --gpus says how many there are of all.
-function later.most_gpus(made, source)
-    local most, per_node = made.max_nodes, made.gpus_per_node
-    if not most or not per_node or most <= made.nodes or gres.gpus(source.tres_per_job) then
-        return nil
-    end
-    return per_node * most
+later.most_nodes = sizes.most_nodes
+
+function later.fewest_nodes(_, source)
+    return sizes.fewest_nodes(source.bitflags)
+end
+
+function later.min_cpus(_, source)
+    return u32(source.min_cpus)
+end
+
+function later.min_mem_per_cpu(_, source)
+    local of_cpu = source.min_mem_per_cpu
+    return of_cpu and of_cpu > 0 and of_cpu or nil
+end
+
+function later.cpus_fixed(made, source)
+    made.cpus_fixed, made.cpus_each = sizes.most_cpus(made, source)
+    return made.cpus_fixed
 end
 
 later.cpus, later.mem = cpus_of, mem_of
@@ -181,7 +179,7 @@ local function read(made, source, uid, by, plan, now)
     made.now, made.uid, made.by = now or false, uid or false, by or false
     made.user = plan.needs_user and word(source.user_name) or false
     local partition = source.partition
-    made.queues = partition and queues_in[partition] or NONE
+    made.queues = partition and names[partition] or NONE
     local minutes = source.time_limit
     if minutes == nil or minutes == NO_VAL then
         made.limit, made.limit_kind = false, "unset"
@@ -196,20 +194,16 @@ local function read(made, source, uid, by, plan, now)
     else
         made.time_min = minutes < NO_VAL and minutes * 60 or huge
     end
-    local nodes = source.min_nodes
+    local nodes, named = source.min_nodes, source.req_nodes
+    if named == "" then
+        named = nil
+    end
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
-        nodes = sizes.nodes_by_tasks(source)
+        nodes = sizes.nodes_by_tasks(source) -- 22.05 has set it to the nodes that are named; later ones choose among them
     end
-    local named = source.req_nodes
-    if named and named ~= "" then
-        nodes = max(nodes, sizes.nodes_named(named))
-    else
-        named = false
-    end
-    made.node_list = named
-    local gpus, per_node, kind
-    nodes, gpus, per_node, kind = gpus_of(source, nodes)
-    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, per_node or false, kind or false
+    made.node_list = named or false
+    made.whole = sizes.is_whole(source)
+    read_gpus(made, source, nodes)
     return made
 end
 
@@ -241,6 +235,15 @@ function request.of_submission(job_desc, part_list, by, policy, plan, now)
     return submitted
 end
 
+-- Whether a job took whole nodes, which no field of job_rec shows: our record does, in the field that users cannot write.
+local function was_whole(job_rec, plan)
+    local there = plan.record == "admin_comment" and record.read(job_rec.admin_comment)
+    if not there then
+        return "unknown"
+    end
+    return there.own == "node"
+end
+
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
@@ -253,9 +256,12 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     if points and points ~= NO_VAL then
         job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
     end
+    job.whole = was_whole(job_rec, plan)
     parts = part_list
     local wanted = setmetatable({ usable = part_list and usable or nil }, LATER)
-    return read(wanted, update.view(job_desc, job_rec), uid, by, plan, now), job
+    read(wanted, update.view(job_desc, job_rec), uid, by, plan, now)
+    wanted.whole = wanted.whole or job.whole
+    return wanted, job
 end
 
 return request

@@ -17,6 +17,15 @@ local function admitted(allowed, denied, name)
     if not name then
         return DOUBT
     end
+    local names = find(name, ",", 1, true) and text.names[name] -- of QOS, each of which has to be let in
+    if names then
+        for i = 1, #names do
+            if (allowed and not allowed[names[i]]) or (denied and denied[names[i]]) then
+                return false
+            end
+        end
+        return true
+    end
     if allowed then
         return allowed[name] == true
     end

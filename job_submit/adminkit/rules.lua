@@ -3,12 +3,22 @@
 --
 -- `job` is the part of a request that decisions change: limit, kind (of the limit), time_min, queues, nodes and class;
 -- `request` is the rest. Neither is changed here but by an amendment.
+local need = ...
+local text = need("text")
+
 local rules = {}
 
 local UNTOLD = "untold"
 rules.UNTOLD = UNTOLD
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
+local find = string.find
+
+local OTHERS = {
+    cpu = { ["single-gpu"] = true, ["multi-gpu"] = true, ["multi-node"] = true },
+    ["single-gpu"] = { ["multi-gpu"] = true, ["multi-node"] = true },
+    ["multi-gpu"] = { ["multi-node"] = true },
+}
 
 -- The seconds a job may run by what it asks for, else by its queue. nil where neither is known.
 local function effective(job, facts)
@@ -107,19 +117,100 @@ function number_of.cpus(_, request)
     return request.cpus
 end
 
--- The field of the request that says how many there may be at most, where the job takes as many as it gets.
-local MOST = { gpus = "most_gpus", nodes = "max_nodes" }
+-- The most nodes of the job; nil where the request tells of none. `job.most_nodes` is what the policy has come to.
+local function most_nodes(job, request)
+    return job.most_nodes or request.most_nodes or request.max_nodes or job.nodes
+end
+
+-- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; whether an older job
+-- takes whole nodes may be "unknown".
+local parts_of = {}
+
+local function of_whole(whole, has)
+    return has ~= 0 and whole == "unknown" and huge or has or huge
+end
+
+function parts_of.nodes()
+    return 0, 1
+end
+
+function parts_of.gpus(facts, request, whole)
+    local fixed, each = request.gpus_fixed, request.gpus_each or 0
+    if whole then
+        each = max(each, of_whole(whole, facts and facts.node_gpus))
+    end
+    return fixed or request.gpus, each
+end
+
+function parts_of.cpus(facts, request, whole)
+    local fixed = request.cpus_fixed
+    local each = fixed and request.cpus_each or 0
+    if whole then
+        each = max(each, of_whole(whole, facts and facts.node_cpus))
+    end
+    return fixed or request.cpus, each
+end
+
+function parts_of.gpus_per_node(facts, request, whole)
+    local of_node, fixed = request.node_gpus_most, request.gpus_fixed
+    local most = facts and facts.node_gpus
+    if whole then
+        return of_whole(whole, most), 0
+    elseif of_node then
+        return request.gpus_each == 0 and of_node or of_node + (fixed or 0), 0
+    end
+    return fixed and min(fixed, most or fixed), 0
+end
+
+local function is_whole(facts, request)
+    return request.whole or (facts and facts.whole)
+end
+
+-- The most that Slurm may give the job of what a check counts: `huge` where nobody can tell, nil where the request is silent.
+local function most_of(name, job, facts, request)
+    local fixed, each = parts_of[name](facts, request, is_whole(facts, request))
+    if not fixed then
+        return nil
+    end
+    if each == 0 then
+        return fixed
+    end
+    return max(fixed, each * (most_nodes(job, request) or 1))
+end
+rules.most_of = most_of
 
 for name, number in pairs(number_of) do
-    local field = MOST[name]
-    check[name] = function(job, range, _, request)
+    check[name] = function(job, range, facts, request)
         local broken = outside(number(job, request), range)
-        local most = not broken and field and request[field]
-        if most and range.max and most > range.max then
+        if broken and broken ~= UNTOLD then
+            return broken
+        end
+        local most = range.max and most_of(name, job, facts, request)
+        if not most then
+            return broken
+        elseif most > range.max then
             return most
         end
-        return broken
+        return range.min and broken or nil
     end
+end
+
+-- The most nodes with which the job keeps a check that it might break by taking many; nil where none does, where it says
+-- itself how many it takes, and where Slurm would not be held to it.
+function rules.cap(name, job, range, facts, request)
+    local number = number_of[name](job, request)
+    local named = request.node_list
+    if request.max_nodes or not range.max or name == "gpus_per_node" or not job.nodes
+        or not number or number > range.max or number < (range.min or 0)
+        or (named and find(named, "{", 1, true)) then
+        return nil
+    end
+    local fixed, each = parts_of[name](facts, request, is_whole(facts, request))
+    if not fixed or fixed > range.max or each == 0 then
+        return nil
+    end
+    local most = floor(range.max / each)
+    return most >= max(job.nodes, 1) and most or nil
 end
 
 rules.check = check
@@ -130,8 +221,8 @@ function rules.distance(name, job, range, request)
     if not number then
         return nil
     end
-    local most = MOST[name] and request[MOST[name]]
-    return max(0, (range.min or number) - number), max(0, max(number, most or number) - (range.max or huge))
+    local most = most_of(name, job, nil, request) or number
+    return max(0, (range.min or number) - number), range.max and max(0, max(number, most) - range.max) or 0
 end
 
 -- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.
@@ -195,12 +286,51 @@ rules.CODES = {
     routing = "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE", -- as Slurm says of a job that its queue can never take
 }
 
--- Whether the conditions of a rule hold: true, false, or nil where the request does not show what they look at.
-function rules.applies(when, job, request)
+local SINGLE = { nodes = 1, most_nodes = 1 }
+
+-- Whether the job may be of one of `classes`, of which it is none as it asks: true, false, or "spread" where it would be that
+-- only on more nodes than it needs.
+local function may_be(classes, job, request, facts)
+    if (job.nodes or 2) > 1 then
+        return false
+    end
+    local gpus = most_of("gpus", SINGLE, facts, request) or 0
+    if gpus > 1 and classes["multi-gpu"] or (gpus > 0 and (request.gpus or 0) <= 1 and classes["single-gpu"]) then
+        return true
+    end
+    return classes["multi-node"] and (most_nodes(job, request) or 1) > 1 and "spread" or false
+end
+
+-- Whether two readings of the request are of different classes.
+function rules.is_of(class, job, request, facts)
+    if class == "multi-node" or not class then
+        return class ~= nil
+    end
+    return not may_be(OTHERS[class], job, request, facts)
+end
+
+local function among(set, list)
+    if set[list] then
+        return true
+    end
+    if find(list, ",", 1, true) then
+        local names = text.names[list]
+        for i = 1, #names do
+            if set[names[i]] then
+                return true
+            end
+        end
+    end
+    return false
+end
+
+-- Whether the conditions of a rule hold: true, false, or nil where the request does not show what they look at. The second
+-- value is true where they hold only if the job is spread over more nodes than it needs. One of a list of QOS is enough.
+function rules.applies(when, job, request, facts)
     if not when then
         return true
     end
-    local told = true
+    local told, spread = true, nil
     local users, others = when.users, when.except_users
     if users or others then
         local uid, user = request.uid, request.user
@@ -216,7 +346,11 @@ function rules.applies(when, job, request)
         if job.class == nil then
             told = nil
         elseif not when.classes[job.class] then
-            return false
+            local may = may_be(when.classes, job, request, facts)
+            if not may then
+                return false
+            end
+            spread = may == "spread"
         end
     end
     if when.accounts or when.except_accounts then
@@ -233,11 +367,11 @@ function rules.applies(when, job, request)
         local qos = request.qos
         if not qos then
             told = nil
-        elseif not when.qos[qos] then
+        elseif not among(when.qos, qos) then
             return false
         end
     end
-    return told
+    return told, spread
 end
 
 -- reject, amend or warn, as of `now`; the second value is true for a rule that only warns because its day is ahead.

@@ -7,6 +7,7 @@ local shape = {}
 
 local ACTIONS = { reject = true, amend = true, warn = true }
 local RECORDS = { admin_comment = true, extra = true, comment = true, none = true }
+local MOST = 2 ^ 53 -- up to here a double holds every whole number
 
 -- Each of these returns nil when the value is good, else what is wrong with it.
 
@@ -27,6 +28,9 @@ end
 local function amount(value, where)
     if type(value) ~= "number" or value ~= value or value < 0 then
         return where .. " is no number from 0 up"
+    end
+    if value > MOST then
+        return where .. " is above " .. MOST
     end
     return nil
 end
@@ -115,6 +119,7 @@ local function queue(name, facts)
         wrong = wrong or set(facts[SETS[i]], SETS[i])
     end
     return wrong or optional(facts.up, "boolean", "up") or optional(facts.is_default, "boolean", "is_default")
+        or optional(facts.whole, "boolean", "whole")
 end
 
 local function rule_value(rule)
@@ -231,7 +236,7 @@ end
 
 local function hint_row(row)
     for i = 1, 4 do
-        if type(row) ~= "table" or type(row[i]) ~= "number" then
+        if type(row) ~= "table" or amount(row[i], "a number of a row") then
             return "a row is damaged"
         end
     end

@@ -4,8 +4,8 @@ local gres = need("gres")
 
 local sizes = {}
 
-local ceil, max = math.ceil, math.max
-local gmatch, gsub, match = string.gmatch, string.gsub, string.match
+local ceil, floor, huge, max = math.ceil, math.floor, math.huge, math.max
+local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
@@ -34,43 +34,79 @@ local function tasks_of(source, nodes)
     return per_node and per_node * nodes
 end
 
--- Nodes, then the GPUs of the whole job and of each node, and their type, as far as the request tells: --gpus, --gpus-per-node
--- and --gres, per task, per socket, and --ntasks-per-gpu. A job that names none has none.
-function sizes.gpus(source, nodes)
-    local of_job, of_node = source.tres_per_job, source.tres_per_node
-    local total, kind, node, node_kind
-    if of_job then
-        local found = gres.read[of_job]
-        total, kind = found.total, found.types
+-- Lists that do not ask for the same type are about different GPUs, which come together.
+local function joined(most, more, same)
+    return same and max(most, more) or most + more
+end
+
+-- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
+-- and of each node, the most that does not depend on the nodes, and the most of each node.
+local function gpus_by_parts(source, nodes)
+    local of_task, of_socket = source.tres_per_task, source.tres_per_socket
+    local total, node, fixed, each, kind
+    local tasks = tasks_of(source, nodes)
+    if of_task and of_task ~= "" then
+        local found = gres.read[of_task]
+        if found.most then
+            total, kind = found.least * (tasks or nodes), found.types
+            fixed = found.most == 0 and 0 or found.most * (u32(source.num_tasks) or huge)
+        end
     end
-    if of_node then
+    if of_socket and of_socket ~= "" then
+        local found, sockets = gres.read[of_socket], u16(source.sockets_per_node)
+        if found.most then
+            node, kind = found.least, found.types or kind -- as few sockets as one may do
+            each = found.most == 0 and 0 or found.most * (sockets or huge)
+        end
+    end
+    local per_gpu = u16(source.ntasks_per_tres)
+    if per_gpu and not total and not node then
+        local counted = u32(source.num_tasks) -- Slurm works them out else
+        total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
+    end
+    return total, node, fixed, each, kind
+end
+
+-- Nodes and GPUs as far as the request tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none.
+function sizes.read_gpus(made, source, nodes)
+    local of_job, of_node = source.tres_per_job, source.tres_per_node
+    local total, node, fixed, each, kind, node_kind
+    if of_job and of_job ~= "" then
+        local found = gres.read[of_job]
+        total, fixed, kind = found.least, found.most, found.types
+    end
+    if of_node and of_node ~= "" then
         local found = gres.read[of_node]
-        node, node_kind = found.total, found.types
+        node, each, node_kind = found.least, found.most, found.types
     end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
     end
-    local tasks
-    if not total and not node then
-        tasks = tasks_of(source, nodes)
-        total, kind = gres.gpus(source.tres_per_task)
-        total = total and total * (tasks or nodes)
-        node, node_kind = gres.gpus(source.tres_per_socket)
-        node = node and node * (u16(source.sockets_per_node) or 1)
+    local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes)
+    if not fixed and not each then
+        total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
+    elseif fixed_by or each_by then
+        local same = (kind or node_kind) == kind_by
+        fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
+        each = each_by and joined(each or 0, each_by, same) or each
     end
-    if not total and not node and tasks then
-        local per_gpu = u16(source.ntasks_per_tres)
-        total = per_gpu and ceil(tasks / per_gpu)
+    if fixed and each and kind == node_kind then
+        made.gpus_each = 0 -- --gpus says how many there are of all
+    else
+        made.gpus_each = each or 0
     end
+    made.gpus_fixed = fixed or 0
+    made.node_gpus_most = each or false
     local gpus = node and node * nodes or 0
     if total and total > gpus then
         gpus = total
     end
     -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
-    if not node and (gpus == 0 or source.max_nodes == 1) then
+    if not node and (made.gpus_fixed == 0 or source.max_nodes == 1) then
         node = gpus
     end
-    return nodes, gpus, node, kind or node_kind
+    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
 end
 
 local function numbers_in(ranges)
@@ -82,7 +118,7 @@ local function numbers_in(ranges)
     return "*" .. count .. "*"
 end
 
--- How many nodes a list such as n[1-3],m names. Slurm takes all of them, whatever --nodes says, but only after the script.
+-- How many nodes a list such as n[1-3],m names.
 function sizes.nodes_named(list)
     local count = 0
     for name in gmatch(gsub(list, "%[([^%[%]]*)%]", numbers_in), "[^,]+") do
@@ -100,14 +136,70 @@ function sizes.nodes_by_tasks(source)
     return tasks and per_node and ceil(tasks / per_node) or 1
 end
 
--- The CPUs of the whole job, the least it asks for. --exclusive takes whole nodes: of how many CPUs, nobody knows yet.
-function sizes.cpus(made, source)
-    local nodes, per_task, least = made.nodes, source.cpus_per_task, source.min_cpus
-    local cpus = tasks_of(source, nodes) or 1
-    if per_task and per_task < NO_VAL16 and per_task > 0 then
-        cpus = cpus * per_task
+local SPREAD_JOB, USE_MIN_NODES = 2 ^ 8, 2 ^ 9 -- bits of bitflags
+
+local function has_bit(flags, bit)
+    return flags and floor(flags / bit) % 2 == 1
+end
+
+-- `bitflags` with which Slurm takes as few nodes as it can although the job allows more; nil where they say so already.
+function sizes.fewest_nodes(flags)
+    if not flags or has_bit(flags, USE_MIN_NODES) then
+        return nil
     end
-    if least and least < NO_VAL and least > cpus then
+    return flags + USE_MIN_NODES
+end
+
+-- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
+-- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out.
+function sizes.most_nodes(made, source)
+    local most, nodes = u32(source.max_nodes), made.nodes
+    local named = made.node_list
+    if named and find(named, "{", 1, true) then
+        return huge
+    end
+    if most then
+        return max(most, nodes)
+    end
+    if has_bit(source.bitflags, SPREAD_JOB) or u32(source.max_cpus) then
+        return huge
+    end
+    local tasks, per_task = u32(source.num_tasks), source.tres_per_task
+    if not tasks then
+        if u16(source.ntasks_per_tres) or (per_task and per_task ~= "" and made.gpus_fixed > 0) then
+            return huge
+        end
+        tasks = tasks_of(source, nodes) or ceil((u32(source.min_cpus) or 1) / (u16(source.cpus_per_task) or 1))
+    elseif u16(source.ntasks_per_tres) then
+        return huge
+    end
+    most = max(nodes, tasks, made.gpus_fixed)
+    return named and max(most, sizes.nodes_named(named)) or most
+end
+
+-- Whether the job takes whole nodes, whatever it asks for: --exclusive, or a reboot. Nodes of one user (2) or label (3) do not.
+function sizes.is_whole(source)
+    local shared = source.shared
+    if shared and (shared == 0 or (shared > 3 and shared < NO_VAL16)) then
+        return true
+    end
+    return u16(source.reboot) ~= nil
+end
+
+local function cpus_per_task(source)
+    local per_task, more = u16(source.cpus_per_task) or 1, source.tres_per_task
+    if more and more ~= "" and find(more, "cpu", 1, true) then
+        return max(per_task, gres.cpus[more])
+    end
+    return per_task
+end
+
+-- The CPUs of the whole job, the least it asks for. --overcommit, which no field shows, leaves min_cpus low.
+function sizes.cpus(made, source)
+    local nodes, least = made.nodes, source.min_cpus
+    local tasks = tasks_of(source, nodes) or 1
+    local cpus = tasks * cpus_per_task(source)
+    if least and least < NO_VAL and least > 0 and (least < tasks or least > cpus) then
         cpus = least
     end
     local of_node = u16(source.pn_min_cpus) or 1
@@ -119,6 +211,25 @@ function sizes.cpus(made, source)
         cpus = of_gpu * made.gpus
     end
     return cpus
+end
+
+-- The most CPUs, as with GPUs: those that do not depend on the nodes, and those of each node.
+function sizes.most_cpus(made, source)
+    local per_task, gpus = cpus_per_task(source), made.gpus_fixed
+    local each = max(u16(source.pn_min_cpus) or 1, per_task * (u16(source.ntasks_per_node) or 1))
+    local fixed = max(u32(source.min_cpus) or 1, per_task * (u32(source.num_tasks) or 1), u32(source.max_cpus) or 1)
+    local per_gpu = gres.per_gpu(source.cpus_per_tres)
+    local tasks_per_gpu = u16(source.ntasks_per_tres)
+    if tasks_per_gpu then
+        per_gpu = max(per_gpu or 0, tasks_per_gpu * per_task)
+    end
+    if per_gpu and gpus > 0 then
+        fixed = max(fixed, per_gpu * gpus)
+    end
+    if per_gpu and made.node_gpus_most and made.node_gpus_most > 0 then
+        each = max(each, per_gpu * made.node_gpus_most)
+    end
+    return fixed, each
 end
 
 -- The memory of the whole job, MiB; nil where it asks for none.

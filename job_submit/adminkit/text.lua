@@ -47,6 +47,19 @@ function text.kept(make)
     })
 end
 
+-- The names in a list such as `gq,gq-short`, each once, as a list that nobody changes.
+text.names = text.kept(function(list)
+    local names, seen = {}, {}
+    for name in string.gmatch(list, "[^,]+") do
+        name = text.trimmed(name)
+        if name ~= "" and not seen[name] then
+            seen[name] = true
+            names[#names + 1] = name
+        end
+    end
+    return names
+end)
+
 -- Of text.whole, for numbers that come again and again: a user's, a size.
 text.count = text.kept(text.whole)
 

@@ -6,10 +6,10 @@ local NO_VAL = 4294967294
 
 -- What an update is about: a hold, a release, a new name and the like are none of these.
 local POLICED = {
-    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "num_tasks" },
-    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus" },
+    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "max_cpus", "num_tasks" },
+    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "ntasks_per_tres", "shared", "sockets_per_node" },
     { "partition", "account", "qos", "features", "reservation", "req_nodes" },
-    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" },
+    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "min_mem_per_cpu" },
 }
 
 function update.is_policed(job_desc)
@@ -25,7 +25,8 @@ function update.is_policed(job_desc)
     return false
 end
 
-local RENAMED = { reservation = "resv_name" } -- in job_rec
+-- In job_rec, which has no cpus_per_task: it is no more than the CPUs of a node.
+local RENAMED = { reservation = "resv_name", cpus_per_task = "pn_min_cpus" }
 
 -- A job_rec under the names of job_desc.
 function update.record_view(job_rec)
@@ -38,6 +39,7 @@ end
 
 local SMALL = {
     cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true, pn_min_cpus = true,
+    shared = true, reboot = true,
 }
 
 -- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.

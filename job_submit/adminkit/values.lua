@@ -14,6 +14,7 @@ local LAST = {
     warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later = "adminkit: from {from} on against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later_frame = "From {from} on: {message}",
+    unsure = "adminkit: refused by rule {rule} ({check}): how many it may take cannot be told, allowed {value}.",
 }
 
 local function range_text(range)
@@ -84,6 +85,9 @@ function value_of.default(this)
 end
 
 function value_of.asked(this)
+    if this.broken == math.huge and rules.COUNTS[this.rule.check] then
+        return "?"
+    end
     return rules.COUNTS[this.rule.check] and text.count[this.broken] or text.duration(this.broken)
 end
 
@@ -119,14 +123,15 @@ local function pieces_of(template, fixed)
     return pieces
 end
 
-local function texts_of(rule, outcome, policy)
+-- The texts of a rule: those called `name` where it is given and there are some.
+local function texts_of(rule, outcome, policy, name)
     local fixed, list = fixed_of(rule), {}
     local languages = policy.languages or text.NONE
     for i = 1, #languages do
-        local template
-        if outcome == "later" then
+        local template = name and text.template(policy, languages[i], name, outcome)
+        if not template and outcome == "later" then
             template = later_template(rule, policy, languages[i])
-        else
+        elseif not template then
             template = text.template(policy, languages[i], rule.check, outcome, rule.text)
         end
         if template then
@@ -134,10 +139,12 @@ local function texts_of(rule, outcome, policy)
         end
     end
     if not list[1] then
-        list[1] = pieces_of(LAST[outcome], fixed)
+        list[1] = pieces_of(name and outcome == "reject" and LAST[name] or LAST[outcome], fixed)
     end
     return list
 end
+
+local UNSURE = { reject = "unsure.reject", warn = "unsure.warn", later = "unsure.later" }
 
 local this = {} -- what is being said, for the functions of value_of
 
@@ -150,10 +157,12 @@ function values.say(into, rule, outcome, job, queue, facts, broken, policy, made
         texts = {}
         made.texts[rule] = texts
     end
-    local list = texts[outcome]
+    local unsure = broken == math.huge and rules.COUNTS[rule.check] and "unsure" or nil
+    local kind = unsure and UNSURE[outcome] or outcome
+    local list = texts[kind]
     if not list then
-        list = texts_of(rule, outcome, policy)
-        texts[outcome] = list
+        list = texts_of(rule, outcome, policy, unsure)
+        texts[kind] = list
     end
     this.rule, this.job, this.queue, this.facts, this.broken = rule, job, queue, facts, broken
     local count, asks_fit = #into, false

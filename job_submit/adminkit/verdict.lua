@@ -10,9 +10,10 @@ local values = need("values")
 local verdict = {}
 
 local UNTOLD = rules.UNTOLD
-local NONE = text.NONE
+local COUNTS, NONE = rules.COUNTS, text.NONE
 local class_of, least_nodes = classes.of, classes.least_nodes
 local check, amend, codes, applies = rules.check, rules.amend, rules.CODES, rules.applies
+local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
 local keeps, highest_of = bounds.keeps, bounds.highest
 local fire, is_new, lines = found.fire, found.is_new, found.lines
 
@@ -26,7 +27,7 @@ local function read_job(job, request)
     job.kind = request.limit_kind or (limit and "finite" or "unset")
     job.time_min, job.asked_time_min = time_min, time_min
     job.queues = request.queues or NONE
-    job.nodes, job.class = nil, nil -- until shape()
+    job.nodes, job.class, job.most_nodes = nil, nil, nil -- until shape(), and until a rule needs the last
     return job
 end
 
@@ -43,28 +44,61 @@ function verdict.asked_job(request)
     return read_job(asked_for, request)
 end
 
-local function most_gpus(job, queues, made)
+-- The largest of a fact of the job's queues.
+local function largest(fact, job, queues, made)
     local named = job.queues
     local first = named[1] or made.default
     local facts = first and queues[first]
-    local most = facts and facts.node_gpus
+    local most = facts and facts[fact]
     for i = 2, #named do
         facts = queues[named[i]]
-        if facts and facts.node_gpus and facts.node_gpus > (most or 0) then
-            most = facts.node_gpus
+        if facts and facts[fact] and facts[fact] > (most or 0) then
+            most = facts[fact]
         end
     end
     return most
 end
 
--- Nodes and class, which depend on how many GPUs a node of the job's queues has.
+-- The nodes that so many CPUs need, with their memory; no more than the job says it takes.
+local function nodes_for(cpus, nodes, job, request, queues, made)
+    local of_node, of_cpu = largest("node_cpus", job, queues, made), request.min_mem_per_cpu
+    local mem = of_cpu and largest("node_mem", job, queues, made)
+    if mem and mem > 0 then
+        of_node = min(of_node or huge, max(1, floor(mem / of_cpu)))
+    end
+    if not of_node or of_node <= 0 or cpus <= nodes * of_node then
+        return nodes
+    end
+    local needed, most = ceil(cpus / of_node), request.max_nodes
+    return most and max(nodes, min(needed, most)) or needed
+end
+
+-- Nodes and class, which depend on how large a node of the job's queues is.
 function verdict.shape(job, request, policy, made)
-    local nodes, gpus = request.nodes, request.gpus
+    local nodes, gpus, cpus = request.nodes, request.gpus, request.min_cpus
     if gpus and gpus > 1 then
-        nodes = least_nodes(request, most_gpus(job, policy.queues or NONE, made))
+        nodes = least_nodes(request, largest("node_gpus", job, policy.queues or NONE, made))
+    end
+    if cpus and cpus > 1 and nodes then
+        nodes = nodes_for(cpus, nodes, job, request, policy.queues or NONE, made)
     end
     job.nodes = nodes
     job.class = class_of(nodes, gpus)
+end
+
+-- The class that the job is of however Slurm reads its request, in each of its queues; nil where it may be another.
+function verdict.sure_class(job, request, policy, made)
+    local class, queues, named = job.class, policy.queues or NONE, job.queues
+    if class == nil or class == "multi-node" then
+        return class
+    end
+    for i = 1, max(#named, 1) do
+        local queue = named[i] or made.default
+        if not rules.is_of(class, job, request, queue and queues[queue] or nil) then
+            return nil
+        end
+    end
+    return class
 end
 
 local INTO = { reject = "refused", amend = "amended", warn = "warned" }
@@ -106,6 +140,22 @@ local function note_blind(now, rule)
     more[rule.name] = rule
 end
 
+-- Whether the job keeps a rule as long as Slurm gives it no more nodes than it needs, or than the rule allows. It is held to
+-- that, but for a rule that only warns.
+local function hold(rule, spread, job, facts, request)
+    if spread and request.max_nodes then
+        return false
+    end
+    local most = spread and 1 or rules.cap(rule.check, job, rule.value, facts, request)
+    if not most then
+        return false
+    end
+    if rules.outcome(rule, rule.from and request.now) ~= "warn" and most < (job.most_nodes or huge) then
+        job.most_nodes = most
+    end
+    return true
+end
+
 -- A rule that may be broken, in one queue (nil: nobody knows which). Its conditions are looked at only now.
 local function judge(now, rule, job, queue, facts, request, policy, made, accept)
     local broken = check[rule.check](job, rule.value, facts, request)
@@ -113,7 +163,7 @@ local function judge(now, rule, job, queue, facts, request, policy, made, accept
         return false
     end
     local when = rule.when
-    local meant = applies(when, job, request)
+    local meant, spread = applies(when, job, request, facts)
     if meant == false then
         return false
     end
@@ -122,6 +172,9 @@ local function judge(now, rule, job, queue, facts, request, policy, made, accept
         return false
     end
     if accept and accept(rule, facts) then
+        return false
+    end
+    if (spread or COUNTS[rule.check]) and hold(rule, spread, job, facts, request) then
         return false
     end
     return act(now, rule, job, queue, facts, broken, request, policy, made)

@@ -47,7 +47,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     db = fresh(folder / "letters.db")
     with closing(sqlite3.connect(trace(rows, folder))) as source, closing(sqlite3.connect(db)) as copy:
         source.backup(copy)
-        copy.execute("UPDATE job SET synced = 1")
+        copy.execute("UPDATE job SET source = 'slurmdbd'")
         copy.commit()
     peak = pairs.peak_memory([sys.executable, "-m", "tests.bench.bench_letters", str(db), str(LETTERS)]) / 2**20
     print(db.with_suffix(".said").read_text(), end="")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adminkit.ingest.fields import JOB_FIELDS, columns_for
 from adminkit.installed import helper_path
+from adminkit.programs import known
 from tests.bench import pairs, sample
 
 _DUCKDB = """
@@ -29,7 +30,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
             whole.readline()
             while chunk := whole.read(1 << 20):
                 rest.write(chunk)
-    ours = [helper_path(), "--parse-only", "--columns", spec, "--delimiter", "|"]
+    ours = [helper_path(), "--parse-only", "--columns", spec, "--delimiter", "|", "--known", known()]
     theirs = [sys.executable, "-c", _DUCKDB, str(source)]
     return [
         pairs.compare(

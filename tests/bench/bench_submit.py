@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from adminkit.policy.lua_text import module
+from adminkit.policy.incentive_json import dumped
 from tests.bench import pairs
 from tests.cluster.cluster import Cluster
 from tests.cluster.ruled import HEAD, Ruled, ruling
@@ -50,12 +50,12 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
 def _measure(ruled: Ruled, private: Path) -> pairs.Ratio:
     ruled.policy.write_text(HEAD + "".join(_rule(number) for number in range(RULES)))
     ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy)
-    tables = private / "tables" / "adminkit"
-    tables.mkdir(parents=True)
+    tables = private / "tables"
+    tables.mkdir()
     users = {1000 + number: {"points": number % 500, "class": True} for number in range(USERS)}
     head = {"format": 1, "made_at": 1, "cap": 720, "class_points": {"multi-node": 300}}
-    (tables / "incentives.lua").write_text(module({**head, "generation": "bench", "users": users}, "a bench"))
-    words = ("--policy", ruled.policy, "--from", tables.parent, "--points-per-hour", "60", "--apply")
+    (tables / "incentives.json").write_text(dumped({**head, "users": users}))
+    words = ("--policy", ruled.policy, "--from", tables, "--points-per-hour", "60", "--apply")
     ruled.adminkit("incentives", "install", *words)
 
     def ours() -> float:

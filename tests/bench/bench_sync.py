@@ -87,7 +87,7 @@ def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
         with closing(sqlite3.connect(db)) as trace:
             windows = trace.execute("SELECT since, until FROM window WHERE pass = 'job' ORDER BY since").fetchall()
         return _timed(
-            [Query("alpha", since, until, FINISHED, _fields(cluster)).argv() for since, until in windows], cluster
+            [Query("alpha", since, until, FINISHED, _fields(cluster)).argv("\x1f") for since, until in windows], cluster
         )
 
     os.environ.update(cluster.env())

@@ -76,14 +76,22 @@ static inline void feed_event(struct feed_text *text, enum ak_event event, struc
     feed_add_text(text, "\n");
 }
 
+/* What the rows are told besides: a seal, programs with a name. */
+static struct ak_slice feed_seal;
+static const struct ak_known *feed_known;
+
 /* As ak_rows_init(), but the scratch of the last time is used again: a fuzzer comes often. */
 static inline bool feed_rows(struct ak_rows *rows, const struct ak_spec *spec, const struct ak_zone *zone) {
     char *scratch = rows->scratch, *kept = rows->kept;
-    if (!scratch)
-        return ak_rows_init(rows, spec, zone);
+    if (!scratch && !ak_rows_init(rows, spec, zone))
+        return false;
+    scratch = rows->scratch;
+    kept = rows->kept;
     *rows = (struct ak_rows){.spec = spec, .zone = zone, .want_jobs = true, .want_steps = true};
     rows->scratch = scratch;
     rows->kept = kept;
+    rows->seal = feed_seal;
+    rows->known = feed_known;
     return true;
 }
 

@@ -11,6 +11,8 @@ static const char *const specs[] = {
     "text,free,int",
     "tres,gres,usage",
     "time,time^,text",
+    "jobid!,time!^,submitted,free,time!",
+    "submitted",
 };
 
 static const struct ak_format formats[] = {
@@ -32,6 +34,11 @@ static bool swings(void *context, int64_t epoch, int64_t *seconds) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct ak_zone zone = {swings, NULL};
+    static struct ak_known known;
+    if (!feed_known &&
+        !ak_known_parse(&known, "torchrun=f:torchrun,deepspeed=f:ds,apptainer=c:a,--image=c:b"))
+        abort();
+    feed_known = &known;
     struct ak_spec spec;
     char error[100];
     if (size < 3)
@@ -39,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!ak_spec_parse(&spec, specs[data[0] % (sizeof specs / sizeof *specs)], error, sizeof error))
         abort();
     const struct ak_format *format = &formats[data[1] % (sizeof formats / sizeof *formats)];
+    feed_seal = data[1] & 0x80 ? (struct ak_slice){"x0", 2} : (struct ak_slice){"", 0};
     const char *input = (const char *)data + 3;
     const struct ak_zone *maybe = data[2] & 0x80 ? &zone : NULL;
     struct feed_text whole = feed(&spec, format, maybe, input, size - 3, size);

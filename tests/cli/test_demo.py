@@ -39,7 +39,7 @@ def test_the_readme_shows_what_it_prints(made: tuple[Path, str]) -> None:
 
 def test_its_rows_are_never_taken_for_slurmdbds(made: tuple[Path, str]) -> None:
     with closing(sqlite3.connect(made[0] / "demo.db")) as trace:
-        assert trace.execute("SELECT count(*), sum(synced) FROM job").fetchone() == (55127, 0)
+        assert trace.execute("SELECT count(*), sum(source = 'demo') FROM job").fetchone() == (55127, 55127)
         assert trace.execute("SELECT count(*) FROM queue").fetchone() == (4,)
 
 

@@ -17,6 +17,7 @@ from adminkit import config
 from adminkit.cli import incentives
 from adminkit.cli.main import main
 from adminkit.feedback.prefs import Prefs, make_folder, write
+from adminkit.policy.incentive_build import read_tables
 from adminkit.policy.program import put_program, shipped
 from adminkit.policy.runtime import Lua
 from tests.builders import HOUR, make_trace
@@ -76,10 +77,12 @@ def test_compute_lists_everybody_with_the_preview(
 
 def test_compute_writes_tables_that_load(programs: Programs, trace: Path, rules: Path, tmp_path: Path) -> None:
     assert main(words("compute", trace, rules, "--out", str(tmp_path / "out"))) == 0
+    (points, hints) = read_tables(tmp_path / "out")
+    assert points.data["users"] == {1001: {"points": 360, "class": True}}
+    assert (hints.name, hints.rows) == ("hints", 0)
     lua = Lua()
-    text = (tmp_path / "out" / "adminkit" / "incentives.lua").read_bytes()
-    assert lua.out(lua.table(text, "incentives.lua"))["users"] == {1001: {"points": 360, "class": True}}
-    assert (tmp_path / "out" / "adminkit" / "hints.lua").exists()
+    assert lua.out(lua.table(points.text.encode(), "incentives.lua"))["users"] == points.data["users"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["hints.json", "incentives.json"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root only: files of two users")
@@ -99,10 +102,10 @@ def test_who_wants_no_hints_is_in_no_table(
         os.chown(write(tmp_path / "prefs", who, Prefs(hints=False)), who, -1)
     assert main(words("compute", trace, rules, "--out", str(tmp_path / "out"))) == 0
     assert main(words("install", trace, rules, "--apply")) == 0
+    assert set(read_tables(tmp_path / "out")[1].data["users"]) == given
     lua = Lua()
-    for folder in (tmp_path / "out", site):
-        text = (folder / "adminkit" / "hints.lua").read_bytes()
-        assert set(lua.out(lua.table(text, "hints.lua"))["users"]) == given
+    text = (site / "adminkit" / "hints.lua").read_bytes()
+    assert set(lua.out(lua.table(text, "hints.lua"))["users"]) == given
 
 
 @pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "html"])
@@ -309,10 +312,10 @@ def test_built_tables_that_are_damaged_are_not_installed(
     site: Path, trace: Path, rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words("compute", trace, rules, "--out", str(tmp_path / "out"))) == 0
-    table = tmp_path / "out" / "adminkit" / "incentives.lua"
-    table.write_bytes(table.read_bytes()[:-20])
+    table = tmp_path / "out" / "incentives.json"
+    table.write_bytes(table.read_bytes()[:-2])
     assert main(words("install", trace, rules, "--from", str(tmp_path / "out"), "--apply")) == 1
-    assert "incentives.lua does not load" in capsys.readouterr().err
+    assert "incentives.json: no JSON that counts: line 3" in capsys.readouterr().err
     assert not (site / "adminkit" / "incentives.lua").exists()
 
 
@@ -345,3 +348,32 @@ def test_a_job_name_that_steers_a_terminal_is_shown_harmless(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "%s{0}" in out
+
+
+@pytest.mark.parametrize(
+    ("words_more", "code", "why"),
+    [
+        (("compute",), 0, "a preview shows what the demo's users would have"),
+        (("compute", "--out", "{out}"), 1, "the tables that install would take"),
+        (("install",), 1, "an install"),
+        (("install", "--apply"), 1, "the same, in earnest"),
+    ],
+)
+def test_the_demos_points_are_shown_and_never_installed(
+    programs: Programs,
+    trace: Path,
+    rules: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words_more: tuple[str, ...],
+    code: int,
+    why: str,
+) -> None:
+    with closing(sqlite3.connect(trace)) as db, db:
+        db.execute("UPDATE job SET source = 'demo'")
+    command, *more = (word.format(out=tmp_path / "out") for word in words_more)
+    assert main(words(command, trace, rules, *more)) == code, why
+    said = capsys.readouterr()
+    assert ("has rows of `adminkit demo`" in said.err) == bool(code), why
+    assert ("ada" in said.out) == (not code), why
+    assert not (tmp_path / "out").exists()

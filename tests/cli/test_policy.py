@@ -159,4 +159,4 @@ def test_diff_of_a_damaged_file_says_so(
 ) -> None:
     write(tmp_path / "policy.lua", "return os.exit(1)")
     assert main(["policy", "diff", "--policy", strict, "--site", site, "--installed", str(tmp_path)]) == 1
-    assert "Lua: policy.lua:1" in capsys.readouterr().err
+    assert "policy.lua: it holds something other than texts" in capsys.readouterr().err

@@ -33,11 +33,6 @@ def rows(db: Path, cluster: str = "alpha") -> dict[tuple[int, int], Row]:
         return {(row[0], row[1]): dict(zip(COLUMNS, row, strict=True)) for row in found}
 
 
-def readable(theirs: dict[tuple[int, int], Row]) -> dict[tuple[int, int], Row]:
-    """Without the one whose name holds sync's own delimiter: it is set aside, for two columns may be to blame."""
-    return {key: row for key, row in theirs.items() if "\x1f" not in str(row["job_name"])}
-
-
 def one(db: Path, sql: str, *values: object) -> object:
     with closing(sqlite3.connect(db)) as trace:
         return trace.execute(sql, values).fetchone()[0]

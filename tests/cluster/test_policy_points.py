@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.policy.lua_text import module
+from adminkit.policy.incentive_json import dumped
 from adminkit.slurm.act import touch
 from tests.cluster.cluster import Word
 from tests.cluster.processes import until
@@ -17,12 +17,12 @@ from tests.cluster.ruled import Ruled, at_most
 
 GAMES, NEWS, BACKUP = (pwd.getpwnam(name).pw_uid for name in ("games", "news", "backup"))
 POINTS = {
-    "format": 1, "generation": "points000001", "made_at": 1, "cap": 720,
+    "format": 1, "made_at": 1, "cap": 720,
     "class_points": {"multi-node": 300, "multi-gpu": 100},
     "users": {GAMES: {"points": 500, "class": True}, BACKUP: {"points": 40, "class": False}},
 }  # fmt: skip
 HINTS = {
-    "format": 1, "generation": "hints0000001", "made_at": 1, "ratio": 3, "floor": 7200,
+    "format": 1, "made_at": 1, "ratio": 3, "floor": 7200, "accounts_off": [],
     "users": {GAMES: {"train": {"gq": [1500, 3000, 2, 40]}, "": {"": [600, 1200, 1, 9]}}},
 }  # fmt: skip
 
@@ -32,9 +32,9 @@ def tables(ruled_session: Ruled, tmp_path_factory: pytest.TempPathFactory) -> It
     """The tables in force by the command itself, and taken away again for whoever comes next."""
     ruled = ruled_session
     folder = tmp_path_factory.mktemp("tables")
-    (folder / "adminkit").mkdir()
-    (folder / "adminkit" / "incentives.lua").write_text(module(POINTS, "a test"))
-    (folder / "adminkit" / "hints.lua").write_text(module(HINTS, "a test"))
+    folder.chmod(0o755)
+    (folder / "incentives.json").write_text(dumped(POINTS))
+    (folder / "hints.json").write_text(dumped(HINTS))
     ruled.rules(at_most(48))
     words = ("--policy", ruled.policy, "--from", folder, "--points-per-hour", "60", "--apply")
     said = ruled.adminkit("incentives", "install", *words)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.policy.runtime import load_table
+from adminkit.policy.incentive_build import read_tables
 from tests.cluster.operator import adminkit
 from tests.cluster.ruled import HEAD, Ruled, at_most, rule
 
@@ -135,8 +135,8 @@ def test_the_table_has_nothing_for_any_of_them(tried: Tried, tmp_path: Path) -> 
     """A score of a few hundredths is no bonus; bundles cost the class's, which the table says."""
     words = ("--policy", str(tried.ruled.policy), "--points-per-hour", "60", "--out", str(tmp_path))
     adminkit(tried.ruled.cluster, tried.db, "incentives", "compute", *words)
-    table = load_table(tmp_path / "adminkit" / "incentives.lua")
-    assert table["users"] == {pwd.getpwnam("games").pw_uid: {"points": 0, "class": False}}
+    (table, _) = read_tables(tmp_path)
+    assert table.data["users"] == {pwd.getpwnam("games").pw_uid: {"points": 0, "class": False}}
 
 
 def test_replay_counts_what_the_same_rules_would_have_done_to_them(tried: Tried) -> None:

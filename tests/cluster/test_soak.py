@@ -19,7 +19,7 @@ from adminkit.errors import AdminkitError
 from adminkit.ingest.passes import Options
 from adminkit.ingest.sync import sync
 from tests.cluster.cluster import Cluster
-from tests.cluster.operator import ADMINKIT, adminkit, one, readable, rows
+from tests.cluster.operator import ADMINKIT, adminkit, one, rows
 from tests.cluster.processes import until
 from tests.cluster.sacct_rows import sacct_rows
 
@@ -69,7 +69,7 @@ def drain(cluster: Cluster) -> None:
 
 
 def assert_as_sacct_has_it(cluster: Cluster, db: Path, jobs: list[int]) -> None:
-    ours, theirs = rows(db), readable(sacct_rows(cluster))
+    ours, theirs = rows(db), sacct_rows(cluster)
     assert set(jobs) <= {key[0] for key in theirs}, "what slurmctld held for slurmdbd has drained"
     assert {key[0] for key in theirs.keys() - ours.keys()} == set(), "missing"
     assert {key[0] for key in ours.keys() - theirs.keys()} == set(), "too many"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_systemd_takes_from_a_unit_what_it_does_not_need(host: Host, unit: str) 
     found = host.start(unit).facts()
     if not found:  # it waits for tables
         (wanted,) = re.findall(r"^ConditionPathExists=(.*)$", (ROOT / "etc/systemd" / unit).read_text(), re.MULTILINE)
-        host.do(f"install -D -o adminkit /dev/null {wanted}")
+        host.do(f"install -d -o adminkit {Path(wanted).parent} && install -o adminkit /dev/null {wanted}")
         found = host.start(unit).facts()
     chown_and_read = 0b101
     capabilities = chown_and_read if unit in (INSTALL, REFRESH) else 0

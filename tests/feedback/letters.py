@@ -32,7 +32,7 @@ def run(number: int, end: int, elapsed: int, **changes: Any) -> Job:
         "submit_time": end - elapsed - 600,
         "eligible_time": end - elapsed - 600,
         "elapsed": elapsed,
-        "synced": 1,
+        "source": "slurmdbd",
     }
     return job(number, **{**given, **changes})
 

@@ -37,7 +37,7 @@ def ended(number: int = 1, ago: int = HOUR, **changes: Any) -> Job:
     elapsed = changes.pop("elapsed", HOUR)
     start = NOW - ago - elapsed
     given = {"submit_time": start - 60, "start_time": start, "end_time": NOW - ago, "uid": 1001, "job_name": "train"}
-    given |= {"synced": 1, "time_limit": 10 * HOUR, "elapsed": elapsed, "submit_line": "sbatch train.sh"}
+    given |= {"source": "slurmdbd", "time_limit": 10 * HOUR, "elapsed": elapsed, "submitted_by": "sbatch"}
     return job(number, **{**given, **changes})
 
 

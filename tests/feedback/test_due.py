@@ -51,18 +51,19 @@ def ends(found: Planned) -> list[Due]:
         ({}, None, "an hour of ten hours"),
         ({"end_time": NOW - 25 * HOUR}, "nothing", "ended before max_age"),
         ({"end_time": NOW + 60}, "nothing", "ends in the future: its clock is wrong"),
-        ({"synced": 0}, "nothing", "imported, or of the demo: slurmdbd never told us"),
+        ({"source": "text"}, "nothing", "imported, or of the demo: slurmdbd never told us"),
         ({"cluster": "other"}, "nothing", "a cluster that is not listed"),
         ({"state": "CANCELLED"}, "state", "cancelled"),
         ({"state": "FAILED"}, "state", "failed"),
         ({"state": "TIMEOUT"}, "state", "cut off: what it would have needed is not known"),
         ({"state": "NODE_FAIL"}, "state", "lost its node"),
         ({"job_name": "interactive"}, "interactive", "as salloc names it"),
-        ({"submit_line": "salloc -t 600"}, "interactive", "by its command line"),
-        ({"submit_line": "/usr/bin/srun --pty bash"}, "interactive", "with its path"),
-        ({"submit_line": "sbatch srun.sh"}, None, "a script that is called so"),
-        ({"submit_line": None}, None, "no command line and no steps: a batch job, for all we know"),
-        ({"submit_line": "sbatch --ckpt=USR1@300 train.sh"}, "checkpoint", "asked for"),
+        ({"submitted_by": "salloc"}, "interactive", "by its command line"),
+        ({"submitted_by": "srun"}, "interactive", "so is one of srun's own"),
+        ({"program": "srun"}, None, "a script that is called so"),
+        ({"submitted_by": None}, None, "no command line and no steps: a batch job, for all we know"),
+        ({"ckpt_asked": 1}, "checkpoint", "asked for"),
+        ({"derived_exit_code": 85}, None, "its owner can set that after its end"),
         ({"restarts": 1}, "checkpoint", "was carried on"),
         ({"exit_code": 85}, "checkpoint", "the exit code of a checkpoint"),
         ({"ckpt_at": NOW - 2 * HOUR, "ckpt_heard": 0}, "checkpoint", "the plugin warned it, whoever listened"),
@@ -133,7 +134,7 @@ def task(number: int, **changes: Any) -> Job:
         ([task(n, elapsed=1200, time_limit=1 * HOUR) for n in range(1, 11)], 1, "small ones add up"),
         ([task(1), task(2, state="FAILED"), task(3, state="FAILED")], 0, "most failed"),
         ([task(1), task(2), task(3, ago=30 * HOUR)], 1, "tasks that ended long before belong to it"),
-        ([task(1), task(2, synced=0)], 1, "an imported row of the same number does not"),
+        ([task(1), task(2, source="text")], 1, "an imported row of the same number does not"),
     ],
 )
 def test_an_array_is_one_letter(tmp_path: Path, tasks: list[Job], due: int, why: str) -> None:
@@ -222,7 +223,7 @@ def test_a_user_of_two_clusters_is_one_person(tmp_path: Path) -> None:
 def test_a_week_of_interactive_runs_alone_is_no_digest(tmp_path: Path) -> None:
     """There would be nothing in it: those are not compared with their limits."""
     week = {"ago": 6 * DAY}
-    found = planned(tmp_path, [ended(1, **week, submit_line="salloc"), ended(2, **week, uid=1002, user="bob")])
+    found = planned(tmp_path, [ended(1, **week, submitted_by="salloc"), ended(2, **week, uid=1002, user="bob")])
     assert [one.due.user for one in found.found if one.due.kind == "digest"] == ["bob"]
 
 

@@ -426,3 +426,11 @@ def forked(do: Callable[[], object]) -> int:
         finally:
             os._exit(1)
     return child
+
+
+def test_of_the_demos_jobs_no_letter_is_sent(tmp_path: Path) -> None:
+    trace, place = site(tmp_path, [replace(one, source="demo") for one in THREE])
+    kept = Kept()
+    with pytest.raises(AdminkitError, match="has rows of `adminkit demo`, whose jobs never ran: no letter is sent"):
+        act(trace, tools(place, kept))
+    assert rows(trace) == [] and kept.messages == []

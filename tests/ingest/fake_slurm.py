@@ -4,6 +4,7 @@ slurm = FakeSlurm(folder, monkeypatch)
 slurm.jobs = [job(1, end=1700000000)]      # what slurmdbd knows
 slurm.rules = [{"program": "sacct", "wider": 3600, "exit": 1, "says": "sacct: error: slow"}]
 slurm.asked()                              # the windows sacct was asked for
+folder / "marks.log"                       # what each question for jobs was told by, a line of JSON each
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 _PROGRAM = r"""#!%(python)s -IS
-import calendar, json, sys, time
+import calendar, json, os, sys, time
 from pathlib import Path
 
 folder = Path(%(folder)r)
@@ -43,8 +44,10 @@ for rule in state["rules"]:
         sys.exit(rule["exit"])
 if name == "squeue":
     print("CLUSTER: alpha")
+    mark = after["-O"].partition(",")[0].removeprefix("JobID:20")
+    seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
     for job, submit, said in state["comments"]:
-        print(f"{job:<20}\x1f{submit:<20}\x1f{said:<1100}\x1f")
+        print(f"{job:<20}{mark}{f'{submit}{seal}':<40}{mark}{said:<1100}{mark}")
 elif name == "sdiag":
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:
@@ -53,22 +56,41 @@ elif name == "scontrol":
     print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
 elif name == "sacctmgr" and "configuration" in args:
     booted = time.strftime("%%Y-%%m-%%dT%%H:%%M:%%S", time.gmtime(state["booted"]))
-    print("SlurmDBD configuration:\nBOOT_TIME = " + booted)
+    print("SlurmDBD configuration:\nBOOT_TIME = " + booted + "\nPurgeJobAfter = " + state["purge"])
+elif name == "sacctmgr" and "user" in args:
+    pass
 elif name == "sacctmgr":
-    print("alpha")
+    print("\n".join(state["clusters"]))
 elif name == "sacct" and "--helpformat" in args:
     print(" ".join(state["fields"]))
 elif name == "sacct":
     short = {"COMPLETED": "CD", "TIMEOUT": "TO", "FAILED": "F", "RUNNING": "R", "PENDING": "PD", "REVOKED": "RV"}
+    short |= {"REQUEUED": "RQ", "CANCELLED": "CA"}
+    mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
+    seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
+
+    with (folder / "marks.log").open("a") as log:
+        words = {"delimiter": mark, "seal": seal, "words": args, "fields": after["-o"], "states": after.get("-s", "")}
+        log.write(json.dumps({**words, "until": until, "at": time.time()}) + "\n")
+
+    def cell(job, field):
+        name, _, width = field.partition("%%")
+        text = job.get(name, "")
+        return text + seal if width and text.isdigit() and text != job.get("unsealed") else text
+
     states, ids = after.get("-s", "").split(","), after.get("-j", "").split(",")
     for job in state["jobs"]:
-        if "." in job["JobID"] and "-X" in args:
+        forged = "forged" in job and "CD" in states
+        if "forged" in job and not forged or "." in job["JobID"] and "-X" in args and not forged:
+            continue
+        if job["Cluster"] != after["-M"] and not forged:
             continue
         end, known = job["End"], short[job["State"]]
         over = end != "Unknown" and known in states and since <= int(end) <= until
         going = end == "Unknown" and known in states
-        if over or going or job["JobIDRaw"] in ids:
-            print("".join(job.get(field, "") + "\x1f" for field in after["-o"].split(",")))
+        named = not after.get("-j") or job["JobIDRaw"] in ids
+        if forged or named and (over or going or not after.get("-s")):
+            print("".join(cell(job, field) + mark for field in after["-o"].split(",")))
 """
 
 
@@ -79,6 +101,7 @@ def job(number: int, end: int | None = None, state: str = "COMPLETED", **cells: 
         "JobID": str(number), "JobIDRaw": str(number), "Cluster": "alpha", "DBIndex": str(number), "User": "user1",
         "Partition": "gq", "State": state if end else "RUNNING", "Submit": str(start - 5), "Eligible": str(start - 5),
         "Start": str(start), "End": str(end) if end else "Unknown", "ElapsedRaw": "600", "TimelimitRaw": "120",
+        "DerivedExitCode": "0:0",
         "AllocTRES": "cpu=4,mem=4G,node=1,gres/gpu=1", "JobName": "train", **cells,
     }  # fmt: skip
 
@@ -98,6 +121,8 @@ class FakeSlurm:
         self.rules: list[dict[str, Any]] = []
         self.comments: list[tuple[int, int, str]] = []  # of open jobs: (JobIDRaw, Submit, AdminComment)
         self.backlog = 0
+        self.purge = "NONE"
+        self.clusters = ["alpha"]
         self.booted = 1_600_000_000
         self.fields = [*job(1)]
 
@@ -108,17 +133,20 @@ class FakeSlurm:
             "comments": self.comments,
             "rules": self.rules,
             "backlog": self.backlog,
+            "purge": self.purge,
+            "clusters": self.clusters,
             "booted": self.booted,
             "fields": self.fields,
         }
         (self.folder / "state.json").write_text(json.dumps(state))
-        (self.folder / "asked.log").write_text("")
+        for name in ("asked.log", "marks.log"):
+            (self.folder / name).write_text("")
 
     def asked(self, steps: bool = False) -> list[tuple[int, int, str]]:
-        """(since, until, job ids) of every question for rows that have ended, or that were named, in order."""
+        """(since, until, job ids) of every question for rows that ended in [since, until), or were named, in order."""
         found = []
         for line in (self.folder / "asked.log").read_text().splitlines():
             name, since, until, states, ids, jobs_only = json.loads(line)
             if name == "sacct" and since is not None and jobs_only is not steps and (ids or states.startswith("CD")):
-                found.append((since, until, ids))
+                found.append((since, until + (not ids), ids))
         return found

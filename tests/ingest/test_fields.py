@@ -50,8 +50,9 @@ def test_the_fields_of_a_release_are_those_its_sacct_lists(release: Release, cap
 
 
 def test_what_sync_asks_for_fills_all_of_a_job_that_one_row_can_say() -> None:
-    filled = set(job_values(columns_for(JOB_FIELDS), "?99", "1"))
+    filled = set(job_values(columns_for(JOB_FIELDS), "?99"))
     from_elsewhere = {
+        "source", "audited",  # who tells it, what an audit makes of it
         "seen_open",  # the snapshot
         "fingerprint",  # adminkit-ingest
         "cpu_time", "max_rss", "disk_read", "disk_write",  # its steps
@@ -60,7 +61,10 @@ def test_what_sync_asks_for_fills_all_of_a_job_that_one_row_can_say() -> None:
 
 
 def test_what_sync_asks_for_fills_a_step() -> None:
-    assert {f.name for f in fields(Step)} - set(step_values(columns_for(STEP_FIELDS), "?99")) == {"fingerprint"}
+    assert {f.name for f in fields(Step)} - set(step_values(columns_for(STEP_FIELDS), "?99")) == {
+        "source",
+        "fingerprint",
+    }
 
 
 def test_a_field_named_twice_counts_once() -> None:

@@ -78,6 +78,9 @@ function mock.job_desc(fields, said)
             if fields[field] ~= nil or STRINGS[field] or NIL_NUMBERS[field] then
                 return pushed(fields[field])
             end
+            if field == "bitflags" then
+                return pushed(0)
+            end
             if SMALL[field] then
                 return pushed(NO_VAL16)
             end

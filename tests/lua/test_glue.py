@@ -126,7 +126,7 @@ def test_a_job_without_a_queue_goes_where_slurm_lets_the_user_go(lua: Lua, amend
     [
         ({}, 420),
         ({"min_nodes": 2}, 720),
-        ({"tres_per_node": "gres/gpu:8"}, 520),
+        ({"tres_per_node": "gres:gpu:8"}, 520),
         ({"user_id": BOB, "min_nodes": 2}, 600),
         ({"user_id": 5}, None),
         ({"user_id": 5, "min_nodes": 2}, 300),

@@ -153,8 +153,8 @@ def test_a_policy_with_bytes_lost_or_changed_counts_whole_or_not_at_all(lua: Lua
         start = data.draw(st.integers(0, len(raw) - 1))
         length = data.draw(st.integers(0, 40))
         raw[start : start + length] = data.draw(st.binary(max_size=3))
-    loading, shape = lua.need("loading"), lua.need("shape")
-    value = lua.state.eval("function(f, text) return (f(text, 'x')) end")(loading.text, bytes(raw).decode("latin-1"))
+    data_, shape = lua.need("data"), lua.need("shape")
+    value = lua.state.eval("function(f, text) return (f(text, 'x')) end")(data_.read, bytes(raw).decode("latin-1"))
     check = lua.state.eval("function(f, v) local ok, wrong = pcall(f, v) return ok and wrong == nil end")
     if value is not None and check(shape.policy, value):
         decide = lua.need("decide").decide

@@ -137,7 +137,7 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = 
     (
         "one GPU on each of up to four nodes",
         [rule("gpus", {"min": 1, "max": 1})],
-        {"gpus": 1, "gpus_per_node": 1, "max_nodes": 4, "most_gpus": 4, "limit": H},
+        {"gpus": 1, "gpus_per_node": 1, "max_nodes": 4, "gpus_each": 1, "limit": H},
         {"verdict": "reject"},
     ),
     ("GPUs per node", [rule("gpus_per_node", {"max": 4})], {"gpus": 8, "limit": H}, {"verdict": "reject"}),

@@ -50,5 +50,10 @@ DIFFERENCES: Final = (
         "a new accounting database gets shells of the runs that slurmctld remembers",
         "adminkit/trace/upsert.py",
     ),
+    Difference(
+        "26.05",
+        "a queue of whole nodes is Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
+        "adminkit/slurm/gather.py",
+    ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
 )

@@ -27,9 +27,10 @@ class Ran:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def run(data: bytes, *args: str | Path) -> Ran:
+def run(data: bytes, *args: str | Path, seal: bytes = b"") -> Ran:
     """The program with `data` on standard input."""
-    done = subprocess.run([program(), *map(str, args)], input=data, capture_output=True, check=False)
+    env = {**os.environb, b"ADMINKIT_SEAL": seal}
+    done = subprocess.run([program(), *map(str, args)], input=data, capture_output=True, check=False, env=env)
     said = done.stderr.decode(errors="replace").splitlines()
     counts = [json.loads(line) for line in said if line.startswith("{")]
     error = "\n".join(line for line in said if not line.startswith("{"))
@@ -43,12 +44,20 @@ def flags(form: Format) -> list[str]:
     args += ["--comment", form.comment.decode()] if form.comment else []
     args += ["--surplus", "ignore"] if form.surplus_ignore else []
     args += ["--timezone", form.timezone] if form.timezone else []
+    args += ["--sealed"] if form.seal else []
+    args += ["--no-steps"] if form.no_steps else []
+    args += ["--known", form.known] if form.known else []
+    for column, text in form.wants.items():
+        args += ["--wants", f"{column}={text.decode()}"]
+    for column, (since, until) in form.within.items():
+        args += ["--within", f"{column}={since}..{until}"]
     return args
 
 
 def dump(data: bytes, spec: str, form: Format | None = None) -> tuple[list[list[Any]], dict[str, int]]:
     """What the program makes of `data`, as the oracle says it."""
-    ran = run(data, "--dump", "--columns", spec, *flags(form or Format()))
+    form = form or Format()
+    ran = run(data, "--dump", "--columns", spec, *flags(form), seal=form.seal)
     assert ran.code == 0, ran.error
     assert ran.error == ""
     return [json.loads(line) for line in ran.out.splitlines()], ran.counts

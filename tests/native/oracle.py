@@ -15,6 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from adminkit.ingest.spec import KINDS
+from tests.native.oracle_submitted import Known, submitted
 
 MAX_RECORD, MAX_LINES = 1 << 20, 4096
 SENTINELS = {b"", b"Unknown", b"None", b"None assigned", b"INVALID", b"N/A", b"?", b"(null)"}
@@ -41,6 +42,11 @@ class Format:
     surplus_ignore: bool = False
     timezone: str | None = None
     first_line: int = 1
+    seal: bytes = b""
+    known: str = ""  # --known
+    wants: dict[int, bytes] = field(default_factory=dict)  # column, from 1 -> its text
+    within: dict[int, tuple[int, int]] = field(default_factory=dict)  # column, from 1 -> [from, until)
+    no_steps: bool = False
 
 
 @dataclass
@@ -63,7 +69,7 @@ def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
     columns = [Column(word.rstrip("!^"), "!" in word, "^" in word) for word in spec.split(",")]
     names = ("rows", "rejected", "steps_rows", "mended", "utf8", "ambiguous")
     result = Result(counts=dict.fromkeys(names, 0))
-    rows = _Rows(columns, form.timezone)
+    rows = _Rows(columns, form)
     sizes = {"records": 0, "broken": 0, "blank": 0}
     for piece in _pieces(data, columns, form):
         sizes[piece.sort] += piece.size
@@ -260,9 +266,11 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
 class _Rows:
     """Records into rows, one after the other: steps look back at their job."""
 
-    def __init__(self, columns: list[Column], timezone: str | None) -> None:
-        self.columns = columns
-        self.zone = ZoneInfo(timezone) if timezone else None
+    def __init__(self, columns: list[Column], form: Format) -> None:
+        self.columns, self.form = columns, form
+        self.zone = ZoneInfo(form.timezone) if form.timezone else None
+        entries = [entry.encode().partition(b"=") for entry in form.known.split(",") if entry]
+        self.known: Known = {word: (value[:1].decode(), value[2:]) for word, _, value in reversed(entries)}
         self.jobid = next((i for i, column in enumerate(columns) if column.kind == "jobid"), None)
         self.inherits = any(column.inherit for column in columns)
         self.parent: tuple[str, dict[int, list[Any]]] | None = None
@@ -275,10 +283,15 @@ class _Rows:
             raise Bad("NUL byte")
         first: list[Any] = self.column(self.jobid, piece.fields[self.jobid]) if self.jobid is not None else [None] * 6
         if first[5] is None:
-            values = [first if i == self.jobid else self.column(i, piece.fields[i]) for i in range(len(self.columns))]
+            values = []
+            for i in range(len(self.columns)):
+                values.append(first if i == self.jobid else self.column(i, piece.fields[i]))
+                self.as_asked(i, values[i])
             if self.inherits and first[0] is not None:
                 self.parent = (first[0], {i: values[i] for i, c in enumerate(self.columns) if c.inherit})
             return ["job", *(value for outputs in values for value in outputs)]
+        if self.form.no_steps:
+            raise Bad("a step where only jobs were asked for")
         if parent and parent[0] == first[0]:
             self.parent = parent
         if self.inherits and not self.parent:
@@ -291,12 +304,23 @@ class _Rows:
                 values.append(first if i == self.jobid else self.column(i, piece.fields[i]))
         return ["step", *(value for outputs in values for value in outputs)]
 
+    def as_asked(self, index: int, values: list[Any]) -> None:
+        where = f"column {index + 1} ({self.columns[index].kind}): "
+        if index + 1 in self.form.wants and values[0] != self.form.wants[index + 1].decode():
+            raise Bad(where + "not the one that was asked for")
+        if index + 1 in self.form.within and values[0] is not None:
+            since, until = self.form.within[index + 1]
+            if not since <= values[0] < until:
+                raise Bad(where + "outside of what was asked for")
+
     def column(self, index: int, text: bytes) -> list[Any]:
         column = self.columns[index]
         where = f"column {index + 1} ({column.kind}): "
         try:
             if column.kind == "time":
                 values: list[Value] = [self.time(text)]
+            elif column.kind == "submitted":
+                values = list(submitted(text, self.known))
             else:
                 values = CONVERT[column.kind](text)
         except Bad as bad:
@@ -311,6 +335,18 @@ class _Rows:
         return re.sub("[\udc80-\udcff]", "\ufffd", text)
 
     def time(self, text: bytes) -> int | None:
+        if self.form.seal:
+            if text in SENTINELS:
+                return None
+            if not text.endswith(self.form.seal) or text == self.form.seal:
+                raise Bad("not sealed")
+            text = text.removesuffix(self.form.seal)
+            if not re.match(rb"\d", text) or text[4:5] == b"-":
+                raise MALFORMED
+            epoch = count(text)
+            if epoch is not None and epoch > 253402300799:
+                raise TOO_LARGE
+            return epoch or None
         if re.fullmatch(rb"\d+", text):
             epoch = count(text)
             if epoch is not None and epoch > 253402300799:
@@ -646,10 +682,14 @@ def usage(text: bytes) -> list[Value]:
 
 
 #: Kinds that may hold delimiters and newlines.
-FREE = ("free", "noted")
+FREE = ("free", "noted", "submitted")
 
 #: The grammar of docs/policy-spec.md.
-NOTE = re.compile(rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.DOTALL)
+NOTE = re.compile(
+    rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)"
+    rb"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    re.DOTALL,
+)
 
 
 #: The grammar of spank/note.h: a whole word between blanks.
@@ -702,4 +742,4 @@ CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "usage": sentinel(usage, 6),
     "nodelist": sentinel(lambda text: [text]),
 }
-assert set(CONVERT) | {"time"} == set(KINDS)
+assert set(CONVERT) | {"time", "submitted"} == set(KINDS)

@@ -29,6 +29,19 @@ POOL: dict[str, list[bytes]] = {
         *(b"xck1:at=9,heard=1,rq=2", b"ck1:at=9,heard=1,rq=2,end=", b"ck1:at=9,heard=1 ck1:at=8,heard=1,rq=0"),
         *(b"ck1:at=9,heard=1,rq=2\n", b"  ck1:at=9,heard=1,rq=99999999999999999999 ck1:at=8,heard=1,rq=0", b"ck1:at="),
     ],
+    "submitted": [
+        b"sbatch train.sh", b"sbatch -p gq -t 5 --wrap true", b"/usr/bin/srun -n4 --ckpt-signal=USR1@300 a/torchrun x",
+        b"srun -lW 5 ./x", b"sbatch -W x", b"sbatch --wait x", b"srun --wait 5 x", b"salloc", b"scrontab", b"sbatchx y",
+        b"sbatch --export=ALL,T=Bearer abc run.sh", b"sbatch --export T=1 -n 1 run.sh", b"sbatch --export=NONE run.sh",
+        b"sbatch --ckpt-off a.sh", b"sbatch --export=ADMINKIT_CKPT=USR1@9 --ckpt-off a.sh",
+        b"sbatch --token s3cr3t a.sh",
+        b"srun --container-image=x python -m torch.distributed.run y", b"sbatch a.sh : b.sh", b"srun : -n1 a : b",
+        b"sbatch --wrap=A=1 x", b"sbatch --wrap= x", b"sbatch --", b"sbatch -- -x/y", b"sbatch --wrap", b"srun -k5 x",
+        b"srun -- apptainer exec i.sif /opt/bin/deepspeed", b"sbatch " + "名".encode() * 40, b"sbatch \x01a", b"srun -",
+        b"sbatch " + b"a " * 300 + b"torchrun", b"sbatch --ckpt-requeue 5 x",
+        b"srun --unknown --ckpt-signal=x torchrun",
+        b"sbatch\n-n\t1\rx.sh", b"sbatch --export", b"sbatch -n", b"sbatch --export=A=1 --hold x", b"  srun  x/ ",
+    ],
     "free": [b"a|b", b"two\nlines", b"x\r\ny", b"bad\xff\xe2\x98utf\xed\xa0\x80", b"", b"\n", b"(null)"],
     "int": [b"0", b"48", b"-1", b"-2", b"-3", b"4294967294", b"18446744073709551614", b"9223372036854775808", b"007"],
     "serial": [
@@ -77,6 +90,9 @@ POOL: dict[str, list[bytes]] = {
 WORDS = [b"", b"Unknown", b"None", b"INVALID", b"N/A", b"?", b"(null)", b"x", b"-", b"\0"]
 VALUES = {kind: [v.encode() if isinstance(v, str) else v for v in values] for kind, values in POOL.items()}
 ANY = sorted({value for values in VALUES.values() for value in values} | set(WORDS))
+KNOWN = (
+    "torchrun=f:torchrun,torch.distributed.run=f:torchrun,deepspeed=f:ds,apptainer=c:appt,--container-image=c:enroot"
+)
 ZONES = [None, "UTC", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe", "Africa/Casablanca"]
 
 #: Often enough the same bug shows within a few hundred; the sanitizers' build runs fewer.
@@ -90,6 +106,7 @@ EXAMPLES = settings(
 @st.composite
 def specs(draw: st.DrawFn) -> str:
     kinds = draw(st.lists(st.sampled_from(sorted(set(KINDS) - {"jobid"})), min_size=0, max_size=7))
+    kinds = [kind for place, kind in enumerate(kinds) if kind != "submitted" or kind not in kinds[:place]]
     if draw(st.booleans()) or not kinds:
         kinds.insert(draw(st.integers(0, len(kinds))), "jobid")
     marks = [draw(st.sampled_from(["", "", "", "!", "^", "!^"])) for _ in kinds]
@@ -109,6 +126,9 @@ def formats(draw: st.DrawFn) -> Format:
         surplus_ignore=draw(st.integers(0, 4)) == 0,
         timezone=draw(st.sampled_from(ZONES)),
         first_line=draw(st.sampled_from([1, 2, 1000])),
+        seal=draw(st.sampled_from([b"", b"", b"x0123456789abcdef", b"0"])),
+        known=draw(st.sampled_from(["", KNOWN])),
+        no_steps=draw(st.integers(0, 4)) == 0,
     )
 
 
@@ -117,10 +137,19 @@ def texts(draw: st.DrawFn, spec: str, form: Format) -> bytes:
     """Mostly right rows of the spec, with a wrong value, a lost or surplus column, a stray line here and there."""
     pick = random.Random(draw(st.integers(0, 2**32)))
     kinds = [word.rstrip("!^") for word in spec.split(",")]
+    for place, kind in enumerate(kinds, 1):
+        if kind == "time" and draw(st.integers(0, 3)) == 0:
+            form.within[place] = (1_500_000_000, 1_710_000_000)
+        if kind == "text" and draw(st.integers(0, 3)) == 0:
+            form.wants[place] = b"gpu-a100"
     delimiter = b" " if form.delimiter == b"space" else form.delimiter
     out = []
     for _ in range(draw(st.integers(0, 12))):
         fields = [pick.choice(VALUES[kind]) if pick.random() < 0.93 else pick.choice(ANY) for kind in kinds]
+        if form.seal:
+            fields = [
+                v + form.seal * (pick.random() < 0.9) if k == "time" else v for k, v in zip(kinds, fields, strict=True)
+            ]
         mischief = pick.random()
         if mischief < 0.05:
             fields.pop(pick.randrange(len(fields)))
@@ -199,7 +228,29 @@ def test_every_kind_alone(data: st.DataObject) -> None:
     values = data.draw(st.lists(st.one_of(st.sampled_from(VALUES[kind]), st.sampled_from(ANY), strange), max_size=60))
     values = [value.replace(b"\x1f", b"").replace(b"\n", b"").replace(b"\r", b"") for value in values]
     zone = data.draw(st.sampled_from(ZONES))
-    agree(b"".join(value + b"\x1f\n" for value in values), kind, Format(delimiter=b"\x1f", ends=True, timezone=zone))
+    form = Format(delimiter=b"\x1f", ends=True, timezone=zone, known=KNOWN)
+    agree(b"".join(value + b"\x1f\n" for value in values), kind, form)
+
+
+@EXAMPLES
+@given(st.data())
+def test_command_lines(data: st.DataObject) -> None:
+    """Words of real ones and bytes of any kind, put together by lot; 16 kB of them now and then."""
+    words = sorted({word for line in VALUES["submitted"] for word in line.split()})
+    word = st.one_of(
+        st.sampled_from(words), st.binary(max_size=12), st.sampled_from([b"--", b"-", b"=", b"'", b'"', b"\\"])
+    )
+    line = st.builds(
+        lambda tool, parts, blank: tool + blank + blank.join(parts),
+        st.sampled_from([b"sbatch", b"srun", b"salloc", b"/x/srun", b"scrontab", b"x", b""]),
+        st.lists(word, max_size=30), st.sampled_from([b" ", b"  ", b"\t", b"\n", b"\r\n"]),
+    )  # fmt: skip
+    lines = data.draw(st.lists(line, max_size=12))
+    if data.draw(st.integers(0, 9)) == 0:
+        lines.append((b"sbatch --comment=" + b"x" * 200 + b" -n1 ") * 80)
+    lines = [line.replace(b"\x1f", b"") for line in lines]
+    form = Format(delimiter=b"\x1f\x1e", ends=True, known=KNOWN)
+    agree(b"".join(line + b"\x1f\x1e\n" for line in lines), "submitted", form)
 
 
 @EXAMPLES

@@ -61,7 +61,7 @@ def step(of: Job, name: str, start: int, seconds: int, gpus: int | None = 1, nod
     begin = of.start_time + start
     given = {"gpus": gpus, "nodes": nodes, "tasks": 1, "start_time": begin, "end_time": begin + seconds}
     given |= {"elapsed": seconds, "cpu_time": float(seconds)}
-    return Step(of.cluster, of.job_id_raw, of.submit_time, name, **{**given, **changes})
+    return Step(of.cluster, of.job_id_raw, of.submit_time, name, **{"source": of.source, **given, **changes})
 
 
 @contextmanager

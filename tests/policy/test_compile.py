@@ -72,6 +72,10 @@ def test_a_queue_is_compiled_as_it_is_and_its_memory_in_mib() -> None:
     }  # fmt: skip
 
 
+def test_a_queue_of_whole_nodes_says_so() -> None:
+    assert table_of("version = 1", Site("alpha", (SiteQueue("gq", whole=True),)))["queues"]["gq"]["whole"] is True
+
+
 def test_without_an_order_the_shortest_queue_comes_first() -> None:
     site = Site("a", (SiteQueue("c"), SiteQueue("b", max_limit=60), SiteQueue("a"), SiteQueue("d", max_limit=120)))
     text = 'version = 1\n[routing]\navoid = ["d"]\n[[rules]]\nname = "x"\nqueues = ["c"]\nmax_limit = "1h"\n'

@@ -8,7 +8,7 @@ import pytest
 
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.incentive_model import Hints
-from adminkit.policy.incentive_tables import Hint, hints_text, incentives_text
+from adminkit.policy.incentive_tables import Hint, hints_table, incentives_table, lua
 from adminkit.policy.runtime import Decider, LuaVersion
 from adminkit.slurm.site import made_up
 from tests.builders import HOUR
@@ -26,8 +26,9 @@ HINTS = [
 
 def decider(version: LuaVersion) -> Decider:
     rules = policy_text(policy_table(policy(), made_up(["gq"]), NOW)).encode()
-    points = incentives_text(FOUND.standings, FOUND.worth.points, NOW).encode()
-    return Decider(rules, points, hints_text(HINTS, Hints(accounts_off=("Tests",)), (), NOW).encode(), version)
+    points = lua(incentives_table(FOUND.standings, FOUND.worth.points, NOW)).encode()
+    hints = lua(hints_table(HINTS, Hints(accounts_off=("Tests",)), (), NOW)).encode()
+    return Decider(rules, points, hints, version)
 
 
 def request(**changes: Any) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
 from adminkit.job import Job
-from adminkit.policy.incentive_build import read_table
+from adminkit.policy.incentive_build import as_table
 from adminkit.policy.incentive_model import Hints, Incentives
-from adminkit.policy.incentive_tables import Hint, Points, hints_text, incentives_text, points
+from adminkit.policy.incentive_tables import Hint, Points, hints_table, incentives_table, lua, points
 from adminkit.policy.incentives import bare_name, earned
 from adminkit.policy.runtime import Lua, LuaVersion
 from tests.builders import HOUR
@@ -86,7 +86,7 @@ def test_the_order_of_rows_changes_nothing(jobs: list[Job], random: Any) -> None
     random.shuffle(shuffled)
     one, other = everybody(jobs, **OPEN), everybody(shuffled, **OPEN)
     assert one == other
-    assert incentives_text(one.standings, one.worth.points, NOW) == incentives_text(
+    assert incentives_table(one.standings, one.worth.points, NOW) == incentives_table(
         other.standings, other.worth.points, NOW
     )
 
@@ -227,7 +227,7 @@ def test_the_table_of_points_is_what_decide_lua_reads() -> None:
     plain = good(200, 12, uid=1003, user="eve", time_limit=3 * HOUR)
     found = everybody([*rich, *bundler, *plain])
     standings = [replace(one, earns_class=one.uid != 1002) for one in found.standings]
-    table = read(incentives_text(standings, found.worth.points, NOW))
+    table = read(lua(incentives_table(standings, found.worth.points, NOW)))
     assert (table["format"], table["made_at"], table["cap"]) == (1, NOW, 720)
     assert dict(table["class_points"]) == {"multi-node": 240, "multi-gpu": 120}
     users = table["users"]
@@ -236,15 +236,15 @@ def test_the_table_of_points_is_what_decide_lua_reads() -> None:
 
 def test_the_same_standings_have_the_same_generation_whenever_they_are_computed() -> None:
     found = everybody(good())
-    one, later = (incentives_text(found.standings, found.worth.points, at) for at in (NOW, NOW + 60))
+    one, later = (lua(incentives_table(found.standings, found.worth.points, at)) for at in (NOW, NOW + 60))
     assert one != later
     assert one.splitlines()[4:-2] == later.splitlines()[4:-2]
     assert read(one)["generation"] == read(later)["generation"]
 
 
 def read(text: str, version: LuaVersion = "lua51") -> Any:
-    lua = Lua(version)
-    return lua.out(lua.table(text.encode(), "table.lua"))
+    runtime = Lua(version)
+    return runtime.out(runtime.table(text.encode(), "table.lua"))
 
 
 def hint(uid: int = 1001, name: str = "train", queue: str = "gq", wasted: float = 1.0, **changes: int) -> Hint:
@@ -254,7 +254,7 @@ def hint(uid: int = 1001, name: str = "train", queue: str = "gq", wasted: float 
 
 def test_the_table_of_hints_is_what_decide_lua_reads() -> None:
     rows = [hint(), hint(queue=""), hint(name="", queue=""), hint(1002, 'a" .. os.exit() .. "', "gq")]
-    table = read(hints_text(rows, Hints(accounts_off=("A b",)), (), NOW))
+    table = read(lua(hints_table(rows, Hints(accounts_off=("A b",)), (), NOW)))
     assert (table["ratio"], table["floor"]) == (3.0, 7200)
     assert dict(table["accounts_off"]) == {"a b": True}
     users = table["users"]
@@ -278,7 +278,7 @@ def test_hints_are_for_those_who_want_and_waste_most(
     given_settings: dict[str, Any], opted_out: tuple[int, ...], uids: list[int], why: str
 ) -> None:
     rows = [hint(11, wasted=5), hint(12, wasted=9), hint(13, wasted=7)]
-    table = read(hints_text(rows, Hints(**given_settings), opted_out, NOW))
+    table = read(lua(hints_table(rows, Hints(**given_settings), opted_out, NOW)))
     assert sorted(table["users"]) == uids, why
 
 
@@ -288,7 +288,7 @@ def test_the_largest_table_of_hints_loads_in_lua_51_and_54() -> None:
         hint(100_000 + n, f"name {n}", f"q{n}", float(n), expected=200_000 + n, safe=300_000 + n, runs=400_000 + n)
         for n in range(60_000)
     )
-    table = read_table("hints", hints_text(rows, Hints(), (), NOW))
+    table = as_table("hints", hints_table(rows, Hints(), (), NOW))
     assert 30_000 < table.rows <= 50_000
     assert table.size > 1_000_000
     kept = read(table.text, "lua54")["users"]

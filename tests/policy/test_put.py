@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.policy import put
+from adminkit.policy.build import read_built, write_out
 from adminkit.policy.lua_text import module
 from adminkit.policy.put import checksums, differing, generation_of, put_back, put_table, table_path
 from adminkit.policy.tried import check_table
+from adminkit.slurm.act import touch
 
 DAMAGED = "return {"
 
@@ -159,7 +162,7 @@ def test_two_at_once_the_second_says_so(tmp_path: Path) -> None:
     assert kept(tmp_path) == ("one", "one", None)
 
 
-CALLS = ("replace", "fsync", "fchmod", "fchown", "open", "fdopen")
+CALLS = ("rename", "fsync", "fchmod", "fchown", "open", "fdopen")
 
 
 def crash_at(number: int, act: Callable[[], object]) -> bool:
@@ -315,3 +318,72 @@ def test_hosts_are_compared_by_what_slurmctld_would_read(tmp_path: Path) -> None
 )
 def test_a_generation_is_read_without_lua(text: str, generation: str | None) -> None:
     assert generation_of(text) == generation
+
+
+#: Whoever owns the folder of slurm.conf may put anything there.
+PLANTED: dict[str, tuple[str, Callable[[Path, Path], object], str]] = {
+    "a link as the folder": ("adminkit", lambda path, other: path.symlink_to(other), "is a link, no folder"),
+    "a pipe as the folder": ("adminkit", lambda path, other: os.mkfifo(path), "couldn't use .*not a directory"),
+    "a link as the table": ("adminkit/policy.lua", lambda path, other: path.symlink_to(other / "x"), "is a link"),
+    "a pipe as the table": ("adminkit/policy.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
+    "a folder as the table": ("adminkit/policy.lua", lambda path, other: path.mkdir(), "is a folder"),
+    "a link as its good copy": ("adminkit/policy.good.lua", lambda path, other: path.symlink_to(other / "x"), "a link"),
+    "a pipe as the previous one": ("adminkit/policy.previous.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
+    "a link as the aim": ("adminkit/.back-policy", lambda path, other: path.symlink_to(other / "x"), ""),
+    "a link left aside": ("adminkit/.aside-policy.lua-x", lambda path, other: path.symlink_to(other / "x"), ""),
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_nothing_that_is_planted_is_followed_and_nothing_hangs(tmp_path: Path, what: str) -> None:
+    name, make, why = PLANTED[what]
+    folder, other = tmp_path / "slurm", tmp_path / "other"
+    for made in (folder, other):
+        made.mkdir(mode=0o755)
+    (other / "x").write_text("root's own")
+    before = [(path.name, path.lstat(), path.read_text()) for path in other.iterdir()], other.stat()
+    place(folder, table("one"))
+    place(folder, table("two"))
+    path = folder / name
+    if path.is_dir():
+        path.rename(folder / "away")
+    else:
+        path.unlink(missing_ok=True)
+    make(path, other)
+    signal.alarm(20)
+    try:
+        if why:
+            with pytest.raises(AdminkitError, match=why):
+                place(folder, table("three"))
+            with pytest.raises(AdminkitError, match=why):
+                put_back(folder, "policy", check_table)
+        else:
+            place(folder, table("three"))
+            put_back(folder, "policy", check_table)
+            assert kept(folder)[0] == "two"
+    finally:
+        signal.alarm(0)
+    assert ([(path.name, path.lstat(), path.read_text()) for path in other.iterdir()], other.stat()) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="as root only: files of two users")
+def test_root_takes_built_rules_from_roots_own_folder_only(tmp_path: Path) -> None:
+    write_out(tmp_path / "out", {"policy": table("one")})
+    assert set(read_built(tmp_path / "out")) == {"policy"}
+    os.chown(tmp_path / "out", 2, -1)
+    with pytest.raises(AdminkitError, match="may be the work of uid 2"):
+        read_built(tmp_path / "out")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="as root only: links of two users")
+def test_a_script_that_is_somebody_elses_link_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("")
+    os.utime(tmp_path / "target", (5, 5))
+    entry = tmp_path / "job_submit.lua"
+    entry.symlink_to(tmp_path / "target")
+    os.chown(entry, 2, -1, follow_symlinks=False)
+    with pytest.raises(AdminkitError, match="is a link of uid 2"):
+        touch(entry)
+    assert (tmp_path / "target").stat().st_mtime == 5
+    os.chown(entry, 0, -1, follow_symlinks=False)
+    assert touch(entry) > 5, "a site's own link"

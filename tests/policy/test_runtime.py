@@ -35,7 +35,7 @@ ECHO = {
 
 @BOTH
 def test_modules_are_loaded_by_name_and_get_the_loader(version: LuaVersion) -> None:
-    echo = Decider(b"return { rule = 'a' }", version=version, read=ECHO.__getitem__)
+    echo = Decider(b'return { ["rule"] = "a" }', version=version, read=ECHO.__getitem__)
     decision = echo.decide({"user": "ad\udcffa", "limit": 3600})
     assert decision.messages == ("ad\udcffa", "nil", "nil")
     assert (decision.verdict, decision.limit, decision.fired) == ("accept", 3600, (("a", "warn"),))
@@ -46,14 +46,16 @@ def test_modules_are_loaded_by_name_and_get_the_loader(version: LuaVersion) -> N
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"return os.time()", "os"),
-        (b"return io.open('x')", "io"),
-        (b"return require('os')", "require"),
-        (b"return loadstring('')", "loadstring"),
-        (b"x = ", "unexpected symbol"),
-        (b"\x1bLuaQ", "bytecode"),
-        (b"return 1", "returns no table"),
-        (b"", "returns no table"),
+        (b"return os.time()", "something other than texts, numbers"),
+        (b"return io.open('x')", "something other than texts, numbers"),
+        (b"return require('os')", "something other than texts, numbers"),
+        (b"return loadstring('')", "something other than texts, numbers"),
+        (b"x = ", "does not begin with return"),
+        (b"\x1bLuaQ", "does not begin with return"),
+        (b"return 1", "something other than texts, numbers"),
+        (b"", "does not begin with return"),
+        (b"return { [1] = 1 2 }", "expected"),
+        (b'return { "\\999" }', "escape"),
     ],
 )
 def test_a_damaged_table_can_call_nothing(version: LuaVersion, text: bytes, said: str) -> None:
@@ -66,10 +68,11 @@ def test_a_damaged_table_can_call_nothing(version: LuaVersion, text: bytes, said
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        (b"return { 1, 2.5, 'x', true }", [1, 2.5, "x", True]),
-        (b"return { a = { b = {} } }", {"a": {"b": {}}}),
-        (b"return { [1] = 'a', [3] = 'c' }", {1: "a", 3: "c"}),
-        (b"return { [1001] = true, ada = true }", {1001: True, "ada": True}),
+        (b'return { 1, 2.5, "x", true }', [1, 2.5, "x", True]),
+        (b'return { ["a"] = { ["b"] = {} } }', {"a": {"b": {}}}),
+        (b'return { [1] = "a", [3] = "c" }', {1: "a", 3: "c"}),
+        (b'return { [1001] = true, ["ada"] = true }', {1001: True, "ada": True}),
+        (b'return { -1, 1e3, 1.5e-2, "\\032" }', [-1, 1000, 0.015, " "]),
     ],
 )
 def test_a_table_becomes_what_python_would_write(version: LuaVersion, text: bytes, value: Any) -> None:

@@ -17,6 +17,7 @@ from adminkit.recommend.predict import Predictor, Recommendation, Rule
 from adminkit.report import text
 from adminkit.report.recommend import backtest_report
 from adminkit.stats.runs import Kind, Run, runs
+from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
 from tests.recommend.histories import ADA, OFFER, history, run
@@ -154,13 +155,14 @@ def test_the_table_is_as_reviewed(
     tmp_path: Path, golden: Callable[[str, str], None], suffix: str, shown: Callable[..., str]
 ) -> None:
     with reader(small_trace(tmp_path / "t.db")) as db:
-        report = backtest_report(backtest(runs(db), OFFER), Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"])
+        tested, told = backtest(runs(db), OFFER), by_source(db)
+        report = backtest_report(tested, Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"], told)
     golden(f"recommend-backtest.{suffix}", shown(report))
 
 
 def test_an_empty_trace_says_so(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "t.db")) as db:
-        report = backtest_report(backtest(runs(db), OFFER), Kind(), Rule(), "t.db", [])
+        report = backtest_report(backtest(runs(db), OFFER), Kind(), Rule(), "t.db", [], {})
     assert (list(report.rows), report.meta.notes) == ([], ["no run with a limit has ended"])
 
 

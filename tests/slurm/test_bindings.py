@@ -48,8 +48,9 @@ def test_queues_are_those_of_scontrol(pyslurm: Pyslurm) -> None:
 
 
 def test_queues_and_nodes_of_a_site_are_those_of_scontrol(pyslurm: Pyslurm, programs: Programs) -> None:
-    """The same cluster as in the two texts that test_controller reads."""
+    """The same cluster as in the two texts that test_controller reads; scontrol alone tells of OverSubscribe."""
     programs.add("sacctmgr", "true")
+    programs.add("scontrol", f"cat <<'END'\n{SITE_QUEUES}END")
     pyslurm.holds(
         Partitions=[
             part("gq", default_time=60, max_time=4320, total_nodes=2, is_default=True,

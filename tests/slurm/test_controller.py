@@ -41,7 +41,7 @@ QUEUES = """\
 PartitionName=gq AllowGroups=ALL AllowAccounts=physics,chemistry DenyQos=bad Default=YES DefaultTime=01:00:00 \
 MaxNodes=UNLIMITED MaxTime=3-00:00:00 MinNodes=0 RootOnly=NO State=UP TotalNodes=2
 PartitionName=short AllowGroups=staff DenyAccounts=physics AllowQos=normal Default=NO DefaultTime=NONE MaxNodes=2 \
-MaxTime=UNLIMITED MinNodes=1 RootOnly=NO State=DRAIN TotalNodes=1
+MaxTime=UNLIMITED MinNodes=1 OverSubscribe=EXCLUSIVE RootOnly=NO State=DRAIN TotalNodes=1
 PartitionName=roots AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL RootOnly=YES State=UP MaxTime=30 TotalNodes=0
 PartitionName=booked AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL RootOnly=NO ReqResv=YES State=UP MaxTime=30
 """
@@ -169,9 +169,26 @@ def test_queues_have_their_lists_their_state_and_their_largest_node() -> None:
     )  # fmt: skip
     assert (short.up, short.default_limit, short.max_limit, short.max_nodes) == (False, None, None, 2)
     assert (short.allow_accounts, short.deny_accounts) == (None, frozenset({"physics"}))
+    assert (gq.whole, short.whole) == (False, True)
     assert (short.allow_qos, short.allow_groups) == (frozenset({"normal"}), frozenset({"staff"}))
     assert (roots.up, roots.node_cpus, roots.gpu_types) == (False, None, None)
     assert not booked.up, "Slurm takes no job there without a reservation"
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        ("OverSubscribe=EXCLUSIVE", True),
+        ("OverSubscribe=NO", False),
+        ("OverSubscribe=FORCE:4 ExclusiveUser=YES", False),
+        ("OverSubscribe=NO Exclusive=NODE", True),
+        ("OverSubscribe=NO Exclusive=USER", False),
+        ("", False),
+    ],
+)
+def test_whether_a_queue_gives_whole_nodes_in_the_words_of_every_release(words: str, whole: bool) -> None:
+    (found,) = gather.parse_queues(f"PartitionName=a State=UP {words}\n")
+    assert found.whole == whole
 
 
 @pytest.mark.parametrize(
@@ -207,6 +224,16 @@ def test_a_site_has_its_operators_and_the_uids_that_were_asked_for(slurm: Progra
     assert found.notes[0] == "operator nobodyatall is no user of this host"
     assert "stranger" in found.notes[1]
     assert [queue.name for queue in found.site.queues] == ["gq", "short", "roots", "booked"]
+
+
+def test_a_name_that_looks_like_a_line_of_the_list_makes_nobody_an_operator(slurm: Programs) -> None:
+    """Of a user called `x`, newline, `news|Operator`, newline, `y`: sacctmgr's list has the line in the middle."""
+    lines = "games|Operator\\nx\\nnews|Operator\\ny|None\\nnews|None\\n"
+    slurm.add(
+        "sacctmgr", f"case $5 in format=*) printf '{lines}';; news) echo 'news|None';; *) echo $5'|Operator';; esac"
+    )
+    found = gather.gather((), parse_conf("SlurmUser=root\n", Path("/x"), ""))
+    assert found.site.privileged == {0, pwd.getpwnam("games").pw_uid}
 
 
 def test_without_slurmdbd_operators_are_not_known_and_that_is_said(slurm: Programs) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job
-from adminkit.stats.incentives import GPU_HOUR, Question, Scored, Sums, scored, sums, uid_of, without_uid
+from adminkit.stats.incentives import GPU_HOUR, Question, Scored, Sums, passed_over, scored, sums, uid_of
 from tests.builders import HOUR
 from tests.policy.incentive_cases import NOW, run, trace
 
@@ -117,4 +117,49 @@ def test_users_are_found_by_the_name_of_their_latest_run() -> None:
         assert uid_of(db, "ada", "aaic") == 8
         assert uid_of(db, "ada", "beta") is None
         assert uid_of(db, "' OR 1 --", "aaic") is None
-        assert without_uid(db, ALL) == 1
+        assert passed_over(db, ALL)["uid_unknown"] == 1
+
+
+PAID = "ak1:lim=3600,src=e,cls={},rules=gq-max mine"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "bundles", "why"),
+    [
+        ({"admin_comment": PAID.format("multi-gpu"), "gpus": 2}, "counted", 0, "it was what it got points for"),
+        (
+            {"admin_comment": PAID.format("multi-gpu"), "gpus": 1},
+            "class",
+            1,
+            "two GPUs by its request, one when it ran",
+        ),
+        ({"admin_comment": PAID.format("multi-node"), "nodes": 1}, "class", 1, "one node of the two it named"),
+        ({"admin_comment": PAID.format("multi-node"), "nodes": 2}, "counted", 0, "both nodes"),
+        (
+            {"admin_comment": PAID.format("single-gpu"), "gpus": 1, "nodes": 1},
+            "counted",
+            0,
+            "any class may have points",
+        ),
+        (
+            {"admin_comment": PAID.format("multi-node"), "state": "TIMEOUT", "nodes": 1},
+            "class",
+            1,
+            "it is no miss either",
+        ),
+        (
+            {"admin_comment": PAID.format("multi-node"), "state": "FAILED", "nodes": 1},
+            "state",
+            1,
+            "one that failed, too",
+        ),
+        ({"admin_comment": "ak1:lim=3600,src=e", "gpus": 1}, "counted", 0, "it got no points for a class"),
+        ({"admin_comment": "ak1:lim=3600,cls=multi-node", "gpus": 1}, "counted", 0, "no record of ours"),
+        ({"admin_comment": PAID.format("multi-gpu"), "gpus": None}, "counted", 0, "nobody knows its GPUs"),
+    ],
+)
+def test_points_for_a_class_are_compared_with_what_the_run_was_allocated(
+    changes: dict[str, Any], reason: str, bundles: int, why: str
+) -> None:
+    (found,) = groups([run(**{"nodes": 1, **changes})])
+    assert (found.reason, found.bundles) == (reason, bundles), why

@@ -23,7 +23,13 @@ def waits(number: int, user: str | None, since: int, until: int | None, **change
     """A job that was eligible from hour `since` on and started at `until`; None while it still waits."""
     start = None if until is None else MONDAY + until * HOUR
     end = None if start is None else start + HOUR
-    given = {"user": user, "eligible_time": MONDAY + since * HOUR, "start_time": start, "end_time": end, "synced": 1}
+    given = {
+        "user": user,
+        "eligible_time": MONDAY + since * HOUR,
+        "start_time": start,
+        "end_time": end,
+        "source": "slurmdbd",
+    }
     return job(number, **{**given, **changes})
 
 
@@ -44,7 +50,7 @@ def lines(path: Path, jobs: Sequence[Job]) -> dict[tuple[str, str | None], Line]
         ([waits(1, "bob", -5, 2)], 2, "from before"),
         ([waits(1, "bob", 8, 20)], 2, "until after"),
         ([waits(1, "bob", 4, None)], 6, "still waits"),
-        ([waits(1, "bob", 4, None, synced=0)], 0, "still waits in a file that was imported: nobody knows"),
+        ([waits(1, "bob", 4, None, source="text")], 0, "still waits in a file that was imported: nobody knows"),
         ([waits(1, "bob", 4, None, end_time=MONDAY + 6 * HOUR)], 2, "cancelled while it waited"),
         ([waits(1, "bob", 5, 5)], 0, "did not wait"),
         ([waits(1, "bob", 2, 5, eligible_time=None)], 0, "held, or nobody knows"),
@@ -81,7 +87,7 @@ def test_weeks_are_counted_back_and_gpus_and_nodes_apart(tmp_path: Path) -> None
         ran(5, MONDAY - WEEK - 1, user="bob"),
         ran(6, UNTIL - 60, elapsed=5 * HOUR),
         ran(7, UNTIL - 60, job_name="interactive"),
-        ran(8, UNTIL - 60, submit_line="salloc -p gq"),
+        ran(8, UNTIL - 60, submitted_by="salloc"),
         ran(9, UNTIL - 60, state="FAILED"),
     ]
     with closing(sqlite3.connect(make_trace(tmp_path / "t.db", jobs))) as db:

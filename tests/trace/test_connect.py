@@ -358,7 +358,7 @@ def test_a_log_that_somebody_else_owns_is_named(shared: Path) -> None:
         os.chown(one, READER, GROUP)
     refused = as_user(OWNER, OUTSIDE, lambda: note(shared, "second"))
     assert isinstance(refused, Refused)
-    assert f"chown daemon: {shared}-" in refused.hint
+    assert f"chown -h daemon: {shared}-" in refused.hint
     assert "belongs to nobody" in refused.hint
 
 

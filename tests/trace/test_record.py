@@ -16,7 +16,11 @@ from adminkit.trace import record
 from tests.native import helper
 
 #: The grammar of docs/policy-spec.md, said another way.
-GRAMMAR = re.compile(r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)", re.ASCII)
+GRAMMAR = re.compile(
+    r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))"
+    r"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    re.ASCII,
+)
 
 
 def read(text: str | None) -> tuple[int | None, str]:
@@ -32,6 +36,15 @@ def read(text: str | None) -> tuple[int | None, str]:
     [
         ("ak1:lim=259200,src=e", 259200, "explicit", "typed"),
         ("ak1:lim=259200,src=e,rules=gq-max+long.jobs", 259200, "explicit", "and a rule lowered it"),
+        ("ak1:lim=60,src=e,cls=multi-node", 60, "explicit", "it was paid for its class"),
+        ("ak1:lim=60,src=e,own=node", 60, "explicit", "it takes whole nodes"),
+        ("ak1:lim=60,src=e,cls=multi-node,own=node,rules=gq-max", 60, "explicit", "all there is"),
+        ("ak1:lim=60,src=e,rules=gq-max,cls=multi-node", None, "unknown", "in another order"),
+        ("ak1:lim=60,src=e,own=node,cls=a", None, "unknown", "these as well"),
+        ("ak1:lim=60,src=e,cls=", None, "unknown", "no class"),
+        ("ak1:lim=60,src=e,cls=,own=node", None, "unknown", "no class before what is whole"),
+        ("ak1:lim=60,src=e,cls=a,cls=b", None, "unknown", "two classes"),
+        ("ak1:lim=60,src=e,cls=a=b", None, "unknown", "a class that is two"),
         ("ak1:lim=none,src=d", None, "default", "not typed"),
         ("ak1:lim=none,src=d,rules=default", None, "default", "and a rule gave one"),
         ("ak1:lim=inf,src=e", None, "explicit", "typed, but no number"),
@@ -71,7 +84,29 @@ def imported(texts: list[str], folder: Path) -> list[tuple[int | None, str | Non
 
 
 PIECES = st.sampled_from(
-    ["ak1:", "lim=", "60", "inf", "none", ",", "src=", "e", "d", "rules=", "a", "+", " ", "x", "=", "\n", "[", "*", "ü"]
+    [
+        "ak1:",
+        "lim=",
+        "60",
+        "inf",
+        "none",
+        ",",
+        "src=",
+        "e",
+        "d",
+        "rules=",
+        "cls=",
+        "own=",
+        "a",
+        "+",
+        " ",
+        "x",
+        "=",
+        "\n",
+        "[",
+        "*",
+        "ü",
+    ]
 )
 
 

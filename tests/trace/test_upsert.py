@@ -30,9 +30,9 @@ def db() -> sqlite3.Connection:
     return connection
 
 
-def put(db: sqlite3.Connection, *values: object) -> int:
+def put(db: sqlite3.Connection, *values: object, source: str = "slurmdbd") -> int:
     """Upsert one row; how many rows it made or changed."""
-    return db.execute(upsert_job({c: f"?{n}" for n, c in enumerate(COLUMNS, 1)}), values).rowcount
+    return db.execute(upsert_job({c: f"?{n}" for n, c in enumerate(COLUMNS, 1)}, source), values).rowcount
 
 
 def row(db: sqlite3.Connection) -> tuple[object, ...]:
@@ -97,7 +97,7 @@ ENDED = ("alpha", 7, 100, "TIMEOUT", 200, 5, "games", "normal", "train", 0)
 def test_a_run_that_ended_is_not_made_a_shell_of_by_a_new_accounting_database(
     db: sqlite3.Connection, first: tuple[object, ...], second: tuple[object, ...], changed: int, why: str
 ) -> None:
-    sql = upsert_job({column: f"?{n}" for n, column in enumerate(NAMED, 1)})
+    sql = upsert_job({column: f"?{n}" for n, column in enumerate(NAMED, 1)}, "slurmdbd")
     db.execute(sql, first)
     assert db.execute(sql, (*first[:3], *second)).rowcount == changed, why
     kept = db.execute('SELECT "' + '", "'.join(NAMED) + '" FROM job').fetchone()

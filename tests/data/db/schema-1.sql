@@ -21,7 +21,7 @@ CREATE TABLE intake (
 INSERT INTO "intake" VALUES(1,'sync','sacct','alpha',1500010000,0.5,1,1,0,0,0);
 CREATE TABLE job (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
-    synced INTEGER NOT NULL DEFAULT 0, seen_open INTEGER, db_index INTEGER,
+    source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
     job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
     user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
     state TEXT, cancelled_by INTEGER, reason TEXT,
@@ -34,10 +34,31 @@ CREATE TABLE job (
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    admin_comment TEXT, submit_line TEXT, fingerprint INTEGER
+    admin_comment TEXT,
+    submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
-INSERT INTO "job" VALUES('alpha',1,1500000000,1,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE job_aside (
+    why TEXT NOT NULL, aside_at INTEGER NOT NULL,
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
+    source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
+    job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
+    user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
+    state TEXT, cancelled_by INTEGER, reason TEXT,
+    exit_code INTEGER, exit_signal INTEGER, derived_exit_code INTEGER,
+    priority INTEGER, flags TEXT, restarts INTEGER,
+    eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
+    time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
+    limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    admin_comment TEXT,
+    submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
+) STRICT
+;
 CREATE TABLE note (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
@@ -70,14 +91,23 @@ CREATE TABLE rejected (
 INSERT INTO "rejected" VALUES('sacct alpha',3,'no Submit',X'317C7C',1500010000);
 CREATE TABLE step (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
-    step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
+    source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
     start_time INTEGER, end_time INTEGER, elapsed INTEGER,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
     exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER,
     UNIQUE (cluster, job_id_raw, submit_time, step)
 ) STRICT
 ;
-INSERT INTO "step" VALUES('alpha',1,1500000000,'batch',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1.5,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "step" VALUES('alpha',1,1500000000,'batch','slurmdbd',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1.5,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+CREATE TABLE step_aside (
+    why TEXT NOT NULL, aside_at INTEGER NOT NULL,
+    cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
+    source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
+    start_time INTEGER, end_time INTEGER, elapsed INTEGER,
+    cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
+    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER
+) STRICT
+;
 CREATE TABLE window (
     cluster TEXT NOT NULL, pass TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
     provisional INTEGER NOT NULL, asked_at INTEGER NOT NULL, seconds REAL NOT NULL,
@@ -100,6 +130,7 @@ CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);
 CREATE INDEX job_db_index ON job (db_index);
 CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL;
+CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo';
 CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL;
 CREATE INDEX outbox_open ON outbox (next_at) WHERE state IN ('due', 'claimed');
 CREATE INDEX outbox_user ON outbox (cluster, uid, kind);

@@ -1,0 +1,101 @@
+"""adminkit trace audit and restore: commands of `adminkit trace`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli.options import Database, Format, FormatOption, Output
+from adminkit.cli.progress import progress
+from adminkit.config import chosen
+from adminkit.errors import unknown_word
+from adminkit.trace import connect
+from adminkit.trace.place import find_trace
+from adminkit.trace.sight import operators_only
+
+Cluster = Annotated[
+    list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without it, what would be done is shown.")]
+Again = Annotated[bool, typer.Option("--all", help="Also the rows that an earlier audit has confirmed.")]
+Steps = Annotated[
+    bool | None,
+    typer.Option("--steps/--no-steps", help="Compare CPU time too, from the steps; as [sync] steps by default."),
+]
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[RUN]…", help="Which, as they are listed: 4711@1796083200. None: all are listed."),
+]
+
+
+def audit(
+    db: Database = None,
+    cluster: Cluster = None,
+    apply: Apply = False,
+    again: Again = False,
+    steps: Steps = None,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Ask slurmdbd about every row it is said to have told, and set aside what it contradicts or never had."""
+    from adminkit.ingest.audit import audit as run
+    from adminkit.ingest.passes import Options
+    from adminkit.report.audit import audit_report
+    from adminkit.report.sink import Way, emit
+
+    settings = config.load()
+    usual, path = settings.sync, find_trace(db, settings.db)
+    _operators_only(path)
+    options = Options(
+        path,
+        budget=usual.row_budget,
+        jobs=usual.jobs,
+        steps=chosen(steps, usual.steps),
+        steps_pause=usual.steps_pause,
+        timeout=usual.timeout,
+        record=usual.record,
+    )
+    with progress("asking slurmdbd", "rows") as tick:
+        done = run(
+            options, cluster or (), lambda text: print(f"note: {text}", file=sys.stderr), tick, apply=apply, again=again
+        )
+    emit(audit_report(done, apply, str(options.db)), Way(format, output))
+
+
+def restore(
+    which: Runs = None,
+    db: Database = None,
+    apply: Apply = False,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Put back what an audit set aside, as rows that an operator vouches for. Shows which; --apply does it."""
+    from adminkit.report.audit import aside_report
+    from adminkit.report.sink import Way, emit
+    from adminkit.trace import audit as asides
+    from adminkit.trace.lock import only_one
+
+    path = find_trace(db, config.load().db)
+    _operators_only(path)
+    with connect.reader(path) as trace:
+        found = asides.aside(trace)
+    known = {one.run for one in found}
+    for run in which or ():
+        if run not in known:
+            raise unknown_word("run", run, known)
+    wanted = [one for one in found if not which or one.run in which]
+    notes = ["nothing was written; --apply puts back the runs that are named"]
+    if apply and which:
+        with only_one(path, "adminkit trace restore"), connect.writer(path) as trace:
+            back = asides.restore(trace, wanted)
+        notes = [f"{back} put back, trusted; the others' places hold slurmdbd's own rows"]
+    emit(aside_report(wanted, notes, str(path)), Way(format, output))
+
+
+def _operators_only(path: Path) -> None:
+    if connect.is_there(path):
+        operators_only(path, "what slurmdbd says of everybody's rows is for the operators", "run it as one of them")

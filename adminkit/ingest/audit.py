@@ -1,0 +1,329 @@
+"""adminkit trace audit: every row that slurmdbd is said to have told is asked of it once more.
+
+One reader: the same windows go through sync's own passes into a scratch trace, and SQL compares the two, a window of
+the trace at a time. A row is `unknown` where slurmdbd holds runs from before it and after it, by submission and by end
+(horizon.py). Where it does not, the row is `beyond` what it can say: purged, of a database that was made anew, or of a
+cluster that is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Final
+
+from adminkit import acts, journal
+from adminkit.errors import AdminkitError
+from adminkit.ingest import horizon, passes
+from adminkit.ingest.passes import IDS_PER_QUERY, Options, Run, Tick
+from adminkit.ingest.sync import site_of
+from adminkit.ingest.windows import DAY, HOUR, Window, covered
+from adminkit.slurm import cluster as slurm
+from adminkit.slurm.release import OPEN
+from adminkit.trace import audit as trace
+from adminkit.trace import connect, runs, windows
+from adminkit.trace.audit import Asked, Letter, Told
+from adminkit.trace.intake import record_intake
+from adminkit.trace.ledger import record_acts
+from adminkit.trace.lock import only_one
+
+#: The note that says that a cluster was audited, and what came of it.
+DONE: Final = "audited"
+#: What becomes of a row, and what is done to it.
+VERDICTS: Final = ("confirmed", "contradicted", "unknown", "beyond", "open")
+#: Runs of each verdict that are named.
+EXAMPLES: Final = 10
+#: Rows set aside in one transaction.
+AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One run that is not confirmed. `differs`: the columns in which slurmdbd has something else."""
+
+    verdict: str
+    told: Told
+    differs: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Audited:
+    """What an audit of one cluster found. `before`: rows that an earlier one had confirmed."""
+
+    cluster: str
+    known: bool = True  # slurmdbd keeps accounts of it
+    before: int = 0
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
+    ends: dict[str, tuple[int, int]] = field(default_factory=dict)  # verdict -> first and last end
+    users: dict[str, set[str]] = field(default_factory=dict)  # of what is set aside
+    examples: list[Example] = field(default_factory=list)
+    due: int = 0  # letters that are cancelled
+    sent: list[Letter] = field(default_factory=list)  # and those that have left
+
+    def add(self, verdict: str, told: Told, differs: Sequence[str] = ()) -> None:
+        self.count(verdict, 1, told.end, told.end)
+        if verdict in ("contradicted", "unknown"):
+            self.users.setdefault(verdict, set()).add(told.user or f"uid {told.uid}")
+        if sum(one.verdict == verdict for one in self.examples) < EXAMPLES:
+            self.examples.append(Example(verdict, told, differs))
+
+    def count(self, verdict: str, many: int, first: int | None, last: int | None) -> None:
+        self.counts[verdict] += many
+        if first is not None and last is not None:
+            least, most = self.ends.get(verdict, (first, last))
+            self.ends[verdict] = min(least, first), max(most, last)
+
+
+@dataclass(slots=True)
+class _Work:
+    """One audit of one cluster: the trace, and a sync's run whose trace is the scratch one."""
+
+    db: Connection
+    run: Run
+    asked: Asked
+    apply: bool
+    now: int
+    done: Audited
+    first: int = horizon.NEVER  # the first end that slurmdbd holds
+    absent: list[Told] = field(default_factory=list)
+
+    @property
+    def cluster(self) -> str:
+        return self.asked.cluster
+
+
+def audit(
+    options: Options,
+    wanted: Sequence[str],
+    talk: Callable[[str], None],
+    tick: Tick = lambda *_: None,
+    *,
+    apply: bool = False,
+    again: bool = False,
+) -> list[Audited]:
+    """Ask slurmdbd about these clusters' rows, all for none; with `apply` set aside what it contradicts or denies.
+
+    What is confirmed is written down as it comes, so that an audit that was cut off goes on from there. Nothing is
+    set aside for being unknown before all answers are in: where slurmdbd is away on the way, nothing is.
+    """
+    with ExitStack() as stack:
+        if apply:
+            connect.prepare(options.db)
+            stack.enter_context(only_one(options.db, "adminkit trace audit"))
+        db = stack.enter_context((connect.writer if apply else connect.reader)(options.db))
+        # Trap: as root, programs are from here on started as the user who owns the trace.
+        if not slurm.shows_every_job():
+            raise AdminkitError(
+                "slurmdbd shows this user own jobs only: others' would look as if it did not have them",
+                "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
+            )
+        known = slurm.known_clusters()
+        purges_after = slurm.accounting().purges_after
+        folder = stack.enter_context(_scratch(options.db))
+        there = trace.clusters(db)
+        if wanted:
+            slurm.refuse_unknown_clusters(wanted, there)
+        scratch = stack.enter_context(connect.writer(folder / "trace.db"))
+        trace.attach(db, folder / "trace.db")
+        found = []
+        for name in wanted or there:
+            now, began = int(time.time()), time.monotonic()
+            site = site_of(name)
+            run = Run(scratch, site, replace(options, db=folder / "trace.db"), folder, talk)
+            asked = Asked(name, again)
+            work = _Work(db, run, asked, apply, now, Audited(name, name in known))
+            _one(work, purges_after, tick)
+            if apply:
+                _remember(work, began)
+            found.append(work.done)
+        return found
+
+
+def _one(work: _Work, purges_after: int | None, tick: Tick) -> None:
+    """All rows of one cluster."""
+    total, still_open, submitted, work.done.before = trace.totals(work.db, work.asked)
+    if work.done.known and submitted is not None:
+        work.first = min((end for _, end in horizon.earliest(work.run, submitted, work.now)), default=horizon.NEVER)
+    many, first, last = trace.old(work.db, work.asked, work.first)
+    if work.apply and many:
+        trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
+    work.done.count("beyond", many, first, last)
+    if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
+        trace.empty(work.run.db)
+        _look_up(work, strays)
+        _sort(work, strays)
+    at, seen = max(work.first, 0), many
+    while (found := trace.chunk(work.db, work.asked, at, work.run.options.budget)) is not None:
+        at = found[1]
+        _chunk(work, *found)
+        seen = sum(work.done.counts.values()) + len(work.absent)
+        tick(seen, total, seen)
+    if still_open:
+        _ask_open(work)
+    if work.absent and submitted is not None:
+        _judge(work, submitted, purges_after)
+    tick(total, total, total)
+
+
+def _chunk(work: _Work, since: int, until: int) -> None:
+    """The runs that ended in [since, until)."""
+    trace.empty(work.run.db)
+    stretch = Window(since, min(until, work.now))
+    if stretch.width > 0:  # an end that is still to come is nobody's
+        width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
+        passes.ask_stretches(work.run, windows.JOBS, [stretch], work.now, width)
+        if work.run.options.steps:
+            passes.ask_stretches(work.run, windows.STEPS, [stretch], work.now, width)
+    confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
+    if confirmed:
+        work.done.count("confirmed", confirmed, since, until - 1)
+    _look_up(work, [told for verdict, told in others if verdict == trace.ABSENT])
+    _sort(work, [told for _, told in others])
+
+
+def _look_up(work: _Work, gone: Sequence[Told]) -> None:
+    """Their answers by id: one whose end is another is in another window."""
+    for place in range(0, len(gone), IDS_PER_QUERY):
+        some = gone[place : place + IDS_PER_QUERY]
+        window = Window(max(min(told.submit for told in some), horizon.FLOOR), work.now)
+        ids = [told.job_id_raw for told in some if 0 <= told.job_id_raw < 2**32]
+        if not ids or window.width <= 0:
+            continue
+        passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
+        passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
+        if work.run.options.steps:
+            ends = runs.ends(work.run.db, work.cluster, [(told.job_id_raw, told.submit) for told in some])
+            hours = {end // HOUR * HOUR for end in ends}
+            over = [(hour, min(hour + HOUR, work.now)) for hour in hours if hour < work.now]
+            passes.ask_stretches(work.run, windows.STEPS, covered(over), work.now)
+
+
+def _sort(work: _Work, others: Sequence[Told]) -> None:
+    """What the answers say of runs that the windows did not confirm."""
+    confirmed, contradicted = [], []
+    for told in others:
+        verdict = trace.verdict(work.db, work.asked, told)
+        if verdict == trace.CONFIRMED:
+            confirmed.append(told)
+        elif verdict == trace.CONTRADICTED:
+            contradicted.append(told)
+        else:
+            work.absent.append(told)
+    for told in confirmed:
+        work.done.count("confirmed", 1, told.end, told.end)
+    for told in contradicted:
+        work.done.add("contradicted", told, trace.differing(work.db, work.cluster, told))
+        _letters(work, told)
+    if work.apply:
+        trace.flag(work.db, work.cluster, confirmed, "confirmed")
+        for place in range(0, len(contradicted), AT_ONCE):
+            trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
+        for told in contradicted:
+            _tell(told, "slurmdbd has something else; its own row is in the place")
+
+
+def _ask_open(work: _Work) -> None:
+    """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
+
+    That it is there is all that is asked: what has changed since is sync's to learn.
+    """
+    pending = trace.still_open(work.db, work.asked)
+    trace.empty(work.run.db)
+    if work.done.known:
+        _look_up(work, pending)
+    confirmed, old = [], []
+    for told in pending:
+        if trace.verdict(work.db, work.asked, told) != trace.ABSENT:
+            confirmed.append(told)
+            work.done.count("confirmed", 1, None, None)
+        elif told.submit < work.first:
+            old.append(told)
+            work.done.add("beyond", told)
+        else:
+            work.done.add("open", told)
+    if work.apply:
+        trace.flag(work.db, work.cluster, confirmed, "confirmed")
+        trace.flag(work.db, work.cluster, old, "beyond")
+
+
+def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
+    """The runs that slurmdbd denies: unknown, or beyond. It may have purged since the first question: asked afresh."""
+    first = horizon.earliest(work.run, submitted, work.now)
+    ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]
+    last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
+    kept_from = 0 if purges_after is None else work.now - purges_after
+    unknown: list[Told] = []
+    beyond: list[Told] = []
+    for told, end in ends:
+        before = horizon.precedes(first, (told.submit, end)) and told.submit >= kept_from
+        after = horizon.follows(last, (told.submit, end)) or end > work.now + DAY
+        (unknown if before and after else beyond).append(told)
+    for told in unknown:
+        work.done.add("unknown", told)
+        _letters(work, told)
+    for told in beyond:
+        work.done.add("beyond", told)
+    if work.apply:
+        trace.flag(work.db, work.cluster, beyond, "beyond")
+        for place in range(0, len(unknown), AT_ONCE):
+            trace.set_aside(work.db, work.cluster, unknown[place : place + AT_ONCE], "unknown", work.now)
+        for told in unknown:
+            _tell(told, "slurmdbd holds earlier and later runs, and not this one; set aside")
+
+
+def _letters(work: _Work, told: Told) -> None:
+    for letter in trace.letters(work.db, work.cluster, told):
+        if letter.state == "due":
+            work.done.due += 1
+        elif letter.state in ("sent", "claimed") and letter not in work.done.sent:
+            work.done.sent.append(letter)
+
+
+def _tell(told: Told, why: str) -> None:
+    journal.refused("runs", f"job {told.job_id or told.job_id_raw}", told.user or told.uid, why)
+
+
+def _remember(work: _Work, began: float) -> None:
+    """The note that doctor looks for, a line of history, and one of the ledger."""
+    counts = work.done.counts
+    rows, changed = sum(counts.values()), counts["contradicted"]
+    record_intake(
+        work.db, "audit", "sacct", work.cluster, work.now, time.monotonic() - began,
+        (rows, 0, changed, counts["unknown"], counts["beyond"] + counts["open"]),
+    )  # fmt: skip
+    said = {verdict: many for verdict, many in counts.items() if many}
+    record_acts(work.db, [acts.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
+    text = ", ".join(f"{verdict} {many}" for verdict, many in said.items()) or "no rows"
+    windows.set_note(work.db, work.cluster, DONE, text, work.now)
+
+
+@contextmanager
+def _scratch(db: Path) -> Iterator[Path]:
+    """A folder for slurmdbd's answers: beside the trace, where there is room for such, else where temporary files go.
+
+    Those that killed audits left are removed.
+    """
+    import tempfile
+
+    beside = db.parent if os.access(db.parent, os.W_OK) else Path(tempfile.gettempdir())
+    for old in beside.glob(f".{db.name}.audit.*"):
+        pid = old.name.rpartition(".")[2]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(old, ignore_errors=True)
+    folder = beside / f".{db.name}.audit.{os.getpid()}"
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't make {folder}: {(error.strerror or '').lower()}", "remove what is in its place"
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

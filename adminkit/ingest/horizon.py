@@ -1,0 +1,103 @@
+"""How far back slurmdbd remembers, and how lately: asked with few and small questions, into a run's own scratch trace.
+
+slurmdbd purges by submission what has ended, and a database that was made anew knows of nothing that was over before.
+So where it holds a run that was both submitted and over no later than another one, it has lost that other one neither
+way. Runs are held against each other as pairs (submission, end).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from adminkit.ingest import passes
+from adminkit.ingest.passes import Run
+from adminkit.ingest.windows import DAY, HOUR, Window
+from adminkit.slurm.release import OPEN
+from adminkit.slurm.sacct import SacctFailed
+from adminkit.trace import audit, runs, windows
+
+#: 2001, before there was a Slurm: no run is older.
+FLOOR: Final = 1_000_000_000
+#: Later than everything.
+NEVER: Final = 1 << 62
+#: The widest question forwards, where the first answer may be a full one.
+WIDEST: Final = 32 * DAY
+
+Pair = tuple[int, int]
+
+
+def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
+    """The first runs that slurmdbd holds, or some that were over before `submitted`; none where it holds none.
+
+    Backwards first, in windows four times as wide each time: what is between was empty.
+    """
+    begin = at = min(max(submitted, FLOOR), now)
+    width = HOUR
+    while at > FLOOR:
+        window = Window(max(at - width, FLOOR), at)
+        if found := _held(run, window, now):
+            return _first(found)
+        at, width = window.since, 4 * width
+    at, width = begin, HOUR
+    while at < now:
+        window = Window(at, min(at + width, now))
+        if found := _held(run, window, now):
+            return _first(found)
+        at, width = window.until, min(2 * width, WIDEST)
+    return []
+
+
+def latest(run: Run, wanted: Iterable[Pair], now: int) -> list[Pair]:
+    """The last runs that slurmdbd holds: enough of them to tell which of `wanted` are followed by one."""
+    audit.empty(run.db)
+    passes.ask_ids(run, Window(now, now + 1), OPEN, (), now)
+    found = [(submit, NEVER) for submit in runs.submissions(run.db, run.site.cluster)]
+    last, at, width = _last(found), now, HOUR
+    left = [pair for pair in wanted if not follows(last, pair)]
+    while left and at > max(FLOOR, min(end for _, end in left)):
+        window = Window(max(at - width, FLOOR), at)
+        last = _last([*last, *_held(run, window, now)])
+        left = [pair for pair in left if not follows(last, pair)]
+        at, width = window.since, 4 * width
+    return last
+
+
+def precedes(first: Sequence[Pair], one: Pair) -> bool:
+    """Whether one of the first runs was submitted, and over, no later than this one."""
+    return any(submit <= one[0] and end <= one[1] for submit, end in first)
+
+
+def follows(last: Sequence[Pair], one: Pair) -> bool:
+    """Whether one of the last runs was submitted, and over, no earlier than this one."""
+    return any(submit >= one[0] and end >= one[1] for submit, end in last)
+
+
+def _first(found: Iterable[Pair]) -> list[Pair]:
+    """Those that no other one precedes."""
+    kept: list[Pair] = []
+    for submit, end in sorted(found):
+        if not kept or end < kept[-1][1]:
+            kept.append((submit, end))
+    return kept
+
+
+def _last(found: Iterable[Pair]) -> list[Pair]:
+    """Those that no other one follows."""
+    kept: list[Pair] = []
+    for submit, end in sorted(found, reverse=True):
+        if not kept or end > kept[-1][1]:
+            kept.append((submit, end))
+    return kept
+
+
+def _held(run: Run, window: Window, now: int) -> list[Pair]:
+    """The runs that ended in a window."""
+    audit.empty(run.db)
+    try:
+        passes.ask_ids(run, window, run.site.finished, (), now)
+    except SacctFailed as error:
+        if error.unreachable:
+            raise
+        passes.ask_stretches(run, windows.JOBS, [window], now)  # it was too much at once
+    return runs.held(run.db, run.site.cluster)

@@ -1,0 +1,129 @@
+"""Root does not trust a folder of somebody else's: whatever is opened there is opened as that user.
+
+    with as_owner(path): …        # root, on somebody else's file: as who owns it; everybody else: as they are
+        with as_caller(): …       # and for a moment as who typed the command: an --output, a file to import
+
+In such a folder a link may stand wherever a file is expected, at any moment. Only effective ids change, so that what is
+root's alone can be done afterwards; programs that are started meanwhile are that user's altogether (`of_children`).
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from typing import TypedDict, TypeVar
+
+from adminkit.errors import AdminkitError, cause
+
+T = TypeVar("T")
+
+
+class Ids(TypedDict, total=False):
+    """For subprocess.Popen."""
+
+    user: int
+    group: int
+
+
+def of_somebody_else(path: Path) -> os.stat_result | None:
+    """What tells who is behind a path that is not root's alone; None where it is.
+
+    That is the owner of the folder; else of the file; else of the nearest folder above, whose owner may rename what is
+    below. Of a link both its owner and where it leads to count.
+    """
+    path = path.absolute()
+    real = Path(os.path.realpath(path))
+    for place in (path.parent, real.parent, path, real, *path.parents, *real.parents):
+        for follow in (False, True):
+            with suppress(OSError):
+                facts = place.stat(follow_symlinks=follow)
+                if facts.st_uid != 0:
+                    return facts
+    return None
+
+
+@contextmanager
+def as_owner(path: Path) -> Iterator[None]:
+    """As root, act as whoever owns the folder of `path`. Nothing changes for anybody else, or for root's own."""
+    facts = of_somebody_else(path) if os.geteuid() == 0 else None
+    if facts is None:
+        yield
+        return
+    before = os.getegid(), os.getgroups()
+    try:
+        try:
+            _become(facts)
+        except OSError as error:
+            raise AdminkitError(
+                f"{path} belongs to uid {facts.st_uid}, whom root could not become: {cause(error)}",
+                "run it as that user: runuser -u USER -- adminkit …",
+            ) from error
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(before[0])
+        os.setgroups(before[1])
+
+
+def of_its_owner(act: Callable[[Path], T]) -> Callable[[Path], T]:
+    """A function of a path, done by who owns its folder."""
+
+    @wraps(act)
+    def done(path: Path) -> T:
+        with as_owner(path):
+            return act(path)
+
+    return done
+
+
+@contextmanager
+def as_caller() -> Iterator[None]:
+    """Within as_owner: as root again, for what root named and which is not in that folder."""
+    if not is_root_as_owner():
+        yield
+        return
+    uid, gid, groups = os.geteuid(), os.getegid(), os.getgroups()
+    os.seteuid(0)
+    try:
+        os.setegid(0)
+        os.setgroups(_root_groups())
+        yield
+    finally:
+        os.setgroups(groups)
+        os.setegid(gid)
+        os.seteuid(uid)
+
+
+def is_root_as_owner() -> bool:
+    """Whether root acts as somebody else for now."""
+    return os.geteuid() != 0 and os.getresuid() == (0, os.geteuid(), 0)
+
+
+def of_children() -> Ids:
+    """How a program is started by whom this process acts as: not with root in reserve."""
+    if not is_root_as_owner():
+        return {}
+    return {"user": os.geteuid(), "group": os.getegid()}
+
+
+def _become(facts: os.stat_result) -> None:
+    """That user with the groups it has where it logs in; of one without a name the folder's group."""
+    try:
+        who = pwd.getpwuid(facts.st_uid)
+        gid, groups = who.pw_gid, os.getgrouplist(who.pw_name, who.pw_gid)
+    except KeyError:
+        gid, groups = facts.st_gid, [facts.st_gid]
+    os.setgroups(groups)
+    os.setegid(gid)
+    os.seteuid(facts.st_uid)
+
+
+def _root_groups() -> list[int]:
+    try:
+        return os.getgrouplist("root", 0)
+    except KeyError:
+        return [0]

@@ -1,0 +1,34 @@
+"""What tells Slurm's own records from text that a user wrote into one: a delimiter and a seal, drawn for each answer.
+
+Slurm's programs escape nothing. Both marks come from the system's randomness when the question is asked, so no job can
+have them in its name by then. While the program runs every user may read the delimiter in its arguments, and an owner
+may give an open job another name; so each point in time is followed by the seal, which the program gets by its
+environment, which is nobody's to read but ours.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+#: Wide enough for a time with its seal.
+SEALED_WIDTH: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """`delimiter` stands behind each field, `seal` behind the digits of each time."""
+
+    delimiter: str
+    seal: str
+
+    def epoch(self, text: str) -> int | None:
+        """A sealed time; None for one that is not, or is unknown."""
+        digits = text.removesuffix(self.seal)
+        return int(digits) if digits != text and digits.isascii() and digits.isdigit() else None
+
+
+def draw() -> Marks:
+    """New ones. Traps: SLURM_TIME_FORMAT takes 31 bytes, adminkit-ingest a delimiter of 16."""
+    return Marks("\x1f" + secrets.token_urlsafe(6), "x" + secrets.token_hex(8))

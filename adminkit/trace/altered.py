@@ -1,0 +1,53 @@
+"""What was written over after a run had ended: DerivedExitCode is its owner's to change (`sacctmgr modify job`).
+
+The new value is stored, for slurmdbd has it; nothing is decided by it; that it changed is told.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.trace.transaction import transaction
+
+_KEY: Final = "altered derived_exit_code "
+
+#: For the connection that upserts jobs: notes each change under the run's key, as `user from to`.
+WATCH: Final = f"""
+CREATE TEMP TRIGGER altered AFTER UPDATE OF derived_exit_code ON job
+WHEN OLD.end_time IS NOT NULL AND OLD.derived_exit_code IS NOT NULL
+    AND NEW.derived_exit_code IS NOT OLD.derived_exit_code
+BEGIN
+    INSERT OR REPLACE INTO note (cluster, key, value, at) VALUES (
+        NEW.cluster, '{_KEY}' || NEW.job_id_raw || ' ' || NEW.submit_time,
+        OLD.derived_exit_code || ' ' || coalesce(NEW.derived_exit_code, 'unknown') || ' ' || coalesce(NEW.user, ''),
+        CAST(strftime('%s', 'now') AS INTEGER));
+END
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """One change of a run that had ended."""
+
+    job_id_raw: int
+    column: str
+    before: str
+    after: str
+    user: str | None
+
+
+def take(db: sqlite3.Connection, cluster: str) -> list[Altered]:
+    """The changes noted since the last time; they are forgotten."""
+    rows = db.execute(
+        "SELECT key, value FROM note WHERE cluster = ? AND key GLOB ? ORDER BY key", (cluster, f"{_KEY}*")
+    ).fetchall()
+    if rows:
+        with transaction(db):
+            db.executemany("DELETE FROM note WHERE cluster = ? AND key = ?", ((cluster, key) for key, _ in rows))
+    found = []
+    for key, value in rows:
+        before, after, user = value.split(" ", 2)
+        found.append(Altered(int(key.split(" ")[2]), "derived_exit_code", before, after, user or None))
+    return found

@@ -1,0 +1,334 @@
+"""An audit's SQL: the rows to ask slurmdbd about, held against a scratch trace of its answers, and what is set aside.
+
+The scratch trace is attached as `theirs`. What leaves the table job goes to job_aside whole, its steps to step_aside.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from adminkit import acts
+from adminkit.job import Job, Step
+from adminkit.trace.ledger import record_acts
+from adminkit.trace.transaction import transaction
+
+CONFIRMED: Final = "confirmed"
+CONTRADICTED: Final = "contradicted"
+ABSENT: Final = "absent"
+#: Before every end.
+FIRST: Final = -(1 << 62)
+
+#: What an ended run never changes in slurmdbd, and what points and letters are made of. Not here: names of users and
+#: QOS, which sacctmgr may change, and AdminComment, over which other tools write.
+DECIDING: Final = (
+    "uid", "account", "queue", "job_name", "state", "start_time", "end_time", "elapsed", "time_limit", "limit_kind",
+    "nodes", "cpus", "gpus", "array_job", "array_task", "het_job",
+)  # fmt: skip
+
+_KEYS: Final = "(job.cluster, job.job_id_raw, job.submit_time) = (t.cluster, t.job_id_raw, t.submit_time)"
+#: A run that slurmdbd has forgotten all of but its end, see trace/upsert.py: it neither confirms nor contradicts.
+_KNOWN: Final = "(t.qos, t.job_name) IS NOT ('Unknown', 'allocation')"
+#: Whether one column of the two differs so that it matters. A record of the policy that slurmdbd has lost since, and
+#: CPU time whose steps it has purged, are as honest as ever.
+_DIFFERS: Final[dict[str, str]] = {
+    **{column: f"job.{column} IS NOT t.{column}" for column in DECIDING},
+    "limit_original": (
+        "t.limit_source <> 'unknown' AND (job.limit_source, job.limit_original) IS NOT"
+        " (t.limit_source, t.limit_original)"
+    ),
+    "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
+}
+_VERDICT: Final = (
+    f"CASE WHEN t.cluster IS NULL THEN '{ABSENT}' WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
+    f" THEN '{CONTRADICTED}' ELSE '{CONFIRMED}' END"
+)
+#: The rows that are asked about: all that slurmdbd is said to have told, but those it has confirmed.
+_ROWS: Final = "job.cluster = :cluster AND job.source = 'slurmdbd' AND (job.audited IS NOT 'confirmed' OR :again)"
+_JOINED: Final = f"job LEFT JOIN theirs.job AS t ON {_KEYS} AND {_KNOWN}"
+_WINDOW: Final = "job.end_time >= :since AND job.end_time < :until"
+_RUN: Final = "job.job_id_raw, job.submit_time, job.end_time, job.user, job.uid, job.job_id, job.state, job.array_job"
+
+#: Over before the first run that slurmdbd holds was.
+_OLD: Final = "job.end_time < :before AND job.submit_time < :before"
+
+_CHUNK: Final = f"""
+SELECT job.end_time FROM job WHERE {_ROWS} AND job.end_time >= :since ORDER BY job.end_time LIMIT 1 OFFSET :offset
+"""
+_TOTALS: Final = f"""
+SELECT count(*), coalesce(sum(job.end_time IS NULL), 0),
+    min(job.submit_time) FILTER (WHERE job.end_time IS NOT NULL) FROM job WHERE {_ROWS}
+"""
+_AUDITED: Final = """
+SELECT count(*) FROM job WHERE cluster = :cluster AND source = 'slurmdbd' AND audited = 'confirmed' AND NOT :again
+"""
+_OTHERS: Final = (
+    f"SELECT {_VERDICT} AS verdict, {_RUN} FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND verdict <> '{CONFIRMED}'"
+)
+_COUNT: Final = f"SELECT count(*) FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND {_VERDICT} = '{CONFIRMED}'"
+_CONFIRM: Final = f"""
+UPDATE job SET audited = 'confirmed' WHERE audited IS NOT 'confirmed' AND rowid IN (
+    SELECT job.rowid FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND {_VERDICT} = '{CONFIRMED}')
+"""
+_ONE: Final = (
+    f"SELECT {_VERDICT}, {_RUN} FROM {_JOINED} WHERE {_ROWS} AND job.job_id_raw = :job AND job.submit_time = :submit"
+)
+_WHAT: Final = (
+    f"SELECT {', '.join(f'({sql})' for sql in _DIFFERS.values())} FROM {_JOINED}"
+    " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
+)
+_OPEN: Final = f"SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time IS NULL"
+_STRAYS: Final = f"""
+SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time < :before AND job.submit_time >= :before
+"""
+_FLAG: Final = """
+UPDATE job SET audited = ? WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND source = 'slurmdbd'
+    AND audited IS NOT ?1
+"""
+_FLAG_OLD: Final = f"""
+UPDATE job SET audited = 'beyond' WHERE {_ROWS} AND {_WINDOW} AND {_OLD} AND job.audited IS NOT 'beyond'
+"""
+_COUNT_OLD: Final = f"SELECT count(*), min(job.end_time), max(job.end_time) FROM job WHERE {_ROWS} AND {_OLD}"
+
+_JOB_COLUMNS: Final = ", ".join(f'"{f.name}"' for f in fields(Job))
+_STEP_COLUMNS: Final = ", ".join(f'"{f.name}"' for f in fields(Step))
+_OF: Final = "WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?"
+_PUT_ASIDE: Final = tuple(
+    f"INSERT INTO {table}_aside (why, aside_at, {columns}) SELECT ?, ?, {columns} FROM {table} {_OF}"
+    for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS))
+)
+_PUT_THEIRS: Final = tuple(
+    f"INSERT INTO {table} ({columns}) SELECT {columns} FROM theirs.{table} {_OF}"
+    for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS))
+)
+#: One that is not over is looked up by the next sync, as if its last snapshot had shown it.
+_PUT_MARK: Final = f"UPDATE job SET audited = 'confirmed', seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}"
+_GONE: Final = tuple(f"DELETE FROM {table} {_OF}" for table in ("job", "step"))
+
+#: Letters about a run, or about the array that it is a task of.
+_LETTERS: Final = """
+SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND run = ?
+UNION ALL
+SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
+"""
+_CANCEL: Final = """
+UPDATE outbox SET state = 'expired', said = 'an audit set its run aside'
+WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (run = ? OR array AND job_id_raw = ?)
+"""
+_ASIDE: Final = """
+SELECT cluster, job_id_raw, submit_time, job_id, user, state, end_time, why, aside_at FROM job_aside
+ORDER BY aside_at DESC, cluster, job_id_raw, submit_time LIMIT ?
+"""
+
+
+class Told(NamedTuple):
+    """One run as the trace has it."""
+
+    job_id_raw: int
+    submit: int
+    end: int | None
+    user: str | None
+    uid: int | None
+    job_id: str | None
+    state: str | None
+    array_job: int | None
+
+    @property
+    def run(self) -> str:
+        """As the outbox names it."""
+        return f"{self.job_id_raw}@{self.submit}"
+
+
+class Letter(NamedTuple):
+    """A letter about a run."""
+
+    run: str
+    user: str
+    state: str
+    sent_at: int | None
+
+
+class Aside(NamedTuple):
+    """A run that was set aside."""
+
+    cluster: str
+    job_id_raw: int
+    submit: int
+    job_id: str | None
+    user: str | None
+    state: str | None
+    end: int | None
+    why: str
+    aside_at: int
+
+    @property
+    def run(self) -> str:
+        return f"{self.job_id_raw}@{self.submit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which rows: of one cluster; `again` those too that slurmdbd has confirmed before."""
+
+    cluster: str
+    again: bool
+
+    def values(self, **more: int) -> dict[str, int | str]:
+        return {"cluster": self.cluster, "again": int(self.again), **more}
+
+
+def attach(db: sqlite3.Connection, scratch: Path) -> None:
+    """The scratch trace as `theirs`, to be read."""
+    db.execute("ATTACH ? AS theirs", (f"{scratch.absolute().as_uri()}?mode=ro",))
+
+
+def empty(scratch: sqlite3.Connection) -> None:
+    """Forget the answers so far."""
+    with transaction(scratch):
+        for table in ("job", "step", "window", "rejected"):
+            scratch.execute(f"DELETE FROM {table}")
+
+
+def clusters(db: sqlite3.Connection) -> list[str]:
+    """The clusters with rows that slurmdbd is said to have told, by name."""
+    found: list[str] = []
+    (name,) = db.execute("SELECT min(cluster) FROM job").fetchone()
+    while name is not None:
+        if db.execute("SELECT 1 FROM job WHERE cluster = ? AND source = 'slurmdbd' LIMIT 1", (name,)).fetchone():
+            found.append(name)
+        (name,) = db.execute("SELECT min(cluster) FROM job WHERE cluster > ?", (name,)).fetchone()
+    return found
+
+
+def totals(db: sqlite3.Connection, asked: Asked) -> tuple[int, int, int | None, int]:
+    """(rows to ask about, of these without an end, the first submission of the others, rows confirmed before)."""
+    rows, still_open, first = db.execute(_TOTALS, asked.values()).fetchone()
+    return rows, still_open, first, db.execute(_AUDITED, asked.values()).fetchone()[0]
+
+
+def chunk(db: sqlite3.Connection, asked: Asked, since: int, rows: int) -> tuple[int, int] | None:
+    """[since, until) of the ends of the next rows to ask about, about so many; None where there are none."""
+    ends = [db.execute(_CHUNK, asked.values(since=since, offset=offset)).fetchone() for offset in (0, rows)]
+    if ends[0] is None:
+        return None
+    last = ends[1] or db.execute("SELECT max(end_time) FROM job").fetchone()
+    return ends[0][0], last[0] + 1
+
+
+def old(db: sqlite3.Connection, asked: Asked, before: int) -> tuple[int, int | None, int | None]:
+    """Runs that were over before then, all beyond what slurmdbd can say: how many, first and last end."""
+    found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, asked.values(before=before)).fetchone()
+    return found
+
+
+def flag_old(db: sqlite3.Connection, asked: Asked, before: int, rows: int) -> None:
+    """Write that down, about so many rows in a transaction."""
+    at = FIRST
+    while (found := chunk(db, asked, at, rows)) is not None and found[0] < before:
+        db.execute(_FLAG_OLD, asked.values(before=before, since=found[0], until=found[1]))
+        at = found[1]
+
+
+def strays(db: sqlite3.Connection, asked: Asked, before: int) -> list[Told]:
+    """Runs that ended before then, and before they were submitted: no run of slurmdbd's does."""
+    return [Told(*row) for row in db.execute(_STRAYS, asked.values(before=before))]
+
+
+def compare(
+    db: sqlite3.Connection, asked: Asked, since: int, until: int, apply: bool
+) -> tuple[int, list[tuple[str, Told]]]:
+    """(how many of the runs that ended in [since, until) are confirmed, the others with their verdicts)."""
+    values = asked.values(since=since, until=until)
+    others = [(row[0], Told(*row[1:])) for row in db.execute(_OTHERS, values)]
+    confirmed = db.execute(_COUNT, values).fetchone()[0]
+    if apply:
+        db.execute(_CONFIRM, values)
+    return confirmed, others
+
+
+def verdict(db: sqlite3.Connection, asked: Asked, told: Told) -> str:
+    """What the answers so far say of one run."""
+    found = db.execute(_ONE, asked.values(job=told.job_id_raw, submit=told.submit)).fetchone()
+    return str(found[0]) if found else CONFIRMED
+
+
+def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
+    """The columns in which slurmdbd contradicts a run."""
+    found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+    return [column for column, differs in zip(_DIFFERS, found, strict=False) if differs]
+
+
+def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:
+    """Runs without an end."""
+    return [Told(*row) for row in db.execute(_OPEN, asked.values())]
+
+
+def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[Told], state: str) -> None:
+    """Write down what the audit made of these."""
+    with transaction(db):
+        db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit) for one in runs))
+
+
+def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int) -> int:
+    """Set these aside, and put what slurmdbd says in their place. All or none. How many letters were cancelled."""
+    with transaction(db):
+        cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
+        for one in runs:
+            for sql in _PUT_THEIRS:
+                db.execute(sql, (cluster, one.job_id_raw, one.submit))
+            db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit))
+    return cancelled
+
+
+def set_aside(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], why: str, now: int) -> int:
+    """Take these out of the tables job and step. All or none. How many letters were cancelled."""
+    with transaction(db):
+        return sum(_set_aside(db, cluster, one, why, now) for one in runs)
+
+
+def letters(db: sqlite3.Connection, cluster: str, told: Told) -> set[Letter]:
+    """Every letter about this run, or about the array it is a task of."""
+    rows = db.execute(_LETTERS, (cluster, told.run, cluster, told.array_job))
+    return {Letter(*row) for row in rows}
+
+
+def aside(db: sqlite3.Connection, limit: int = -1) -> list[Aside]:
+    """What audits set aside, the newest first."""
+    return [Aside(*row) for row in db.execute(_ASIDE, (limit,))]
+
+
+def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
+    """Put these back, as the word of the operator who says so. Where slurmdbd's own row is in the place it stays.
+
+    Returns how many are back. All or none.
+    """
+    back: list[str] = []
+    with transaction(db):
+        for one in which:
+            key = (one.cluster, one.job_id_raw, one.submit)
+            if db.execute(f"SELECT 1 FROM job {_OF}", key).fetchone():
+                continue
+            for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS)):
+                db.execute(
+                    f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {table}_aside {_OF} AND aside_at = ?",
+                    (*key, one.aside_at),
+                )
+                db.execute(f"UPDATE {table} SET source = 'trusted' {_OF}", key)
+                db.execute(f"DELETE FROM {table}_aside {_OF} AND aside_at = ?", (*key, one.aside_at))
+            db.execute(f"UPDATE job SET audited = NULL {_OF}", key)
+            back.append(f"{one.cluster} {one.run}")
+        if back:
+            record_acts(db, [acts.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
+    return len(back)
+
+
+def _set_aside(db: sqlite3.Connection, cluster: str, told: Told, why: str, now: int) -> int:
+    key = (cluster, told.job_id_raw, told.submit)
+    for sql in _PUT_ASIDE:
+        db.execute(sql, (why, now, *key))
+    for sql in _GONE:
+        db.execute(sql, key)
+    return db.execute(_CANCEL, (cluster, told.run, told.array_job)).rowcount

@@ -1,0 +1,320 @@
+"""No rule is passed by spelling: requests of spelling.py on a real slurmctld, judged by what started jobs got."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from adminkit.policy.lua_text import module
+from tests.cluster.machine import PREFIX
+from tests.cluster.processes import until
+from tests.cluster.ruled import Ruled
+from tests.cluster.spelling import CLASS_POINTS, RULES, Case, Given, broken, cases, doubts, kinds
+
+pytestmark = pytest.mark.cluster
+
+SEED = int(os.environ.get("ADMINKIT_SEED", "20261122"))
+SHORT, LONG = 500, 20_000
+#: So many requests meet empty nodes, then so many nodes of which a job has the most.
+TURN = 60
+POINTS = {
+    "format": 1, "generation": "points000002", "made_at": 1, "cap": 9, "users": {}, "class_points": CLASS_POINTS,
+}  # fmt: skip
+RUNNING = 1
+#: Jobs that wait for the scheduler at a time.
+TOGETHER = 10
+COMPLETING = 0x8000
+#: What slurmctld answers to a job that could start, but not at once.
+BUSY = "error 2016"
+
+
+class Client:
+    """The raw client of spellings.c, as one user."""
+
+    def __init__(self, ruled: Ruled, program: Path, user: str) -> None:
+        who = pwd.getpwnam(user)
+        self.user = user
+        self._process = subprocess.Popen(
+            [program], env=ruled.cluster.env(), cwd="/tmp", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.DEVNULL, user=who.pw_uid, group=who.pw_gid, extra_groups=[],
+        )  # fmt: skip
+
+    def ask(self, line: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline().rstrip("\n")
+        assert answer, f"the client ended: {line!r}"
+        return answer
+
+    def allocate(self, fields: Mapping[str, str], at_once: bool = True) -> tuple[int | None, str]:
+        answer = self.ask(("alloc " if at_once else "queue ") + "\t".join(f"{k}={v}" for k, v in fields.items()))
+        return (int(answer[4:]), "") if answer.startswith("job ") else (None, answer)
+
+    def given(self, job: int) -> tuple[int, Given | None]:
+        """The job's state, and what it was given where it started."""
+        state, queue, qos, minutes, nodes, points, tres = self.ask(f"show {job}").split("\t")
+        found = dict(word.split("=") for word in tres.split(",") if word)
+        if not found or int(nodes) < 1:
+            return int(state), None
+        return int(state), Given(
+            queue, qos, int(minutes), int(found.get("node", nodes)), int(found["cpu"]),
+            int(found.get("gres/gpu", 0)), int(points),
+        )  # fmt: skip
+
+    def end(self, job: int) -> None:
+        self.ask(f"kill {job}")
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+
+
+@dataclass
+class Tally:
+    """What became of the cases."""
+
+    tried: Counter[str] = field(default_factory=Counter)
+    started: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    strict: list[tuple[Case, Given]] = field(default_factory=list)  # refused, and Slurm would have kept the rule
+    escaped: list[tuple[Case, Given, list[str]]] = field(default_factory=list)  # ran outside a rule that let it pass
+    overpaid: list[tuple[Case, Given]] = field(default_factory=list)
+    unkind: list[tuple[Case, str]] = field(default_factory=list)  # plain, within the rules, and refused
+
+    def told(self) -> str:
+        started, refused = self.started.total(), self.refused.total()
+        return (
+            f"seed {SEED}: {self.tried.total()} requests, {started} started, {refused} refused by a rule,"
+            f" of which Slurm would have run {len(self.strict)} within it"
+        )
+
+
+class Trial:
+    """The cases, one after another, on nodes that are empty or nearly so."""
+
+    def __init__(self, ruled: Ruled, program: Path) -> None:
+        self.ruled = ruled
+        self.user, self.exempt = Client(ruled, program, "games"), Client(ruled, program, "www-data")
+        self.tally = Tally()
+        self._ending: list[int] = []
+        self._waiting: list[tuple[Case, int, Client]] = []
+        self._crowd: int | None = None
+
+    def run(self, case: Case) -> None:
+        """Ask for it. Jobs that have to wait for the scheduler wait together."""
+        self.tally.tried[case.kind] += 1
+        since = self.ruled.log_size()
+        job, answer = self._start(case, self.user)
+        if job is not None:
+            self._look(case, job, self.user)
+        elif case.update or self._refused(since):  # an update that is refused is not logged
+            self.tally.refused[case.kind] += not case.update
+            self._ask_slurm(case, answer)
+
+    def _look(self, case: Case, job: int, client: Client) -> None:
+        """See what a job is given, at once or when its turn has come."""
+        if case.update or case.program == "sbatch":
+            self._waiting.append((case, job, client))
+            if len(self._waiting) >= TOGETHER:
+                self.wait()
+        else:
+            self._judge(case, job, client)
+
+    def crowd(self, crowded: bool) -> None:
+        """Have three CPUs left on each node, so that Slurm spreads what it may; or none of that."""
+        self.wait()
+        if self._crowd is not None:
+            self._end(self.exempt, self._crowd)
+            self._crowd = None
+        self.settle()
+        if crowded:
+            each = {"num_tasks": "20", "min_cpus": "20", "ntasks_per_node": "5", "min_nodes": "4", "max_nodes": "4"}
+            self._crowd, answer = self.exempt.allocate({**each, "partition": "gq", "time_limit": "600"})
+            assert self._crowd is not None, answer
+
+    def wait(self) -> None:
+        """Let the jobs start that wait, and judge them."""
+        self.settle()
+        deadline = time.monotonic() + 3
+        waiting, self._waiting = self._waiting, []
+        for case, job, client in waiting:
+            if case.update:
+                client.ask(f"update {job}\tpriority=4294967295")
+        for case, job, client in waiting:
+            self._judge(case, job, client, deadline)
+
+    def _judge(self, case: Case, job: int, client: Client, deadline: float = 0.0) -> None:
+        tally = self.tally
+        given = self._given(client, job, deadline)
+        self._end(client, job)
+        if given is None:
+            return
+        if client is self.exempt:
+            if not broken(given):
+                tally.strict.append((case, given))
+            return
+        tally.started[case.kind] += 1
+        wrong = broken(given)
+        if wrong:
+            tally.escaped.append((case, given, wrong))
+        if given.overpaid:
+            tally.overpaid.append((case, given))
+
+    def _refused(self, since: int) -> bool:
+        """Whether it was adminkit that refused the last request."""
+        return re.search(r"adminkit: refused job", self.ruled.log(since)) is not None
+
+    def _ask_slurm(self, case: Case, answer: str) -> None:
+        """What Slurm would have done with a request that was refused."""
+        job, _ = self._start(case, self.exempt)
+        if job is not None:
+            self.tally.refused[case.kind] += bool(case.update)
+            self._look(case, job, self.exempt)
+        if case.within:
+            self.tally.unkind.append((case, answer))
+
+    def _start(self, case: Case, client: Client) -> tuple[int | None, str]:
+        """The job, or what was answered. Nothing of a job that does not start is left."""
+        if case.update:
+            return self._start_updated(case, client)
+        if case.program == "raw":
+            job, answer = client.allocate(case.fields)
+            if job is None and answer.startswith(BUSY) and self._ending:
+                self.settle()
+                job, answer = client.allocate(case.fields)
+            return job, answer
+        return self._start_typed(case, client)
+
+    def _start_typed(self, case: Case, client: Client) -> tuple[int | None, str]:
+        self.settle()
+        more = {
+            "salloc": ("--no-shell", "-I"),
+            "sbatch": ("-o", "/dev/null", "--wrap", "sleep 60"),
+            "srun": ("-I", "true"),
+        }
+        before = (case.program, *more[case.program][:2]) if case.program == "sbatch" else (case.program,)
+        tail = more["sbatch"][2:] if case.program == "sbatch" else more[case.program]
+        options = (*before, *case.words, *tail) if case.program != "salloc" else (*before, *tail, *case.words)
+        said = self.ruled.run(*options, user=client.user, env={"SLURM_JOB_NAME": "spelt", **case.env})
+        if case.program == "srun":
+            jobs = self.ruled.cluster.ask("squeue", "-h", "-a", "-t", "all", "-u", client.user, "-o", "%A", "-S", "-i")
+            newest = jobs.split()[0] if jobs else None
+            return (int(newest), "") if said.accepted and newest else (None, said.text)
+        return (said.job, "") if said.accepted else (None, said.text)
+
+    def _start_updated(self, case: Case, client: Client) -> tuple[int | None, str]:
+        job, answer = client.allocate(case.fields, at_once=False)
+        if job is None:
+            return None, answer
+        change = "\t".join(f"{name}={value}" for name, value in case.update.items())
+        answer = client.ask(f"update {job}\t{change}")
+        if answer.startswith("error"):
+            client.end(job)
+            return None, answer
+        return job, ""
+
+    def _given(self, client: Client, job: int, deadline: float) -> Given | None:
+        """What the job was given, which may start until then."""
+        while True:
+            state, given = client.given(job)
+            if given is not None or state & 0xFF > RUNNING or time.monotonic() > deadline:
+                return given
+            time.sleep(0.05)
+
+    def _end(self, client: Client, job: int) -> None:
+        client.end(job)
+        self._ending.append(job)
+
+    def settle(self) -> None:
+        """Wait until the nodes of ended jobs are free again."""
+        for job in self._ending:
+            until("a node to be free", lambda job=job: not self.user.given(job)[0] & COMPLETING, 20, pause=0.01)
+        self._ending.clear()
+
+    def close(self) -> None:
+        self.settle()
+        self.user.close()
+        self.exempt.close()
+
+
+@pytest.fixture(scope="module")
+def program(ruled_session: Ruled) -> Path:
+    library = next(Path(PREFIX, "lib").rglob("libslurmfull.so")).parent
+    made, source = ruled_session.cluster.work / "spellings", str(Path(__file__).with_name("spellings.c"))
+    command = ["cc", "-o", str(made), source, f"-I{PREFIX}/include", f"-L{library}", "-lslurmfull"]
+    subprocess.run([*command, f"-Wl,-rpath,{library}"], check=True, capture_output=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def spelt(ruled_session: Ruled) -> Iterator[Ruled]:
+    """The rules, points for each class, a queue of whole nodes and a QOS; gone afterwards."""
+    ruled, cluster = ruled_session, ruled_session.cluster
+    cluster.ask("scontrol", "create", "PartitionName=whole", "Nodes=ALL", "OverSubscribe=EXCLUSIVE", "MaxTime=1-0")
+    cluster.run("sacctmgr", "-i", "add", "qos", "brief")
+    cluster.run("sacctmgr", "-i", "modify", "user", "games,www-data", "set", "qos+=brief")
+    (ruled.inner / "incentives.lua").write_text(module(POINTS, "a test"))
+    ruled.rules(RULES)
+    yield ruled
+    ruled.clear()
+    (ruled.inner / "incentives.lua").unlink()
+    ruled.text = ""
+    until("the queues to be empty", lambda: cluster.ask("squeue", "-h") == "", 30)
+    cluster.ask("scontrol", "delete", "PartitionName=whole")
+
+
+def judged(spelt: Ruled, program: Path, count: int) -> Tally:
+    trial = Trial(spelt, program)
+    for number, case in enumerate(cases(SEED, count)):
+        if number % TURN == 0:
+            trial.crowd(number % (3 * TURN) == TURN)
+        try:
+            trial.run(case)
+        except Exception as error:
+            error.add_note(f"number {number} of seed {SEED}: {case}")
+            raise
+    trial.crowd(False)
+    trial.close()
+    tally = trial.tally
+    print(tally.told())
+    if "ADMINKIT_SPELLINGS" in os.environ:
+        for what, lot in (
+            ("strict", tally.strict),
+            ("escaped", tally.escaped),
+            ("over", tally.overpaid),
+            ("unkind", tally.unkind),
+        ):
+            for one in lot:
+                print(what, *one)
+        print({k: (tally.tried[k], tally.started[k], tally.refused[k]) for k in kinds()})
+    assert tally.escaped == [], "ran outside a rule that let them pass"
+    assert tally.overpaid == [], "got points for a class that they are not of"
+    assert tally.unkind == [], "plain, within the rules, and refused"
+    unexplained = [(case, given) for case, given in tally.strict if not doubts(case)]
+    assert unexplained == [], "refused for a reason that docs/policy/numbers.md does not name"
+    return tally
+
+
+def test_no_spelling_passes_a_rule(spelt: Ruled, program: Path) -> None:
+    tally = judged(spelt, program, int(os.environ.get("ADMINKIT_SPELLINGS", SHORT)))
+    assert tally.started.total() > SHORT // 5, tally.told()
+    assert tally.refused.total() > SHORT // 10, tally.told()
+
+
+@pytest.mark.soak
+def test_no_spelling_of_twenty_thousand_passes_a_rule(spelt: Ruled, program: Path) -> None:
+    tally = judged(spelt, program, LONG)
+    assert tally.started.total() >= LONG // 5, tally.told()
+    assert {kind: tally.tried[kind] for kind in kinds() if tally.tried[kind] < 20} == {}

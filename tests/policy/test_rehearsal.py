@@ -1,0 +1,48 @@
+"""Whatever is installed was loaded once before, by a process that may come to harm in slurmctld's stead."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.policy.program import ENTRY, shipped
+from adminkit.policy.tried import rehearse
+from tests.policy.test_put import table
+
+DEEP = 'if ("").pack == nil then local x = ("a"):rep(9):find((".-"):rep(200000)) end return 0'
+
+
+def test_the_program_answers_with_the_tables_in_both_luas() -> None:
+    rehearse(shipped(), {"policy": table("one")})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("error('broken')", r"job_submit\.lua fails in lua51: Lua: .*broken"),
+        ("return 1", "it returns 1"),
+        ("return 0", "a function is missing"),
+        ("x = (", "job_submit.lua fails in lua51"),
+        ("if not setfenv then error('broken') end " + "%s", "job_submit.lua fails in lua54"),
+        (DEEP, "job_submit.lua fails in lua51: it ended by signal 11"),
+        ("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(2^26) .. i end return 0", "job_submit.lua fails in lua51"),
+    ],
+)
+def test_a_program_that_fails_or_dies_is_not_installed(text: str, why: str) -> None:
+    files = shipped()
+    text = text.replace("%s", files[ENTRY].decode())
+    with pytest.raises(AdminkitError, match=why):
+        rehearse({**files, ENTRY: text.encode()}, {"policy": table("one")})
+
+
+def test_a_program_that_never_ends_is_ended(tmp_path: Path) -> None:
+    """By the CPU's time, which a busy machine does not shorten."""
+    (tmp_path / ENTRY).write_text("while true do end")
+    limit = "from adminkit.policy import rehearsal; rehearsal.CPU_SECONDS = 1"
+    code = f"import sys; {limit}; rehearsal.main(sys.argv[1], ['lua51'])"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
+    assert done.returncode < 0, done.stderr
