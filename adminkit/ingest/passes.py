@@ -32,8 +32,6 @@ from adminkit.trace.aside import ASIDE
 
 #: How often a window is tried before the run gives up.
 TRIES: Final = 6
-#: A snapshot's runs are looked up this long after they vanished from it; then they are counted as lost.
-LOOK_UP: Final = 35 * DAY
 #: slurmdbd starting anew puts this much of the past in doubt.
 RESTART_DOUBT: Final = 2 * DAY
 #: Runs changed after their end that are named.
@@ -275,10 +273,10 @@ def ask_open(run: Run, now: int) -> None:
     _claims(run, window, now, states=OPEN)
     if run.options.record == "admin_comment":  # the other fields are nobody's to overwrite, and sacct has them
         _keep_records(run)
-    gone = runs.vanished(run.db, run.site.cluster, now - LOOK_UP, now)
+    gone = runs.vanished(run.db, run.site.cluster, now - runs.LOST, now)
     for at in range(0, len(gone), IDS_PER_QUERY):
         _look_up(run, gone[at : at + IDS_PER_QUERY], now)
-    run.summary.lost = runs.lost(run.db, run.site.cluster, now - LOOK_UP)
+    run.summary.lost = runs.lost(run.db, run.site.cluster, now - runs.LOST)
     if run.options.steps and gone:
         hours = {end // HOUR * HOUR for end in runs.ends(run.db, run.site.cluster, gone)}
         over = [(hour, min(hour + HOUR, now)) for hour in hours if hour < now]

@@ -9,9 +9,8 @@ from typing import Final
 
 from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG
 from adminkit.stats.sources import ACTING, STEP_OF_JOB
+from adminkit.trace.runs import LOST
 
-#: A run that no snapshot has shown for so long is lost, as sync counts them; an array does not wait for it.
-_LOST: Final = 35 * 86_400
 #: Tasks that were submitted longer ago belong to an older array of the same number: Slurm's numbers come around.
 _SAME_ARRAY: Final = 180 * 86_400
 
@@ -31,7 +30,7 @@ _UNITS: Final = f"max(coalesce(nullif({GPUS}, 0), {NODES}, 1), 1)"
 
 _SUMS: Final = f"""
     min(submit_time), max(end_time), max(user), max(uid), max(account), max(queue), max(job_name), count(*),
-    count(*) FILTER (WHERE end_time IS NULL AND seen_open >= :now - {_LOST}),
+    count(*) FILTER (WHERE end_time IS NULL AND seen_open >= :now - {LOST}),
     count(*) FILTER (WHERE {_COUNTS}), count(*) FILTER (WHERE {_BOUNDED}),
     coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max({LIMIT}) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(elapsed * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),

@@ -9,6 +9,9 @@ from typing import Final
 from adminkit.trace.record import limit_original, limit_source
 from adminkit.trace.transaction import transaction
 
+#: Seconds. A run without an end that no snapshot has shown for so long is lost: nobody looks it up, or waits for it.
+LOST: Final = 35 * 86_400
+
 # Runs that ended in a window.
 _DIGEST: Final = """
 SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
