@@ -13,6 +13,7 @@ from typing import Final
 
 from adminkit import journal
 from adminkit.config import Config, Feedback
+from adminkit.feedback.known import counted
 from adminkit.feedback.letter import KINDS, Due, Kind
 from adminkit.feedback.people import People
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
@@ -194,7 +195,7 @@ def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
     """Letters about jobs that are worth one."""
     chosen, now = ask.chosen, ask.now
     limits = Limits(chosen.accuracy, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
-    habits = measured.habits(ask.db, cluster, now - HABIT, now + 1)
+    habits = measured.habits(ask.db, counted(ask.settings, cluster, now - HABIT, now + 1))
     worth = []
     for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now):
         why = check(run, habits.get(run.uid) if run.uid is not None else None, limits)
@@ -248,7 +249,7 @@ def _weeks(ask: _Asked, cluster: str, on: int) -> Iterator[Found]:
     last = Due(cluster, 0, week.since, "digest", "", None, chosen.language, "", week.until, week=week.name)
     told: dict[int, Due] = {}
     refused: dict[int, str] = {}
-    for uid, user, account in measured.active(ask.db, cluster, week.since, week.until):
+    for uid, user, account in measured.active(ask.db, counted(ask.settings, cluster, week.since, week.until)):
         to = ask.to(user, uid, account, "digest")
         if isinstance(to, str):
             refused[uid] = to

@@ -28,6 +28,14 @@ AGE: Final = 90 * 86_400
 WEEKS: Final = 5
 
 
+def counted(settings: Config, cluster: str, since: int, until: int, people: Sequence[str] = ()) -> Filter:
+    """The runs that letters judge a user by: those that ended in [since, until) and count in a report."""
+    usual = settings.report
+    return Filter(
+        [cluster], since, until, users=people, states=usual.states, min_elapsed=usual.min_elapsed, acting=True
+    )
+
+
 class Known:
     """Answers about the people of `dues`, and of any other due letter, from one state of the trace."""
 
@@ -88,7 +96,7 @@ class Known:
 
     def cluster_weeks(self, due: Due, many: int) -> Sequence[Week]:
         """The same of all users together."""
-        chosen = self._filter(due.cluster, due.until - many * WEEK, due.until)
+        chosen = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
         return weeks(self._db, chosen, many, by_user=False)[None]
 
     def _read_week(self, due: Due) -> None:
@@ -97,19 +105,13 @@ class Known:
         people = self._next(due.cluster, due.user)
         if (due.submit, due.until) not in self._lines:
             self._lines = {(due.submit, due.until): waiting(self._db, due.submit, due.until)}
-        week = self._filter(due.cluster, due.submit, due.until, people)
-        before = self._filter(due.cluster, due.until - WEEKS * WEEK, due.until, people)
+        week = counted(self._settings, due.cluster, due.submit, due.until, people)
+        before = counted(self._settings, due.cluster, due.until - WEEKS * WEEK, due.until, people)
         named = names(self._db, week, self._lines[due.submit, due.until])
         weekly = weeks(self._db, before, WEEKS, by_user=True)
         none = [Week()] * WEEKS
         self._names = {(due.cluster, due.submit, user): named.get(user, {}) for user in people}
         self._weeks = {(due.cluster, due.submit, user): weekly.get(user, none) for user in people}
-
-    def _filter(self, cluster: str, since: int, until: int, people: Sequence[str] = ()) -> Filter:
-        usual = self._settings.report
-        return Filter(
-            [cluster], since, until, users=people, states=usual.states, min_elapsed=usual.min_elapsed, acting=True
-        )
 
     def _next(self, cluster: str, user: str) -> list[str]:
         """This person and those whose letters follow."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG
+from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG, Filter, select
 from adminkit.stats.sources import ACTING, STEP_OF_JOB
 from adminkit.trace.runs import LOST
 
@@ -50,19 +50,16 @@ WHERE cluster = :cluster AND {ACTING} AND submit_time >= :now - {_SAME_ARRAY}
     AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
 GROUP BY array_job
 """
-_REPORTED: Final = f"""cluster = :cluster AND {ACTING} AND end_time >= :since AND end_time < :until
-    AND state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < {TOO_LONG}
-    AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} AND NOT {CHECKPOINT}"""
 #: How well each user asked: used and reserved, over runs that count in a report.
 _HABITS: Final = f"""
 SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * {LIMIT}) FROM job
-WHERE {_REPORTED} AND uid IS NOT NULL
+WHERE {{where}} AND uid IS NOT NULL
 GROUP BY uid
 """
 #: A digest tells of batch runs.
 _ACTIVE: Final = f"""
 SELECT DISTINCT uid, user, account FROM job
-WHERE {_REPORTED} AND NOT coalesce({INTERACTIVE}, 0)
+WHERE {{where}} AND NOT coalesce({INTERACTIVE}, 0)
     AND uid IS NOT NULL AND user IS NOT NULL
 ORDER BY uid, user, account
 """
@@ -114,13 +111,13 @@ def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint
             yield Ended(*row)
 
 
-def habits(db: sqlite3.Connection, cluster: str, since: int, until: int) -> dict[int, Habit]:
-    """By uid, over runs that ended in [since, until)."""
-    values = {"cluster": cluster, "since": since, "until": until}
-    return {row[0]: Habit(*row[1:]) for row in db.execute(_HABITS, values)}
+def habits(db: sqlite3.Connection, counted: Filter) -> dict[int, Habit]:
+    """By uid, over the runs that count."""
+    which = select(counted, limits=True)
+    return {row[0]: Habit(*row[1:]) for row in db.execute(_HABITS.format(where=which.where), which.params)}
 
 
-def active(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[tuple[int, str, str | None]]:
-    """(uid, user, account) of those with something to tell about [since, until)."""
-    values = {"cluster": cluster, "since": since, "until": until}
-    return [(row[0], row[1], row[2]) for row in db.execute(_ACTIVE, values)]
+def active(db: sqlite3.Connection, counted: Filter) -> list[tuple[int, str, str | None]]:
+    """(uid, user, account) of those with something to tell about the runs that count."""
+    which = select(counted, limits=True)
+    return [(row[0], row[1], row[2]) for row in db.execute(_ACTIVE.format(where=which.where), which.params)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.config import Config
+from adminkit.config import Config, Report
 from adminkit.errors import AdminkitError
 from adminkit.feedback.due import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.letter import Due
@@ -333,6 +333,37 @@ def test_a_thousand_mistakes_are_not_a_thousand_notes(tmp_path: Path) -> None:
 def test_a_digest_of_the_last_whole_week(tmp_path: Path, at: int, on: int, due: list[str], why: str) -> None:
     found = planned(tmp_path, [ended()], settings(quiet_days=()), at, on)
     assert [one.due.run for one in found.found if one.due.kind != "end"] == due, why
+
+
+@pytest.mark.parametrize(
+    ("changes", "report", "users", "why"),
+    [
+        ({}, Report(), ["ada"], "it completed"),
+        ({"state": "FAILED"}, Report(), [], "what failed counts in no report"),
+        ({"state": "FAILED"}, Report(states=("FAILED",)), ["ada"], "unless the site says so"),
+        ({}, Report(states=("FAILED",)), [], "which then leaves out the others"),
+        ({"elapsed": 90}, Report(), ["ada"], "longer than a minute"),
+        ({"elapsed": 90}, Report(min_elapsed=90), [], "not longer than what the site wants"),
+        ({"elapsed": 30}, Report(min_elapsed=20), ["ada"], "shorter than usual"),
+        ({"ckpt_requeues": 1, "ckpt_heard": 1}, Report(), [], "ended by a checkpoint"),
+    ],
+)
+def test_who_gets_a_digest_is_who_has_runs_that_count_in_a_report(
+    tmp_path: Path, changes: dict[str, Any], report: Report, users: list[str], why: str
+) -> None:
+    chosen = replace(settings(quiet_days=()), report=report)
+    found = planned(tmp_path, [ended(1, ago=5 * DAY, **changes)], chosen)
+    assert [one.due.user for one in found.found if one.due.kind == "digest"] == users, why
+
+
+def test_a_habit_is_of_the_runs_that_count_in_a_report(tmp_path: Path) -> None:
+    """Five runs that failed after all of their limit: by them she reserves well, and gets no letter."""
+    failed = [ended(n, ago=3 * DAY + n, elapsed=10 * HOUR, state="FAILED") for n in range(10, 15)]
+    for states, due in ((("COMPLETED", "TIMEOUT"), 1), (("COMPLETED", "FAILED"), 0)):
+        place = tmp_path / str(due)
+        place.mkdir()
+        chosen = replace(settings(digest=False), report=Report(states=states))
+        assert len(ends(planned(place, [ended(), *failed], chosen))) == due
 
 
 def test_the_day_of_the_digest(tmp_path: Path) -> None:
