@@ -72,6 +72,13 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What the plugin of the compute hosts was told in plugstack.conf."""
+
+    code: Annotated[int, Ge(1), Le(127)] = 85  # a run that leaves with it has more to do
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Where rules are installed, and how the other slurmctld hosts are reached."""
 
@@ -137,6 +144,7 @@ class Config:
     slurm_prefix: Path | None = None  # Slurm's own; None: its programs are on PATH
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
     policy: Policy = field(default_factory=Policy)
     feedback: Feedback = field(default_factory=Feedback)
     file: Path | None = field(default=None, compare=False)

@@ -107,7 +107,7 @@ class Site:
         """Where the tables are that `incentives compute --out` writes."""
         policy = load_policy(self.policy)
         with reader(self.trace) as db:
-            found = compute(db, policy, "aaic", NOW, Worth(points(policy.incentives, 60.0), None))
+            found = compute(db, policy, "aaic", NOW, Worth(points(policy.incentives, 60.0), None), checkpoint_code=85)
             write_tables(self.folder, tables(found, learnt(db, policy, found, NOW), policy, NOW))
         return self.folder
 

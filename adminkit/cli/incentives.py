@@ -93,17 +93,20 @@ def show(
     from adminkit.policy import incentive_build as build
     from adminkit.report.incentives import everybody_report, user_report
 
-    now, path = int(time.time()), find_trace(db, config.load().db)
+    settings = config.load()
+    now, path, code = int(time.time()), find_trace(db, settings.db), settings.checkpoint.code
     rules, worth = _rules(policy, points_per_hour)
     with reader(path) as trace:
         user = next(iter(whose([user] if user else None, path)), None)
         where = only_cluster(trace, cluster)
         if user is None:
             report = everybody_report(
-                build.compute(trace, rules, where, now, worth, _held_out(now)), rules.incentives, str(path)
+                build.compute(trace, rules, where, now, worth, _held_out(now), checkpoint_code=code),
+                rules.incentives,
+                str(path),
             )
         else:
-            found = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now))
+            found = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now), checkpoint_code=code)
             report = user_report(found, rules.incentives, str(path))
     emit(report, Way(format.value, output))
 
@@ -158,14 +161,14 @@ def _computed(
     """Everybody's standing and the tables that follow from it, for the operators. `acts`: they are to be installed."""
     from adminkit.policy import incentive_build as build
 
-    now = int(time.time())
+    now, code = int(time.time()), config.load().checkpoint.code
     held_out = _held_out(now)
     with reader(path) as trace:
         operators_only(path, "everybody's points are for the operators", "adminkit incentives show has yours")
         where = only_cluster(trace, cluster)
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")
-        found = build.compute(trace, rules, where, now, worth, held_out)
+        found = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
         learnt = build.learnt(trace, rules, found, now, held_out)
         return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
 

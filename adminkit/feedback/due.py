@@ -197,7 +197,7 @@ def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
     limits = Limits(chosen.accuracy, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
     habits = measured.habits(ask.db, counted(ask.settings, cluster, now - HABIT, now + 1))
     worth = []
-    for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now):
+    for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now, ask.settings.checkpoint.code):
         why = check(run, habits.get(run.uid) if run.uid is not None else None, limits)
         if why is None and run.until < on:
             why = "before"

@@ -127,9 +127,11 @@ def compute(
     now: int,
     found: Worth,
     held_out: Callable[[int], bool] = lambda uid: False,
+    *,
+    checkpoint_code: int,
 ) -> Computed:
     """Everybody's standing, the most points first. Who is `held_out` of letters and hints loses nothing by it."""
-    asked = question(policy.incentives, policy.menu, cluster, now)
+    asked = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     counted: Counter[str] = Counter()
     with snapshot(db):
         everybody = as_well_off(list(standings(runs.sums(db, asked), policy.incentives, now)), held_out)
@@ -150,9 +152,11 @@ def explain(
     found: Worth,
     most: int = 20,
     held_out: Callable[[int], bool] = lambda uid: False,
+    *,
+    checkpoint_code: int,
 ) -> Explained:
     """One user's standing and heaviest runs. AdminkitError for a user whose runs the window does not have."""
-    asked = question(policy.incentives, policy.menu, cluster, now)
+    asked = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     with snapshot(db):
         uid = runs.uid_of(db, user, cluster)
         rows = [] if uid is None else list(runs.sums(db, asked, uid))

@@ -49,7 +49,7 @@ class Weighed:
     capped: float
 
 
-def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int) -> Question:
+def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int, checkpoint_code: int) -> Question:
     """Which runs are asked for, up to `now`. The window begins with a day."""
     return Question(
         cluster=cluster,
@@ -62,6 +62,7 @@ def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int) 
         unknown_counts=settings.unknown_use == "count",
         recorded_only=settings.recorded_only,
         cpus_per_gpu=settings.cpus_per_gpu,
+        checkpoint_code=checkpoint_code,
     )
 
 

@@ -16,7 +16,7 @@ _SAME_ARRAY: Final = 180 * 86_400
 
 #: SQL: how a batch job that can be carried on says so, or shows it.
 _CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0
-    OR exit_code = :exit OR ckpt_asked = 1)"""
+    OR exit_code = :code OR ckpt_asked = 1)"""
 #: SQL: somebody sat before it. salloc and srun name themselves; where that is not known there is no batch step.
 INTERACTIVE: Final = f"""(job_name = 'interactive' OR submitted_by IN ('salloc', 'srun') OR EXISTS (SELECT 1 FROM step
         WHERE {STEP_OF_JOB} AND step = 'interactive')
@@ -103,9 +103,9 @@ class Habit:
         return self.used / self.reserved
 
 
-def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint_exit: int = 85) -> Iterator[Ended]:
+def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint_code: int) -> Iterator[Ended]:
     """What ended in [since, now] and may have consequences, single runs first."""
-    values = {"cluster": cluster, "since": since, "now": now, "exit": checkpoint_exit}
+    values = {"cluster": cluster, "since": since, "now": now, "code": checkpoint_code}
     for sql in (_RUNS, _ARRAYS):
         for row in db.execute(sql, values):
             yield Ended(*row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG, class_sql
@@ -86,7 +86,7 @@ FROM (
         cpu_time / nullif(elapsed * {CPUS}, 0) AS used_share,
         {NODES} > 1 OR {GPUS} > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
         CASE WHEN {_MISPAID} THEN 1 WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
-        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_exit
+        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_code
             OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
     FROM job
     WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND {ACTING}
@@ -132,7 +132,7 @@ class Question:
     unknown_counts: bool = False
     recorded_only: bool = False
     cpus_per_gpu: float = 8.0
-    checkpoint_exit: int = 85
+    checkpoint_code: int = field(kw_only=True)  # a run that leaves with it has more to do
 
 
 class Sums(NamedTuple):
@@ -218,7 +218,7 @@ def _statement(template: str, question: Question, uid: int | None) -> tuple[str,
         "unknown_counts": question.unknown_counts,
         "recorded_only": question.recorded_only,
         "cpus_per_gpu": question.cpus_per_gpu,
-        "checkpoint_exit": question.checkpoint_exit,
+        "checkpoint_code": question.checkpoint_code,
     }
     return template.format(runs=_RUNS.format(need=need)), params
 

@@ -377,3 +377,23 @@ def test_the_demos_points_are_shown_and_never_installed(
     assert ("has rows of `adminkit demo`" in said.err) == bool(code), why
     assert ("ada" in said.out) == (not code), why
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("code", "left_out"), [(None, 0), (99, 1)])
+def test_the_site_says_with_which_code_a_checkpoint_leaves(
+    programs: Programs,
+    rules: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    code: int | None,
+    left_out: int,
+) -> None:
+    if code is not None:
+        (tmp_path / "adminkit.toml").write_text(f"[checkpoint]\ncode = {code}\n")
+        monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "adminkit.toml"))
+    trace = make_trace(tmp_path / "c.db", [*good(), run(50, exit_code=99, state="FAILED")])
+    for asked in (words("compute", trace, rules), words("show", trace, rules), words("show", trace, rules, "ada")):
+        assert main([*asked, "--format", "json"]) == 0
+        excluded = json.loads(capsys.readouterr().out)["meta"]["excluded"]
+        assert (excluded.get("checkpoint", 0), excluded.get("state", 0)) == (left_out, 1 - left_out), asked

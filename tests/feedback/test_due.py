@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.config import Config, Report
+from adminkit.config import Checkpoint, Config, Report
 from adminkit.errors import AdminkitError
 from adminkit.feedback.due import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.letter import Due
@@ -87,6 +87,12 @@ def test_of_one_run(tmp_path: Path, changes: dict[str, Any], reason: str | None,
     found = planned(tmp_path, [ended(**changes)])
     counted = {name: number for name, number in found.left_out.items() if number}
     assert (len(ends(found)), counted) == (reason is None, {} if reason in (None, "nothing") else {reason: 1}), why
+
+
+@pytest.mark.parametrize(("code", "left_out"), [(85, False), (99, True)])
+def test_the_site_says_with_which_code_a_checkpoint_leaves(tmp_path: Path, code: int, left_out: bool) -> None:
+    found = planned(tmp_path, [ended(exit_code=99)], replace(SETTINGS, checkpoint=Checkpoint(code)))
+    assert (len(ends(found)), found.left_out.get("checkpoint", 0)) == (int(not left_out), int(left_out))
 
 
 @pytest.mark.parametrize(

@@ -80,10 +80,10 @@ def trace(jobs: Iterable[Job], steps: Iterable[Step] = ()) -> Iterator[sqlite3.C
 def everybody(jobs: Iterable[Job], steps: Iterable[Step] = (), **settings: Any) -> Computed:
     rules = policy(**settings)
     with trace(jobs, steps) as db:
-        return compute(db, rules, "aaic", NOW, worth(rules.incentives))
+        return compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
 
 
 def ada(jobs: Iterable[Job], steps: Iterable[Step] = (), **settings: Any) -> Explained:
     rules = policy(**settings)
     with trace(jobs, steps) as db:
-        return explain(db, rules, "aaic", "ada", NOW, worth(rules.incentives))
+        return explain(db, rules, "aaic", "ada", NOW, worth(rules.incentives), checkpoint_code=85)

@@ -26,7 +26,7 @@ def hints(jobs: list[Job], **settings: Any) -> list[Hint]:
     rules = policy()
     rules = rules.model_copy(update={"hints": rules.hints.model_copy(update=settings)})
     with trace(jobs) as db:
-        found = compute(db, rules, "aaic", NOW, worth(rules.incentives))
+        found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
         return sorted(learnt(db, rules, found, NOW))
 
 
@@ -60,7 +60,7 @@ def test_who_wants_none_gets_none(settings: dict[str, Any]) -> None:
 def test_who_is_held_out_gets_none() -> None:
     rules = policy()
     with trace(history()) as db:
-        found = compute(db, rules, "aaic", NOW, worth(rules.incentives))
+        found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
         assert list(learnt(db, rules, found, NOW, {1001}.__contains__)) == []
         assert list(learnt(db, rules, found, NOW, {1002}.__contains__))
 
@@ -69,7 +69,7 @@ def test_who_is_held_out_gets_none() -> None:
 def test_a_hint_reaches_the_user_who_asks_for_too_much(version: Any) -> None:
     rules = policy()
     with trace(history()) as db:
-        found = compute(db, rules, "aaic", NOW, worth(rules.incentives))
+        found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
         made = {one.name: one.text.encode() for one in tables(found, learnt(db, rules, found, NOW), rules, NOW)}
     text = policy_text(policy_table(rules, made_up(["gq"]), NOW)).encode()
     decider = Decider(text, made["incentives"], made["hints"], version)

@@ -22,7 +22,7 @@ JOBS: list[Job] = [
 def hours(held: set[int]) -> dict[int, float]:
     rules = policy()
     with trace(JOBS) as db:
-        found = compute(db, rules, "aaic", NOW, worth(rules.incentives), held.__contains__)
+        found = compute(db, rules, "aaic", NOW, worth(rules.incentives), held.__contains__, checkpoint_code=85)
     return {one.uid: one.hours for one in found.standings}
 
 
@@ -45,6 +45,8 @@ def test_a_user_of_the_hold_out_has_at_least_the_median(held: set[int], uid: int
 def test_one_user_is_explained_as_everybody_is_computed() -> None:
     rules = policy()
     with trace(JOBS) as db:
-        mine = explain(db, rules, "aaic", "ada", NOW, worth(rules.incentives), held_out={1001}.__contains__)
+        mine = explain(
+            db, rules, "aaic", "ada", NOW, worth(rules.incentives), held_out={1001}.__contains__, checkpoint_code=85
+        )
     assert mine.standing.hours == hours({1001})[1001] > 0
     assert mine.standing.lacking is None

@@ -13,7 +13,7 @@ from tests.builders import HOUR
 from tests.policy.incentive_cases import NOW, run, trace
 
 MENU = (900, HOUR, 3 * HOUR)
-ALL = Question("aaic", 0, NOW, MENU, unknown_counts=True)
+ALL = Question("aaic", 0, NOW, MENU, unknown_counts=True, checkpoint_code=85)
 
 
 def one(job: Job, question: Question = ALL) -> Scored:
