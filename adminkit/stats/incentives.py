@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, NODES, TOO_LONG, class_sql
+from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG, class_sql
 from adminkit.stats.sources import ACTING, STEP_OF_JOB, acting
 from adminkit.trace.record import paid_class
 
@@ -77,7 +77,7 @@ FROM (
     SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time,
         CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END AS elapsed,
         limit_original IS NOT NULL AS recorded,
-        max(coalesce(limit_original, time_limit), coalesce(time_limit, limit_original)) AS asked,
+        {LIMIT} AS asked,
         {{need}} AS need,
         CASE WHEN {GPUS} BETWEEN 1 AND {_MOST_GPUS} THEN {GPUS} * 1000
             WHEN {GPUS} > {_MOST_GPUS} THEN NULL

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
-from adminkit.stats.select import ENDED_STATES, TOO_LONG, Filter, Selection, clusters, left_out, select
+from adminkit.stats.select import ENDED_STATES, TOO_LONG, TYPED, Filter, Selection, clusters, left_out, select
 
 #: A requeue's earlier runs are no submissions.
 STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
@@ -22,7 +22,7 @@ KIND: Final = f"""CASE
 
 #: One row per job: Asked's fields, then the seconds it ran.
 ROWS: Final = f"""
-SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
+SELECT user, uid, account, queue, qos, {KIND}, {TYPED},
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
     limit_source = 'unknown' AND limit_kind = 'finite', elapsed
 FROM job WHERE {{where}}

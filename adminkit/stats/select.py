@@ -27,8 +27,11 @@ DEFAULT_MIN_ELAPSED: Final = 60
 #: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
 TOO_LONG: Final = 2**31 - 1
 
-#: SQL: what the job asked for, before anybody lowered it; NULL for none.
-LIMIT: Final = "coalesce(limit_original, time_limit)"
+#: SQL: what was typed at submission, else the final limit; NULL for none.
+TYPED: Final = "coalesce(limit_original, time_limit)"
+#: SQL: the most that the job ever asked for, whoever lowered or raised it since; NULL for none. Nobody looks better by
+#: lowering a limit before the end, nor by typing a small one and having it raised.
+LIMIT: Final = f"max({TYPED}, coalesce(time_limit, limit_original))"
 #: SQL: ended by a checkpoint, or one piece of a job that was: how long it ran says nothing about its limit.
 #: Every note has a count of requeues, so most runs are told by one column.
 CHECKPOINT: Final = "(ckpt_requeues IS NOT NULL AND coalesce(ckpt_heard > 0 OR ckpt_requeues > 0, 0))"

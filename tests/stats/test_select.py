@@ -8,6 +8,9 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.job import CLASSES
+from adminkit.stats import due, incentives
+from adminkit.stats.accuracy import accuracy
+from adminkit.stats.runs import runs
 from adminkit.stats.select import CLASS, ENDED_STATES, Filter, check_words, clusters, left_out, select, span
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
@@ -170,3 +173,28 @@ def test_clusters_and_span_are_those_of_the_jobs(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "empty.db")) as db:
         assert clusters(db) == []
         assert span(db) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("final", "original", "asked", "why"),
+    [
+        (2 * HOUR, None, 2 * HOUR, "the final one where no other is known"),
+        (2 * HOUR, 5 * HOUR, 5 * HOUR, "lowered later"),
+        (5 * HOUR, 2 * HOUR, 5 * HOUR, "raised later"),
+        (None, 5 * HOUR, 5 * HOUR, "only the original is known"),
+    ],
+)
+def test_what_was_asked_is_one_fact_to_reports_letters_recommendations_and_points(
+    tmp_path: Path, final: int | None, original: int | None, asked: int, why: str
+) -> None:
+    one = job(uid=1001, elapsed=HOUR, time_limit=final, limit_original=original)
+    assert one.end_time is not None
+    with reader(make_trace(tmp_path / "t.db", [one])) as db:
+        (run,) = runs(db)
+        (ended,) = due.ended(db, "aaic", one.end_time, one.end_time, 85)
+        question = incentives.Question("aaic", one.end_time, one.end_time + 1, unknown_counts=True, checkpoint_code=85)
+        (scored,) = incentives.scored(db, question, 1001)
+        (habit,) = due.habits(db, Filter(acting=True)).values()
+        share = accuracy(db, Filter(), MONDAY).overall.spread.mean
+    assert (run.kind.limit, ended.limit, scored.asked, habit.reserved) == (asked, asked, asked, asked), why
+    assert share == pytest.approx(HOUR / asked), why
