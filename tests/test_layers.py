@@ -19,8 +19,10 @@ PACKAGE = Path(__file__).parent.parent / "adminkit"
 
 #: Left to right: a module imports only from its own stage or those before it.
 STAGES: tuple[tuple[str, ...], ...] = (
-    ("errors", "units", "job", "config", "installed", "files", "owner", "acts", "quote", "journal", "programs")
-    + ("__init__.py",),
+    (
+        "errors", "units", "job", "config", "installed", "files", "owner", "acts", "quote", "journal", "programs",
+        "__init__.py",
+    ),
     ("trace", "slurm"),
     ("ingest",),
     ("stats",),
@@ -29,7 +31,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("report", "feedback", "policy"),
     ("doctor", "demo"),
     ("cli",),
-)
+)  # fmt: skip
 
 #: Modules that may start programs: Slurm's, the helper's, the host's sendmail, and the one that rehearses Lua.
 STARTERS = ("slurm/", "feedback/sendmail.py", "ingest/run.py", "trace/connect.py", "doctor.py", "policy/tried.py")
