@@ -41,7 +41,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("report", "feedback", "policy"),
     ("doctor", "demo"),
     ("cli",),
-)
+)  # fmt: skip
 
 #: Modules that may start programs: Slurm's, the helper's, the host's sendmail, and the one that rehearses Lua.
 STARTERS = ("slurm/", "feedback/sendmail.py", "ingest/run.py", "trace/connect.py", "doctor.py", "policy/tried.py")

@@ -81,9 +81,10 @@ def test_runs_without_waits_are_left_out_of_recommendations_and_not_blamed_on_jo
     recommend = ("recommend", "walltime", "--db", db, "--format", "json")
     said = json.loads(adminkit(*recommend, "--backtest"))
     assert (said["rows"], said["meta"]["excluded"]) == ([], {"without a limit": 0, "without a start and an end": 50})
-    (note,) = said["meta"]["notes"]
+    note, source = said["meta"]["notes"]
+    assert source.startswith("from runs of every source: swf 51")
     assert note.startswith("50 runs left out: how long they ran is known, but not when (an SWF trace without waits")
-    _, why, note = json.loads(adminkit(*recommend, "--user", "user7"))["meta"]["notes"]
+    _, why, note, _ = json.loads(adminkit(*recommend, "--user", "user7"))["meta"]["notes"]
     assert why == "nothing is recommended: no such run is known to have ended"
     assert note.startswith("50 runs left out")
 

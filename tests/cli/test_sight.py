@@ -82,6 +82,8 @@ def _made(place: Path) -> Path:
             "submit_time, '0', job_name FROM job"
         )
         db.execute("INSERT INTO rejected VALUES ('sacct', 1, 'no key', x'626f6220736563726574', 0)")
+        for table in ("job", "step"):
+            db.execute(f"INSERT INTO {table}_aside SELECT 'forged', 0, * FROM {table} WHERE job_id_raw = 7701")
         db.execute("INSERT INTO window VALUES ('aaic', 'job', 0, 9, 0, 9, 1.0, 15, 15, 0, 0, 0)")
     add_letters(path, [letter(run=f"{number}@1", user="bob", uid=1002, job_name="secret") for number in (7701, 7702)])
     (place / "adminkit.toml").write_text('[feedback]\nclusters = ["aaic"]\ndomain = "example.org"\nquiet_days = []\n')
@@ -141,7 +143,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
             }
 
     everything = as_user(READER, GROUP, look)
-    narrowed = {"job", "step", "trace", "outbox", "rejected"}
+    narrowed = {"job", "step", "job_aside", "step_aside", "trace", "outbox", "rejected"}
     assert {name for name, rows in everything.items() if rows} == narrowed
     assert set(everything) == narrowed | {"window", "queue", "note", "act", "intake", "_sqlite_migrations"}
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}

@@ -74,7 +74,8 @@ def _compared(what: str, known: Iterable[str], found: set[str]) -> list[str]:
 
 #: What a probe says before 23.02: glue.lua then answers that a policy is broken.
 LATE_ERRORS: Final = {
-    f"constant ESLURM_{name}" for name in ("INVALID_CPU_COUNT", "INVALID_GRES", "REQUESTED_NODE_CONFIG_UNAVAILABLE")
+    f"constant ESLURM_{name}"
+    for name in ("INVALID_CPU_COUNT", "INVALID_GRES", "INVALID_TRES", "REQUESTED_NODE_CONFIG_UNAVAILABLE")
 }
 
 

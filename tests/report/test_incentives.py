@@ -39,7 +39,7 @@ def shown(report: Report) -> str:
 
 
 def test_everybodys_points_are_listed(golden: Callable[[str, str], None]) -> None:
-    tables = [Table("incentives", "x" * 2048, 2, 0.00123), Table("hints", "", 0, 0.0001)]
+    tables = [Table("incentives", {}, "x" * 2048, 2, 0.00123), Table("hints", {}, "", 0, 0.0001)]
     found = replace(everybody(JOBS, STEPS, name_day_hours=48), worth=WORTH)
     report = everybody_report(found, SETTINGS, "trace.db", tables)
     golden("incentives.txt", shown(report))
