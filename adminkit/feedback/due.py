@@ -194,7 +194,7 @@ def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
 def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
     """Letters about jobs that are worth one."""
     chosen, now = ask.chosen, ask.now
-    limits = Limits(chosen.accuracy, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
+    limits = Limits(chosen.used_share, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
     habits = measured.habits(ask.db, counted(ask.settings, cluster, now - HABIT, now + 1))
     worth = []
     for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now, ask.settings.checkpoint.code):

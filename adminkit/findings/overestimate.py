@@ -11,7 +11,7 @@ from adminkit.stats.due import Ended, Habit
 class Limits:
     """A share alone would write about minutes, a floor alone about every long job: both have to be met."""
 
-    accuracy: float = 0.5  # used less than this share of what was reserved
+    used_share: float = 0.5  # used less than this share of what was reserved
     unused: float = 4 * 3600.0  # GPU-seconds left unused; node-seconds without GPUs
     min_elapsed: int = 600  # seconds
     well: float = 0.7  # of all that the user reserved lately: who does this well needs no letter per job
@@ -19,7 +19,7 @@ class Limits:
 
 
 #: Why no letter is due, in the order in which it is asked.
-REASONS = ("open", "state", "interactive", "checkpoint", "limit", "short", "accuracy", "unused", "well")
+REASONS = ("open", "state", "interactive", "checkpoint", "limit", "short", "used_share", "unused", "well")
 
 
 def check(run: Ended, habit: Habit | None, limits: Limits) -> str | None:
@@ -36,10 +36,10 @@ def check(run: Ended, habit: Habit | None, limits: Limits) -> str | None:
         return "limit"
     if run.elapsed < limits.min_elapsed:
         return "short"
-    if run.used >= limits.accuracy * run.reserved:
-        return "accuracy"
+    if run.used >= limits.used_share * run.reserved:
+        return "used_share"
     if run.reserved - run.used < limits.unused:
         return "unused"
-    if habit is not None and habit.runs >= limits.habit_runs and habit.accuracy >= limits.well:
+    if habit is not None and habit.runs >= limits.habit_runs and habit.used_share >= limits.well:
         return "well"
     return None

@@ -99,7 +99,7 @@ class Habit:
     reserved: float
 
     @property
-    def accuracy(self) -> float:
+    def used_share(self) -> float:
         return self.used / self.reserved
 
 

@@ -69,7 +69,7 @@ def ends(found: Planned) -> list[Due]:
         ({"ckpt_at": NOW - 2 * HOUR, "ckpt_heard": 0}, "checkpoint", "the plugin warned it, whoever listened"),
         ({"elapsed": 300}, "short", "five minutes"),
         ({"time_limit": None, "limit_kind": "unlimited"}, "limit", "there is no limit to lower"),
-        ({"time_limit": 2 * HOUR}, "accuracy", "used half"),
+        ({"time_limit": 2 * HOUR}, "used_share", "used half"),
         ({"time_limit": 4 * HOUR}, "unused", "three GPU-hours are not worth a letter"),
         ({"time_limit": 4 * HOUR, "gpus": 2}, None, "six are"),
         ({"time_limit": 4 * HOUR, "gpus": 0, "nodes": 2}, None, "without GPUs nodes count"),
@@ -235,14 +235,14 @@ def test_a_week_of_interactive_runs_alone_is_no_digest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "runs", "due", "why"),
+    ("share", "runs", "due", "why"),
     [(0.9, 30, 0, "does well already"), (0.9, 3, 1, "three runs say nothing"), (0.4, 30, 1, "does not")],
 )
 def test_who_does_well_already_gets_no_letter_per_job(
-    tmp_path: Path, accuracy: float, runs: int, due: int, why: str
+    tmp_path: Path, share: float, runs: int, due: int, why: str
 ) -> None:
     good = [
-        ended(100 + n, ago=3 * DAY + n * HOUR, elapsed=int(accuracy * 100 * HOUR), time_limit=100 * HOUR)
+        ended(100 + n, ago=3 * DAY + n * HOUR, elapsed=int(share * 100 * HOUR), time_limit=100 * HOUR)
         for n in range(runs)
     ]
     found = planned(tmp_path, [ended(1), *good])

@@ -25,7 +25,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "checkpoint": {"checkpoint": 1},
     "limit": {"bounded": 0},
     "short": {"elapsed": 599},
-    "accuracy": {"used": 5 * HOUR},
+    "used_share": {"used": 5 * HOUR},
     "unused": {"used": 1, "reserved": 4 * HOUR},
 }
 
@@ -35,7 +35,7 @@ WRONG: dict[str, dict[str, Any]] = {
     [
         ({}, None, "worth one"),
         ({"used": 5 * HOUR - 1}, None, "just under the share"),
-        ({"used": 5 * HOUR}, "accuracy", "the share itself"),
+        ({"used": 5 * HOUR}, "used_share", "the share itself"),
         ({"used": 600, "reserved": 600 + 4 * HOUR}, None, "the floor itself"),
         ({"used": 600, "reserved": 599 + 4 * HOUR}, "unused", "just under the floor"),
         ({"elapsed": 600}, None, "just long enough"),
