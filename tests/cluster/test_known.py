@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.fields import fields_of
+from adminkit.slurm.release import Release
 from tests.cluster import known
 from tests.lua.runtime import RELEASES, Lua
 
@@ -94,6 +95,18 @@ PriorityWeightAge       = 1000
 def test_a_word_of_scontrol_that_is_renamed(old: str, new: str, said: list[str]) -> None:
     assert old in CONFIG
     assert known.words("priority", CONFIG.replace(old, new) if old else CONFIG) == said
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ((22, 5, 8), ["word CgroupPlugin is gone", "word Exclusive is gone"]),
+        ((25, 11, 9), ["word CgroupPlugin is gone", "word Exclusive is gone"]),
+        ((26, 5, 0), ["word BOOT_TIME is gone", "word CgroupPlugin is gone"]),
+    ],
+)
+def test_a_word_that_a_known_release_does_not_print_yet_or_any_more(of: Release, said: list[str]) -> None:
+    assert known.gone(of) == said
 
 
 def test_every_module_that_reads_words_is_held_against_the_release() -> None:
