@@ -87,7 +87,7 @@ def probe() -> str:
     with a line `probe WHAT NAME` for each thing that this release lacks, then `probe done`."""
     mock = (ROOT / "tests/lua/mock.lua").read_text()
     source = "\n".join(path.read_text() for path in sorted((ROOT / "job_submit/adminkit").glob("*.lua")))
-    used = set(re.findall(r"(?:\.|(?<!need\()\")(\w+)", source))
+    used = {dotted or quoted for dotted, quoted in re.findall(r"\.(\w+)|(?<!need\()\"(\w+)\"", source)}
     sets = {
         name: sorted(set(text.split()) & used)
         for name, text in re.findall(r"local (\w+) = set\(\[?\[?\"?([\w\s]+)", mock)

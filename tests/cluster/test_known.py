@@ -135,6 +135,12 @@ def test_what_a_release_takes_from_job_submit_lua(release: str, change: str, sai
     assert known.lacking(_said_by_the_probe(Lua(release), change)) == said
 
 
+def test_a_probe_asks_for_what_is_read_and_for_no_word_of_a_pattern() -> None:
+    asked = dict(re.findall(r"local ([A-Z]+) = {(.*)}", known.probe()))
+    assert "'tres_per_node'" in asked["STRINGS"] and "'time_limit'" in asked["NUMBERS"]
+    assert "'gres'" not in asked["STRINGS"], "22.05 has none, and gres.lua only matches lists that begin so"
+
+
 def _said_by_the_probe(lua: Lua, change: str) -> list[str]:
     """The probe in the slurmctld that tests/lua/mock.lua is, with `change` made to it."""
     run = lua.state.eval("function(text, ...) return assert((loadstring or load)(text))(...) end")
