@@ -8,11 +8,13 @@ import sysconfig
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
+from adminkit.owner import as_caller
 
 NAME = "adminkit-ingest"
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
+@as_caller()
 def helper_path() -> str:
     """The helper of this installation: beside the running Python's scripts, else on PATH."""
     for folder in (
@@ -32,6 +34,7 @@ def helper_path() -> str:
     return found
 
 
+@as_caller()
 def data_file(*parts: str) -> Path:
     """A data file that came with adminkit, such as ("etc", "adminkit.toml"): a checkout's own, else the installed one.
 
