@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
@@ -23,8 +24,9 @@ def helper_path() -> str:
         str(Path(sys.executable).parent),
     ):
         candidate = Path(folder) / NAME
-        if candidate.is_file():
-            return str(candidate)
+        with suppress(PermissionError):  # a folder that this user may not enter
+            if candidate.is_file():
+                return str(candidate)
     found = shutil.which(NAME)
     if found is None:
         raise AdminkitError(
