@@ -3,8 +3,8 @@
     with as_owner(path): …        # root, on somebody else's file: as who owns it; everybody else: as they are
         with as_caller(): …       # and for a moment as who typed the command: an --output, a file to import
 
-Root's own program stays root's to read: modules that are imported meanwhile, the helper and data files are opened as root,
-for they may be where nobody else may enter (a virtual environment below /root).
+Root's own program stays root's to read: modules that are imported meanwhile, the helper and data files are opened as
+root, for they may be where nobody else may enter (a virtual environment below /root).
 
 In such a folder a link may stand wherever a file is expected, at any moment. Only effective ids change, so that what is
 root's alone can be done afterwards; programs that are started meanwhile are that user's altogether (`of_children`).

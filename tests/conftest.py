@@ -68,8 +68,10 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture
 def open_install(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of adminkit's data files and helper that every user can read, used from here on, with nothing else on PATH:
-    for tests that become other users, since the clone may be where these cannot enter. Import modules before."""
+    """A copy of adminkit's data files and helper that every user can read, used from here on; PATH has nothing else.
+
+    For tests that become other users, who may not enter the clone. Import what they need before.
+    """
     helper = installed.helper_path()
     for name in ("etc", "job_submit"):
         shutil.copytree(installed.CHECKOUT / name, open_folder / name)

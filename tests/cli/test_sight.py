@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from rich.cells import cell_len
 
 from adminkit import installed
 from adminkit.cli.main import main
@@ -99,6 +100,7 @@ def here(trace: Path, open_install: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """The site's settings, no Slurm, and a clock at which the jobs are new."""
     monkeypatch.setenv("ADMINKIT_CONFIG", str(trace.with_name("adminkit.toml")))
     monkeypatch.setattr("time.time", lambda: float(NOW))
+    cell_len("\u3042")  # rich reads its table at the first such character
     yield
 
 
