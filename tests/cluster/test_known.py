@@ -124,6 +124,7 @@ def test_every_module_that_reads_words_is_held_against_the_release() -> None:
     [
         ("", []),
         ("slurm.ESLURM_INVALID_TIME_LIMIT = nil", ["constant ESLURM_INVALID_TIME_LIMIT"]),
+        ("slurm.ESLURM_INVALID_TRES = mock.slurm(22.05).ESLURM_INVALID_TRES", ["constant ESLURM_INVALID_TRES"]),
         ("slurm.user_message, slurm.log_info = slurm.user_msg, nil", ["function log_info"]),
         ("lost = 'site_factor'", ["number site_factor"]),
         ("lost = 'tres_per_node'", ["text tres_per_node"]),
@@ -153,9 +154,9 @@ _SUBMISSION = """
 local mock, fields, probe, change = ...
 local load = loadstring or load
 local said
-slurm, said = mock.slurm()
+slurm, said = mock.slurm(23.11)
 parts, lost = { gq = { name = "gq" } }, nil
-assert(load(change))()
+assert(load('local mock = ... ' .. change))(mock)
 local whole = mock.job_desc(fields, said)
 local desc = setmetatable({}, {
     __index = function(_, name) if name ~= lost then return whole[name] end end,
