@@ -80,9 +80,9 @@ local function forgiving(changed, request, job, policy, made)
         if rule.check == "min_limit" then
             return no_shorter(after, before, rule.value)
         end
-        local below, above = rules.distance(rule.check, before, rule.value, job)
-        local now_below, now_above = rules.distance(rule.check, after, rule.value, request)
-        return now_below and now_below <= below and now_above <= above
+        local below, above, most = rules.distance(rule.check, before, rule.value, job, facts)
+        local now_below, now_above, now_most = rules.distance(rule.check, after, rule.value, request, facts)
+        return below and now_below and now_below <= below and now_above <= above and now_most <= most
     end
 end
 

@@ -1,0 +1,76 @@
+"""`scontrol update` cannot make a job bigger than the rules of its queue allow, whatever slurmctld shows of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lua import site
+from tests.lua.policies import HOUR, policy, queue, rule
+from tests.lua.runtime import Lua
+
+OK = 0
+#: Nodes of 8 CPUs, 8 GPUs and 64 GB.
+SMALL = queue(max_limit=72 * HOUR, total_nodes=4, max_nodes=4, node_cpus=8, node_mem=64_000)
+SITE = {"gq": {**SMALL, "is_default": True}, "free": SMALL}
+SHARED, WHOLE = "ak1:lim=60,src=e", "ak1:lim=60,src=e,own=node"
+
+Fields = dict[str, Any]
+
+
+def update(lua: Lua, folder: Path, *rules: Fields, desc: Fields, rec: Fields, **more: Any) -> Fields:
+    table = policy(*rules, queues=SITE, routing={"action": "off", "order": []}, **more)
+    return site.run(lua, site.case(site.write(folder, policy=table), desc=desc, rec=rec))
+
+
+ONE: Fields = {"tres_per_node": "gres:gpu:1"}
+#: the check, its most, the job, the change, whether Slurm takes it, why
+GROWING: list[tuple[str, int, Fields, Fields, bool, str]] = [
+    ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:8"}, False, "from one GPU to eight"),
+    ("gpus", 4, ONE, {"min_nodes": 8, "max_nodes": 8}, False, "from one node to eight"),
+    ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:4"}, True, "as many as are allowed"),
+    ("gpus", 4, ONE, {"features": "ib"}, True, "another change"),
+    ("gpus_per_node", 4, ONE, {"tres_per_node": "gres:gpu:8"}, False, "from one GPU on each node to eight"),
+    ("gpus_per_node", 4, ONE, {"features": "ib"}, True, "another change of GPUs on each node"),
+    ("gpus_per_node", 8, ONE, {"qos": "high"}, True, "a QOS where a node has no more"),
+    ("gpus_per_node", 8, ONE, {"account": "chemistry"}, True, "an account where a node has no more"),
+    ("gpus_per_node", 8, {**ONE, "partition": "free"}, {"partition": "gq"}, True, "a queue whose nodes have no more"),
+    ("gpus_per_node", 7, {**ONE, "partition": "free"}, {"partition": "gq"}, False, "a queue whose nodes have more"),
+    ("cpus", 4, {"min_cpus": 1}, {"min_cpus": 8, "num_tasks": 8}, False, "from one CPU to eight"),
+    ("cpus", 4, {"min_cpus": 1}, {"features": "ib"}, True, "another change of CPUs"),
+]
+
+
+@pytest.mark.parametrize("record", ["admin_comment", "comment", "extra", "none"])
+@pytest.mark.parametrize(("check", "most", "rec", "desc", "taken", "why"), GROWING, ids=[case[5] for case in GROWING])
+def test_a_job_of_which_nobody_knows_whether_it_takes_whole_nodes(
+    lua: Lua, tmp_path: Path, record: str, check: str, most: int, rec: Fields, desc: Fields, taken: bool, why: str
+) -> None:
+    held = rule(check, {"max": most}, queues="gq")
+    answer = update(lua, tmp_path, held, desc=desc, rec=rec, record=record)
+    assert ((answer["code"] == OK), answer["errors"]) == (taken, []), why
+
+
+@pytest.mark.parametrize(
+    ("desc", "taken", "why"),
+    [
+        ({"min_nodes": 4, "max_nodes": 4}, False, "four whole nodes"),
+        ({"time_limit": 30}, True, "another change"),
+        ({"tres_per_node": "gres:gpu:2"}, True, "it had all GPUs of its node before"),
+    ],
+)
+def test_a_job_of_whole_nodes_that_broke_a_rule_takes_no_more_of_them(
+    lua: Lua, tmp_path: Path, desc: Fields, taken: bool, why: str
+) -> None:
+    rec = {**ONE, "max_nodes": 1, "admin_comment": WHOLE}
+    answer = update(lua, tmp_path, rule("gpus", {"max": 4}), desc=desc, rec=rec)
+    assert (answer["code"] == OK) == taken, why
+
+
+def test_a_job_with_a_number_that_nobody_can_tell_takes_no_more_of_what_is_told(lua: Lua, tmp_path: Path) -> None:
+    rec = {"tres_per_node": "gres:gpu:1 ", "admin_comment": SHARED}
+    held = rule("gpus", {"max": 4})
+    assert update(lua, tmp_path, held, desc={"time_limit": 30}, rec=rec)["code"] == OK
+    assert update(lua, tmp_path, held, desc={"tres_per_job": "gres:gpu:8"}, rec=rec)["code"] != OK
