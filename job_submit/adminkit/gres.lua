@@ -133,6 +133,20 @@ function gres.per_gpu(list)
     return most
 end
 
+-- The GPUs in Slurm's own count of what a job asks for, `cpu=4,node=1,gres/gpu=4,gres/gpu:a100=4`; nil where it has none.
+function gres.requested(list)
+    local all, of_types
+    for item in gmatch(list, "[^,]+") do
+        local kind, number = match(item, "^gres/gpu(:?[^=]*)=(.*)$")
+        if kind == "" then
+            all = count_of(number) or huge
+        elseif kind and find(kind, ":", 1, true) == 1 then
+            of_types = (of_types or 0) + (count_of(number) or huge)
+        end
+    end
+    return all or of_types
+end
+
 -- The CPUs of each task in a list such as `cpu:2,gres/gpu:1`, which --tres-per-task and, from 24.05 on, -c make.
 gres.cpus = text.kept(function(list)
     local most = 0

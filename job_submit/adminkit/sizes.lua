@@ -9,6 +9,7 @@ local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, strin
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
+local GPU_LISTS = { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }
 
 local function u16(value)
     if value and value < NO_VAL16 and value > 0 then
@@ -68,8 +69,8 @@ local function gpus_by_parts(source, nodes)
 end
 
 -- Nodes and GPUs as far as the request tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
--- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none.
-function sizes.read_gpus(made, source, nodes)
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none but those `untold`.
+function sizes.read_gpus(made, source, nodes, untold)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, node, fixed, each, kind, node_kind
     if of_job and of_job ~= "" then
@@ -86,6 +87,9 @@ function sizes.read_gpus(made, source, nodes)
     local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
+        if untold and not fixed and not each then
+            total, fixed = untold < huge and untold or 0, untold
+        end
     elseif fixed_by or each_by then
         local same = (kind or node_kind) == kind_by
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
@@ -107,6 +111,18 @@ function sizes.read_gpus(made, source, nodes)
         node = gpus
     end
     made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
+end
+
+-- The GPUs of a job that names none, by Slurm's own count; nil for none. job_rec does not show --ntasks-per-gpu.
+function sizes.untold_gpus(job_rec)
+    for i = 1, #GPU_LISTS do
+        local list = job_rec[GPU_LISTS[i]]
+        if list and gres.read[list].most then
+            return nil
+        end
+    end
+    local counted = job_rec.tres_fmt_req_str
+    return counted and gres.requested(counted)
 end
 
 local function numbers_in(ranges)

@@ -74,3 +74,28 @@ def test_a_job_with_a_number_that_nobody_can_tell_takes_no_more_of_what_is_told(
     held = rule("gpus", {"max": 4})
     assert update(lua, tmp_path, held, desc={"time_limit": 30}, rec=rec)["code"] == OK
     assert update(lua, tmp_path, held, desc={"tres_per_job": "gres:gpu:8"}, rec=rec)["code"] != OK
+
+
+HIDDEN = "cpu=8,mem=8G,node=1,billing=8,gres/gpu=8,gres/gpu:a100=8"
+
+
+@pytest.mark.parametrize(
+    ("most", "rec", "desc", "taken", "why"),
+    [
+        (4, {"tres_fmt_req_str": HIDDEN}, {"partition": "gq"}, False, "eight GPUs by --ntasks-per-gpu"),
+        (8, {"tres_fmt_req_str": HIDDEN}, {"partition": "gq"}, True, "as many as are allowed"),
+        (4, {"tres_fmt_req_str": "cpu=1,gres/gpu:a=4,gres/gpu:b=4"}, {"partition": "gq"}, False, "counted by types"),
+        (4, {"tres_fmt_req_str": "cpu=1,gres/gpumem=8G"}, {"partition": "gq"}, True, "no GPU"),
+        (4, {"tres_fmt_req_str": "cpu=1,gres/gpu=8X"}, {"partition": "gq"}, False, "a number nobody reads"),
+        (4, {"tres_fmt_req_str": HIDDEN}, {"partition": "gq", "tres_per_job": "gres:gpu:2"}, True, "it names two now"),
+        (4, {**ONE, "tres_fmt_req_str": "gres/gpu=9"}, {"partition": "gq"}, True, "its own words come first"),
+        (4, {"tres_fmt_req_str": HIDDEN, "partition": "gq"}, {"time_limit": 30}, True, "they were there before"),
+    ],
+)
+def test_gpus_that_only_slurms_own_count_shows(
+    lua: Lua, tmp_path: Path, most: int, rec: Fields, desc: Fields, taken: bool, why: str
+) -> None:
+    """job_submit cannot see --ntasks-per-gpu of an older job."""
+    job = {"partition": "free", "tres_per_node": None, "admin_comment": SHARED, **rec}
+    answer = update(lua, tmp_path, rule("gpus", {"max": most}, queues="gq"), desc=desc, rec=job)
+    assert (answer["code"] == OK, answer["errors"]) == (taken, []), why
