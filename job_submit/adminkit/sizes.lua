@@ -134,8 +134,13 @@ local function numbers_in(ranges)
     return "*" .. count .. "*"
 end
 
+local MOST_BYTES = 65536 -- Slurm refuses a longer list of nodes
+
 -- How many nodes a list such as n[1-3],m names.
 function sizes.nodes_named(list)
+    if #list > MOST_BYTES then
+        return huge
+    end
     local count = 0
     for name in gmatch(gsub(list, "%[([^%[%]]*)%]", numbers_in), "[^,]+") do
         local of_name = 1
