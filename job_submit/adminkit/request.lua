@@ -248,7 +248,7 @@ end
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
     local gpus = sizes.untold_gpus(job_rec)
-    local job = read(setmetatable({}, LATER), update.record_view(job_rec), uid, nil, plan, now, gpus)
+    local job = read(setmetatable({ older = true }, LATER), update.record_view(job_rec), uid, nil, plan, now, gpus)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -259,7 +259,7 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     end
     job.whole = was_whole(job_rec, plan)
     parts = part_list
-    local wanted = setmetatable({ usable = part_list and usable or nil }, LATER)
+    local wanted = setmetatable({ older = true, usable = part_list and usable or nil }, LATER)
     read(wanted, update.view(job_desc, job_rec), uid, by, plan, now, gpus)
     wanted.whole = wanted.whole or job.whole
     return wanted, job

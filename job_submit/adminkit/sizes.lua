@@ -171,6 +171,20 @@ function sizes.fewest_nodes(flags)
     return flags + USE_MIN_NODES
 end
 
+local function cpus_per_task(source)
+    local per_task, more = u16(source.cpus_per_task) or 1, source.tres_per_task
+    if more and more ~= "" and find(more, "cpu", 1, true) then
+        return max(per_task, gres.cpus[more])
+    end
+    return per_task
+end
+
+-- As many tasks as the CPUs a job asks for may be of. An older job shows neither its tasks nor the CPUs of each: one may do.
+local function tasks_by_cpus(made, source)
+    local per_task = made.older and 1 or cpus_per_task(source)
+    return ceil((u32(source.min_cpus) or 1) / per_task)
+end
+
 -- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
 -- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out.
 function sizes.most_nodes(made, source)
@@ -190,10 +204,11 @@ function sizes.most_nodes(made, source)
         if u16(source.ntasks_per_tres) or (per_task and per_task ~= "" and made.gpus_fixed > 0) then
             return huge
         end
-        tasks = tasks_of(source, nodes) or ceil((u32(source.min_cpus) or 1) / (u16(source.cpus_per_task) or 1))
+        tasks = tasks_of(source, nodes) or 1
     elseif u16(source.ntasks_per_tres) then
         return huge
     end
+    tasks = max(tasks, tasks_by_cpus(made, source))
     most = max(nodes, tasks, made.gpus_fixed)
     return named and max(most, sizes.nodes_named(named)) or most
 end
@@ -205,14 +220,6 @@ function sizes.is_whole(source)
         return true
     end
     return u16(source.reboot) ~= nil
-end
-
-local function cpus_per_task(source)
-    local per_task, more = u16(source.cpus_per_task) or 1, source.tres_per_task
-    if more and more ~= "" and find(more, "cpu", 1, true) then
-        return max(per_task, gres.cpus[more])
-    end
-    return per_task
 end
 
 -- The CPUs of the whole job, the least it asks for. --overcommit, which no field shows, leaves min_cpus low.

@@ -122,6 +122,20 @@ BLANKS = " " * 1_000_000
 
 
 @pytest.mark.parametrize(
+    ("desc", "most", "why"),
+    [
+        ({"num_tasks": 1, "min_cpus": 8}, 8, "a client of one's own: one task, eight CPUs"),
+        ({"num_tasks": 4, "min_cpus": 8, "cpus_per_task": 2}, 4, "four tasks of two CPUs"),
+        ({"num_tasks": 4, "min_cpus": 8, "tres_per_task": "cpu:2"}, 4, "the same since 24.05"),
+        ({"min_cpus": 8}, 8, "no tasks are told"),
+        ({"num_tasks": 1, "min_cpus": 8, "max_nodes": 2}, 2, "the job says how many"),
+    ],
+)
+def test_the_most_nodes_by_cpus(lua: Lua, desc: dict[str, Any], most: int, why: str) -> None:
+    assert read(lua, desc)["most_nodes"] == most, why
+
+
+@pytest.mark.parametrize(
     ("field", "value", "shown", "expected"),
     [
         ("partition", f"gq,a{BLANKS}x", "queues", ["gq", f"a{BLANKS}x"]),

@@ -99,3 +99,24 @@ def test_gpus_that_only_slurms_own_count_shows(
     job = {"partition": "free", "tres_per_node": None, "admin_comment": SHARED, **rec}
     answer = update(lua, tmp_path, rule("gpus", {"max": most}, queues="gq"), desc=desc, rec=job)
     assert (answer["code"] == OK, answer["errors"]) == (taken, []), why
+
+
+@pytest.mark.parametrize(
+    ("check", "most", "rec", "taken", "why"),
+    [
+        ("nodes", 2, {"min_cpus": 16, "pn_min_cpus": 4}, True, "four nodes at most, held to two"),
+        ("nodes", 1, {"min_cpus": 16, "pn_min_cpus": 16}, False, "CPUs of two nodes"),
+        ("cpus", 20, {"min_cpus": 6, "pn_min_cpus": 6}, True, "six nodes of six CPUs, held to three"),
+        ("cpus", 5, {"min_cpus": 6, "pn_min_cpus": 6}, False, "more than are allowed"),
+    ],
+)
+def test_a_job_of_mincpus_may_have_as_many_tasks_as_cpus(
+    lua: Lua, tmp_path: Path, check: str, most: int, rec: Fields, taken: bool, why: str
+) -> None:
+    """job_rec shows neither tasks nor the CPUs of each."""
+    job = {"partition": "free", "tres_per_node": None, "admin_comment": SHARED, **rec}
+    answer = update(lua, tmp_path, rule(check, {"max": most}, queues="gq"), desc={"partition": "gq"}, rec=job)
+    assert (answer["code"] == OK, answer["errors"]) == (taken, []), why
+    if taken:
+        each = rec["pn_min_cpus"] if check == "cpus" else 1
+        assert answer["desc"].get("max_nodes") == most // each, why
