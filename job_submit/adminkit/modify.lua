@@ -18,7 +18,7 @@ local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which canno
 local FIELDS = {
     "limit", "limit_kind", "time_min", "account", "qos", "nodes", "max_nodes", "cpus", "gpus", "gpus_per_node", "gpu_type",
     "most_nodes", "gpus_fixed", "gpus_each", "node_gpus_most", "cpus_fixed", "cpus_each", "whole",
-    "features", "reservation", "node_list",
+    "features", "reservation", "node_list", "min_cpus", "min_mem_per_cpu",
 }
 
 local function changed_fields(request, job)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lua import site
-from tests.lua.policies import HOUR, policy, queue, rule
+from tests.lua.policies import ALICE, HOUR, incentives, policy, queue, rule
 from tests.lua.runtime import Lua
 
 OK = 0
@@ -120,3 +120,23 @@ def test_a_job_of_mincpus_may_have_as_many_tasks_as_cpus(
     if taken:
         each = rec["pn_min_cpus"] if check == "cpus" else 1
         assert answer["desc"].get("max_nodes") == most // each, why
+
+
+@pytest.mark.parametrize(
+    ("rec", "desc", "points", "why"),
+    [
+        ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_cpu": 1}, 0, "less memory for each CPU"),
+        ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_node": 1}, 0, "memory of the node instead"),
+        ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_cpus": 1}, 0, "fewer CPUs"),
+        ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_cpu": 50_000}, None, "still two nodes"),
+        ({"min_mem_per_node": 8, "min_cpus": 2, "site_factor": 0}, {"min_mem_per_cpu": 60_000}, 300, "two nodes now"),
+    ],
+)
+def test_the_points_of_a_class_go_with_the_memory_that_made_it(
+    lua: Lua, tmp_path: Path, rec: Fields, desc: Fields, points: int | None, why: str
+) -> None:
+    table = policy(queues=SITE, routing={"action": "off", "order": []})
+    paid = incentives(users={ALICE: {"points": 0, "class": True}})
+    job = {"tres_per_node": None, "admin_comment": SHARED, "site_factor": 300, **rec}
+    answer = site.run(lua, site.case(site.write(tmp_path, policy=table, incentives=paid), desc=desc, rec=job))
+    assert (answer["code"], answer["errors"], answer["desc"].get("site_factor")) == (OK, [], points), why
