@@ -153,7 +153,8 @@ function parts_of.gpus_per_node(facts, request, whole)
     if whole then
         return most or huge, 0
     elseif of_node then
-        return request.gpus_each == 0 and of_node or of_node + (fixed or 0), 0
+        of_node = request.gpus_each == 0 and of_node or of_node + (fixed or 0)
+        return of_node == huge and most or of_node, 0 -- of sockets that nobody has counted: no more than a node has
     end
     return fixed and min(fixed, most or fixed), 0
 end
