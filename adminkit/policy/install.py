@@ -167,11 +167,14 @@ def _generation(name: str, text: str | None) -> str | None:
 
 
 def _checked(plan: Plan) -> dict[str, bytes]:
-    """The program that is brought along, empty for none. AdminkitError for what slurmctld could not use."""
-    for name, text in plan.tables.items():
-        check_table(name, text)
+    """The program that is brought along, empty for none. AdminkitError for what slurmctld could not use.
+
+    First elsewhere, within bounds of time and memory, then here, where a table may do as much harm as in slurmctld.
+    """
     files = lua.shipped()
     rehearse(files, plan.tables)
+    for name, text in plan.tables.items():
+        check_table(name, text)
     return files if plan.program else {}
 
 

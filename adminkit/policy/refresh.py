@@ -8,6 +8,7 @@ root's own process: nothing that user adminkit wrote is read.
 from __future__ import annotations
 
 import hashlib
+import pwd
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -40,8 +41,11 @@ class Refreshed:
         return bool(self.gone or self.come)
 
 
-def refreshed(text: str, privileged: Iterable[int]) -> Refreshed:
+def refreshed(text: str, privileged: Iterable[int], unsure: bool = False) -> Refreshed:
     """A policy's text with these uids, and those that its file names, as the ones who pass.
+
+    `unsure`: the name of an operator has no uid on this host, for now or for good. Who passed and has no name on this
+    host may be that operator, and passes on.
 
     It says when its rules were made, as before: so it is the same on every host, whenever each asks. AdminkitError for
     a text that is not, byte for byte, what adminkit writes: its generation is worked out again.
@@ -51,6 +55,8 @@ def refreshed(text: str, privileged: Iterable[int]) -> Refreshed:
         raise AdminkitError("the policy in force was changed by hand", "adminkit policy install --apply puts it right")
     before = _uids(entries["exempt"])
     after = set(privileged) | _uids(entries["exempt_named"])
+    if unsure:
+        after |= {uid for uid in before - after if not _has_name(uid)}
     if after == before:
         return Refreshed((), (), text)
     entries["exempt"] = _entry("exempt", after)
@@ -60,13 +66,13 @@ def refreshed(text: str, privileged: Iterable[int]) -> Refreshed:
     )
 
 
-def look(plan: Plan, privileged: Iterable[int]) -> Refreshed | None:
+def look(plan: Plan, privileged: Iterable[int], unsure: bool = False) -> Refreshed | None:
     """What would change; None where no rules are installed."""
     text = _in_force(plan)
-    return None if text is None else refreshed(text, privileged)
+    return None if text is None else refreshed(text, privileged, unsure)
 
 
-def refresh(plan: Plan, privileged: Iterable[int]) -> tuple[Refreshed | None, Done | None]:
+def refresh(plan: Plan, privileged: Iterable[int], unsure: bool = False) -> tuple[Refreshed | None, Done | None]:
     """Do it, and have slurmctld use it; no Done where nothing had to be done.
 
     A rollback goes back by one install, as before: the previous policy stays the previous one.
@@ -74,22 +80,22 @@ def refresh(plan: Plan, privileged: Iterable[int]) -> tuple[Refreshed | None, Do
     text, uids = _in_force(plan), tuple(privileged)
     if text is None:
         return None, None
-    found, done = refreshed(text, uids), None
+    found, done = refreshed(text, uids, unsure), None
     before = read_text(table_path(plan.folder, "policy", "previous"))
     try:
         if found.changes:
             done = apply(replace(plan, tables={"policy": found.text}), "policy refresh")
     finally:
-        _keep_previous(plan, before, text, uids)
+        _keep_previous(plan, before, text, uids, unsure)
     return found, done
 
 
-def _keep_previous(plan: Plan, before: str | None, replaced: str, uids: Iterable[int]) -> None:
+def _keep_previous(plan: Plan, before: str | None, replaced: str, uids: Iterable[int], unsure: bool) -> None:
     """Let the previous policy be the one of `before`, with today's uids, unless somebody has installed meanwhile."""
     path = table_path(plan.folder, "policy", "previous")
     if before is not None and usable("policy", before, check_table):
         try:
-            wanted: str | None = refreshed(before, uids).text
+            wanted: str | None = refreshed(before, uids, unsure).text
         except AdminkitError:
             wanted = before
     else:
@@ -137,6 +143,14 @@ def _generation(entries: dict[str, str]) -> str:
 
 def _entry(name: str, value: set[int] | str) -> str:
     return f'  ["{name}"] = {literal(value, 1)},\n'
+
+
+def _has_name(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
 
 
 def _uids(lines: str) -> set[int]:

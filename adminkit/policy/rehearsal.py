@@ -8,6 +8,7 @@ from __future__ import annotations
 import resource
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,7 +20,9 @@ from adminkit.slurm.act import PROBE
 STACK: Final = 1 << 20
 #: Bytes of addresses, for Python and lupa as well.
 MEMORY: Final = 1 << 30
-CPU_SECONDS: Final = 60
+CPU_SECONDS: Final = 5
+#: Seconds of CPU time that slurmctld may be held up for by loading, in either Lua.
+LOAD_SECONDS: Final = 2
 
 #: As much of slurmctld as loading the script and asking it for its generations needs.
 _STAGE: Final = b"""
@@ -64,7 +67,11 @@ def _in_a_thread(version: LuaVersion, path: str) -> bytes | Exception:
 
     def perform() -> None:
         try:
-            came[0] = act(version, path)
+            started = time.thread_time()
+            said = act(version, path)
+            if time.thread_time() - started > LOAD_SECONDS:
+                raise AdminkitError(f"it takes more than {LOAD_SECONDS} s of CPU time to load")
+            came[0] = said
         except (AdminkitError, MemoryError) as error:
             came[0] = error
 

@@ -69,6 +69,8 @@ local function entry(item)
 end
 
 local NO_GPUS = {}
+local TOO_LONG = { least = 0, most = huge }
+local MOST_BYTES = 1024 -- Slurm refuses a longer list, but looks at lengths after the script has run
 
 -- Of several counts of one type Slurm takes the largest for the job; for each node it may be the last.
 local function take(kinds, kind, count, known)
@@ -85,6 +87,9 @@ end
 gres.read = text.kept(function(list)
     if not find(list, "gpu", 1, true) then
         return NO_GPUS
+    end
+    if #list > MOST_BYTES then
+        return TOO_LONG
     end
     local kinds, order, named = {}, {}, false
     for item in gmatch(list, "[^,]+") do
@@ -123,6 +128,9 @@ function gres.per_gpu(list)
     if not list then
         return nil
     end
+    if #list > MOST_BYTES then
+        return find(list, "gpu", 1, true) and huge or nil
+    end
     local most
     for item in gmatch(list, "[^,]+") do
         local count, kind = entry(item)
@@ -133,8 +141,25 @@ function gres.per_gpu(list)
     return most
 end
 
+-- The GPUs in Slurm's own count of what a job asks for, `cpu=4,node=1,gres/gpu=4,gres/gpu:a100=4`; nil where it has none.
+function gres.requested(list)
+    local all, of_types
+    for item in gmatch(list, "[^,]+") do
+        local kind, number = match(item, "^gres/gpu(:?[^=]*)=(.*)$")
+        if kind == "" then
+            all = count_of(number) or huge
+        elseif kind and find(kind, ":", 1, true) == 1 then
+            of_types = (of_types or 0) + (count_of(number) or huge)
+        end
+    end
+    return all or of_types
+end
+
 -- The CPUs of each task in a list such as `cpu:2,gres/gpu:1`, which --tres-per-task and, from 24.05 on, -c make.
 gres.cpus = text.kept(function(list)
+    if #list > MOST_BYTES then
+        return huge
+    end
     local most = 0
     for item in gmatch(list, "[^,]+") do
         local number = match(trimmed(item), "^cpu[:=](.*)$")

@@ -18,7 +18,7 @@ local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which canno
 local FIELDS = {
     "limit", "limit_kind", "time_min", "account", "qos", "nodes", "max_nodes", "cpus", "gpus", "gpus_per_node", "gpu_type",
     "most_nodes", "gpus_fixed", "gpus_each", "node_gpus_most", "cpus_fixed", "cpus_each", "whole",
-    "features", "reservation", "node_list",
+    "features", "reservation", "node_list", "min_cpus", "min_mem_per_cpu",
 }
 
 local function changed_fields(request, job)
@@ -80,9 +80,9 @@ local function forgiving(changed, request, job, policy, made)
         if rule.check == "min_limit" then
             return no_shorter(after, before, rule.value)
         end
-        local below, above = rules.distance(rule.check, before, rule.value, job)
-        local now_below, now_above = rules.distance(rule.check, after, rule.value, request)
-        return now_below and now_below <= below and now_above <= above
+        local below, above, most = rules.distance(rule.check, before, rule.value, job, facts)
+        local now_below, now_above, now_most = rules.distance(rule.check, after, rule.value, request, facts)
+        return below and now_below and now_below <= below and now_above <= above and now_most <= most
     end
 end
 

@@ -174,7 +174,7 @@ function later.reservation(made, source)
     return made.reservation
 end
 
-local function read(made, source, uid, by, plan, now)
+local function read(made, source, uid, by, plan, now, untold)
     made._source = source
     made.now, made.uid, made.by = now or false, uid or false, by or false
     made.user = plan.needs_user and word(source.user_name) or false
@@ -203,7 +203,7 @@ local function read(made, source, uid, by, plan, now)
     end
     made.node_list = named or false
     made.whole = sizes.is_whole(source)
-    read_gpus(made, source, nodes)
+    read_gpus(made, source, nodes, untold)
     return made
 end
 
@@ -247,7 +247,8 @@ end
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     local uid = job_rec.user_id
-    local job = read(setmetatable({}, LATER), update.record_view(job_rec), uid, nil, plan, now)
+    local gpus = sizes.untold_gpus(job_rec)
+    local job = read(setmetatable({ older = true }, LATER), update.record_view(job_rec), uid, nil, plan, now, gpus)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -258,8 +259,8 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     end
     job.whole = was_whole(job_rec, plan)
     parts = part_list
-    local wanted = setmetatable({ usable = part_list and usable or nil }, LATER)
-    read(wanted, update.view(job_desc, job_rec), uid, by, plan, now)
+    local wanted = setmetatable({ older = true, usable = part_list and usable or nil }, LATER)
+    read(wanted, update.view(job_desc, job_rec), uid, by, plan, now, gpus)
     wanted.whole = wanted.whole or job.whole
     return wanted, job
 end

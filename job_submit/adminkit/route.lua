@@ -8,7 +8,7 @@ local route = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
-local class_of, least_nodes, keeps = classes.of, classes.least_nodes, bounds.keeps
+local class_of, least_nodes, nodes_for, keeps = classes.of, classes.least_nodes, classes.nodes_for, bounds.keeps
 
 local DOUBT = nil
 
@@ -203,6 +203,10 @@ local function fits(candidate, job, request)
     local least = request.nodes
     if gpus and gpus > candidate.of_node then
         least = least_nodes(request, facts.node_gpus)
+    end
+    local wanted = request.min_cpus
+    if least and wanted and wanted > 1 then
+        least = nodes_for(wanted, least, candidate.node_cpus, facts.node_mem, request)
     end
     there.nodes = least
     if keeps(groups, there, request) then

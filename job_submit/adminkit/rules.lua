@@ -122,13 +122,9 @@ local function most_nodes(job, request)
     return job.most_nodes or request.most_nodes or request.max_nodes or job.nodes
 end
 
--- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; whether an older job
--- takes whole nodes may be "unknown".
+-- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; a job of which it is
+-- "unknown" whether it takes them is held to be of whole nodes.
 local parts_of = {}
-
-local function of_whole(whole, has)
-    return has ~= 0 and whole == "unknown" and huge or has or huge
-end
 
 function parts_of.nodes()
     return 0, 1
@@ -137,7 +133,7 @@ end
 function parts_of.gpus(facts, request, whole)
     local fixed, each = request.gpus_fixed, request.gpus_each or 0
     if whole then
-        each = max(each, of_whole(whole, facts and facts.node_gpus))
+        each = max(each, facts and facts.node_gpus or huge)
     end
     return fixed or request.gpus, each
 end
@@ -146,7 +142,7 @@ function parts_of.cpus(facts, request, whole)
     local fixed = request.cpus_fixed
     local each = fixed and request.cpus_each or 0
     if whole then
-        each = max(each, of_whole(whole, facts and facts.node_cpus))
+        each = max(each, facts and facts.node_cpus or huge)
     end
     return fixed or request.cpus, each
 end
@@ -155,9 +151,10 @@ function parts_of.gpus_per_node(facts, request, whole)
     local of_node, fixed = request.node_gpus_most, request.gpus_fixed
     local most = facts and facts.node_gpus
     if whole then
-        return of_whole(whole, most), 0
+        return most or huge, 0
     elseif of_node then
-        return request.gpus_each == 0 and of_node or of_node + (fixed or 0), 0
+        of_node = request.gpus_each == 0 and of_node or of_node + (fixed or 0)
+        return of_node == huge and most or of_node, 0 -- of sockets that nobody has counted: no more than a node has
     end
     return fixed and min(fixed, most or fixed), 0
 end
@@ -167,8 +164,8 @@ local function is_whole(facts, request)
 end
 
 -- The most that Slurm may give the job of what a check counts: `huge` where nobody can tell, nil where the request is silent.
-local function most_of(name, job, facts, request)
-    local fixed, each = parts_of[name](facts, request, is_whole(facts, request))
+local function most_by(whole, name, job, facts, request)
+    local fixed, each = parts_of[name](facts, request, whole)
     if not fixed then
         return nil
     end
@@ -176,6 +173,10 @@ local function most_of(name, job, facts, request)
         return fixed
     end
     return max(fixed, each * (most_nodes(job, request) or 1))
+end
+
+local function most_of(name, job, facts, request)
+    return most_by(is_whole(facts, request), name, job, facts, request)
 end
 rules.most_of = most_of
 
@@ -215,14 +216,20 @@ end
 
 rules.check = check
 
--- How far a job lies below and above the range of a number check; nil where the request does not show the number.
-function rules.distance(name, job, range, request)
+-- How far a job lies below and above the range of a number check, by its least and by the most that Slurm may give it; nil
+-- where the request does not show the number. What is "unknown" before and after an update says nothing about the update.
+function rules.distance(name, job, range, request, facts)
     local number = number_of[name](job, request)
     if not number then
         return nil
     end
-    local most = most_of(name, job, nil, request) or number
-    return max(0, (range.min or number) - number), range.max and max(0, max(number, most) - range.max) or 0
+    local whole = is_whole(facts, request)
+    local most = most_by(whole ~= "unknown" and whole, name, job, facts, request) or number
+    local above, most_above = 0, 0
+    if range.max then
+        above, most_above = max(0, number - range.max), max(0, max(number, most) - range.max)
+    end
+    return max(0, (range.min or number) - number), above, most_above
 end
 
 -- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.

@@ -9,6 +9,7 @@ local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, strin
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
+local GPU_LISTS = { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }
 
 local function u16(value)
     if value and value < NO_VAL16 and value > 0 then
@@ -68,8 +69,8 @@ local function gpus_by_parts(source, nodes)
 end
 
 -- Nodes and GPUs as far as the request tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
--- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none.
-function sizes.read_gpus(made, source, nodes)
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none but those `untold`.
+function sizes.read_gpus(made, source, nodes, untold)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, node, fixed, each, kind, node_kind
     if of_job and of_job ~= "" then
@@ -86,6 +87,9 @@ function sizes.read_gpus(made, source, nodes)
     local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
+        if untold and not fixed and not each then
+            total, fixed = untold < huge and untold or 0, untold
+        end
     elseif fixed_by or each_by then
         local same = (kind or node_kind) == kind_by
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
@@ -109,6 +113,18 @@ function sizes.read_gpus(made, source, nodes)
     made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
 end
 
+-- The GPUs of a job that names none, by Slurm's own count; nil for none. job_rec does not show --ntasks-per-gpu.
+function sizes.untold_gpus(job_rec)
+    for i = 1, #GPU_LISTS do
+        local list = job_rec[GPU_LISTS[i]]
+        if list and gres.read[list].most then
+            return nil
+        end
+    end
+    local counted = job_rec.tres_fmt_req_str
+    return counted and gres.requested(counted)
+end
+
 local function numbers_in(ranges)
     local count = 0
     for part in gmatch(ranges, "[^,]+") do
@@ -118,8 +134,13 @@ local function numbers_in(ranges)
     return "*" .. count .. "*"
 end
 
+local MOST_BYTES = 65536 -- Slurm refuses a longer list of nodes
+
 -- How many nodes a list such as n[1-3],m names.
 function sizes.nodes_named(list)
+    if #list > MOST_BYTES then
+        return huge
+    end
     local count = 0
     for name in gmatch(gsub(list, "%[([^%[%]]*)%]", numbers_in), "[^,]+") do
         local of_name = 1
@@ -150,6 +171,20 @@ function sizes.fewest_nodes(flags)
     return flags + USE_MIN_NODES
 end
 
+local function cpus_per_task(source)
+    local per_task, more = u16(source.cpus_per_task) or 1, source.tres_per_task
+    if more and more ~= "" and find(more, "cpu", 1, true) then
+        return max(per_task, gres.cpus[more])
+    end
+    return per_task
+end
+
+-- As many tasks as the CPUs a job asks for may be of. An older job shows neither its tasks nor the CPUs of each: one may do.
+local function tasks_by_cpus(made, source)
+    local per_task = made.older and 1 or cpus_per_task(source)
+    return ceil((u32(source.min_cpus) or 1) / per_task)
+end
+
 -- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
 -- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out.
 function sizes.most_nodes(made, source)
@@ -169,10 +204,11 @@ function sizes.most_nodes(made, source)
         if u16(source.ntasks_per_tres) or (per_task and per_task ~= "" and made.gpus_fixed > 0) then
             return huge
         end
-        tasks = tasks_of(source, nodes) or ceil((u32(source.min_cpus) or 1) / (u16(source.cpus_per_task) or 1))
+        tasks = tasks_of(source, nodes) or 1
     elseif u16(source.ntasks_per_tres) then
         return huge
     end
+    tasks = max(tasks, tasks_by_cpus(made, source))
     most = max(nodes, tasks, made.gpus_fixed)
     return named and max(most, sizes.nodes_named(named)) or most
 end
@@ -184,14 +220,6 @@ function sizes.is_whole(source)
         return true
     end
     return u16(source.reboot) ~= nil
-end
-
-local function cpus_per_task(source)
-    local per_task, more = u16(source.cpus_per_task) or 1, source.tres_per_task
-    if more and more ~= "" and find(more, "cpu", 1, true) then
-        return max(per_task, gres.cpus[more])
-    end
-    return per_task
 end
 
 -- The CPUs of the whole job, the least it asks for. --overcommit, which no field shows, leaves min_cpus low.

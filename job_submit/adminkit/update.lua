@@ -9,7 +9,8 @@ local POLICED = {
     { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "max_cpus", "num_tasks" },
     { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "ntasks_per_tres", "shared", "sockets_per_node" },
     { "partition", "account", "qos", "features", "reservation", "req_nodes" },
-    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "min_mem_per_cpu" },
+    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "min_mem_per_cpu",
+        "min_mem_per_node" },
 }
 
 function update.is_policed(job_desc)
@@ -42,12 +43,17 @@ local SMALL = {
     shared = true, reboot = true,
 }
 
+-- Slurm has one field for both: who sets one takes the other away.
+local MEMORY = { min_mem_per_cpu = "min_mem_per_node", min_mem_per_node = "min_mem_per_cpu" }
+
 -- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
 function update.view(job_desc, job_rec)
     return setmetatable({}, {
         __index = function(_, field)
             local value = job_desc[field]
-            if value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
+            if value == nil and MEMORY[field] and job_desc[MEMORY[field]] then
+                return nil
+            elseif value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
                 return job_rec[RENAMED[field] or field]
             end
             return value

@@ -11,9 +11,9 @@ local verdict = {}
 
 local UNTOLD = rules.UNTOLD
 local COUNTS, NONE = rules.COUNTS, text.NONE
-local class_of, least_nodes = classes.of, classes.least_nodes
+local class_of, least_nodes, nodes_for = classes.of, classes.least_nodes, classes.nodes_for
 local check, amend, codes, applies = rules.check, rules.amend, rules.CODES, rules.applies
-local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
+local huge, max = math.huge, math.max
 local keeps, highest_of = bounds.keeps, bounds.highest
 local fire, is_new, lines = found.fire, found.is_new, found.lines
 
@@ -59,18 +59,9 @@ local function largest(fact, job, queues, made)
     return most
 end
 
--- The nodes that so many CPUs need, with their memory; no more than the job says it takes.
-local function nodes_for(cpus, nodes, job, request, queues, made)
-    local of_node, of_cpu = largest("node_cpus", job, queues, made), request.min_mem_per_cpu
-    local mem = of_cpu and largest("node_mem", job, queues, made)
-    if mem and mem > 0 then
-        of_node = min(of_node or huge, max(1, floor(mem / of_cpu)))
-    end
-    if not of_node or of_node <= 0 or cpus <= nodes * of_node then
-        return nodes
-    end
-    local needed, most = ceil(cpus / of_node), request.max_nodes
-    return most and max(nodes, min(needed, most)) or needed
+local function nodes_of(cpus, nodes, job, request, queues, made)
+    local mem = request.min_mem_per_cpu and largest("node_mem", job, queues, made)
+    return nodes_for(cpus, nodes, largest("node_cpus", job, queues, made), mem, request)
 end
 
 -- Nodes and class, which depend on how large a node of the job's queues is.
@@ -80,7 +71,7 @@ function verdict.shape(job, request, policy, made)
         nodes = least_nodes(request, largest("node_gpus", job, policy.queues or NONE, made))
     end
     if cpus and cpus > 1 and nodes then
-        nodes = nodes_for(cpus, nodes, job, request, policy.queues or NONE, made)
+        nodes = nodes_of(cpus, nodes, job, request, policy.queues or NONE, made)
     end
     job.nodes = nodes
     job.class = class_of(nodes, gpus)

@@ -122,12 +122,26 @@ BLANKS = " " * 1_000_000
 
 
 @pytest.mark.parametrize(
+    ("desc", "most", "why"),
+    [
+        ({"num_tasks": 1, "min_cpus": 8}, 8, "a client of one's own: one task, eight CPUs"),
+        ({"num_tasks": 4, "min_cpus": 8, "cpus_per_task": 2}, 4, "four tasks of two CPUs"),
+        ({"num_tasks": 4, "min_cpus": 8, "tres_per_task": "cpu:2"}, 4, "the same since 24.05"),
+        ({"min_cpus": 8}, 8, "no tasks are told"),
+        ({"num_tasks": 1, "min_cpus": 8, "max_nodes": 2}, 2, "the job says how many"),
+    ],
+)
+def test_the_most_nodes_by_cpus(lua: Lua, desc: dict[str, Any], most: int, why: str) -> None:
+    assert read(lua, desc)["most_nodes"] == most, why
+
+
+@pytest.mark.parametrize(
     ("field", "value", "shown", "expected"),
     [
         ("partition", f"gq,a{BLANKS}x", "queues", ["gq", f"a{BLANKS}x"]),
         ("partition", f"gq,{BLANKS}", "queues", ["gq"]),
         ("tres_per_node", f"gres:gpu:1{BLANKS}x", "gpus_each", UNKNOWN),
-        ("tres_per_node", f"gres:gpu:{BLANKS}2", "gpus", 2),
+        ("tres_per_node", f"gres:gpu:{BLANKS}2", "gpus_each", UNKNOWN),
         ("tres_per_task", f"cpu:2{BLANKS}x", "cpus_fixed", UNKNOWN),
     ],
     ids=["a queue", "no queue", "no GPUs", "GPUs", "CPUs"],
@@ -135,6 +149,32 @@ BLANKS = " " * 1_000_000
 def test_a_million_blanks_are_read_to_their_end(lua: Lua, field: str, value: str, shown: str, expected: Any) -> None:
     """Slurm looks at lengths after the script has run; a pattern that tries again from each blank would take hours."""
     assert read(lua, {field: value})[shown] == expected
+
+
+MANY = ",".join(f"gres:gpu:t{number}:1" for number in range(50_000))
+KEPT = "gres:gpu:1" + "," * 1014
+
+
+@pytest.mark.parametrize(
+    ("desc", "shown", "expected", "why"),
+    [
+        ({"tres_per_node": MANY}, "gpus", 0, "nobody tells how many there are at least"),
+        ({"tres_per_node": MANY}, "gpus_each", UNKNOWN, "nor at most"),
+        ({"tres_per_node": MANY}, "gpu_type", None, "nor of which type"),
+        ({"tres_per_node": KEPT}, "gpus_each", 1, "1024 bytes are read"),
+        ({"tres_per_node": KEPT + ","}, "gpus_each", UNKNOWN, "one more is too long"),
+        ({"tres_per_node": MANY.replace("gpu", "x")}, "gpus_each", 0, "no GPU in it, however long"),
+        ({"tres_per_task": MANY.replace("gres:gpu", "cpu")}, "cpus_fixed", UNKNOWN, "CPUs"),
+        ({"tres_per_node": "gres:gpu:1", "cpus_per_tres": MANY}, "cpus_each", UNKNOWN, "CPUs of each GPU"),
+        ({"req_nodes": "n" + "," * 65_536}, "most_nodes", UNKNOWN, "nodes"),
+        ({"req_nodes": "n" + "," * 65_535}, "most_nodes", 1, "as many bytes as Slurm takes"),
+    ],
+)
+def test_a_list_longer_than_slurm_takes_is_unknown(
+    lua: Lua, desc: dict[str, Any], shown: str, expected: Any, why: str
+) -> None:
+    """Slurm refuses it after the script has run; to read it would hold up slurmctld."""
+    assert read(lua, desc)[shown] == expected, why
 
 
 @given(st.text(alphabet="gres:/=gpu0123456789kM,() \n%a.-", max_size=40))

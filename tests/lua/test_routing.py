@@ -77,6 +77,27 @@ def test_what_keeps_a_job_out(lua: Lua, facts: dict[str, Any], fields: dict[str,
     assert decision.get("queue") == expected
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected", "why"),
+    [
+        ({"cpus": 120, "min_cpus": 120}, "gq", "three nodes of forty CPUs"),
+        ({"cpus": 80, "min_cpus": 80}, "gq-short", "two nodes of forty CPUs"),
+        ({"cpus": 3, "min_cpus": 3, "min_mem_per_cpu": 262_144}, "gq", "three nodes of the memory of one CPU"),
+        ({"cpus": 120, "min_cpus": 120, "max_nodes": 2}, None, "it says itself that it takes two, which are too few"),
+    ],
+)
+def test_a_job_goes_on_from_a_queue_whose_rule_on_nodes_it_would_break(
+    lua: Lua, fields: dict[str, Any], expected: str | None, why: str
+) -> None:
+    held = rule("nodes", {"max": 2}, queues="gq-short")
+    job = request(limit=2 * H, gpus=0, most_nodes=1, **fields)
+    decision = lua.decide(job, policy(held))
+    assert (decision["verdict"], decision.get("queue")) == ("amend" if expected else "accept", expected), why
+    if expected == "gq":
+        refused = lua.decide({**job, "queues": ["gq-short"]}, policy(held))
+        assert (refused["verdict"], refused["messages"][-1]) == ("reject", "gq would take it: -p gq"), why
+
+
 def test_doubt_is_logged(lua: Lua) -> None:
     table = policy(queues=QUEUES | {"gq-short": queue(max_limit=3 * H, allow_groups={"staff"})})
     decision = lua.decide(request(limit=2 * H), table)

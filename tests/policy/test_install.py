@@ -170,7 +170,7 @@ def test_an_older_entry_of_ours_is_replaced_and_the_sites_own_never(folder: Path
 def test_a_policy_that_is_damaged_or_a_log_that_cannot_be_written_stops_before_anything_is(
     folder: Path, slurm: Programs
 ) -> None:
-    with pytest.raises(AdminkitError, match="does not load"):
+    with pytest.raises(AdminkitError, match="does not take policy"):
         apply(Plan(folder, {"policy": DAMAGED}, True, log=folder.parent / "acts"), "policy install")
     with pytest.raises(AdminkitError, match="couldn't record acts"):
         apply(Plan(folder, {"policy": table("one")}, True, log=Path("/proc/nosuch/acts")), "policy install")

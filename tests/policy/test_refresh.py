@@ -48,6 +48,17 @@ def test_it_is_the_policy_that_an_install_would_make_with_todays_operators(case:
     assert found.text == text(*after)
 
 
+def test_who_has_no_name_for_a_moment_passes_on_while_an_operators_name_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OPS cannot be looked up, by name or by uid; BOSS can, and is no operator any more."""
+    names = {BOSS: "boss"}
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: names[uid])
+    found = refreshed(text(SLURM, OPS, BOSS), {ROOT, SLURM}, unsure=True)
+    assert (found.gone, found.come, found.text) == ((BOSS,), (), text(SLURM, OPS))
+    assert refreshed(text(SLURM, OPS, BOSS), {ROOT, SLURM}).gone == (OPS, BOSS)
+
+
 BROKEN = {
     "a uid more, by hand": (lambda old: old.replace("[0] = true,\n", "[0] = true,\n    [7] = true,\n", 1), "by hand"),
     "another limit, by hand": (lambda old: old.replace("10800", "99999"), "by hand"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.policy import install
 from adminkit.policy.program import ENTRY, shipped
 from adminkit.policy.tried import rehearse
 from tests.policy.test_put import table
@@ -46,3 +47,23 @@ def test_a_program_that_never_ends_is_ended(tmp_path: Path) -> None:
     code = f"import sys; {limit}; rehearsal.main(sys.argv[1], ['lua51'])"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
     assert done.returncode < 0, done.stderr
+
+
+def test_what_takes_slurmctld_long_to_load_is_not_installed(tmp_path: Path) -> None:
+    """Names that collide in Lua's table of strings load in the square of their number. By the CPU's time."""
+    (tmp_path / ENTRY).write_bytes(shipped()[ENTRY])
+    code = (
+        "import sys; from adminkit.policy import rehearsal; rehearsal.LOAD_SECONDS = 0; rehearsal.act = lambda *_: b''"
+    )
+    code += "; sys.exit(rehearsal.main(sys.argv[1], ['lua51']))"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"it takes more than 0 s of CPU time to load" in done.stderr
+
+
+def test_a_table_is_rehearsed_elsewhere_before_it_is_loaded_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(install, "rehearse", lambda *_: order.append("rehearsed"))
+    monkeypatch.setattr(install, "check_table", lambda *_: order.append("checked"))
+    install._checked(install.Plan(Path("/"), {"policy": table("one")}))
+    assert order == ["rehearsed", "checked"]
