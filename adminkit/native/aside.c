@@ -9,7 +9,7 @@ static bool begins(struct ak_slice s, const char *word, size_t n) {
 }
 
 struct ak_slice ak_aside(const struct ak_spec *spec, const struct ak_format *format, const char *seal,
-                         struct ak_slice raw, uint64_t line, char room[AK_MAX_RAW]) {
+                         struct ak_slice raw, char room[AK_MAX_RAW]) {
     const size_t delimiter = strlen(format->delimiter), sealed = strlen(seal);
     size_t n = 0, columns = 0;
     bool cut = spec->submitted < 0;
@@ -39,7 +39,6 @@ struct ak_slice ak_aside(const struct ak_spec *spec, const struct ak_format *for
         s.n -= step;
     }
     if (!cut && spec->submitted > 0)
-        n = (size_t)snprintf(room, AK_MAX_RAW, "(line %llu: %zu bytes, not kept)", (unsigned long long)line,
-                             raw.n);
+        n = (size_t)snprintf(room, AK_MAX_RAW, "(%zu bytes, not kept)", raw.n);
     return (struct ak_slice){room, n};
 }

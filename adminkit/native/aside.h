@@ -12,6 +12,6 @@
  * the spec has a `submitted` column only the columns before it are there, and of a text that is shorter than
  * that nothing but its length. */
 struct ak_slice ak_aside(const struct ak_spec *spec, const struct ak_format *format, const char *seal,
-                         struct ak_slice raw, uint64_t line, char room[AK_MAX_RAW]);
+                         struct ak_slice raw, char room[AK_MAX_RAW]);
 
 #endif
