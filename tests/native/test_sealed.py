@@ -136,6 +136,34 @@ def test_no_command_line_is_kept_with_what_is_set_aside(tmp_path: Path, text: st
 
 
 @pytest.mark.parametrize(
+    ("spec", "text", "kept", "why"),
+    [
+        ("jobid!,rawid!,time!,state,submitted",
+         "1|1|1700000000|COMPLETED|sbatch --wrap=set -e\nexport T=s3cret | tee a\ncurl s3cret | jq . | sort\n"
+         "2|2|1700000001|COMPLETED|sbatch x\n",
+         [b"(49 bytes, not kept)"], "lines of a script with pipes before the last column"),
+        ("jobid!,rawid!,time!,submitted,text",
+         "1|1|1700000000|sbatch --wrap=a\ncurl s3cret | x | y | z|name\n2|2|1|sbatch x|n\n",
+         [b"1|1|1700000000", b"(28 bytes, not kept)"], "in the middle: of the row that has its job something stays"),
+        ("jobid!,rawid!,time!,submitted", "1|s3cret|5|a\n5|1|x|a\n",
+         [b"(12 bytes, not kept)", b"5|1|x"], "both names of the job are read"),
+        ("text,submitted,jobid!", "s3cret|b|c\n", [b"(10 bytes, not kept)"], "nothing says whose row it is"),
+        ("submitted,jobid!", "s3cret|x\n", [b"(8 bytes, not kept)"], "a command line in the first column"),
+    ],
+)  # fmt: skip
+def test_of_a_file_no_command_line_is_kept_either(
+    tmp_path: Path, spec: str, text: str, kept: list[bytes], why: str
+) -> None:
+    db = helper.table(tmp_path / "t.db", "id TEXT")
+    reject = ("--reject-sql", "INSERT INTO bad (line, reason, raw) VALUES (?1, ?2, ?3)")
+    words = ["--db", db, "--columns", spec, "--delimiter", "|", "--sql", "INSERT INTO t VALUES (?1)", *reject]
+    ran = helper.run(text.encode(), *words)
+    assert ran.code == 0, ran.error
+    found = [row[0] for row in helper.rows(db, "SELECT raw FROM bad ORDER BY line")]
+    assert found == kept, why
+
+
+@pytest.mark.parametrize(
     ("seal", "args", "error"),
     [
         (b"", ["--sealed"], "--sealed: $ADMINKIT_SEAL is no seal"),
