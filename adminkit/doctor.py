@@ -19,7 +19,7 @@ from adminkit import config, doctor_audit, doctor_ckpt, doctor_letters, doctor_r
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
-from adminkit.owner import as_owner
+from adminkit.owner import as_owner, of_own_child
 from adminkit.slurm import bindings, cluster, release, run
 from adminkit.trace import connect, place, rights
 from adminkit.trace.schema import SCHEMA_VERSION
@@ -76,7 +76,8 @@ def _ours() -> Iterator[Check]:
 def _helper() -> Check:
     path = helper_path()
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)
+        with of_own_child(path) as start:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True, **start)
     except (OSError, subprocess.SubprocessError) as error:
         return Check("helper", "missing", f"{path} does not run: {error}", "install adminkit again: pip builds it")
     words = done.stdout.split()

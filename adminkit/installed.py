@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
+from adminkit.owner import as_caller
 
 NAME = "adminkit-ingest"
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
+@as_caller()
 def helper_path() -> str:
     """The helper of this installation: beside the running Python's scripts, else on PATH."""
     for folder in (
@@ -21,8 +24,9 @@ def helper_path() -> str:
         str(Path(sys.executable).parent),
     ):
         candidate = Path(folder) / NAME
-        if candidate.is_file():
-            return str(candidate)
+        with suppress(PermissionError):  # a folder that this user may not enter
+            if candidate.is_file():
+                return str(candidate)
     found = shutil.which(NAME)
     if found is None:
         raise AdminkitError(
@@ -32,6 +36,7 @@ def helper_path() -> str:
     return found
 
 
+@as_caller()
 def data_file(*parts: str) -> Path:
     """A data file that came with adminkit, such as ("etc", "adminkit.toml"): a checkout's own, else the installed one.
 

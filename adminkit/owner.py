@@ -3,6 +3,9 @@
     with as_owner(path): …        # root, on somebody else's file: as who owns it; everybody else: as they are
         with as_caller(): …       # and for a moment as who typed the command: an --output, a file to import
 
+Root's own program stays root's to read: modules that are imported meanwhile, the helper and data files are opened as
+root, for they may be where nobody else may enter (a virtual environment below /root).
+
 In such a folder a link may stand wherever a file is expected, at any moment. Only effective ids change, so that what is
 root's alone can be done afterwards; programs that are started meanwhile are that user's altogether (`of_children`).
 """
@@ -11,11 +14,15 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from types import ModuleType
+from typing import Any, TypedDict, TypeVar
 
 from adminkit.errors import AdminkitError, cause
 
@@ -27,6 +34,13 @@ class Ids(TypedDict, total=False):
 
     user: int
     group: int
+
+
+class Start(Ids, total=False):
+    """For subprocess.Popen, of a program that is open."""
+
+    executable: str
+    pass_fds: Sequence[int]
 
 
 def of_somebody_else(path: Path) -> os.stat_result | None:
@@ -54,6 +68,8 @@ def as_owner(path: Path) -> Iterator[None]:
         yield
         return
     before = os.getegid(), os.getgroups()
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
     try:
         try:
             _become(facts)
@@ -108,6 +124,54 @@ def of_children() -> Ids:
     if not is_root_as_owner():
         return {}
     return {"user": os.geteuid(), "group": os.getegid()}
+
+
+@contextmanager
+def of_own_child(program: str) -> Iterator[Start]:
+    """As of_children, for a program of adminkit's own: it may be where the user whom root acts as may not enter."""
+    if not is_root_as_owner():
+        yield {}
+        return
+    with as_caller():
+        handle = os.open(program, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield {**of_children(), "executable": f"/proc/self/fd/{handle}", "pass_fds": (handle,)}
+    finally:
+        os.close(handle)
+
+
+class _Finder(MetaPathFinder):
+    """Finds and loads modules as root while root acts as somebody else: those that root itself would import."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not is_root_as_owner():
+            return None
+        with as_caller():
+            others = (finder for finder in sys.meta_path if finder is not self)
+            spec = next((found for one in others if (found := one.find_spec(name, path, target))), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    """Another loader, at work as root."""
+
+    def __init__(self, own: Loader) -> None:
+        self._own = own
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        with as_caller():
+            return self._own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        with as_caller():
+            self._own.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
 
 
 def _become(facts: os.stat_result) -> None:

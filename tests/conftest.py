@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from adminkit import installed
 from tests.bounds import (
     pytest_collection_modifyitems,
     pytest_configure,
@@ -62,6 +64,25 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             pytest.fail(f"{name} has changed; if rightly so, run pytest --update-golden\n" + "\n".join(lines))
 
     return check
+
+
+@pytest.fixture
+def open_install(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of adminkit's data files and helper that every user can read, used from here on; PATH has nothing else.
+
+    For tests that become other users, who may not enter the clone. Import what they need before.
+    """
+    helper = installed.helper_path()
+    for name in ("etc", "job_submit"):
+        shutil.copytree(installed.CHECKOUT / name, open_folder / name)
+    shutil.copy(installed.CHECKOUT / "pyproject.toml", open_folder)
+    (open_folder / "bin").mkdir()
+    shutil.copy(helper, open_folder / "bin")
+    for path in open_folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
+    monkeypatch.setattr(installed, "CHECKOUT", open_folder)
+    monkeypatch.setenv("PATH", str(open_folder / "bin"))
+    return open_folder
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.feedback.words import filters
 from adminkit.installed import data_file
+from adminkit.owner import as_caller
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,9 +73,14 @@ _HINT: Final = "docs/letters.md lists what a template may say"
 def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escape: bool) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    class Loader(FileSystemLoader):
+        """Root reads adminkit's own templates, and those of the settings, whoever it acts as."""
+
+        get_source = as_caller()(FileSystemLoader.get_source)
+
     own = data_file("etc", "letters", TEMPLATES[0]).parent
     environment = Environment(
-        loader=FileSystemLoader([*([folder] if folder else []), own]),
+        loader=Loader([*([folder] if folder else []), own]),
         autoescape=escape,
         undefined=StrictUndefined,
         trim_blocks=True,

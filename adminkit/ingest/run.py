@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
-from adminkit.owner import of_children
+from adminkit.owner import of_own_child
 from adminkit.programs import known
 from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
@@ -157,14 +157,16 @@ def ingest(
     with nothing written, when the helper fails.
     """
     direct = not head and is_plain(source)
-    process = subprocess.Popen(
-        statement.argv(db),
-        env={**os.environ, SEAL: statement.seal},
-        stdin=source if direct else subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        **of_children(),
-    )
+    words = statement.argv(db)
+    with of_own_child(str(words[0])) as start:
+        process = subprocess.Popen(
+            words,
+            env={**os.environ, SEAL: statement.seal},
+            stdin=source if direct else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            **start,
+        )
     failed: list[BaseException] = []
     with process:
         pump = None if direct else _Pump(process, source, head, failed)

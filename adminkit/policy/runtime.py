@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import read_plain
 from adminkit.installed import data_file
+from adminkit.owner import as_caller
 from adminkit.policy.put import MOST_BYTES
 
 LuaVersion = Literal["lua51", "lua54"]
@@ -184,4 +185,5 @@ def load_table(path: Path, version: LuaVersion = USUAL) -> dict[str, Any]:
 
 def _own(name: str) -> bytes:
     """A module that came with adminkit."""
-    return data_file("job_submit", "adminkit", f"{name}.lua").read_bytes()
+    with as_caller():
+        return data_file("job_submit", "adminkit", f"{name}.lua").read_bytes()

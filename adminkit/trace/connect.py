@@ -21,7 +21,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
-from adminkit.owner import as_owner, of_children, of_its_owner
+from adminkit.owner import as_owner, of_its_owner, of_own_child
 from adminkit.trace.place import refuse_network_mount
 from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
@@ -210,13 +210,15 @@ def _lock(handle: int, folder: Path) -> None:
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Keep -wal and -shm in place: the holder opened the trace before us and closes it after us."""
-    holder = subprocess.Popen(
-        [helper_path(), "--hold", "--db", path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        **of_children(),
-    )
+    program = helper_path()
+    with of_own_child(program) as start:
+        holder = subprocess.Popen(
+            [program, "--hold", "--db", path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            **start,
+        )
     assert holder.stdin and holder.stdout
     try:
         holder.stdout.readline()  # "held", or nothing where it could not: then SQLite tells us why, in a moment

@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from rich.cells import cell_len
 
+from adminkit import installed
 from adminkit.cli.main import main
 from adminkit.trace import connect, sight
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
-from tests.docs import ROOT
 from tests.feedback.site import NOW, ended
 from tests.others import GROUP, OWNER, READER, as_user
 
@@ -27,7 +28,7 @@ ME = pwd.getpwuid(READER).pw_name
 OUTSIDER = pwd.getpwnam("nobody").pw_gid
 #: What nobody but bob, the group and the trace's owner may read: his name and account, his jobs' names and numbers.
 BOBS = ("bob", "hush", "secret", "7701", "7702", "7703")
-POLICY = ("--policy", str(ROOT / "etc/policy.toml"))
+POLICY = ("--policy", "{here}/etc/policy.toml")
 POINTS = (*POLICY, "--points-per-hour", "60")
 
 #: what is typed, its exit code for an outsider, words of the answer, whether an operator reads something of bob's there
@@ -95,19 +96,23 @@ def _made(place: Path) -> Path:
 
 
 @pytest.fixture
-def here(trace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def here(trace: Path, open_install: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The site's settings, no Slurm, and a clock at which the jobs are new."""
     monkeypatch.setenv("ADMINKIT_CONFIG", str(trace.with_name("adminkit.toml")))
-    monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("time.time", lambda: float(NOW))
+    cell_len("\u3042")  # rich reads its table at the first such character
     yield
+
+
+def filled(words: tuple[str, ...]) -> list[str]:
+    return [word.format(here=installed.CHECKOUT) for word in words]
 
 
 def told(words: tuple[str, ...], trace: Path) -> tuple[int, str]:
     """The exit code of a command, and all that it says."""
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         try:
-            code = main([*words, "--db", str(trace)])
+            code = main([*filled(words), "--db", str(trace)])
         except SystemExit as error:
             code = int(error.code or 0)
     return code, out.getvalue() + err.getvalue()
@@ -195,4 +200,4 @@ def test_policy_try_reads_no_trace(trace: Path, here: None) -> None:
 
 def told_of(words: tuple[str, ...]) -> tuple[int, str]:
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()):
-        return main(list(words)), out.getvalue()
+        return main(filled(words)), out.getvalue()

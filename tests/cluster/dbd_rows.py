@@ -10,7 +10,9 @@ from tests.cluster.cluster import Cluster
 
 Row = dict[str, object]
 
-#: job_states of slurm.h, of which a flag is taken away.
+#: Flags of slurm.h beside a state that sacct prints instead of it, the first that is there.
+FLAGS: Final = {0x2000: "RESIZING", 0x400: "REQUEUED", 0x80000: "REVOKED"}
+#: job_states of slurm.h, of which every other flag is taken away.
 STATES: Final = (
     "PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
     "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY",
@@ -50,7 +52,7 @@ def step_rows(cluster: Cluster) -> dict[tuple[int, int, str], Row]:
     for row in cluster.sql(sql):
         number = int(row[2])
         values = (
-            int(row[0]), int(row[1]), _STEPS.get(number, str(number)), _text(row[3]), STATES[int(row[4]) & 0xFF],
+            int(row[0]), int(row[1]), _STEPS.get(number, str(number)), _text(row[3]), _state(row[4]),
             _time(row[5]), _time(row[6]), int(row[7]),
         )  # fmt: skip
         found[values[:3]] = dict(zip(STEP_COLUMNS, values, strict=True))
@@ -63,13 +65,18 @@ def _job(row: tuple[str, ...]) -> Row:
     tres = dict(part.split("=") for part in (_text(row[16]) or "").split(",") if part)
     over = _time(row[9]) is not None
     values = (
-        int(row[0]), int(row[1]), STATES[int(row[2]) & 0xFF], _text(row[3]), int(row[4]), _text(row[5]), _text(row[6]),
+        int(row[0]), int(row[1]), _state(row[2]), _text(row[3]), int(row[4]), _text(row[5]), _text(row[6]),
         _time(row[7]), _time(row[8]), _time(row[9]), limit * 60 if limit < _NO_VAL else None, _text(row[11]),
         array or None, task if array and task < _NO_VAL else None, (int(row[14]) >> 8) & 0xFF,
         (int(row[15]) >> 8) & 0xFF if over else 0, int(tres["1"]) if tres else None,
         None if _text(row[17]) in (None, "None assigned") else _text(row[17]), _text(row[18]),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def _state(number: str) -> str:
+    flag = next((word for bit, word in FLAGS.items() if int(number) & bit), None)
+    return flag or STATES[int(number) & 0xFF]
 
 
 def _text(hexed: str) -> str | None:

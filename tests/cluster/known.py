@@ -31,6 +31,8 @@ READERS: Final = {
 #: Words that are read where a release prints them, with the first release that does not. Of cgroups none prints
 #: anything on a cluster without them, as the one of these tests is.
 GONE: Final = {"BOOT_TIME": (26, 5, 0), "CgroupPlugin": release.OLDEST}
+#: Words that are read where a release prints them, with the first release that does.
+LATE: Final = {"Exclusive": (26, 5, 0)}
 
 
 def states(header: str) -> list[str]:
@@ -60,8 +62,9 @@ def words(module: str, printed: str) -> list[str]:
 
 
 def gone(of: Release) -> list[str]:
-    """What `words` says of a release that is known."""
-    return [f"word {word} is gone" for word, first in GONE.items() if of >= first]
+    """What `words` says of a release that is known, in the order of the words."""
+    absent = {word for word, first in GONE.items() if of >= first} | {w for w, first in LATE.items() if of < first}
+    return [f"word {word} is gone" for word in sorted(absent)]
 
 
 def _compared(what: str, known: Iterable[str], found: set[str]) -> list[str]:
@@ -84,7 +87,7 @@ def probe() -> str:
     with a line `probe WHAT NAME` for each thing that this release lacks, then `probe done`."""
     mock = (ROOT / "tests/lua/mock.lua").read_text()
     source = "\n".join(path.read_text() for path in sorted((ROOT / "job_submit/adminkit").glob("*.lua")))
-    used = set(re.findall(r"(?:\.|(?<!need\()\")(\w+)", source))
+    used = {dotted or quoted for dotted, quoted in re.findall(r"\.(\w+)|(?<!need\()\"(\w+)\"", source)}
     sets = {
         name: sorted(set(text.split()) & used)
         for name, text in re.findall(r"local (\w+) = set\(\[?\[?\"?([\w\s]+)", mock)

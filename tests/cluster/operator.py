@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -39,9 +40,23 @@ def one(db: Path, sql: str, *values: object) -> object:
 
 
 def accounted(cluster: Cluster, job: int, state: str) -> None:
-    """Wait until slurmdbd says so too. Trap: slurmctld's queue to it may be empty a second before."""
-    command = ("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(job))
-    until(f"slurmdbd to have job {job} as {state}", lambda: cluster.ask(*command).startswith(state), 90.0)
+    """Wait until slurmdbd says so too, of its first run or task where it has several.
+
+    Traps: slurmctld's queue to it may be empty a second before; sync leaves what ended in its own second to the next.
+    """
+    task_of(cluster, str(job), state)
+
+
+def task_of(cluster: Cluster, job: str, state: str) -> None:
+    """As `accounted`, of a job as sacct names it: 12, 12_3."""
+    command = ("sacct", "-X", "-n", "-P", "-o", "State,End", "-j", job)
+
+    def stored() -> bool:
+        now, said = int(time.time()), cluster.run(*command, env={"SLURM_TIME_FORMAT": "%s"}).text
+        known, _, end = said.partition("\n")[0].partition("|")
+        return known.startswith(state) and (not end.isdigit() or int(end) < now)
+
+    until(f"slurmdbd to have job {job} as {state}, and a second to pass", stored, 90.0)
 
 
 def wrapper(folder: Path, program: str, before: str) -> Path:

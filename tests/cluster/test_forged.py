@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -17,6 +18,8 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
 from tests.cluster.operator import ADMINKIT, adminkit, one, with_path, wrapper
 from tests.cluster.processes import until
+
+Key = TypeVar("Key")
 
 #: Held back in a queue that is shut, or run.
 WAIT, RUN = ("-p", "shut"), ("-p", "gq", "--nice=0")
@@ -60,15 +63,42 @@ def trace_steps(db: Path) -> dict[tuple[int, int, str], dbd_rows.Row]:
     return {row[:3]: dict(zip(dbd_rows.STEP_COLUMNS, row, strict=True)) for row in found}
 
 
-def differing(ours: Mapping[object, dbd_rows.Row], theirs: Mapping[object, dbd_rows.Row]) -> list[str]:
-    """What the trace has otherwise than slurmdbd, a sentence each; rows it lacks are none of it."""
+def differing(
+    ours: Mapping[Key, dbd_rows.Row],
+    theirs: Mapping[Key, dbd_rows.Row],
+    before: Mapping[Key, dbd_rows.Row] | None = None,
+) -> list[str]:
+    """What the trace has otherwise than slurmdbd, a sentence each; rows it lacks are none of it.
+
+    `before` is what slurmdbd had before the sync: another file's job that went on meanwhile is told as it was or is.
+    """
     found = []
     for key, row in ours.items():
         if key not in theirs:
             found.append(f"{key} is nobody's: {row}")
             continue
-        found += [f"{key} {name}: {row[name]!r}, not {theirs[key][name]!r}" for name in row if row[name] != theirs[key][name]]  # fmt: skip # noqa: E501
+        now = theirs[key]
+        was = (before or {}).get(key, now)
+        found += [
+            f"{key} {name}: {value!r}, not {now[name]!r}"
+            for name, value in row.items()
+            if value not in (was[name], now[name])
+        ]
     return found
+
+
+def test_only_what_slurmdbd_has_or_had_is_no_difference() -> None:
+    was, now = {"state": "RUNNING", "user": "news"}, {"state": "FAILED", "user": "news"}
+    told = [
+        ({"state": "FAILED", "user": "news"}, 0, 0, "as it is"),
+        ({"state": "RUNNING", "user": "news"}, 1, 0, "as it was, which counts only for whom that was read"),
+        ({"state": "COMPLETED", "user": "news"}, 1, 1, "as it never was"),
+        ({"state": "RUNNING", "user": "games"}, 2, 1, "and somebody else's"),
+    ]
+    for row, alone, with_before, why in told:
+        assert len(differing({1: row}, {1: now})) == alone, why
+        assert len(differing({1: row}, {1: now}, {1: was})) == with_before, why
+    assert len(differing({1: now}, {}, {1: was})) == 1, "what slurmdbd lacks is nobody's, whatever it had"
 
 
 def held_back(folder: Path, pattern: str) -> tuple[Path, Path]:
@@ -88,6 +118,15 @@ def stored(cluster: Cluster, jobs: list[int]) -> None:
     until("slurmdbd to have every job", lambda: set(jobs) <= {int(c) for row in cluster.sql(sql) for c in row}, 60.0)
 
 
+def requeued(cluster: Cluster) -> int:
+    """A job of two runs, both over."""
+    job = cluster.submit('test "$SLURM_RESTART_COUNT" || sleep 60', "--requeue", "-t", "5", user="news")
+    cluster.wait(job, "RUNNING")
+    cluster.ask("scontrol", "requeue", str(job))
+    cluster.wait(job, "COMPLETED")
+    return job
+
+
 def test_the_record_in_a_name_becomes_nobodys_row(cluster: Cluster, db: Path) -> None:
     """What any user could do: 149 bytes of name, and `news` had a perfect run of an hour."""
     (text,) = [job.name for job in hostile.hostile(SEED, 1, now=int(time.time()))]
@@ -97,9 +136,12 @@ def test_the_record_in_a_name_becomes_nobodys_row(cluster: Cluster, db: Path) ->
     comment = cluster.submit("true", "-t", "5", b"--comment=" + text, user="games")
     for each in (job, comment):
         cluster.wait(each, "COMPLETED")
+    again = requeued(cluster)
     cluster.settle()
+    before = dbd_rows.job_rows(cluster)
     adminkit(cluster, db, "sync", "--since", "1d", "--steps")
-    assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
+    assert differing(trace_rows(db), dbd_rows.job_rows(cluster), before) == []
+    assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ? AND state = 'REQUEUED'", again) == 1
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw >= ?", hostile.FORGED) == 0
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw IN (?, ?)", job, comment) == 2, "and it is not lost"
 
@@ -131,10 +173,11 @@ def there_and_back(cluster: Cluster, db: Path, shut: str, jobs: list[hostile.Job
     for job in running:
         cluster.wait(job)
     cluster.settle(120.0)
+    before = dbd_rows.job_rows(cluster)
     adminkit(cluster, db, "sync", "--steps")
     ours, theirs = trace_rows(db), dbd_rows.job_rows(cluster)
     assert {key for key in theirs if key[0] in (*waiting, *running)} <= ours.keys(), "a closed window has all"
-    assert differing(ours, theirs) == []
+    assert differing(ours, theirs, before) == []
     assert differing(trace_steps(db), dbd_rows.step_rows(cluster)) == []
     named = [row for row in trace_steps(db).values() if row["job_id_raw"] in running and row["step"] == "0"]
     assert len(named) == sum(1 + (b"--array=0-1%1" in job.options) for job in with_steps)
@@ -158,17 +201,19 @@ def test_who_reads_the_delimiter_while_sacct_runs_forges_nothing(
         text = b"x" + delimiter + b"\n" + _perfect(delimiter, fields, mine)
         cluster.ask("scontrol", "update", f"JobId={mine}", b"JobName=" + text, user="games")
         until("slurmdbd to have the name", lambda: _name(cluster, mine).startswith("78"), 60.0)
+        before = dbd_rows.job_rows(cluster)
         go.touch()
         said = running.communicate()[1]
     assert running.returncode == 0, said
     assert f"refused records: job {mine} of games: columns" in said, "whose it is, and what"
-    assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
+    assert differing(trace_rows(db), dbd_rows.job_rows(cluster), before) == []
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw >= ?", hostile.FORGED) == 0
     assert one(db, "SELECT count(*) FROM rejected") >= 1, "the attempt is kept"  # type: ignore[operator]
+    before = dbd_rows.job_rows(cluster)
     adminkit(cluster, db, "sync", "--no-steps")
     ours = trace_rows(db)
     assert {mine, other} <= {key[0] for key in ours}, "nothing is lost for longer than a run"
-    assert differing(ours, dbd_rows.job_rows(cluster)) == []
+    assert differing(ours, dbd_rows.job_rows(cluster), before) == []
 
 
 def test_who_writes_a_comment_while_sacct_reads_comments_forges_nothing(
@@ -181,6 +226,7 @@ def test_who_writes_a_comment_while_sacct_reads_comments_forges_nothing(
     slow, go = held_back(tmp_path, '*Comment,Submit*" -s CD"*')
     env = {**with_path(cluster, slow), "ADMINKIT_SYNC_RECORD": "comment"}
     command = [ADMINKIT, "sync", "--since", "1h", "--no-steps", "--db", db]
+    before = dbd_rows.job_rows(cluster)
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
         words = until(
             "sacct to wait for the comments", lambda: _waiting_words(running.pid, b"CD,", b"Comment,Submit"), 60.0
@@ -193,7 +239,7 @@ def test_who_writes_a_comment_while_sacct_reads_comments_forges_nothing(
         go.touch()
         said = running.communicate()[1]
     assert running.returncode == 0, said
-    assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
+    assert differing(trace_rows(db), dbd_rows.job_rows(cluster), before) == []
     assert one(db, "SELECT count(*) FROM job WHERE limit_source = 'explicit'") == 0, "what owners write is no proof"
 
 
@@ -204,10 +250,11 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
     adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
     change = ("set", f"derivedexitcode={85 << 8}", "comment=x", "where", f"jobid={job}")
     cluster.ask("sacctmgr", "-i", "modify", "job", *change, user="games")
+    before = dbd_rows.job_rows(cluster)
     said = adminkit(cluster, db, "sync", "--no-steps")
     assert f"job {job} of games: derived_exit_code was 0 at its end and is 85 now" in said.stderr
     assert "changed 1" in said.stdout
-    assert differing(trace_rows(db), dbd_rows.job_rows(cluster)) == []
+    assert differing(trace_rows(db), dbd_rows.job_rows(cluster), before) == []
 
 
 #: (command, what is kept of it, why)

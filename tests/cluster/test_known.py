@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.fields import fields_of
+from adminkit.slurm.release import Release
 from tests.cluster import known
 from tests.lua.runtime import RELEASES, Lua
 
@@ -96,6 +97,18 @@ def test_a_word_of_scontrol_that_is_renamed(old: str, new: str, said: list[str])
     assert known.words("priority", CONFIG.replace(old, new) if old else CONFIG) == said
 
 
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ((22, 5, 8), ["word CgroupPlugin is gone", "word Exclusive is gone"]),
+        ((25, 11, 9), ["word CgroupPlugin is gone", "word Exclusive is gone"]),
+        ((26, 5, 0), ["word BOOT_TIME is gone", "word CgroupPlugin is gone"]),
+    ],
+)
+def test_a_word_that_a_known_release_does_not_print_yet_or_any_more(of: Release, said: list[str]) -> None:
+    assert known.gone(of) == said
+
+
 def test_every_module_that_reads_words_is_held_against_the_release() -> None:
     modules = {path.stem for path in (ROOT / "adminkit/slurm").glob("*.py") if known.words_of(path.stem)}
     assert modules == set(known.READERS)
@@ -111,6 +124,7 @@ def test_every_module_that_reads_words_is_held_against_the_release() -> None:
     [
         ("", []),
         ("slurm.ESLURM_INVALID_TIME_LIMIT = nil", ["constant ESLURM_INVALID_TIME_LIMIT"]),
+        ("slurm.ESLURM_INVALID_TRES = mock.slurm(22.05).ESLURM_INVALID_TRES", ["constant ESLURM_INVALID_TRES"]),
         ("slurm.user_message, slurm.log_info = slurm.user_msg, nil", ["function log_info"]),
         ("lost = 'site_factor'", ["number site_factor"]),
         ("lost = 'tres_per_node'", ["text tres_per_node"]),
@@ -120,6 +134,12 @@ def test_every_module_that_reads_words_is_held_against_the_release() -> None:
 )
 def test_what_a_release_takes_from_job_submit_lua(release: str, change: str, said: list[str]) -> None:
     assert known.lacking(_said_by_the_probe(Lua(release), change)) == said
+
+
+def test_a_probe_asks_for_what_is_read_and_for_no_word_of_a_pattern() -> None:
+    asked = dict(re.findall(r"local ([A-Z]+) = {(.*)}", known.probe()))
+    assert "'tres_per_node'" in asked["STRINGS"] and "'time_limit'" in asked["NUMBERS"]
+    assert "'gres'" not in asked["STRINGS"], "22.05 has none, and gres.lua only matches lists that begin so"
 
 
 def _said_by_the_probe(lua: Lua, change: str) -> list[str]:
@@ -134,9 +154,9 @@ _SUBMISSION = """
 local mock, fields, probe, change = ...
 local load = loadstring or load
 local said
-slurm, said = mock.slurm()
+slurm, said = mock.slurm(23.11)
 parts, lost = { gq = { name = "gq" } }, nil
-assert(load(change))()
+assert(load('local mock = ... ' .. change))(mock)
 local whole = mock.job_desc(fields, said)
 local desc = setmetatable({}, {
     __index = function(_, name) if name ~= lost then return whole[name] end end,

@@ -233,7 +233,7 @@ def told(words: list[str], settings: Path) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("command", [("feedback", "run", "--send"), ("feedback", "preview")])
 def test_a_run_frees_names_and_names_the_squatter_and_a_preview_changes_nothing(
-    folder: Path, command: tuple[str, ...]
+    folder: Path, open_install: Path, command: tuple[str, ...]
 ) -> None:
     ours = folder.parent / "ours"
     ours.mkdir()

@@ -1,15 +1,16 @@
-"""A Slurm of five programs that answer from a JSON file: for failures and moments that a real one cannot be brought to.
+"""A Slurm of five programs that answer from a file: for failures and moments that a real one cannot be brought to.
 
 slurm = FakeSlurm(folder, monkeypatch)
 slurm.jobs = [job(1, end=1700000000)]      # what slurmdbd knows
 slurm.rules = [{"program": "sacct", "wider": 3600, "exit": 1, "says": "sacct: error: slow"}]
 slurm.asked()                              # the windows sacct was asked for
-folder / "marks.log"                       # what each question for jobs was told by, a line of JSON each
+slurm.marks()                              # what each question for jobs was told by
 """
 
 from __future__ import annotations
 
-import json
+import ast
+import marshal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,32 @@ from typing import Any
 import pytest
 
 _PROGRAM = r"""#!%(python)s -IS
-import calendar, json, os, sys, time
-from pathlib import Path
+import marshal, os, sys, time  # started some thousand times: nothing more is imported, which would take twice as long
 
-folder = Path(%(folder)r)
-name, args = Path(sys.argv[0]).name, sys.argv[1:]
-state = json.loads((folder / "state.json").read_text())
+folder = %(folder)r
+name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+with open(folder + "/state", "rb") as file:
+    state = marshal.load(file)
 after = dict(zip(args, args[1:]))
 
 
 def clock(text):
-    return calendar.timegm(time.strptime(text, "%%Y-%%m-%%dT%%H:%%M:%%S"))
+    date, _, hours = text.partition("T")  # of UTC, whatever the environment says
+    return int(time.mktime((*map(int, date.split("-")), *map(int, hours.split(":")), 0, 0, 0)))
 
 
+def write(log, what):
+    with open(folder + "/" + log, "a") as file:
+        file.write(repr(what) + "\n")
+
+
+os.environ["TZ"] = "UTC0"
+time.tzset()
 since, until = (clock(after[flag]) if flag in after else None for flag in ("-S", "-E"))
-with (folder / "asked.log").open("a") as log:
-    log.write(json.dumps([name, since, until, after.get("-s", ""), after.get("-j", ""), "-X" in args]) + "\n")
+write("asked.log", [name, since, until, after.get("-s", ""), after.get("-j", ""), "-X" in args])
 for rule in state["rules"]:
-    narrow = "wider" in rule and (since is None or until - since <= rule["wider"])
+    # The last second is asked for too, but for runs that are named.
+    narrow = "wider" in rule and (since is None or until + ("-j" not in after) - since <= rule["wider"])
     if rule["program"] != name or narrow or (since is None and name == "sacct"):
         continue
     time.sleep(rule.get("sleep", 0))
@@ -68,10 +77,8 @@ elif name == "sacct":
     short |= {"REQUEUED": "RQ", "CANCELLED": "CA"}
     mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
     seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
-
-    with (folder / "marks.log").open("a") as log:
-        words = {"delimiter": mark, "seal": seal, "words": args, "fields": after["-o"], "states": after.get("-s", "")}
-        log.write(json.dumps({**words, "until": until, "at": time.time()}) + "\n")
+    words = {"delimiter": mark, "seal": seal, "words": args, "fields": after["-o"], "states": after.get("-s", "")}
+    write("marks.log", {**words, "until": until, "at": time.time()})
 
     def cell(job, field):
         name, _, width = field.partition("%%")
@@ -138,15 +145,21 @@ class FakeSlurm:
             "booted": self.booted,
             "fields": self.fields,
         }
-        (self.folder / "state.json").write_text(json.dumps(state))
+        (self.folder / "state").write_bytes(marshal.dumps(state))
         for name in ("asked.log", "marks.log"):
             (self.folder / name).write_text("")
 
     def asked(self, steps: bool = False) -> list[tuple[int, int, str]]:
         """(since, until, job ids) of every question for rows that ended in [since, until), or were named, in order."""
         found = []
-        for line in (self.folder / "asked.log").read_text().splitlines():
-            name, since, until, states, ids, jobs_only = json.loads(line)
+        for name, since, until, states, ids, jobs_only in self._logged("asked.log"):
             if name == "sacct" and since is not None and jobs_only is not steps and (ids or states.startswith("CD")):
                 found.append((since, until + (not ids), ids))
         return found
+
+    def marks(self) -> list[dict[str, Any]]:
+        """What every question for jobs was told by, in order: delimiter, seal, words, fields, states, until, at."""
+        return self._logged("marks.log")
+
+    def _logged(self, name: str) -> list[Any]:
+        return [ast.literal_eval(line) for line in (self.folder / name).read_text().splitlines()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from contextlib import closing
@@ -332,8 +331,7 @@ def test_a_record_that_was_not_asked_for_is_set_aside_and_the_run_goes_on(
 def test_the_delimiter_and_the_seal_are_drawn_for_each_question(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
     slurm.jobs = [job(n, NOW - 3 * HOUR + n * 60) for n in range(1, 100)]
     run(slurm, db, said, since=NOW - DAY)
-    asked = (slurm.folder / "marks.log").read_text().splitlines()
-    marks = [json.loads(line) for line in asked]
+    marks = slurm.marks()
     assert len(marks) > 5
     assert len({one["delimiter"] for one in marks}) == len({one["seal"] for one in marks}) == len(marks)
     assert not any(one["seal"] in " ".join(one["words"]) for one in marks), "no argument has it"
@@ -354,8 +352,7 @@ def test_a_window_of_closed_runs_ends_before_the_question(slurm: FakeSlurm, db: 
     """Whoever reads the arguments while sacct runs can change no run that it may answer with."""
     slurm.jobs = [job(1, NOW - 30 * HOUR)]
     run(slurm, db, said, since=NOW - 3 * DAY, steps=True, steps_pause=0.0)
-    for line in (slurm.folder / "marks.log").read_text().splitlines():
-        asked = json.loads(line)
+    for asked in slurm.marks():
         if asked["states"].startswith("CD"):
             assert asked["until"] < asked["at"]
 
@@ -398,8 +395,8 @@ def test_a_record_where_its_owner_may_write_is_asked_for_alone_and_is_stated_onl
     slurm.jobs[0][field] = "ak1:lim=601,src=e"
     run(slurm, db, said, record=record)
     assert str(one(db, sources)).startswith("stated600"), "it stays what it was first seen to be"
-    for line in (slurm.folder / "marks.log").read_text().splitlines():
-        fields = json.loads(line)["fields"]
+    for asked in slurm.marks():
+        fields = asked["fields"]
         assert field not in fields or "State" not in fields, "beside nothing that counts"
     assert one(db, "SELECT count(*) FROM rejected") == 0
 

@@ -18,8 +18,8 @@ local function parts_of(case)
 end
 
 -- A script in a fresh set of globals: what slurmctld calls, and what it was told. `script` is job_submit.lua by default.
-function driver.load(folder, script)
-    local slurm, said = mock.slurm()
+function driver.load(folder, script, release)
+    local slurm, said = mock.slurm(release)
     _G.slurm, _G.slurm_job_submit, _G.slurm_job_modify = slurm, nil, nil
     local chunk = assert(loadfile(folder .. "/" .. (script or "job_submit.lua")))
     local code = chunk()
@@ -27,9 +27,9 @@ function driver.load(folder, script)
 end
 
 -- case: folder, desc, uid and, for an update, rec; parts; calls (how often: a second time sees what the first left);
--- lacks (names that this release's `slurm` has not).
+-- release (of Slurm, as 23.11); lacks (names that this release's `slurm` has not).
 function driver.run(case)
-    local loaded = driver.load(case.folder, case.script)
+    local loaded = driver.load(case.folder, case.script, case.release)
     local said = loaded.said
     for _, name in ipairs(case.lacks or {}) do
         loaded.slurm[name] = nil

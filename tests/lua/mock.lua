@@ -28,16 +28,22 @@ local function pushed(value)
 end
 mock.pushed = pushed
 
--- A fresh `slurm`. What it was told is in `said`: messages (for the user), info and errors (slurmctld.log), lookups (getpwuid).
-function mock.slurm()
+-- Constants that a later release added, by that release.
+local LATER = { ESLURM_INVALID_TRES = { 23.11, 2115 } }
+
+-- A fresh `slurm` of a release, 22.05 by default. What it was told is in `said`: messages (for the user), info and errors
+-- (slurmctld.log), lookups (getpwuid).
+function mock.slurm(release)
     local said = { messages = {}, info = {}, errors = {}, lookups = 0 }
     local slurm = {
         SUCCESS = 0, ERROR = -1, FAILURE = -1, NO_VAL = NO_VAL, NO_VAL16 = NO_VAL16, INFINITE = 4294967295,
         NICE_OFFSET = 2147483648, ESLURM_ACCESS_DENIED = 2002, ESLURM_INVALID_TIME_LIMIT = 2051,
         ESLURM_MISSING_TIME_LIMIT = 8000, ESLURM_INVALID_NODE_COUNT = 2006, ESLURM_ACCOUNTING_POLICY = 2050,
         ESLURM_INVALID_CPU_COUNT = 2069, ESLURM_INVALID_GRES = 2072, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE = 2014,
-        ESLURM_INVALID_TRES = 2115,
     }
+    for name, added in pairs(LATER) do
+        slurm[name] = (release or 22.05) >= added[1] and added[2] or nil
+    end
     local function writer(list)
         return function(format, ...)
             list[#list + 1] = string.format(format, ...)

@@ -20,10 +20,12 @@ SITE = {"gq": {**SMALL, "is_default": True}, "whole": {**SMALL, "whole": True}}
 Desc = dict[str, Any]
 
 
-def submit(lua: Lua, folder: Path, *rules: dict[str, Any], desc: Desc, **more: Any) -> dict[str, Any]:
+def submit(
+    lua: Lua, folder: Path, *rules: dict[str, Any], desc: Desc, release: float = 22.05, **more: Any
+) -> dict[str, Any]:
     plain = {"tres_per_node": None, "num_tasks": None, "min_nodes": None, "cpus_per_task": None, "time_limit": 60}
     tables = {"policy": policy(*rules, queues=SITE, routing={"action": "off", "order": []}), **more}
-    return site.run(lua, site.case(site.write(folder, **tables), desc={**plain, **desc}))
+    return site.run(lua, site.case(site.write(folder, **tables), desc={**plain, **desc}, release=release))
 
 
 GPUS = [
@@ -186,6 +188,15 @@ def test_points_of_a_class_are_given_where_it_is_certain(
     record = dict(word.split("=") for word in answer["desc"]["admin_comment"][4:].split(","))
     assert (answer["desc"].get("site_factor"), record.get("cls")) == (points, paid), why
     assert ("own" in record) == ("shared" in desc)
+
+
+@pytest.mark.parametrize(("release", "points"), [(22.05, None), (23.11, 100)])
+def test_points_for_a_slash_are_given_where_slurm_reads_it(
+    lua: Lua, tmp_path: Path, release: float, points: int | None
+) -> None:
+    earned = incentives(users={ALICE: {"points": 0, "class": True}})
+    answer = submit(lua, tmp_path, desc={"tres_per_node": "gres/gpu:8"}, release=release, incentives=earned)
+    assert answer["desc"].get("site_factor") == points
 
 
 def test_a_job_of_whole_nodes_is_known_again_when_it_moves(lua: Lua, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from tests.cluster import ending
 from tests.cluster.processes import environment, pids, start_time
@@ -178,12 +178,19 @@ def _say(text: str) -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """SIGTERM and SIGHUP leave the block as Ctrl-C does."""
+    """SIGTERM and SIGHUP leave the block as Ctrl-C does.
+
+    A shell's `&` has SIGINT ignored and nohup SIGHUP, and both are inherited. nohup is kept to; SIGINT interrupts
+    all the same, for a part that inherited the ignoring could not be told to clean up.
+    """
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    handlers: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: leave}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = leave
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -124,8 +125,23 @@ def test_what_a_part_leaves_behind_is_ended(tmp_path: Path, monkeypatch: pytest.
     assert gone(left_by(tmp_path / "pid"))
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_interrupted_it_ends_everything_it_started(tmp_path: Path, number: int, code: int) -> None:
+def started_with(number: int, how: signal.Handlers) -> Callable[[], object]:
+    """For a process of its own: whoever runs the tests may ignore a signal, as nohup and a shell's `&` do."""
+    return lambda: signal.signal(number, how)
+
+
+@pytest.mark.parametrize(
+    ("number", "before", "code"),
+    [
+        (signal.SIGINT, signal.SIG_DFL, 130),
+        (signal.SIGINT, signal.SIG_IGN, 130),
+        (signal.SIGTERM, signal.SIG_DFL, 143),
+        (signal.SIGHUP, signal.SIG_DFL, 129),
+    ],
+)
+def test_interrupted_it_ends_everything_it_started(
+    tmp_path: Path, number: int, before: signal.Handlers, code: int
+) -> None:
     script = f"""
 import sys
 from tests.setup import beside, run
@@ -136,7 +152,8 @@ run.parts = lambda tier: [
 ]
 sys.exit(run.main(["check"]))
 """
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    command, begin = [sys.executable, "-c", script], started_with(number, before)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=begin) as process:
         started = [left_by(tmp_path / name) for name in ("a", "b")]
         time.sleep(0.2)
         process.send_signal(number)
@@ -145,6 +162,26 @@ sys.exit(run.main(["check"]))
     assert [pid for pid in started if not gone(pid)] == []
     assert "ending what was started" in said
     assert "summary" not in said
+
+
+@pytest.mark.parametrize(
+    ("number", "ignored", "why"),
+    [
+        (signal.SIGINT, False, "a part is interrupted so that it cleans up"),
+        (signal.SIGHUP, True, "who said nohup means the parts too"),
+    ],
+)
+def test_of_what_its_parent_ignores_a_part_ignores_nohup_alone(
+    capfd: pytest.CaptureFixture[str], number: signal.Signals, ignored: bool, why: str
+) -> None:
+    code = f"import signal; print('ignored', signal.getsignal({int(number)}) is signal.SIG_IGN)"
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        beside.run([part("a", code)])
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+    assert f"ignored {ignored}" in capfd.readouterr().out.splitlines(), why
 
 
 def test_a_part_is_marked_and_gives_way(capfd: pytest.CaptureFixture[str]) -> None:
