@@ -264,6 +264,7 @@ def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> N
 
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:
     """Send these once more, now. Hold the outbox's lock around it."""
+    refuse_demo(db, settings.feedback.clusters, "no letter is sent")
     outbox.durable(db)
     check_folder(tools.folder, file_of(db))
     sweep(tools.folder)

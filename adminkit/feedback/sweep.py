@@ -6,12 +6,13 @@ owner may take it away. What `read` would not read goes; a user's own file with 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,8 @@ from adminkit.feedback.prefs import FILE, is_of
 
 #: A file that was moved out of the way and could not be removed.
 ASIDE: Final = re.compile(r"\.away-[0-9a-f]{16}")
+
+_NOREPLACE: Final = 1  # of renameat2(2)
 
 
 def sweep(folder: Path) -> int:
@@ -33,8 +36,12 @@ def sweep(folder: Path) -> int:
     with _opened(folder) as handle:
         if handle is None or os.fstat(handle).st_uid != os.geteuid():
             return 0
+        _clear(handle)
         for uid in _uids(handle):
-            removed += _look(handle, folder, uid)
+            try:
+                removed += _look(handle, folder, uid)
+            except OSError as error:  # whatever one user does, the others' names are looked at
+                journal.refused("choices", folder / f"{uid}.toml", uid, f"couldn't be looked at: {cause(error)}")
     return removed
 
 
@@ -57,6 +64,15 @@ def _opened(folder: Path) -> Iterator[int | None]:
 def _uids(handle: int) -> list[int]:
     with os.scandir(handle) as entries:
         return sorted(int(match[1]) for entry in entries if (match := FILE.fullmatch(entry.name)))
+
+
+def _clear(handle: int) -> None:
+    """Remove what an earlier sweep left aside: it was killed, or could not. What cannot be removed now stays."""
+    with os.scandir(handle) as entries:
+        names = [entry.name for entry in entries if ASIDE.fullmatch(entry.name)]
+    for name in names:
+        if (found := _facts(handle, name)) is not None:
+            _remove(handle, name, found)
 
 
 def _look(handle: int, folder: Path, uid: int) -> bool:
@@ -89,10 +105,24 @@ def _facts(handle: int, name: str) -> os.stat_result | None:
 
 
 def _put_back(handle: int, aside: str, name: str) -> None:
-    """The user's own again, unless they have put another there meanwhile."""
-    with suppress(FileExistsError):
-        os.link(aside, name, src_dir_fd=handle, dst_dir_fd=handle, follow_symlinks=False)
-    os.unlink(aside, dir_fd=handle)
+    """The user's own again, unless they have put another there meanwhile.
+
+    Trap: a link would not do, fs.protected_hardlinks keeps everybody but root from linking a file of somebody else's.
+    """
+    try:
+        _rename_if_free(handle, aside, name)
+    except FileExistsError:
+        os.unlink(aside, dir_fd=handle)
+
+
+def _rename_if_free(handle: int, name: str, to: str) -> None:
+    """FileExistsError where `to` is there. In one step where kernel, filesystem and libc can, else look and rename."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if hasattr(libc, "renameat2") and libc.renameat2(handle, name.encode(), handle, to.encode(), _NOREPLACE) == 0:
+        return
+    if _facts(handle, to) is not None:
+        raise FileExistsError(to)
+    os.rename(name, to, src_dir_fd=handle, dst_dir_fd=handle)
 
 
 def _remove(handle: int, aside: str, found: os.stat_result) -> str:

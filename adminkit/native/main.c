@@ -154,7 +154,7 @@ static bool reject(struct run *run, const struct ak_row *row, const char *reason
             puts("]");
     if (!run->stores)
         return true;
-    struct ak_slice kept = ak_aside(&run->spec, &run->options.format, run->seal, row->raw, line, run->aside);
+    struct ak_slice kept = ak_aside(&run->spec, &run->options.format, run->seal, row->raw, run->aside);
     return ak_store_reject(&run->store, line, reason, kept) || fail(run, run->store.error);
 }
 

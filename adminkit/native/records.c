@@ -11,7 +11,7 @@
 
 bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struct ak_format *format,
                     char *error, size_t error_size) {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, offsetof(struct ak_reader, pending));
     r->format = *format;
     r->delimiter_size = strlen(format->delimiter);
     r->comment_size = strlen(format->comment);
@@ -282,15 +282,25 @@ static void push(struct ak_reader *r, bool blank) {
     r->pending_ends = r->line_ends;
 }
 
-/* Sets the first pending line aside; a blank one is merely passed over (AK_MORE). */
+/* Forgets the first pending line. */
+static void forget(struct ak_reader *r) {
+    r->sum -= r->pending[r->first].count;
+    r->first = (r->first + 1) % AK_MAX_LINES;
+    r->lines--;
+    r->pending_line++;
+}
+
+/* Sets the first pending line aside, with the lines behind it that are nothing without it; a blank one is
+ * merely passed over (AK_MORE). */
 static enum ak_event pop(struct ak_reader *r, const char *buf, struct ak_record *record) {
     size_t slot = r->first, at = r->pending[slot].at;
     bool blank = r->pending[slot].blank;
     size_t count = r->pending[slot].count;
-    uint64_t line = r->pending_line++;
-    r->first = (r->first + 1) % AK_MAX_LINES;
-    r->lines--;
-    r->sum -= count;
+    uint64_t line = r->pending_line;
+    forget(r);
+    while (count && !r->first_free && r->lines && r->pending[r->first].count == 0)
+        forget(r);
+    r->trailing = count && !r->lines;
     size_t end = r->lines ? r->pending[r->first].at : r->pending_end;
     if (blank) {
         r->bytes_blank += end - at;
@@ -310,6 +320,7 @@ static enum ak_event drop(struct ak_reader *r, const char *buf, struct ak_record
     r->bytes_broken += r->pending_end - at;
     r->lines = r->sum = 0;
     r->held = false;
+    r->trailing = true;
     struct ak_slice raw = slice(r, buf, at, r->pending_text);
     return broken(r, record, r->pending_line, raw, reason ? reason : COUNTED, columns_of(r, sum));
 }
@@ -358,7 +369,7 @@ static enum ak_event too_long(struct ak_reader *r, const char *buf, struct ak_re
     enum ak_event event = broken(r, record, r->line, raw, "line longer than 1 MiB", 0);
     r->line_at += AK_MAX_RECORD;
     r->line_ready = false;
-    r->skipping = true;
+    r->skipping = r->trailing = true;
     return event;
 }
 
@@ -419,7 +430,7 @@ static enum ak_event held_line(struct ak_reader *r, const char *buf, struct ak_r
     if (r->count > 0 || comment || (blank && !fits))
         return whole(r, buf, record);
     if (!fits)
-        return drop(r, buf, record, "record of more than 1 MiB or 4096 lines");
+        return drop(r, buf, record, "record of more than 1 MiB or 131072 lines");
     size_t text = r->pending_text;
     push(r, blank);
     if (blank)
@@ -438,6 +449,7 @@ static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len,
         r->bytes_broken += r->line_end - r->line_at;
         struct ak_slice raw = slice(r, buf, r->line_at, r->line_text);
         enum ak_event event = broken(r, record, r->line, raw, reason, columns_of(r, r->count));
+        r->trailing = true;
         next_line(r);
         return event;
     }
@@ -472,10 +484,16 @@ static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len,
         next_line(r);
         return event;
     }
+    if (r->trailing && r->count == 0 && r->want > 0 && !r->first_free) {
+        r->bytes_broken += r->line_end - r->line_at;
+        next_line(r);
+        return AK_MORE;
+    }
+    r->trailing = false;
     if (r->count >= r->want)
         return r->lines ? drop(r, buf, record, NULL) : full_line(r, buf, len, record);
     if (!fits)
-        return drop(r, buf, record, "record of more than 1 MiB or 4096 lines");
+        return drop(r, buf, record, "record of more than 1 MiB or 131072 lines");
     push(r, blank);
     next_line(r);
     return AK_MORE;

@@ -68,11 +68,12 @@
  *   - a line with the right count is a record, whatever stands around it;
  *   - lines with too few are put together until the count is right; where the sum gets too big the first line is set
  *     aside, and so on, so a broken record never takes a whole one with it. Nothing is looked at twice.
- *     A line without any delimiter begins no record, unless the first column is free;
+ *     A line without any delimiter begins no record, unless the first column is free; behind what was set aside it
+ *     belongs to that, so that one broken record of many lines is one rejected row;
  *   - a line with too many is mended where the spec has exactly one free column: the surplus belongs to it. With
  *     .surplus_ignore the columns at the end are dropped instead;
  *   - without .ends and with a free last column, lines without any delimiter continue it;
- *   - a record has at most 1 MiB and 4096 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
+ *   - a record has at most 1 MiB and 131072 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
  *     lines that begin with .comment, are passed over.
  * With .space, columns are separated by runs of blanks and tabs and every line is a record (SWF).
  *
@@ -100,7 +101,7 @@
 #define AK_MAX_COLUMNS 256
 #define AK_MAX_OUTPUTS 1024
 #define AK_MAX_RECORD ((size_t)1 << 20)
-#define AK_MAX_LINES 4096
+#define AK_MAX_LINES 131072 /* slurmdbd keeps 64 KiB of a command line: 65 536 newlines */
 #define AK_MAX_DELIMITER 16
 #define AK_MAX_SEAL 24
 #define AK_REASON 120
@@ -261,14 +262,15 @@ struct ak_reader {
     uint32_t at[AK_MAX_COLUMNS + 1]; /* its delimiters, from line_at */
     bool line_odd, line_ready, line_ends, skipping;
     /* lines that are not yet a record, or a record (`held`) that may go on */
+    size_t first, lines, sum, pending_end, pending_text;
+    uint64_t pending_line;
+    bool held, pending_ends;
+    bool trailing; /* behind what was set aside: lines without a delimiter belong to it */
     struct {
         size_t at;
         uint32_t count;
         bool blank;
-    } pending[AK_MAX_LINES];
-    size_t first, lines, sum, pending_end, pending_text;
-    uint64_t pending_line;
-    bool held, pending_ends;
+    } pending[AK_MAX_LINES]; /* last: ak_reader_init() does not clear it */
 };
 
 /* Prepares `reader` for records of `spec` in `format`. False and a sentence where the format cannot be. */

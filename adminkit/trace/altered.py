@@ -13,16 +13,19 @@ from adminkit.trace.transaction import transaction
 
 _KEY: Final = "altered derived_exit_code "
 
-#: For the connection that upserts jobs: notes each change under the run's key, as `user from to`.
+#: For the connection that upserts jobs: notes each change under the run's key, as `from to user`; of several, `from` is
+#: the first's. Trap: OR REPLACE here becomes the upsert's own ABORT, and a second change would refuse the row.
 WATCH: Final = f"""
 CREATE TEMP TRIGGER altered AFTER UPDATE OF derived_exit_code ON job
 WHEN OLD.end_time IS NOT NULL AND OLD.derived_exit_code IS NOT NULL
     AND NEW.derived_exit_code IS NOT OLD.derived_exit_code
 BEGIN
-    INSERT OR REPLACE INTO note (cluster, key, value, at) VALUES (
+    INSERT INTO note (cluster, key, value, at) VALUES (
         NEW.cluster, '{_KEY}' || NEW.job_id_raw || ' ' || NEW.submit_time,
         OLD.derived_exit_code || ' ' || coalesce(NEW.derived_exit_code, 'unknown') || ' ' || coalesce(NEW.user, ''),
-        CAST(strftime('%s', 'now') AS INTEGER));
+        CAST(strftime('%s', 'now') AS INTEGER))
+    ON CONFLICT (cluster, key) DO UPDATE SET at = excluded.at,
+        value = substr(value, 1, instr(value, ' ')) || substr(excluded.value, instr(excluded.value, ' ') + 1);
 END
 """
 

@@ -13,6 +13,7 @@ import fcntl
 import os
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ from adminkit.trace.sight import restrict, sees_others
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
 BUSY_SECONDS: Final = 30.0
+#: To wait for another who makes or migrates a trace. Who may read the folder may lock it: nobody waits for ever.
+ALONE_SECONDS: Final = 600.0
 FILE_MODE: Final = 0o640
 FOLDER_MODE: Final = 0o2750
 
@@ -184,10 +187,24 @@ def _alone(folder: Path) -> Iterator[None]:
     """One process at a time makes or migrates a trace in this folder; the kernel frees a dead one's lock."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _lock(handle, folder)
         yield
     finally:
         os.close(handle)
+
+
+def _lock(handle: int, folder: Path) -> None:
+    until = time.monotonic() + ALONE_SECONDS
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= until:
+                raise AdminkitError(
+                    f"another process holds the lock of {folder}",
+                    "lslocks -o PID,PATH names it; end it, then repeat",
+                ) from error
+        time.sleep(0.1)
 
 
 @contextmanager

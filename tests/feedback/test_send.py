@@ -434,3 +434,14 @@ def test_of_the_demos_jobs_no_letter_is_sent(tmp_path: Path) -> None:
     with pytest.raises(AdminkitError, match="has rows of `adminkit demo`, whose jobs never ran: no letter is sent"):
         act(trace, tools(place, kept))
     assert rows(trace) == [] and kept.messages == []
+
+
+def test_nor_is_one_sent_again(tmp_path: Path) -> None:
+    (trace, place), kept = site(tmp_path), Kept([Refused("550 full")])
+    act(trace, tools(place, kept))
+    before = len(kept.messages)
+    with trace_of(trace) as db:
+        db.execute("UPDATE job SET source = 'demo'")
+        with pytest.raises(AdminkitError, match="has rows of `adminkit demo`, whose jobs never ran: no letter is sent"):
+            resend(db, QUIET, tools(place, kept), outbox.find(db, ["sent", "refused"]))
+    assert len(kept.messages) == before

@@ -133,34 +133,84 @@ def test_a_missing_folder_and_a_link_to_one(folder: Path) -> None:
 
 @pytest.mark.parametrize("meanwhile", [None, "a newer file"])
 def test_a_file_that_its_user_puts_there_between_look_and_removal_is_not_lost(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], meanwhile: str | None
+    folder: Path, meanwhile: str | None
 ) -> None:
-    os.chown(folder, 0, 0)
+    """By the owner's hand, who may not link a file of somebody else's where fs.protected_hardlinks is 1."""
     theirs = folder / f"{VICTIM}.toml"
     as_user(READER, READER, lambda: empty(theirs))
-    rename, link = os.rename, os.link
+    for name, text in (("first", "week"), ("second", "never")):
+        (folder / name).write_text(f'letters = "{text}"')
+        os.chown(folder / name, VICTIM, VICTIM)
 
-    def choose(text: str) -> None:
-        aside = folder / ".aside"
-        aside.write_text(text)
-        os.chown(aside, VICTIM, VICTIM)
-        rename(aside, theirs)
+    def act() -> Any:
+        rename, said, tries = os.rename, list[str](), list[str]()
+        journal.refused = lambda kind, what, whose, why: said.append(why)
 
-    def late_rename(*names: str, **where: int) -> None:
-        choose('letters = "week"')
-        rename(*names, **where)
+        def late(source: str, target: str, **where: int) -> None:
+            if not tries:
+                rename(folder / "first", theirs)
+            tries.append(target)
+            rename(source, target, **where)
+            if len(tries) == 1 and meanwhile:
+                rename(folder / "second", theirs)
 
-    def late_link(*names: str, **where: Any) -> None:
-        if meanwhile:
-            choose('letters = "never"')
-        link(*names, **where)
+        os.rename = late  # type: ignore[assignment]
+        return sweep(folder), said
 
-    monkeypatch.setattr(os, "rename", late_rename)
-    monkeypatch.setattr(os, "link", late_link)
-    assert sweep(folder) == 0
+    assert as_user(OWNER, OWNER, act) == (0, [])
     assert read(folder, VICTIM).prefs.letters == ("never" if meanwhile else "week")
     assert not [entry for entry in folder.iterdir() if ASIDE.fullmatch(entry.name)]
-    assert capsys.readouterr().err == ""
+
+
+def test_who_takes_away_a_second_name_between_look_and_removal_stops_nobody(folder: Path) -> None:
+    """Their own file, of one name again, goes back; the names behind it are looked at all the same."""
+    mine, other = folder / f"{VICTIM}.toml", folder / f"{READER + 1}.toml"
+    as_user(VICTIM, VICTIM, lambda: write(folder, VICTIM, Prefs(letters="never")))
+    os.link(mine, folder / "second")
+    as_user(READER, READER, lambda: empty(other))
+
+    def act() -> Any:
+        rename = os.rename
+        journal.refused = lambda *said: None
+
+        def late(*names: str, **where: Any) -> None:
+            rename(*names, **where)
+            (folder / "second").unlink(missing_ok=True)
+
+        os.rename = late  # type: ignore[assignment]
+        return sweep(folder)
+
+    assert as_user(OWNER, OWNER, act) == 1
+    assert read(folder, VICTIM).prefs.letters == "never" and not other.exists()
+
+
+def test_what_a_killed_sweep_left_aside_goes(folder: Path) -> None:
+    left = folder / ".away-0123456789abcdef"
+    as_user(READER, READER, lambda: empty(left))
+    as_user(OWNER, OWNER, lambda: full(folder / ".away-fedcba9876543210"))
+    assert swept(folder) == (0, [])
+    assert not left.exists()
+
+
+def test_of_a_name_that_cannot_be_looked_at_the_others_are_no_poorer(folder: Path) -> None:
+    names = [folder / f"{uid}.toml" for uid in (3001, 3002)]
+    as_user(READER, READER, lambda: [empty(name) for name in names])
+
+    def act() -> Any:
+        unlink, said, tries = os.unlink, list[str](), list[str]()
+        journal.refused = lambda kind, what, whose, why: said.append(why)
+
+        def first_fails(name: str, **where: Any) -> None:
+            tries.append(name)
+            if len(tries) == 1:
+                raise OSError(5, "Input/output error")
+            unlink(name, **where)
+
+        os.unlink = first_fails  # type: ignore[assignment]
+        return sweep(folder), len(said)
+
+    assert as_user(OWNER, OWNER, act) == (2, 2)
+    assert not any(name.exists() for name in names)
 
 
 def site(place: Path) -> Path:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from adminkit.ingest.spec import KINDS
 from tests.native.oracle_submitted import Known, submitted
 
-MAX_RECORD, MAX_LINES = 1 << 20, 4096
+MAX_RECORD, MAX_LINES = 1 << 20, 131072
 SENTINELS = {b"", b"Unknown", b"None", b"None assigned", b"INVALID", b"N/A", b"?", b"(null)"}
 NO_VAL, INFINITE, NO_VAL64, INFINITE64 = 2**32 - 2, 2**32 - 1, 2**64 - 2, 2**64 - 1
 UNSET = {NO_VAL, INFINITE, NO_VAL64, INFINITE64}
@@ -72,8 +72,8 @@ def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
     rows = _Rows(columns, form)
     sizes = {"records": 0, "broken": 0, "blank": 0}
     for piece in _pieces(data, columns, form):
-        sizes[piece.sort] += piece.size
-        if piece.sort == "blank":
+        sizes["broken" if piece.sort == "trailing" else piece.sort] += piece.size
+        if piece.sort in ("blank", "trailing"):
             continue
         result.counts["rows"] += 1
         try:
@@ -116,7 +116,7 @@ class Line:
 
 @dataclass
 class Piece:
-    """A record, something broken, or blank lines."""
+    """A record, something broken, what belongs to it behind it, or blank lines."""
 
     sort: str
     size: int
@@ -145,6 +145,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
     starts_free = columns[0].kind in FREE
     pending: list[Line] = []
     held = False  # pending is a record that may go on
+    behind = False  # the last was set aside
 
     def counted(delimiters: int) -> str:
         return f"columns: {delimiters + (not form.ends)}, expected: {wanted}"
@@ -174,8 +175,8 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
         return Piece("records", size, lines[0].number, raw, fields[:wanted], mended=mended)
 
     def drop(reason: str | None = None) -> Piece:
-        nonlocal pending, held
-        lines, pending, was_held, held = pending, [], held, False
+        nonlocal pending, held, behind
+        lines, pending, was_held, held, behind = pending, [], held, False, True
         piece = broken(lines, reason or counted(sum(line.count for line in lines)))
         if was_held:
             piece.raw = piece.raw.rstrip(b"\r\n")
@@ -197,6 +198,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
             if pending:
                 yield flush() if held else drop()
             yield Piece("broken", line.size, line.number, line.text[:MAX_RECORD], reason="line longer than 1 MiB")
+            behind = True
             continue
         while True:  # the line against what is pending, until it has found its place
             fits = not pending or (
@@ -207,7 +209,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                     yield flush()
                     continue
                 if not fits:
-                    yield drop("record of more than 1 MiB or 4096 lines")
+                    yield drop("record of more than 1 MiB or 131072 lines")
                     continue
                 pending.append(line)
                 break
@@ -221,6 +223,10 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                     reason = f"columns: {len(line.fields)}, expected: {wanted}"
                     yield Piece("broken", line.size, line.number, line.text, reason=reason)
                 break
+            if behind and line.count == 0 and want > 0 and not starts_free:
+                yield Piece("trailing", line.size)
+                break
+            behind = False
             if line.count >= want:
                 if pending:
                     yield drop()
@@ -228,6 +234,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                 exact = line.count == want and (line.ends or not form.ends)
                 surplus = line.count > want and (form.surplus_ignore or (mends and (line.ends or not form.ends)))
                 if not exact and not surplus:
+                    behind = True
                     yield broken([line], counted(line.count) if line.count > want else "the last column does not end")
                 elif holds and not (surplus and form.surplus_ignore):
                     pending, held = [line], True
@@ -235,7 +242,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                     yield record([line])
                 break
             if not fits:
-                yield drop("record of more than 1 MiB or 4096 lines")
+                yield drop("record of more than 1 MiB or 131072 lines")
                 continue
             pending.append(line)
             while pending:  # what cannot begin a record goes, the rest may be one
@@ -246,8 +253,12 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                     or total() > want
                     or (total() == want and form.ends and not pending[-1].ends)
                 ):
-                    yield broken(pending[:1], counted(pending[0].count))
-                    pending.pop(0)
+                    end = 1
+                    while pending[0].count and not starts_free and end < len(pending) and not pending[end].count:
+                        end += 1
+                    behind = pending[0].count > 0 and end == len(pending)
+                    yield broken(pending[:end], counted(pending[0].count))
+                    pending = pending[end:]
                 elif total() == want and holds:
                     held = True
                     break

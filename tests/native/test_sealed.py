@@ -122,7 +122,7 @@ def test_what_is_set_aside_is_the_same_text_each_time(tmp_path: Path, text: str,
     [
         ("7|x|sbatch --export=T=s3cr3t a|n|5!|\n", b"7\x1fx", "up to the command line"),
         ("7|5!|sbatch\ns3cr3t|n|\n", b"7\x1f5", "whose second line could be anything"),
-        ("s3cr3t\n", b"(line 1: 6 bytes, not kept)", "nor a line that is none"),
+        ("s3cr3t\n", b"(6 bytes, not kept)", "nor a line that is none"),
     ],
 )
 def test_no_command_line_is_kept_with_what_is_set_aside(tmp_path: Path, text: str, kept: bytes, why: str) -> None:
@@ -133,6 +133,34 @@ def test_no_command_line_is_kept_with_what_is_set_aside(tmp_path: Path, text: st
     found = [row[0] for row in helper.rows(db, "SELECT raw FROM bad ORDER BY line")]
     assert kept in found, why
     assert not any(b"s3cr3t" in one for one in found), why
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "kept", "why"),
+    [
+        ("jobid!,rawid!,time!,state,submitted",
+         "1|1|1700000000|COMPLETED|sbatch --wrap=set -e\nexport T=s3cret | tee a\ncurl s3cret | jq . | sort\n"
+         "2|2|1700000001|COMPLETED|sbatch x\n",
+         [b"(49 bytes, not kept)"], "lines of a script with pipes before the last column"),
+        ("jobid!,rawid!,time!,submitted,text",
+         "1|1|1700000000|sbatch --wrap=a\ncurl s3cret | x | y | z|name\n2|2|1|sbatch x|n\n",
+         [b"1|1|1700000000", b"(28 bytes, not kept)"], "in the middle: of the row that has its job something stays"),
+        ("jobid!,rawid!,time!,submitted", "1|s3cret|5|a\n5|1|x|a\n",
+         [b"(12 bytes, not kept)", b"5|1|x"], "both names of the job are read"),
+        ("text,submitted,jobid!", "s3cret|b|c\n", [b"(10 bytes, not kept)"], "nothing says whose row it is"),
+        ("submitted,jobid!", "s3cret|x\n", [b"(8 bytes, not kept)"], "a command line in the first column"),
+    ],
+)  # fmt: skip
+def test_of_a_file_no_command_line_is_kept_either(
+    tmp_path: Path, spec: str, text: str, kept: list[bytes], why: str
+) -> None:
+    db = helper.table(tmp_path / "t.db", "id TEXT")
+    reject = ("--reject-sql", "INSERT INTO bad (line, reason, raw) VALUES (?1, ?2, ?3)")
+    words = ["--db", db, "--columns", spec, "--delimiter", "|", "--sql", "INSERT INTO t VALUES (?1)", *reject]
+    ran = helper.run(text.encode(), *words)
+    assert ran.code == 0, ran.error
+    found = [row[0] for row in helper.rows(db, "SELECT raw FROM bad ORDER BY line")]
+    assert found == kept, why
 
 
 @pytest.mark.parametrize(
