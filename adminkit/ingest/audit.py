@@ -92,6 +92,9 @@ class _Work:
     done: Audited
     first: int = horizon.NEVER  # the first end that slurmdbd holds
     absent: list[Told] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)  # runs about which slurmdbd said something that could not be read
+    steps_unread: bool = False  # and so of some steps of these answers
+    unsure: list[Told] = field(default_factory=list)  # neither confirmed nor denied
 
     @property
     def cluster(self) -> str:
@@ -155,31 +158,31 @@ def _one(work: _Work, purges_after: int | None, tick: Tick) -> None:
         trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
     work.done.count("beyond", many, first, last)
     if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
-        trace.empty(work.run.db)
+        _forget(work)
         _look_up(work, strays)
         _sort(work, strays)
     at, seen = max(work.first, 0), many
     while (found := trace.chunk(work.db, work.asked, at, work.run.options.budget)) is not None:
         at = found[1]
         _chunk(work, *found)
-        seen = sum(work.done.counts.values()) + len(work.absent)
+        seen = sum(work.done.counts.values()) + len(work.absent) + len(work.unsure)
         tick(seen, total, seen)
     if still_open:
         _ask_open(work)
-    if work.absent and submitted is not None:
+    if (work.absent or work.unsure) and submitted is not None:
         _judge(work, submitted, purges_after)
     tick(total, total, total)
 
 
 def _chunk(work: _Work, since: int, until: int) -> None:
     """The runs that ended in [since, until)."""
-    trace.empty(work.run.db)
+    _forget(work)
     stretch = Window(since, min(until, work.now))
     if stretch.width > 0:  # an end that is still to come is nobody's
         width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
         passes.ask_stretches(work.run, windows.JOBS, [stretch], work.now, width)
         if work.run.options.steps:
-            passes.ask_stretches(work.run, windows.STEPS, [stretch], work.now, width)
+            _ask_steps(work, [stretch], width)
     confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
@@ -195,13 +198,39 @@ def _look_up(work: _Work, gone: Sequence[Told]) -> None:
         ids = [told.job_id_raw for told in some if 0 <= told.job_id_raw < 2**32]
         if not ids or window.width <= 0:
             continue
-        passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
-        passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
+        _ask_ids(work, window, some, ids)
         if work.run.options.steps:
             ends = runs.ends(work.run.db, work.cluster, [(told.job_id_raw, told.submit) for told in some])
             hours = {end // HOUR * HOUR for end in ends}
             over = [(hour, min(hour + HOUR, work.now)) for hour in hours if hour < work.now]
-            passes.ask_stretches(work.run, windows.STEPS, covered(over), work.now)
+            _ask_steps(work, covered(over), HOUR)
+
+
+def _ask_ids(work: _Work, window: Window, some: Sequence[Told], ids: Sequence[int]) -> None:
+    """Runs by id. Where something in the answer could not be read, fewer at once: then it shows whose that is."""
+    trace.forget_unread(work.run.db)
+    passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
+    passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
+    if not trace.unread(work.run.db):
+        return
+    if len(set(ids)) == 1:
+        work.unread |= {told.run for told in some if told.job_id_raw == ids[0]}
+        return
+    half = sorted(set(ids))[: len(set(ids)) // 2]
+    for part in (half, sorted(set(ids) - set(half))):
+        _ask_ids(work, window, some, part)
+
+
+def _ask_steps(work: _Work, stretches: Sequence[Window], width: int) -> None:
+    trace.forget_unread(work.run.db)
+    passes.ask_stretches(work.run, windows.STEPS, stretches, work.now, width)
+    work.steps_unread = work.steps_unread or trace.unread(work.run.db)
+
+
+def _forget(work: _Work) -> None:
+    """The answers so far."""
+    trace.empty(work.run.db)
+    work.steps_unread = False
 
 
 def _sort(work: _Work, others: Sequence[Told]) -> None:
@@ -211,10 +240,12 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
         verdict = trace.verdict(work.db, work.asked, told)
         if verdict == trace.CONFIRMED:
             confirmed.append(told)
-        elif verdict == trace.CONTRADICTED:
+        elif verdict == trace.CONTRADICTED and not (work.steps_unread and _only_steps(work, told)):
             contradicted.append(told)
-        else:
+        elif verdict == trace.ABSENT and told.run not in work.unread:
             work.absent.append(told)
+        else:
+            work.unsure.append(told)
     for told in confirmed:
         work.done.count("confirmed", 1, told.end, told.end)
     for told in contradicted:
@@ -228,13 +259,18 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
             _tell(told, "slurmdbd has something else; its own row is in the place")
 
 
+def _only_steps(work: _Work, told: Told) -> bool:
+    """Whether nothing but what the steps say contradicts a run."""
+    return trace.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, told))
+
+
 def _ask_open(work: _Work) -> None:
     """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
 
     That it is there is all that is asked: what has changed since is sync's to learn.
     """
     pending = trace.still_open(work.db, work.asked)
-    trace.empty(work.run.db)
+    _forget(work)
     if work.done.known:
         _look_up(work, pending)
     confirmed, old = [], []
@@ -259,7 +295,7 @@ def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
     last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
     kept_from = 0 if purges_after is None else work.now - purges_after
     unknown: list[Told] = []
-    beyond: list[Told] = []
+    beyond = work.unsure
     for told, end in ends:
         before = horizon.precedes(first, (told.submit, end)) and told.submit >= kept_from
         after = horizon.follows(last, (told.submit, end)) or end > work.now + DAY

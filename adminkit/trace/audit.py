@@ -42,6 +42,8 @@ _DIFFERS: Final[dict[str, str]] = {
     ),
     "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
 }
+#: Of these what the steps say.
+OF_STEPS: Final = frozenset({"cpu_time"})
 _VERDICT: Final = (
     f"CASE WHEN t.cluster IS NULL THEN '{ABSENT}' WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
     f" THEN '{CONTRADICTED}' ELSE '{CONFIRMED}' END"
@@ -190,6 +192,17 @@ def empty(scratch: sqlite3.Connection) -> None:
     with transaction(scratch):
         for table in ("job", "step", "window", "rejected"):
             scratch.execute(f"DELETE FROM {table}")
+
+
+def unread(scratch: sqlite3.Connection) -> bool:
+    """Whether something in the answers could not be read."""
+    return scratch.execute("SELECT 1 FROM rejected LIMIT 1").fetchone() is not None
+
+
+def forget_unread(scratch: sqlite3.Connection) -> None:
+    """Forget what could not be read."""
+    with transaction(scratch):
+        scratch.execute("DELETE FROM rejected")
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:

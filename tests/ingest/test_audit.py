@@ -448,3 +448,13 @@ def test_a_table_for_what_is_set_aside_has_every_column(db: Path) -> None:
         names = [row[1] for row in read(db, f"PRAGMA table_info({table}_aside)")]
         assert names == ["why", "aside_at", *(row[1] for row in read(db, f"PRAGMA table_info({table})"))]
         assert set(names[2:]) == set(record.__dataclass_fields__)
+
+
+def test_a_run_whose_record_cannot_be_read_is_beyond(slurm: FakeSlurm, db: Path) -> None:
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    one["Submit"] = "Unknown"  # stands for whatever makes a record unreadable
+    change(db, forge(submit=NOW - 8 * DAY))
+    done = ask(slurm, db, apply=True)
+    assert done.counts["unknown"] == 1, "the window and the look-up of the other one are whole"
+    assert read(db, "SELECT job_id_raw FROM job_aside") == [(990001,)]
+    assert read(db, "SELECT audited FROM job WHERE job_id_raw = 7") == [("beyond",)]
