@@ -275,7 +275,7 @@ def _ask_open(work: _Work) -> None:
         _look_up(work, pending)
     confirmed, old = [], []
     for told in pending:
-        if trace.verdict(work.db, work.asked, told) != trace.ABSENT:
+        if trace.verdict(work.db, work.asked, told) not in (trace.ABSENT, trace.SHELL):
             confirmed.append(told)
             work.done.count("confirmed", 1, None, None)
         elif told.submit < work.first:

@@ -19,6 +19,8 @@ from adminkit.trace.transaction import transaction
 CONFIRMED: Final = "confirmed"
 CONTRADICTED: Final = "contradicted"
 ABSENT: Final = "absent"
+#: slurmdbd has forgotten all of it but its end, see trace/upsert.py.
+SHELL: Final = "shell"
 #: Before every end.
 FIRST: Final = -(1 << 62)
 
@@ -45,7 +47,8 @@ _DIFFERS: Final[dict[str, str]] = {
 #: Of these what the steps say.
 OF_STEPS: Final = frozenset({"cpu_time"})
 _VERDICT: Final = (
-    f"CASE WHEN t.cluster IS NULL THEN '{ABSENT}' WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
+    f"CASE WHEN t.cluster IS NULL THEN CASE WHEN EXISTS (SELECT 1 FROM theirs.job AS t WHERE {_KEYS})"
+    f" THEN '{SHELL}' ELSE '{ABSENT}' END WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
     f" THEN '{CONTRADICTED}' ELSE '{CONFIRMED}' END"
 )
 #: The rows that are asked about: all that slurmdbd is said to have told, but those it has confirmed.

@@ -458,3 +458,22 @@ def test_a_run_whose_record_cannot_be_read_is_beyond(slurm: FakeSlurm, db: Path)
     assert done.counts["unknown"] == 1, "the window and the look-up of the other one are whole"
     assert read(db, "SELECT job_id_raw FROM job_aside") == [(990001,)]
     assert read(db, "SELECT audited FROM job WHERE job_id_raw = 7") == [("beyond",)]
+
+
+def test_a_run_of_which_slurmdbd_has_the_shell_alone_is_beyond(slurm: FakeSlurm, db: Path) -> None:
+    """Of 26.05, after its database was made anew: earlier and later runs are there, and so is its key."""
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    one |= {"QOS": "Unknown", "JobName": "allocation", "UID": "0", "User": "root", "Account": ""}
+    assert counts(ask(slurm, db))[1:4] == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "verdict", "why"),
+    [
+        (HOUR, "beyond", "the clock of slurmctld may be ahead"),
+        (3 * DAY, "unknown", "so far ahead is none"),
+    ],
+)
+def test_an_end_that_is_to_come(slurm: FakeSlurm, db: Path, ahead: int, verdict: str, why: str) -> None:
+    change(db, forge(end=int(time.time()) + ahead))
+    assert ask(slurm, db).counts[verdict] == 1, why
