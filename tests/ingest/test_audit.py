@@ -475,5 +475,6 @@ def test_a_run_of_which_slurmdbd_has_the_shell_alone_is_beyond(slurm: FakeSlurm,
     ],
 )
 def test_an_end_that_is_to_come(slurm: FakeSlurm, db: Path, ahead: int, verdict: str, why: str) -> None:
+    slurm.jobs.append(job(402, Submit=str(NOW - DAY), Start=str(NOW - DAY + 5)))  # runs, and was submitted later
     change(db, forge(end=int(time.time()) + ahead))
     assert ask(slurm, db).counts[verdict] == 1, why
