@@ -12,7 +12,7 @@ from adminkit import config
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
-from adminkit.errors import unknown_word
+from adminkit.errors import UsageError, unknown_word
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
 from adminkit.trace.sight import operators_only
@@ -26,6 +26,14 @@ Steps = Annotated[
     bool | None,
     typer.Option("--steps/--no-steps", help="Compare CPU time too, from the steps; as [sync] steps by default."),
 ]
+Purge = Annotated[
+    str | None,
+    typer.Option(
+        "--purge-after",
+        metavar="TIME|none",
+        help="PurgeJobAfter of slurmdbd.conf, where slurmdbd does not say it: 12months, 90days, 48hours; none: kept.",
+    ),
+]
 Runs = Annotated[
     list[str] | None,
     typer.Argument(metavar="[RUN]…", help="Which, as they are listed: 4711@1796083200. None: all are listed."),
@@ -38,6 +46,7 @@ def audit(
     apply: Apply = False,
     again: Again = False,
     steps: Steps = None,
+    purge_after: Purge = None,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
@@ -46,7 +55,11 @@ def audit(
     from adminkit.ingest.passes import Options
     from adminkit.report.audit import audit_report
     from adminkit.report.sink import Way, emit
+    from adminkit.slurm.cluster import parse_purge
 
+    purge = None if purge_after is None else parse_purge(purge_after)
+    if purge_after is not None and purge is None:
+        raise UsageError(f"no such age: {purge_after}", "write it as in slurmdbd.conf: 12months, 90days, 48hours, none")
     settings = config.load()
     usual, path = settings.sync, find_trace(db, settings.db)
     _operators_only(path)
@@ -61,7 +74,13 @@ def audit(
     )
     with progress("asking slurmdbd", "rows") as tick:
         done = run(
-            options, cluster or (), lambda text: print(f"note: {text}", file=sys.stderr), tick, apply=apply, again=again
+            options,
+            cluster or (),
+            lambda text: print(f"note: {text}", file=sys.stderr),
+            tick,
+            apply=apply,
+            again=again,
+            purge=purge,
         )
     emit(audit_report(done, apply, str(options.db)), Way(format, output))
 

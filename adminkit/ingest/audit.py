@@ -65,6 +65,7 @@ class Audited:
     examples: list[Example] = field(default_factory=list)
     due: int = 0  # letters that are cancelled
     sent: list[Letter] = field(default_factory=list)  # and those that have left
+    purge_unsaid: int = 0  # rows that are beyond since nobody says after what time slurmdbd purges jobs
 
     def add(self, verdict: str, told: Told, differs: Sequence[str] = ()) -> None:
         self.count(verdict, 1, told.end, told.end)
@@ -109,8 +110,11 @@ def audit(
     *,
     apply: bool = False,
     again: bool = False,
+    purge: int | None = None,
 ) -> list[Audited]:
     """Ask slurmdbd about these clusters' rows, all for none; with `apply` set aside what it contradicts or denies.
+
+    `purge`: after how many seconds slurmdbd purges jobs, where the operator says so.
 
     What is confirmed is written down as it comes, so that an audit that was cut off goes on from there. Nothing is
     set aside for being unknown before all answers are in: where slurmdbd is away on the way, nothing is.
@@ -127,7 +131,8 @@ def audit(
                 "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
             )
         known = slurm.known_clusters()
-        purges_after = slurm.accounting().purges_after
+        said = [one for one in (slurm.accounting().purges_after, purge) if one is not None]
+        purges_after = min(said, default=None)
         folder = stack.enter_context(_scratch(options.db))
         there = trace.clusters(db)
         if wanted:
@@ -293,14 +298,16 @@ def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
     first = horizon.earliest(work.run, submitted, work.now)
     ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]
     last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
-    kept_from = 0 if purges_after is None else work.now - purges_after
+    kept_from = horizon.NEVER if purges_after is None else work.now - purges_after
     unknown: list[Told] = []
     beyond = work.unsure
     for told, end in ends:
-        before = horizon.precedes(first, (told.submit, end)) and told.submit >= kept_from
+        precedes = horizon.precedes(first, (told.submit, end))
+        before = precedes and told.submit >= kept_from
         ahead = work.now <= end <= work.now + DAY  # by a slurmctld whose clock is ahead: not asked about yet
         after = end > work.now + DAY or not ahead and horizon.follows(last, (told.submit, end))
         (unknown if before and after else beyond).append(told)
+        work.done.purge_unsaid += precedes and after and purges_after is None
     for told in unknown:
         work.done.add("unknown", told)
         _letters(work, told)

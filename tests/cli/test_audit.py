@@ -101,3 +101,15 @@ def test_an_unknown_cluster_gets_the_nearest_name(
 ) -> None:
     assert main(["trace", "audit", "-M", "alfa", "--db", str(db)]) == 2
     assert "did you mean alpha?" in capsys.readouterr().err
+
+
+def test_what_slurmdbd_does_not_say_of_its_purges_the_operator_does(
+    slurm: FakeSlurm, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slurm.purge = None
+    slurm.write()
+    assert main(["trace", "audit", "--db", str(db)]) == 0
+    assert "1 run not judged: slurmdbd does not say after what time it purges jobs" in capsys.readouterr().out
+    assert main(["trace", "audit", "--purge-after", "none", "--db", str(db)]) == 0
+    assert "unknown: 2@" in capsys.readouterr().out
+    assert main(["trace", "audit", "--purge-after", "soon", "--db", str(db)]) == 2

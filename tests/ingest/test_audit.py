@@ -430,7 +430,8 @@ def test_a_user_without_rights_sets_nothing_aside(slurm: FakeSlurm, db: Path, mo
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("NONE", None),
+        ("NONE", slurm_cluster.FOR_GOOD),
+        ("", None),
         ("12 months", 12 * 28 * DAY),
         ("1 months*", 28 * DAY),
         ("30days", 30 * DAY),
@@ -478,3 +479,24 @@ def test_an_end_that_is_to_come(slurm: FakeSlurm, db: Path, ahead: int, verdict:
     slurm.jobs.append(job(402, Submit=str(NOW - DAY), Start=str(NOW - DAY + 5)))  # runs, and was submitted later
     change(db, forge(end=int(time.time()) + ahead))
     assert ask(slurm, db).counts[verdict] == 1, why
+
+
+@pytest.mark.parametrize(
+    ("said", "operator", "verdict", "why"),
+    [
+        (None, None, "beyond", "nobody says whether it was purged"),
+        (None, slurm_cluster.FOR_GOOD, "unknown", "the operator says that nothing is"),
+        (None, 30 * DAY, "unknown", "it is younger than what is"),
+        (None, DAY, "beyond", "it is older than what is kept"),
+        ("NONE", None, "unknown", "slurmdbd says that nothing is"),
+        ("NONE", DAY, "beyond", "the shorter of two holds"),
+    ],
+)
+def test_without_a_word_about_purges_nothing_is_denied(
+    slurm: FakeSlurm, db: Path, said: str | None, operator: int | None, verdict: str, why: str
+) -> None:
+    change(db, forge())
+    slurm.purge = said
+    done = ask(slurm, db, purge=operator)
+    assert done.counts[verdict] == 1, why
+    assert done.purge_unsaid == (said is None and operator is None)
