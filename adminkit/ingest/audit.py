@@ -258,10 +258,15 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
         _letters(work, told)
     if work.apply:
         trace.flag(work.db, work.cluster, confirmed, "confirmed")
-        for place in range(0, len(contradicted), AT_ONCE):
-            trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
-        for told in contradicted:
-            _tell(told, "slurmdbd has something else; its own row is in the place")
+        _replace(work, contradicted)
+
+
+def _replace(work: _Work, contradicted: Sequence[Told]) -> None:
+    """By slurmdbd's own rows."""
+    for place in range(0, len(contradicted), AT_ONCE):
+        trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
+    for told in contradicted:
+        _tell(told, "slurmdbd has something else; its own row is in the place")
 
 
 def _only_steps(work: _Work, told: Told) -> bool:
@@ -272,24 +277,26 @@ def _only_steps(work: _Work, told: Told) -> bool:
 def _ask_open(work: _Work) -> None:
     """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
 
-    That it is there is all that is asked: what has changed since is sync's to learn.
+    None is confirmed before it ends: what changes until then is sync's to learn. One that has what no sync takes back
+    is replaced.
     """
     pending = trace.still_open(work.db, work.asked)
     _forget(work)
     if work.done.known:
         _look_up(work, pending)
-    confirmed, old = [], []
+    forged, old = [], []
     for told in pending:
-        if trace.verdict(work.db, work.asked, told) not in (trace.ABSENT, trace.SHELL):
-            confirmed.append(told)
-            work.done.count("confirmed", 1, None, None)
-        elif told.submit < work.first:
+        there = trace.verdict(work.db, work.asked, told) not in (trace.ABSENT, trace.SHELL)
+        if there and (differs := trace.lasting(work.db, work.cluster, told)):
+            forged.append(told)
+            work.done.add("contradicted", told, differs)
+        elif not there and told.submit < work.first:
             old.append(told)
             work.done.add("beyond", told)
         else:
             work.done.add("open", told)
     if work.apply:
-        trace.flag(work.db, work.cluster, confirmed, "confirmed")
+        _replace(work, forged)
         trace.flag(work.db, work.cluster, old, "beyond")
 
 

@@ -37,7 +37,7 @@ BECOMES: Final = {
     "contradicted": "are set aside; slurmdbd's own row takes the place",
     "unknown": "are set aside",
     "beyond": "stay; nothing new follows from them",
-    "open": "stay; have no end, and slurmdbd does not show them",
+    "open": "stay; have no end yet, and are asked about again",
 }
 
 

@@ -85,6 +85,17 @@ _WHAT: Final = (
     f"SELECT {', '.join(f'({sql})' for sql in _DIFFERS.values())} FROM {_JOINED}"
     " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
 )
+#: Whether a run without an end has what an honest one never has: another's, or what slurmdbd does not have. The next
+#: sync corrects the rest.
+_LASTING: Final[dict[str, str]] = {
+    **{column: f"job.{column} IS NOT NULL AND t.{column} IS NULL" for column in DECIDING if "limit" not in column},
+    **{column: f"job.{column} IS NOT t.{column}" for column in ("uid", "array_job", "het_job")},
+    "limit_original": _DIFFERS["limit_original"],
+}
+_WHAT_LASTS: Final = (
+    f"SELECT {', '.join(f'({sql})' for sql in _LASTING.values())} FROM {_JOINED}"
+    " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
+)
 _OPEN: Final = f"SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time IS NULL"
 _STRAYS: Final = f"""
 SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time < :before AND job.submit_time >= :before
@@ -109,8 +120,11 @@ _PUT_THEIRS: Final = tuple(
     f"INSERT INTO {table} ({columns}) SELECT {columns} FROM theirs.{table} {_OF}"
     for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS))
 )
-#: One that is not over is looked up by the next sync, as if its last snapshot had shown it.
-_PUT_MARK: Final = f"UPDATE job SET audited = 'confirmed', seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}"
+#: One that is not over is looked up by the next sync, as if its last snapshot had shown it, and audited once it is.
+_PUT_MARK: Final = f"""
+UPDATE job SET audited = CASE WHEN end_time IS NOT NULL THEN 'confirmed' END,
+    seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}
+"""
 _GONE: Final = tuple(f"DELETE FROM {table} {_OF}" for table in ("job", "step"))
 
 #: Letters about a run, or about the array that it is a task of.
@@ -275,6 +289,12 @@ def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
     """The columns in which slurmdbd contradicts a run."""
     found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
     return [column for column, differs in zip(_DIFFERS, found, strict=False) if differs]
+
+
+def lasting(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
+    """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
+    found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+    return [column for column, differs in zip(_LASTING, found, strict=False) if differs]
 
 
 def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:

@@ -114,16 +114,16 @@ def forge(
 
 def test_an_honest_trace_is_confirmed_and_only_that_is_written(slurm: FakeSlurm, db: Path) -> None:
     before = read(db, "SELECT * FROM job ORDER BY rowid")
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
     assert read(db, "SELECT * FROM job ORDER BY rowid") == before, "a look writes nothing"
     assert read(db, "SELECT count(*) FROM note WHERE key = 'audited'") == [(0,)]
     done = ask(slurm, db, apply=True)
-    assert counts(done) == (108, 0, 0, 0, 0)
-    assert read(db, "SELECT audited, count(*) FROM job GROUP BY 1") == [("confirmed", 108)]
-    assert read(db, "SELECT value FROM note WHERE key = 'audited'") == [("confirmed 108",)]
+    assert counts(done) == (107, 0, 0, 0, 1)
+    assert read(db, "SELECT audited, count(*) FROM job GROUP BY 1") == [(None, 1), ("confirmed", 107)]
+    assert read(db, "SELECT value FROM note WHERE key = 'audited'") == [("confirmed 107, open 1",)]
     again = ask(slurm, db, apply=True)
-    assert (counts(again), again.before) == ((0, 0, 0, 0, 0), 108), "what was confirmed is not asked for again"
-    assert counts(ask(slurm, db, apply=True, again=True)) == (108, 0, 0, 0, 0), "unless it is wanted"
+    assert (counts(again), again.before) == ((0, 0, 0, 0, 1), 107), "what was confirmed is not asked for again"
+    assert counts(ask(slurm, db, apply=True, again=True)) == (107, 0, 0, 0, 1), "unless it is wanted"
 
 
 def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: Path) -> None:
@@ -135,20 +135,20 @@ def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: 
     (row,) = read(db, "SELECT * FROM job WHERE job_id_raw = 990001")
     (step,) = read(db, "SELECT * FROM step WHERE job_id_raw = 990001")
     seen = ask(slurm, db)
-    assert counts(seen) == (108, 0, 1, 0, 0)
+    assert counts(seen) == (107, 0, 1, 0, 1)
     assert (seen.examples[0].verdict, seen.examples[0].told.user, seen.users) == (
         "unknown",
         "news",
         {"unknown": {"news"}},
     )
     assert read(db, "SELECT count(*) FROM job_aside") == [(0,)]
-    assert counts(ask(slurm, db, apply=True)) == (108, 0, 1, 0, 0)
+    assert counts(ask(slurm, db, apply=True)) == (107, 0, 1, 0, 1)
     assert read(db, "SELECT count(*) FROM job WHERE job_id_raw = 990001") == [(0,)]
     assert read(db, "SELECT count(*) FROM step") == [(0,)]
     why, _, *kept = read(db, "SELECT * FROM job_aside")[0]
     assert (why, tuple(kept)) == ("unknown", row), "nothing of it is lost"
     assert tuple(read(db, "SELECT * FROM step_aside")[0][2:]) == step
-    assert counts(ask(slurm, db, apply=True, again=True)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db, apply=True, again=True)) == (107, 0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_row_that_was_written_over_gets_slurmdbds_word_back(
     change(db, f"UPDATE job SET {statement}, fingerprint = 1 WHERE job_id_raw = 7")
     (forged,) = read(db, "SELECT * FROM job WHERE job_id_raw = 7")
     seen = ask(slurm, db)
-    assert counts(seen) == (107, 1, 0, 0, 0), why
+    assert counts(seen) == (106, 1, 0, 0, 1), why
     assert list(seen.examples[0].differs) == differs, why
     ask(slurm, db, apply=True)
     (back,) = read(db, "SELECT * FROM job WHERE job_id_raw = 7")
@@ -194,7 +194,7 @@ def test_a_row_that_was_written_over_gets_slurmdbds_word_back(
 )
 def test_what_may_honestly_differ_contradicts_nothing(slurm: FakeSlurm, db: Path, statement: str, why: str) -> None:
     change(db, f"UPDATE job SET {statement} WHERE job_id_raw = 7")
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0), why
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), why
 
 
 def test_a_record_that_slurmdbd_still_has_is_compared(slurm: FakeSlurm, db: Path) -> None:
@@ -228,7 +228,7 @@ def test_steps_that_were_made_up_are_found_by_their_cpu_time(slurm: FakeSlurm, d
         ),
         "UPDATE job SET cpu_time = 9040 WHERE job_id_raw = 7",
     )
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0), "without steps nobody asks"
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), "without steps nobody asks"
     assert list(ask(slurm, db, steps=True).examples[0].differs) == ["cpu_time"]
     ask(slurm, db, steps=True, apply=True)
     assert read(db, "SELECT cpu_time FROM job WHERE job_id_raw = 7") == [(40.0,)]
@@ -247,7 +247,7 @@ def test_what_was_purged_is_beyond_and_earns_nothing_more(slurm: FakeSlurm, db: 
     gone = 108 + 1 - len(slurm.jobs)
     change(db, forge(submit=NOW - 8 * DAY), forge(990002))
     done = ask(slurm, db, apply=True)
-    assert counts(done) == (108 - gone, 0, 1, gone + 1, 0), "an old forged one too: nobody can say"
+    assert counts(done) == (107 - gone, 0, 1, gone + 1, 1), "an old forged one too: nobody can say"
     assert read(db, "SELECT count(*) FROM job WHERE audited = 'beyond'") == [(gone + 1,)]
     assert read(db, "SELECT job_id_raw FROM job_aside") == [(990002,)]
 
@@ -256,7 +256,7 @@ def test_a_purge_that_is_under_way_sets_nothing_aside(slurm: FakeSlurm, db: Path
     """slurmdbd deletes some rows at a time, in no order: older ones may be there yet while others are gone."""
     slurm.jobs = [one for one in slurm.jobs if int(one["JobIDRaw"]) not in range(10, 30)]
     slurm.purge = "7days"
-    assert counts(ask(slurm, db)) == (88, 0, 0, 20, 0)
+    assert counts(ask(slurm, db)) == (87, 0, 0, 20, 1)
     slurm.purge = "NONE"
     assert counts(ask(slurm, db))[2] == 20, "without a setting that explains it they are denied"
 
@@ -285,7 +285,7 @@ def test_a_rebuilt_database_with_ids_used_again_sets_nothing_aside(slurm: FakeSl
     shell = {**slurm.jobs[98], "QOS": "Unknown", "JobName": "allocation", "UID": "0", "User": "root"}
     slurm.jobs = [long, shell, *(job(n, NOW - HOUR + n, UID="1001") for n in range(1, 20))]
     done = ask(slurm, db, apply=True)
-    assert counts(done) == (1, 0, 0, 107, 0), "the one that was open is there"
+    assert counts(done) == (0, 0, 0, 107, 1), "the one that was open is there"
     assert read(db, "SELECT count(*) FROM job") == [(108,)]
 
 
@@ -295,14 +295,14 @@ def test_a_cluster_that_is_gone_is_beyond_and_not_asked_for(slurm: FakeSlurm, db
     assert (counts(done), done.known) == ((0, 0, 0, 108, 0), False)
     assert slurm.asked() == []
     slurm.clusters = ["alpha"]
-    assert counts(ask(slurm, db, apply=True)) == (108, 0, 0, 0, 0), "it is asked again once it is back"
+    assert counts(ask(slurm, db, apply=True)) == (107, 0, 0, 0, 1), "it is asked again once it is back"
 
 
 def test_a_forged_cluster_is_beyond(slurm: FakeSlurm, db: Path) -> None:
     change(db, forge(cluster="gamma"))
     slurm.write()
     found = audit(Options(db, steps=False), [], lambda _: None)
-    assert [(one.cluster, counts(one)) for one in found] == [("alpha", (108, 0, 0, 0, 0)), ("gamma", (0, 0, 0, 1, 0))]
+    assert [(one.cluster, counts(one)) for one in found] == [("alpha", (107, 0, 0, 0, 1)), ("gamma", (0, 0, 0, 1, 0))]
 
 
 @pytest.mark.parametrize("when", ["at once", "in the middle"])
@@ -336,22 +336,22 @@ def test_what_was_cut_off_goes_on_where_it_was(slurm: FakeSlurm, db: Path, monke
     options = Options(db, steps=False, budget=20)
     with pytest.raises(KeyboardInterrupt):
         audit(options, [], lambda _: None, apply=True)
-    assert 0 < len(read(db, "SELECT 1 FROM job WHERE audited = 'confirmed'")) < 108
+    assert 0 < len(read(db, "SELECT 1 FROM job WHERE audited = 'confirmed'")) < 107
     assert read(db, "SELECT count(*) FROM job_aside") == [(0,)], "nothing is denied before all answers are in"
     monkeypatch.setattr(module, "_chunk", real)
     (done,) = audit(options, [], lambda _: None, apply=True)
-    assert done.counts["unknown"] == 1 and done.before + done.counts["confirmed"] == 108
+    assert done.counts["unknown"] == 1 and done.before + done.counts["confirmed"] == 107
     assert not list(db.parent.glob(".*audit*"))
 
 
 def test_clocks_that_were_set_back_change_nothing(slurm: FakeSlurm, db: Path) -> None:
     """sacct is asked in UTC: the hour that occurs twice at the end of summer time is two hours."""
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
     for zone in ("Europe/Berlin", "America/New_York"):
         os.environ["TZ"] = zone
         time.tzset()
         try:
-            assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0), zone
+            assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), zone
         finally:
             del os.environ["TZ"]
             time.tzset()
@@ -385,13 +385,13 @@ def test_what_was_set_aside_can_be_put_back_as_the_operators_word(slurm: FakeSlu
     assert read(db, "SELECT source, audited, gpus FROM job WHERE job_id_raw = 990001") == [("trusted", None, 8)]
     assert read(db, "SELECT gpus FROM job WHERE job_id_raw = 7") == [(1,)]
     assert read(db, "SELECT job_id_raw FROM job_aside") == [(7,)]
-    assert counts(ask(slurm, db, again=True)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db, again=True)) == (107, 0, 0, 0, 1)
 
 
 def test_rows_of_files_are_nobodys_to_confirm(slurm: FakeSlurm, db: Path) -> None:
     change(db, forge(), "UPDATE job SET source = 'trusted' WHERE job_id_raw = 990001")
     change(db, forge(990002), "UPDATE job SET source = 'text' WHERE job_id_raw = 990002")
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -500,3 +500,29 @@ def test_without_a_word_about_purges_nothing_is_denied(
     done = ask(slurm, db, purge=operator)
     assert done.counts[verdict] == 1, why
     assert done.purge_unsaid == (said is None and operator is None)
+
+
+@pytest.mark.parametrize(
+    ("statement", "differs", "why"),
+    [
+        ("uid = 4242", ["uid"], "somebody else's"),
+        ("array_job = 77", ["array_job"], "a task of another's array"),
+        ("state = 'PENDING', start_time = NULL, nodes = NULL, cpus = 1", [], "it has begun since"),
+        ("queue = 'old', job_name = 'old', time_limit = 5", [], "scontrol may change these"),
+    ],
+)
+def test_an_open_run_is_never_confirmed_and_loses_what_is_not_slurmdbds(
+    slurm: FakeSlurm, db: Path, statement: str, differs: Sequence[str], why: str
+) -> None:
+    record = "limit_source = 'explicit', limit_original = 60"
+    change(db, f"UPDATE job SET {statement}, {record} WHERE job_id_raw = 400")
+    done = ask(slurm, db, apply=True)
+    assert counts(done) == ((107, 1, 0, 0, 0) if differs else (107, 0, 0, 0, 1)), why
+    assert [list(one.differs) for one in done.examples if one.verdict == "contradicted"] == ([differs] if differs else [])
+    ((uid, array, source, limit, audited, seen),) = read(
+        db,
+        "SELECT uid, array_job, limit_source, limit_original, audited, seen_open IS NOT NULL FROM job"
+        " WHERE job_id_raw = 400",
+    )
+    assert (uid, array, audited, seen) == (1001, None, None, 1), why
+    assert (source, limit) == (("unknown", None) if differs else ("explicit", 60)), why
