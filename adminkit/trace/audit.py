@@ -127,6 +127,22 @@ UPDATE job SET audited = CASE WHEN end_time IS NOT NULL THEN 'confirmed' END,
 """
 _GONE: Final = tuple(f"DELETE FROM {table} {_OF}" for table in ("job", "step"))
 
+#: Of a run whose steps the answers do not have: what the trace has stays, and what was taken from it.
+_KEEP_STEPS: Final = f"""
+INSERT INTO step ({_STEP_COLUMNS}) SELECT {_STEP_COLUMNS} FROM step_aside {_OF} AND aside_at = ?
+    AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
+"""
+_KEPT: Final = f"""
+DELETE FROM step_aside {_OF} AND aside_at = ? AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
+"""
+_FROM_STEPS: Final = ("cpu_time", "max_rss", "disk_read", "disk_write", "energy")
+_KEEP_SUMS: Final = f"""
+UPDATE job SET {", ".join(f"{c} = coalesce(job.{c}, old.{c})" for c in _FROM_STEPS)} FROM job_aside AS old
+WHERE (job.cluster, job.job_id_raw, job.submit_time) = (old.cluster, old.job_id_raw, old.submit_time)
+    AND job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ? AND old.aside_at = ?
+    AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
+"""
+
 #: Letters about a run, or about the array that it is a task of.
 _LETTERS: Final = """
 SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND run = ?
@@ -313,8 +329,11 @@ def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int
     with transaction(db):
         cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
         for one in runs:
+            key = (cluster, one.job_id_raw, one.submit)
             for sql in _PUT_THEIRS:
-                db.execute(sql, (cluster, one.job_id_raw, one.submit))
+                db.execute(sql, key)
+            for sql in (_KEEP_STEPS, _KEEP_SUMS, _KEPT):
+                db.execute(sql, (*key, now, *key))
             db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit))
     return cancelled
 

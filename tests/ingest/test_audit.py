@@ -526,3 +526,18 @@ def test_an_open_run_is_never_confirmed_and_loses_what_is_not_slurmdbds(
     )
     assert (uid, array, audited, seen) == (1001, None, None, 1), why
     assert (source, limit) == (("unknown", None) if differs else ("explicit", 60)), why
+
+
+def test_steps_that_were_not_asked_for_stay_and_so_does_what_they_say(slurm: FakeSlurm, db: Path) -> None:
+    change(
+        db,
+        "INSERT INTO step (cluster, job_id_raw, submit_time, step, source, cpu_time)"
+        " SELECT cluster, job_id_raw, submit_time, 'batch', 'slurmdbd', 40 FROM job WHERE job_id_raw = 7",
+        "UPDATE job SET cpu_time = 40, max_rss = 5, disk_read = 6, disk_write = 7, energy = 8, time_limit = 60"
+        " WHERE job_id_raw = 7",
+    )
+    assert counts(ask(slurm, db, apply=True)) == (106, 1, 0, 0, 1)
+    what = "SELECT cpu_time, max_rss, disk_read, disk_write, energy, time_limit FROM job WHERE job_id_raw = 7"
+    assert read(db, what) == [(40.0, 5, 6, 7, 8, 7200)]
+    assert read(db, "SELECT step, cpu_time FROM step") == [("batch", 40.0)]
+    assert read(db, "SELECT count(*) FROM step_aside") == [(0,)]
