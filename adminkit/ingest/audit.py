@@ -95,6 +95,7 @@ class _Work:
     absent: list[Told] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)  # runs about which slurmdbd said something that could not be read
     steps_unread: bool = False  # and so of some steps of these answers
+    tasks: dict[int, int] = field(default_factory=dict)  # array -> tasks that are left of it, of those with letters
     unsure: list[Told] = field(default_factory=list)  # neither confirmed nor denied
 
     @property
@@ -329,9 +330,13 @@ def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
 
 
 def _letters(work: _Work, told: Told) -> None:
-    for letter in trace.letters(work.db, work.cluster, told):
+    letters, array = trace.letters(work.db, work.cluster, told), told.array_job
+    if array is not None and any(letter.array for letter in letters):
+        left = work.tasks[array] if array in work.tasks else trace.tasks(work.db, work.cluster, array)
+        work.tasks[array] = left - 1
+    for letter in letters:
         if letter.state == "due":
-            work.done.due += 1
+            work.done.due += not (letter.array and array is not None and work.tasks[array])
         elif letter.state in ("sent", "claimed") and letter not in work.done.sent:
             work.done.sent.append(letter)
 

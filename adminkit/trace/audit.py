@@ -145,13 +145,16 @@ WHERE (job.cluster, job.job_id_raw, job.submit_time) = (old.cluster, old.job_id_
 
 #: Letters about a run, or about the array that it is a task of.
 _LETTERS: Final = """
-SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND run = ?
+SELECT run, user, state, sent_at, 0 FROM outbox WHERE cluster = ? AND kind = 'end' AND NOT array AND run = ?
 UNION ALL
-SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
+SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
 """
+_TASKS: Final = "SELECT count(*) FROM job WHERE cluster = ? AND array_job = ?"
+#: That of an array goes with its last task.
 _CANCEL: Final = """
 UPDATE outbox SET state = 'expired', said = 'an audit set its run aside'
-WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (run = ? OR array AND job_id_raw = ?)
+WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT array AND run = ? OR array AND job_id_raw = ?
+    AND NOT EXISTS (SELECT 1 FROM job WHERE job.cluster = outbox.cluster AND job.array_job = outbox.job_id_raw))
 """
 _ASIDE: Final = """
 SELECT cluster, job_id_raw, submit_time, job_id, user, state, end_time, why, aside_at FROM job_aside
@@ -178,12 +181,13 @@ class Told(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """A letter about a run."""
+    """A letter about a run, or about an array."""
 
     run: str
     user: str
     state: str
     sent_at: int | None
+    array: int
 
 
 class Aside(NamedTuple):
@@ -348,6 +352,11 @@ def letters(db: sqlite3.Connection, cluster: str, told: Told) -> set[Letter]:
     """Every letter about this run, or about the array it is a task of."""
     rows = db.execute(_LETTERS, (cluster, told.run, cluster, told.array_job))
     return {Letter(*row) for row in rows}
+
+
+def tasks(db: sqlite3.Connection, cluster: str, array_job: int) -> int:
+    """How many tasks of an array the trace has."""
+    return int(db.execute(_TASKS, (cluster, array_job)).fetchone()[0])
 
 
 def aside(db: sqlite3.Connection, limit: int = -1) -> list[Aside]:

@@ -541,3 +541,19 @@ def test_steps_that_were_not_asked_for_stay_and_so_does_what_they_say(slurm: Fak
     assert read(db, what) == [(40.0, 5, 6, 7, 8, 7200)]
     assert read(db, "SELECT step, cpu_time FROM step") == [("batch", 40.0)]
     assert read(db, "SELECT count(*) FROM step_aside") == [(0,)]
+
+
+def test_the_letter_of_an_array_is_cancelled_with_its_last_task(slurm: FakeSlurm, db: Path) -> None:
+    submit = NOW - 5 * DAY
+    change(
+        db, forge(), forge(990002), "UPDATE job SET array_job = 300 WHERE job_id_raw = 990001",
+        "UPDATE job SET array_job = 777 WHERE job_id_raw = 990002",
+    )  # fmt: skip
+    with connect.writer(db) as trace:
+        outbox.put(trace, [
+            letter(9, cluster="alpha", run=f"{n}@{submit}", job_id_raw=n, submit=submit, array=1, state="due")
+            for n in (300, 777)
+        ])  # fmt: skip
+    assert ask(slurm, db).due == 1, "a look says so"
+    assert ask(slurm, db, apply=True).due == 1
+    assert read(db, "SELECT job_id_raw, state FROM outbox ORDER BY 1") == [(300, "due"), (777, "expired")]
