@@ -88,11 +88,13 @@ def audit(
 def restore(
     which: Runs = None,
     db: Database = None,
+    cluster: Cluster = None,
     apply: Apply = False,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
     """Put back what an audit set aside, as rows that an operator vouches for. Shows which; --apply does it."""
+    from adminkit.quote import clean
     from adminkit.report.audit import aside_report
     from adminkit.report.sink import Way, emit
     from adminkit.trace import audit as asides
@@ -102,10 +104,18 @@ def restore(
     _operators_only(path)
     with connect.reader(path) as trace:
         found = asides.aside(trace)
+    known_clusters = sorted({one.cluster for one in found})
+    for name in cluster or ():
+        if name not in known_clusters:
+            raise unknown_word("cluster", name, known_clusters)
+    found = [one for one in found if not cluster or one.cluster in cluster]
     known = {one.run for one in found}
     for run in which or ():
         if run not in known:
             raise unknown_word("run", run, known)
+        clusters = sorted({one.cluster for one in found if one.run == run})
+        if len(clusters) > 1:
+            raise UsageError(f"{run} is a run of {' and of '.join(map(clean, clusters))}", "say which with --cluster")
     wanted = [one for one in found if not which or one.run in which]
     notes = ["nothing was written; --apply puts back the runs that are named"]
     if apply and which:
