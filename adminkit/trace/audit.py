@@ -34,6 +34,19 @@ DECIDING: Final = (
 _KEYS: Final = "(job.cluster, job.job_id_raw, job.submit_time) = (t.cluster, t.job_id_raw, t.submit_time)"
 #: A run that slurmdbd has forgotten all of but its end, see trace/upsert.py: it neither confirms nor contradicts.
 _KNOWN: Final = "(t.qos, t.job_name) IS NOT ('Unknown', 'allocation')"
+_STEPS_OF: Final = "(s.cluster, s.job_id_raw, s.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)"
+_STEP_KEYS: Final = (
+    "(o.cluster, o.job_id_raw, o.submit_time, o.step) = (s.cluster, s.job_id_raw, s.submit_time, s.step)"
+)
+#: Whether a run has other steps than the answers, as far as nodes, tasks and GPUs go. A purge takes the earliest: those
+#: that began before all that slurmdbd has of the run are as honest as ever.
+_STEPS_DIFFER: Final = f"""
+EXISTS (SELECT 1 FROM theirs.step AS s LEFT JOIN main.step AS o ON {_STEP_KEYS}
+    WHERE {_STEPS_OF} AND (o.step, o.nodes, o.tasks, o.gpus) IS NOT (s.step, s.nodes, s.tasks, s.gpus))
+OR EXISTS (SELECT 1 FROM main.step AS s LEFT JOIN theirs.step AS o ON {_STEP_KEYS}
+    WHERE {_STEPS_OF} AND o.step IS NULL AND coalesce(s.start_time, 1 << 62) >= (
+        SELECT min(s.start_time) FROM theirs.step AS s WHERE {_STEPS_OF}))
+"""
 #: Whether one column of the two differs so that it matters. A record of the policy that slurmdbd has lost since, and
 #: CPU time whose steps it has purged, are as honest as ever.
 _DIFFERS: Final[dict[str, str]] = {
@@ -43,9 +56,10 @@ _DIFFERS: Final[dict[str, str]] = {
         " (t.limit_source, t.limit_original)"
     ),
     "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
+    "steps": _STEPS_DIFFER,
 }
 #: Of these what the steps say.
-OF_STEPS: Final = frozenset({"cpu_time"})
+OF_STEPS: Final = frozenset({"cpu_time", "steps"})
 _VERDICT: Final = (
     f"CASE WHEN t.cluster IS NULL THEN CASE WHEN EXISTS (SELECT 1 FROM theirs.job AS t WHERE {_KEYS})"
     f" THEN '{SHELL}' ELSE '{ABSENT}' END WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"

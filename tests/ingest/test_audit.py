@@ -229,7 +229,7 @@ def test_steps_that_were_made_up_are_found_by_their_cpu_time(slurm: FakeSlurm, d
         "UPDATE job SET cpu_time = 9040 WHERE job_id_raw = 7",
     )
     assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), "without steps nobody asks"
-    assert list(ask(slurm, db, steps=True).examples[0].differs) == ["cpu_time"]
+    assert list(ask(slurm, db, steps=True).examples[0].differs) == ["cpu_time", "steps"]
     ask(slurm, db, steps=True, apply=True)
     assert read(db, "SELECT cpu_time FROM job WHERE job_id_raw = 7") == [(40.0,)]
     assert read(db, "SELECT step, cpu_time FROM step") == [("batch", 40.0)]
@@ -518,7 +518,9 @@ def test_an_open_run_is_never_confirmed_and_loses_what_is_not_slurmdbds(
     change(db, f"UPDATE job SET {statement}, {record} WHERE job_id_raw = 400")
     done = ask(slurm, db, apply=True)
     assert counts(done) == ((107, 1, 0, 0, 0) if differs else (107, 0, 0, 0, 1)), why
-    assert [list(one.differs) for one in done.examples if one.verdict == "contradicted"] == ([differs] if differs else [])
+    assert [list(one.differs) for one in done.examples if one.verdict == "contradicted"] == (
+        [differs] if differs else []
+    )
     ((uid, array, source, limit, audited, seen),) = read(
         db,
         "SELECT uid, array_job, limit_source, limit_original, audited, seen_open IS NOT NULL FROM job"
@@ -557,3 +559,48 @@ def test_the_letter_of_an_array_is_cancelled_with_its_last_task(slurm: FakeSlurm
     assert ask(slurm, db).due == 1, "a look says so"
     assert ask(slurm, db, apply=True).due == 1
     assert read(db, "SELECT job_id_raw, state FROM outbox ORDER BY 1") == [(300, "due"), (777, "expired")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "contradicted", "why"),
+    [
+        ("UPDATE step SET gpus = gpus", 0, "as slurmdbd has it"),
+        ("UPDATE step SET gpus = 4 WHERE step = '0'", 1, "it looks as wide as the run"),
+        ("UPDATE step SET nodes = 2 WHERE step = '0'", 1, "nodes decide what a bundle is"),
+        ("UPDATE step SET tasks = 9 WHERE step = '0'", 1, "and so do tasks"),
+        ("UPDATE step SET step = '5' WHERE step = '1'", 1, "one that slurmdbd does not have, and without CPU time"),
+        ("DELETE FROM step WHERE step = '1'", 1, "one is missing"),
+    ],
+)
+def test_steps_that_were_written_over_are_slurmdbds_again(
+    slurm: FakeSlurm, db: Path, statement: str, contradicted: int, why: str
+) -> None:
+    slurm.fields += ["NNodes", "NTasks"]
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    for step in ("0", "1"):
+        cells = {"JobID": f"7.{step}", "JobIDRaw": f"7.{step}", "AllocTRES": "cpu=2,gres/gpu=1", "NTasks": "1"}
+        slurm.jobs.insert(slurm.jobs.index(one) + 1, {**one, **cells, "NNodes": "1"})
+    slurm.write()
+    change(db, "DELETE FROM window")
+    sync(Options(db, since=NOW - 20 * DAY, steps=True, steps_pause=0.0, timeout=5.0), [], lambda _: None)
+    what = "SELECT step, nodes, tasks, gpus FROM step ORDER BY step"
+    honest = read(db, what)
+    assert len(honest) == 2
+    change(db, statement)
+    assert counts(ask(slurm, db, steps=True, apply=True)) == (107 - contradicted, contradicted, 0, 0, 1), why
+    assert read(db, what) == honest, why
+
+
+def test_the_steps_that_a_purge_has_taken_contradict_nothing(slurm: FakeSlurm, db: Path) -> None:
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    late = str(int(one["Start"]) + 100)
+    steps = [{**one, "JobID": "7.1", "JobIDRaw": "7.1", "Start": late}, {**one, "JobID": "7.0", "JobIDRaw": "7.0"}]
+    for step in steps:
+        slurm.jobs.insert(slurm.jobs.index(one) + 1, step)
+    slurm.write()
+    change(db, "DELETE FROM window")
+    sync(Options(db, since=NOW - 20 * DAY, steps=True, steps_pause=0.0, timeout=5.0), [], lambda _: None)
+    assert read(db, "SELECT count(*) FROM step") == [(2,)]
+    for step in reversed(steps):
+        slurm.jobs.remove(step)
+        assert counts(ask(slurm, db, steps=True)) == (107, 0, 0, 0, 1)
