@@ -24,7 +24,7 @@ Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without it, what wo
 Again = Annotated[bool, typer.Option("--all", help="Also the rows that an earlier audit has confirmed.")]
 Steps = Annotated[
     bool | None,
-    typer.Option("--steps/--no-steps", help="Compare CPU time too, from the steps; as [sync] steps by default."),
+    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too; as [sync] steps by default."),
 ]
 Purge = Annotated[
     str | None,

@@ -313,7 +313,7 @@ def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
         precedes = horizon.precedes(first, (told.submit, end))
         before = precedes and told.submit >= kept_from
         ahead = work.now <= end <= work.now + DAY  # by a slurmctld whose clock is ahead: not asked about yet
-        after = end > work.now + DAY or not ahead and horizon.follows(last, (told.submit, end))
+        after = end > work.now + DAY or (not ahead and horizon.follows(last, (told.submit, end)))
         (unknown if before and after else beyond).append(told)
         work.done.purge_unsaid += precedes and after and purges_after is None
     for told in unknown:

@@ -69,8 +69,8 @@ def _said(one: Audited, applied: bool) -> list[str]:
         said.append(f"{clean(one.cluster)}: {plural(one.before, 'run')} confirmed by an earlier audit")
     if one.purge_unsaid:
         said.append(
-            f"{clean(one.cluster)}: {plural(one.purge_unsaid, 'run')} not judged: slurmdbd does not say after what time it"
-            " purges jobs; look at PurgeJobAfter in slurmdbd.conf and say it with --purge-after"
+            f"{clean(one.cluster)}: {plural(one.purge_unsaid, 'run')} not judged: slurmdbd does not say after what time"
+            " it purges jobs; look at PurgeJobAfter in slurmdbd.conf and say it with --purge-after"
         )
     said += [_example(one.cluster, example) for example in one.examples if example.verdict in one.users]
     if one.due:

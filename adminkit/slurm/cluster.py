@@ -177,7 +177,7 @@ def _private(words: Mapping[str, str]) -> frozenset[str]:
 def parse_purge(text: str) -> int | None:
     """12, 12 months*, 30days, 24 hours -> seconds, of the shortest months there are; a star: archived.
 
-    NONE -> FOR_GOOD, anything else -> None. Trap: sacctmgr of 26.05 does not show the setting, which says nothing of it.
+    NONE -> FOR_GOOD, anything else -> None. Trap: sacctmgr of 26.05 does not show the setting.
     """
     if text.strip().upper() == "NONE":
         return FOR_GOOD
