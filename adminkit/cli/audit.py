@@ -12,7 +12,7 @@ from adminkit import config
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
-from adminkit.errors import unknown_word
+from adminkit.errors import UsageError, unknown_word
 from adminkit.trace import connect
 from adminkit.trace.place import find_trace
 from adminkit.trace.sight import operators_only
@@ -24,7 +24,15 @@ Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without it, what wo
 Again = Annotated[bool, typer.Option("--all", help="Also the rows that an earlier audit has confirmed.")]
 Steps = Annotated[
     bool | None,
-    typer.Option("--steps/--no-steps", help="Compare CPU time too, from the steps; as [sync] steps by default."),
+    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too; as [sync] steps by default."),
+]
+Purge = Annotated[
+    str | None,
+    typer.Option(
+        "--purge-after",
+        metavar="TIME|none",
+        help="PurgeJobAfter of slurmdbd.conf, where slurmdbd does not say it: 12months, 90days, 48hours; none: kept.",
+    ),
 ]
 Runs = Annotated[
     list[str] | None,
@@ -38,6 +46,7 @@ def audit(
     apply: Apply = False,
     again: Again = False,
     steps: Steps = None,
+    purge_after: Purge = None,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
@@ -46,7 +55,11 @@ def audit(
     from adminkit.ingest.passes import Options
     from adminkit.report.audit import audit_report
     from adminkit.report.sink import Way, emit
+    from adminkit.slurm.cluster import parse_purge
 
+    purge = None if purge_after is None else parse_purge(purge_after)
+    if purge_after is not None and purge is None:
+        raise UsageError(f"no such age: {purge_after}", "write it as in slurmdbd.conf: 12months, 90days, 48hours, none")
     settings = config.load()
     usual, path = settings.sync, find_trace(db, settings.db)
     _operators_only(path)
@@ -61,7 +74,13 @@ def audit(
     )
     with progress("asking slurmdbd", "rows") as tick:
         done = run(
-            options, cluster or (), lambda text: print(f"note: {text}", file=sys.stderr), tick, apply=apply, again=again
+            options,
+            cluster or (),
+            lambda text: print(f"note: {text}", file=sys.stderr),
+            tick,
+            apply=apply,
+            again=again,
+            purge=purge,
         )
     emit(audit_report(done, apply, str(options.db)), Way(format, output))
 
@@ -69,11 +88,13 @@ def audit(
 def restore(
     which: Runs = None,
     db: Database = None,
+    cluster: Cluster = None,
     apply: Apply = False,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
     """Put back what an audit set aside, as rows that an operator vouches for. Shows which; --apply does it."""
+    from adminkit.quote import clean
     from adminkit.report.audit import aside_report
     from adminkit.report.sink import Way, emit
     from adminkit.trace import audit as asides
@@ -83,10 +104,18 @@ def restore(
     _operators_only(path)
     with connect.reader(path) as trace:
         found = asides.aside(trace)
+    known_clusters = sorted({one.cluster for one in found})
+    for name in cluster or ():
+        if name not in known_clusters:
+            raise unknown_word("cluster", name, known_clusters)
+    found = [one for one in found if not cluster or one.cluster in cluster]
     known = {one.run for one in found}
     for run in which or ():
         if run not in known:
             raise unknown_word("run", run, known)
+        clusters = sorted({one.cluster for one in found if one.run == run})
+        if len(clusters) > 1:
+            raise UsageError(f"{run} is a run of {' and of '.join(map(clean, clusters))}", "say which with --cluster")
     wanted = [one for one in found if not which or one.run in which]
     notes = ["nothing was written; --apply puts back the runs that are named"]
     if apply and which:

@@ -65,6 +65,7 @@ class Audited:
     examples: list[Example] = field(default_factory=list)
     due: int = 0  # letters that are cancelled
     sent: list[Letter] = field(default_factory=list)  # and those that have left
+    purge_unsaid: int = 0  # rows that are beyond since nobody says after what time slurmdbd purges jobs
 
     def add(self, verdict: str, told: Told, differs: Sequence[str] = ()) -> None:
         self.count(verdict, 1, told.end, told.end)
@@ -92,6 +93,10 @@ class _Work:
     done: Audited
     first: int = horizon.NEVER  # the first end that slurmdbd holds
     absent: list[Told] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)  # runs about which slurmdbd said something that could not be read
+    steps_unread: bool = False  # and so of some steps of these answers
+    tasks: dict[int, int] = field(default_factory=dict)  # array -> tasks that are left of it, of those with letters
+    unsure: list[Told] = field(default_factory=list)  # neither confirmed nor denied
 
     @property
     def cluster(self) -> str:
@@ -106,8 +111,11 @@ def audit(
     *,
     apply: bool = False,
     again: bool = False,
+    purge: int | None = None,
 ) -> list[Audited]:
     """Ask slurmdbd about these clusters' rows, all for none; with `apply` set aside what it contradicts or denies.
+
+    `purge`: after how many seconds slurmdbd purges jobs, where the operator says so.
 
     What is confirmed is written down as it comes, so that an audit that was cut off goes on from there. Nothing is
     set aside for being unknown before all answers are in: where slurmdbd is away on the way, nothing is.
@@ -124,7 +132,8 @@ def audit(
                 "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
             )
         known = slurm.known_clusters()
-        purges_after = slurm.accounting().purges_after
+        said = [one for one in (slurm.accounting().purges_after, purge) if one is not None]
+        purges_after = min(said, default=None)
         folder = stack.enter_context(_scratch(options.db))
         there = trace.clusters(db)
         if wanted:
@@ -155,31 +164,31 @@ def _one(work: _Work, purges_after: int | None, tick: Tick) -> None:
         trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
     work.done.count("beyond", many, first, last)
     if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
-        trace.empty(work.run.db)
+        _forget(work)
         _look_up(work, strays)
         _sort(work, strays)
     at, seen = max(work.first, 0), many
     while (found := trace.chunk(work.db, work.asked, at, work.run.options.budget)) is not None:
         at = found[1]
         _chunk(work, *found)
-        seen = sum(work.done.counts.values()) + len(work.absent)
+        seen = sum(work.done.counts.values()) + len(work.absent) + len(work.unsure)
         tick(seen, total, seen)
     if still_open:
         _ask_open(work)
-    if work.absent and submitted is not None:
+    if (work.absent or work.unsure) and submitted is not None:
         _judge(work, submitted, purges_after)
     tick(total, total, total)
 
 
 def _chunk(work: _Work, since: int, until: int) -> None:
     """The runs that ended in [since, until)."""
-    trace.empty(work.run.db)
+    _forget(work)
     stretch = Window(since, min(until, work.now))
     if stretch.width > 0:  # an end that is still to come is nobody's
         width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
         passes.ask_stretches(work.run, windows.JOBS, [stretch], work.now, width)
         if work.run.options.steps:
-            passes.ask_stretches(work.run, windows.STEPS, [stretch], work.now, width)
+            _ask_steps(work, [stretch], width)
     confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
@@ -195,13 +204,39 @@ def _look_up(work: _Work, gone: Sequence[Told]) -> None:
         ids = [told.job_id_raw for told in some if 0 <= told.job_id_raw < 2**32]
         if not ids or window.width <= 0:
             continue
-        passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
-        passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
+        _ask_ids(work, window, some, ids)
         if work.run.options.steps:
             ends = runs.ends(work.run.db, work.cluster, [(told.job_id_raw, told.submit) for told in some])
             hours = {end // HOUR * HOUR for end in ends}
             over = [(hour, min(hour + HOUR, work.now)) for hour in hours if hour < work.now]
-            passes.ask_stretches(work.run, windows.STEPS, covered(over), work.now)
+            _ask_steps(work, covered(over), HOUR)
+
+
+def _ask_ids(work: _Work, window: Window, some: Sequence[Told], ids: Sequence[int]) -> None:
+    """Runs by id. Where something in the answer could not be read, fewer at once: then it shows whose that is."""
+    trace.forget_unread(work.run.db)
+    passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
+    passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
+    if not trace.unread(work.run.db):
+        return
+    if len(set(ids)) == 1:
+        work.unread |= {told.run for told in some if told.job_id_raw == ids[0]}
+        return
+    half = sorted(set(ids))[: len(set(ids)) // 2]
+    for part in (half, sorted(set(ids) - set(half))):
+        _ask_ids(work, window, some, part)
+
+
+def _ask_steps(work: _Work, stretches: Sequence[Window], width: int) -> None:
+    trace.forget_unread(work.run.db)
+    passes.ask_stretches(work.run, windows.STEPS, stretches, work.now, width)
+    work.steps_unread = work.steps_unread or trace.unread(work.run.db)
+
+
+def _forget(work: _Work) -> None:
+    """The answers so far."""
+    trace.empty(work.run.db)
+    work.steps_unread = False
 
 
 def _sort(work: _Work, others: Sequence[Told]) -> None:
@@ -211,10 +246,12 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
         verdict = trace.verdict(work.db, work.asked, told)
         if verdict == trace.CONFIRMED:
             confirmed.append(told)
-        elif verdict == trace.CONTRADICTED:
+        elif verdict == trace.CONTRADICTED and not (work.steps_unread and _only_steps(work, told)):
             contradicted.append(told)
-        else:
+        elif verdict == trace.ABSENT and told.run not in work.unread:
             work.absent.append(told)
+        else:
+            work.unsure.append(told)
     for told in confirmed:
         work.done.count("confirmed", 1, told.end, told.end)
     for told in contradicted:
@@ -222,33 +259,45 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
         _letters(work, told)
     if work.apply:
         trace.flag(work.db, work.cluster, confirmed, "confirmed")
-        for place in range(0, len(contradicted), AT_ONCE):
-            trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
-        for told in contradicted:
-            _tell(told, "slurmdbd has something else; its own row is in the place")
+        _replace(work, contradicted)
+
+
+def _replace(work: _Work, contradicted: Sequence[Told]) -> None:
+    """By slurmdbd's own rows."""
+    for place in range(0, len(contradicted), AT_ONCE):
+        trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
+    for told in contradicted:
+        _tell(told, "slurmdbd has something else; its own row is in the place")
+
+
+def _only_steps(work: _Work, told: Told) -> bool:
+    """Whether nothing but what the steps say contradicts a run."""
+    return trace.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, told))
 
 
 def _ask_open(work: _Work) -> None:
     """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
 
-    That it is there is all that is asked: what has changed since is sync's to learn.
+    None is confirmed before it ends: what changes until then is sync's to learn. One that has what no sync takes back
+    is replaced.
     """
     pending = trace.still_open(work.db, work.asked)
-    trace.empty(work.run.db)
+    _forget(work)
     if work.done.known:
         _look_up(work, pending)
-    confirmed, old = [], []
+    forged, old = [], []
     for told in pending:
-        if trace.verdict(work.db, work.asked, told) != trace.ABSENT:
-            confirmed.append(told)
-            work.done.count("confirmed", 1, None, None)
-        elif told.submit < work.first:
+        there = trace.verdict(work.db, work.asked, told) not in (trace.ABSENT, trace.SHELL)
+        if there and (differs := trace.lasting(work.db, work.cluster, told)):
+            forged.append(told)
+            work.done.add("contradicted", told, differs)
+        elif not there and told.submit < work.first:
             old.append(told)
             work.done.add("beyond", told)
         else:
             work.done.add("open", told)
     if work.apply:
-        trace.flag(work.db, work.cluster, confirmed, "confirmed")
+        _replace(work, forged)
         trace.flag(work.db, work.cluster, old, "beyond")
 
 
@@ -257,13 +306,16 @@ def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
     first = horizon.earliest(work.run, submitted, work.now)
     ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]
     last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
-    kept_from = 0 if purges_after is None else work.now - purges_after
+    kept_from = horizon.NEVER if purges_after is None else work.now - purges_after
     unknown: list[Told] = []
-    beyond: list[Told] = []
+    beyond = work.unsure
     for told, end in ends:
-        before = horizon.precedes(first, (told.submit, end)) and told.submit >= kept_from
-        after = horizon.follows(last, (told.submit, end)) or end > work.now + DAY
+        precedes = horizon.precedes(first, (told.submit, end))
+        before = precedes and told.submit >= kept_from
+        ahead = work.now <= end <= work.now + DAY  # by a slurmctld whose clock is ahead: not asked about yet
+        after = end > work.now + DAY or (not ahead and horizon.follows(last, (told.submit, end)))
         (unknown if before and after else beyond).append(told)
+        work.done.purge_unsaid += precedes and after and purges_after is None
     for told in unknown:
         work.done.add("unknown", told)
         _letters(work, told)
@@ -278,9 +330,13 @@ def _judge(work: _Work, submitted: int, purges_after: int | None) -> None:
 
 
 def _letters(work: _Work, told: Told) -> None:
-    for letter in trace.letters(work.db, work.cluster, told):
+    letters, array = trace.letters(work.db, work.cluster, told), told.array_job
+    if array is not None and any(letter.array for letter in letters):
+        left = work.tasks[array] if array in work.tasks else trace.tasks(work.db, work.cluster, array)
+        work.tasks[array] = left - 1
+    for letter in letters:
         if letter.state == "due":
-            work.done.due += 1
+            work.done.due += not (letter.array and array is not None and work.tasks[array])
         elif letter.state in ("sent", "claimed") and letter not in work.done.sent:
             work.done.sent.append(letter)
 

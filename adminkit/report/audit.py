@@ -37,7 +37,7 @@ BECOMES: Final = {
     "contradicted": "are set aside; slurmdbd's own row takes the place",
     "unknown": "are set aside",
     "beyond": "stay; nothing new follows from them",
-    "open": "stay; have no end, and slurmdbd does not show them",
+    "open": "stay; have no end yet, and are asked about again",
 }
 
 
@@ -67,6 +67,11 @@ def _said(one: Audited, applied: bool) -> list[str]:
         said.append(f"{clean(one.cluster)}: slurmdbd keeps no accounts of it any more, or never did")
     if one.before:
         said.append(f"{clean(one.cluster)}: {plural(one.before, 'run')} confirmed by an earlier audit")
+    if one.purge_unsaid:
+        said.append(
+            f"{clean(one.cluster)}: {plural(one.purge_unsaid, 'run')} not judged: slurmdbd does not say after what time"
+            " it purges jobs; look at PurgeJobAfter in slurmdbd.conf and say it with --purge-after"
+        )
     said += [_example(one.cluster, example) for example in one.examples if example.verdict in one.users]
     if one.due:
         verb = "were" if applied else "would be"

@@ -22,6 +22,9 @@ from adminkit.units import parse_duration
 
 Source = Literal["pyslurm", "scontrol"]
 
+#: Seconds for which jobs are kept that are never purged.
+FOR_GOOD: Final = 1 << 61
+
 #: Levels at which slurmdbd shows the jobs of others and takes questions of any length.
 OPERATORS: Final = ("Operator", "Administrator")
 
@@ -46,9 +49,7 @@ class Accounting:
     private: frozenset[str] | None  # PrivateData: jobs, usage, users …
     max_query_seconds: int | None  # MaxQueryTimeRange; None for no limit
     private_here: frozenset[str] = frozenset()  # PrivateData of this host's slurm.conf
-    purges_after: int | None = (
-        None  # seconds after submission that a job is kept at least: PurgeJobAfter; None: for good
-    )
+    purges_after: int | None = None  # seconds after submission that a job is kept at least: PurgeJobAfter
 
 
 def queues(cluster: str | None = None) -> list[Queue]:
@@ -159,7 +160,7 @@ def parse_accounting(text: str) -> Accounting:
         booted_at=_epoch(boot or ""),
         private=None if boot is None else _private(words),
         max_query_seconds=parse_limit(words.get("MaxQueryTimeRange", "UNLIMITED")),
-        purges_after=parse_purge(words.get("PurgeJobAfter", "NONE")),
+        purges_after=parse_purge(words.get("PurgeJobAfter", "")),
         private_here=_private(here),
     )
 
@@ -174,7 +175,12 @@ def _private(words: Mapping[str, str]) -> frozenset[str]:
 
 
 def parse_purge(text: str) -> int | None:
-    """12, 12 months*, 30days, 24 hours -> seconds, of the shortest months there are; NONE -> None. A star: archived."""
+    """12, 12 months*, 30days, 24 hours -> seconds, of the shortest months there are; a star: archived.
+
+    NONE -> FOR_GOOD, anything else -> None. Trap: sacctmgr of 26.05 does not show the setting.
+    """
+    if text.strip().upper() == "NONE":
+        return FOR_GOOD
     found = re.fullmatch(r"(\d+)\s*(hour|day|month)?s?\*?", text.strip(), re.IGNORECASE)
     if found is None:
         return None

@@ -19,6 +19,8 @@ from adminkit.trace.transaction import transaction
 CONFIRMED: Final = "confirmed"
 CONTRADICTED: Final = "contradicted"
 ABSENT: Final = "absent"
+#: slurmdbd has forgotten all of it but its end, see trace/upsert.py.
+SHELL: Final = "shell"
 #: Before every end.
 FIRST: Final = -(1 << 62)
 
@@ -32,6 +34,19 @@ DECIDING: Final = (
 _KEYS: Final = "(job.cluster, job.job_id_raw, job.submit_time) = (t.cluster, t.job_id_raw, t.submit_time)"
 #: A run that slurmdbd has forgotten all of but its end, see trace/upsert.py: it neither confirms nor contradicts.
 _KNOWN: Final = "(t.qos, t.job_name) IS NOT ('Unknown', 'allocation')"
+_STEPS_OF: Final = "(s.cluster, s.job_id_raw, s.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)"
+_STEP_KEYS: Final = (
+    "(o.cluster, o.job_id_raw, o.submit_time, o.step) = (s.cluster, s.job_id_raw, s.submit_time, s.step)"
+)
+#: Whether a run has other steps than the answers, as far as nodes, tasks and GPUs go. A purge takes the earliest: those
+#: that began before all that slurmdbd has of the run are as honest as ever.
+_STEPS_DIFFER: Final = f"""
+EXISTS (SELECT 1 FROM theirs.step AS s LEFT JOIN main.step AS o ON {_STEP_KEYS}
+    WHERE {_STEPS_OF} AND (o.step, o.nodes, o.tasks, o.gpus) IS NOT (s.step, s.nodes, s.tasks, s.gpus))
+OR EXISTS (SELECT 1 FROM main.step AS s LEFT JOIN theirs.step AS o ON {_STEP_KEYS}
+    WHERE {_STEPS_OF} AND o.step IS NULL AND coalesce(s.start_time, 1 << 62) >= (
+        SELECT min(s.start_time) FROM theirs.step AS s WHERE {_STEPS_OF}))
+"""
 #: Whether one column of the two differs so that it matters. A record of the policy that slurmdbd has lost since, and
 #: CPU time whose steps it has purged, are as honest as ever.
 _DIFFERS: Final[dict[str, str]] = {
@@ -41,9 +56,13 @@ _DIFFERS: Final[dict[str, str]] = {
         " (t.limit_source, t.limit_original)"
     ),
     "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
+    "steps": _STEPS_DIFFER,
 }
+#: Of these what the steps say.
+OF_STEPS: Final = frozenset({"cpu_time", "steps"})
 _VERDICT: Final = (
-    f"CASE WHEN t.cluster IS NULL THEN '{ABSENT}' WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
+    f"CASE WHEN t.cluster IS NULL THEN CASE WHEN EXISTS (SELECT 1 FROM theirs.job AS t WHERE {_KEYS})"
+    f" THEN '{SHELL}' ELSE '{ABSENT}' END WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
     f" THEN '{CONTRADICTED}' ELSE '{CONFIRMED}' END"
 )
 #: The rows that are asked about: all that slurmdbd is said to have told, but those it has confirmed.
@@ -80,6 +99,17 @@ _WHAT: Final = (
     f"SELECT {', '.join(f'({sql})' for sql in _DIFFERS.values())} FROM {_JOINED}"
     " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
 )
+#: Whether a run without an end has what an honest one never has: another's, or what slurmdbd does not have. The next
+#: sync corrects the rest.
+_LASTING: Final[dict[str, str]] = {
+    **{column: f"job.{column} IS NOT NULL AND t.{column} IS NULL" for column in DECIDING if "limit" not in column},
+    **{column: f"job.{column} IS NOT t.{column}" for column in ("uid", "array_job", "het_job")},
+    "limit_original": _DIFFERS["limit_original"],
+}
+_WHAT_LASTS: Final = (
+    f"SELECT {', '.join(f'({sql})' for sql in _LASTING.values())} FROM {_JOINED}"
+    " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
+)
 _OPEN: Final = f"SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time IS NULL"
 _STRAYS: Final = f"""
 SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time < :before AND job.submit_time >= :before
@@ -104,19 +134,41 @@ _PUT_THEIRS: Final = tuple(
     f"INSERT INTO {table} ({columns}) SELECT {columns} FROM theirs.{table} {_OF}"
     for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS))
 )
-#: One that is not over is looked up by the next sync, as if its last snapshot had shown it.
-_PUT_MARK: Final = f"UPDATE job SET audited = 'confirmed', seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}"
+#: One that is not over is looked up by the next sync, as if its last snapshot had shown it, and audited once it is.
+_PUT_MARK: Final = f"""
+UPDATE job SET audited = CASE WHEN end_time IS NOT NULL THEN 'confirmed' END,
+    seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}
+"""
 _GONE: Final = tuple(f"DELETE FROM {table} {_OF}" for table in ("job", "step"))
+
+#: Of a run whose steps the answers do not have: what the trace has stays, and what was taken from it.
+_KEEP_STEPS: Final = f"""
+INSERT INTO step ({_STEP_COLUMNS}) SELECT {_STEP_COLUMNS} FROM step_aside {_OF} AND aside_at = ?
+    AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
+"""
+_KEPT: Final = f"""
+DELETE FROM step_aside {_OF} AND aside_at = ? AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
+"""
+_FROM_STEPS: Final = ("cpu_time", "max_rss", "disk_read", "disk_write", "energy")
+_KEEP_SUMS: Final = f"""
+UPDATE job SET {", ".join(f"{c} = coalesce(job.{c}, old.{c})" for c in _FROM_STEPS)} FROM job_aside AS old
+WHERE (job.cluster, job.job_id_raw, job.submit_time) = (old.cluster, old.job_id_raw, old.submit_time)
+    AND job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ? AND old.aside_at = ?
+    AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
+"""
 
 #: Letters about a run, or about the array that it is a task of.
 _LETTERS: Final = """
-SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND run = ?
+SELECT run, user, state, sent_at, 0 FROM outbox WHERE cluster = ? AND kind = 'end' AND NOT array AND run = ?
 UNION ALL
-SELECT run, user, state, sent_at FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
+SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
 """
+_TASKS: Final = "SELECT count(*) FROM job WHERE cluster = ? AND array_job = ?"
+#: That of an array goes with its last task.
 _CANCEL: Final = """
 UPDATE outbox SET state = 'expired', said = 'an audit set its run aside'
-WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (run = ? OR array AND job_id_raw = ?)
+WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT array AND run = ? OR array AND job_id_raw = ?
+    AND NOT EXISTS (SELECT 1 FROM job WHERE job.cluster = outbox.cluster AND job.array_job = outbox.job_id_raw))
 """
 _ASIDE: Final = """
 SELECT cluster, job_id_raw, submit_time, job_id, user, state, end_time, why, aside_at FROM job_aside
@@ -143,12 +195,13 @@ class Told(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """A letter about a run."""
+    """A letter about a run, or about an array."""
 
     run: str
     user: str
     state: str
     sent_at: int | None
+    array: int
 
 
 class Aside(NamedTuple):
@@ -190,6 +243,17 @@ def empty(scratch: sqlite3.Connection) -> None:
     with transaction(scratch):
         for table in ("job", "step", "window", "rejected"):
             scratch.execute(f"DELETE FROM {table}")
+
+
+def unread(scratch: sqlite3.Connection) -> bool:
+    """Whether something in the answers could not be read."""
+    return scratch.execute("SELECT 1 FROM rejected LIMIT 1").fetchone() is not None
+
+
+def forget_unread(scratch: sqlite3.Connection) -> None:
+    """Forget what could not be read."""
+    with transaction(scratch):
+        scratch.execute("DELETE FROM rejected")
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:
@@ -261,6 +325,12 @@ def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
     return [column for column, differs in zip(_DIFFERS, found, strict=False) if differs]
 
 
+def lasting(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
+    """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
+    found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+    return [column for column, differs in zip(_LASTING, found, strict=False) if differs]
+
+
 def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:
     """Runs without an end."""
     return [Told(*row) for row in db.execute(_OPEN, asked.values())]
@@ -277,8 +347,11 @@ def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int
     with transaction(db):
         cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
         for one in runs:
+            key = (cluster, one.job_id_raw, one.submit)
             for sql in _PUT_THEIRS:
-                db.execute(sql, (cluster, one.job_id_raw, one.submit))
+                db.execute(sql, key)
+            for sql in (_KEEP_STEPS, _KEEP_SUMS, _KEPT):
+                db.execute(sql, (*key, now, *key))
             db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit))
     return cancelled
 
@@ -293,6 +366,11 @@ def letters(db: sqlite3.Connection, cluster: str, told: Told) -> set[Letter]:
     """Every letter about this run, or about the array it is a task of."""
     rows = db.execute(_LETTERS, (cluster, told.run, cluster, told.array_job))
     return {Letter(*row) for row in rows}
+
+
+def tasks(db: sqlite3.Connection, cluster: str, array_job: int) -> int:
+    """How many tasks of an array the trace has."""
+    return int(db.execute(_TASKS, (cluster, array_job)).fetchone()[0])
 
 
 def aside(db: sqlite3.Connection, limit: int = -1) -> list[Aside]:

@@ -101,3 +101,35 @@ def test_an_unknown_cluster_gets_the_nearest_name(
 ) -> None:
     assert main(["trace", "audit", "-M", "alfa", "--db", str(db)]) == 2
     assert "did you mean alpha?" in capsys.readouterr().err
+
+
+def test_what_slurmdbd_does_not_say_of_its_purges_the_operator_does(
+    slurm: FakeSlurm, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slurm.purge = None
+    slurm.write()
+    assert main(["trace", "audit", "--db", str(db)]) == 0
+    assert "1 run not judged: slurmdbd does not say after what time it purges jobs" in capsys.readouterr().out
+    assert main(["trace", "audit", "--purge-after", "none", "--db", str(db)]) == 0
+    assert "unknown: 2@" in capsys.readouterr().out
+    assert main(["trace", "audit", "--purge-after", "soon", "--db", str(db)]) == 2
+
+
+def test_a_run_of_two_clusters_is_put_back_in_the_one_that_is_named(
+    slurm: FakeSlurm, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["trace", "audit", "--apply", "--db", str(db)])
+    with closing(sqlite3.connect(db)) as trace, trace:
+        trace.execute("CREATE TEMP TABLE other AS SELECT * FROM job_aside WHERE job_id_raw = 2")
+        trace.execute("UPDATE other SET cluster = 'beta'")
+        trace.execute("INSERT INTO job_aside SELECT * FROM other")
+        ((submit,),) = trace.execute("SELECT submit_time FROM other").fetchall()
+    run = f"2@{submit}"
+    capsys.readouterr()
+    assert main(["trace", "restore", run, "--apply", "--db", str(db)]) == 2
+    assert f"{run} is a run of alpha and of beta" in capsys.readouterr().err
+    assert main(["trace", "restore", run, "-M", "gamma", "--apply", "--db", str(db)]) == 2
+    assert main(["trace", "restore", run, "-M", "beta", "--apply", "--db", str(db)]) == 0
+    with closing(sqlite3.connect(db)) as trace:
+        assert trace.execute("SELECT cluster FROM job WHERE job_id_raw = 2").fetchall() == [("beta",)]
+        assert trace.execute("SELECT cluster FROM job_aside WHERE job_id_raw = 2").fetchall() == [("alpha",)]

@@ -65,7 +65,8 @@ elif name == "scontrol":
     print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
 elif name == "sacctmgr" and "configuration" in args:
     booted = time.strftime("%%Y-%%m-%%dT%%H:%%M:%%S", time.gmtime(state["booted"]))
-    print("SlurmDBD configuration:\nBOOT_TIME = " + booted + "\nPurgeJobAfter = " + state["purge"])
+    print("SlurmDBD configuration:\nBOOT_TIME = " + booted)
+    print("PurgeJobAfter = " + state["purge"] if state["purge"] is not None else "")
 elif name == "sacctmgr" and "user" in args:
     pass
 elif name == "sacctmgr":
@@ -128,7 +129,7 @@ class FakeSlurm:
         self.rules: list[dict[str, Any]] = []
         self.comments: list[tuple[int, int, str]] = []  # of open jobs: (JobIDRaw, Submit, AdminComment)
         self.backlog = 0
-        self.purge = "NONE"
+        self.purge: str | None = "NONE"  # None: it does not say
         self.clusters = ["alpha"]
         self.booted = 1_600_000_000
         self.fields = [*job(1)]

@@ -114,16 +114,16 @@ def forge(
 
 def test_an_honest_trace_is_confirmed_and_only_that_is_written(slurm: FakeSlurm, db: Path) -> None:
     before = read(db, "SELECT * FROM job ORDER BY rowid")
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
     assert read(db, "SELECT * FROM job ORDER BY rowid") == before, "a look writes nothing"
     assert read(db, "SELECT count(*) FROM note WHERE key = 'audited'") == [(0,)]
     done = ask(slurm, db, apply=True)
-    assert counts(done) == (108, 0, 0, 0, 0)
-    assert read(db, "SELECT audited, count(*) FROM job GROUP BY 1") == [("confirmed", 108)]
-    assert read(db, "SELECT value FROM note WHERE key = 'audited'") == [("confirmed 108",)]
+    assert counts(done) == (107, 0, 0, 0, 1)
+    assert read(db, "SELECT audited, count(*) FROM job GROUP BY 1") == [(None, 1), ("confirmed", 107)]
+    assert read(db, "SELECT value FROM note WHERE key = 'audited'") == [("confirmed 107, open 1",)]
     again = ask(slurm, db, apply=True)
-    assert (counts(again), again.before) == ((0, 0, 0, 0, 0), 108), "what was confirmed is not asked for again"
-    assert counts(ask(slurm, db, apply=True, again=True)) == (108, 0, 0, 0, 0), "unless it is wanted"
+    assert (counts(again), again.before) == ((0, 0, 0, 0, 1), 107), "what was confirmed is not asked for again"
+    assert counts(ask(slurm, db, apply=True, again=True)) == (107, 0, 0, 0, 1), "unless it is wanted"
 
 
 def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: Path) -> None:
@@ -135,20 +135,20 @@ def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: 
     (row,) = read(db, "SELECT * FROM job WHERE job_id_raw = 990001")
     (step,) = read(db, "SELECT * FROM step WHERE job_id_raw = 990001")
     seen = ask(slurm, db)
-    assert counts(seen) == (108, 0, 1, 0, 0)
+    assert counts(seen) == (107, 0, 1, 0, 1)
     assert (seen.examples[0].verdict, seen.examples[0].told.user, seen.users) == (
         "unknown",
         "news",
         {"unknown": {"news"}},
     )
     assert read(db, "SELECT count(*) FROM job_aside") == [(0,)]
-    assert counts(ask(slurm, db, apply=True)) == (108, 0, 1, 0, 0)
+    assert counts(ask(slurm, db, apply=True)) == (107, 0, 1, 0, 1)
     assert read(db, "SELECT count(*) FROM job WHERE job_id_raw = 990001") == [(0,)]
     assert read(db, "SELECT count(*) FROM step") == [(0,)]
     why, _, *kept = read(db, "SELECT * FROM job_aside")[0]
     assert (why, tuple(kept)) == ("unknown", row), "nothing of it is lost"
     assert tuple(read(db, "SELECT * FROM step_aside")[0][2:]) == step
-    assert counts(ask(slurm, db, apply=True, again=True)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db, apply=True, again=True)) == (107, 0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_row_that_was_written_over_gets_slurmdbds_word_back(
     change(db, f"UPDATE job SET {statement}, fingerprint = 1 WHERE job_id_raw = 7")
     (forged,) = read(db, "SELECT * FROM job WHERE job_id_raw = 7")
     seen = ask(slurm, db)
-    assert counts(seen) == (107, 1, 0, 0, 0), why
+    assert counts(seen) == (106, 1, 0, 0, 1), why
     assert list(seen.examples[0].differs) == differs, why
     ask(slurm, db, apply=True)
     (back,) = read(db, "SELECT * FROM job WHERE job_id_raw = 7")
@@ -194,7 +194,7 @@ def test_a_row_that_was_written_over_gets_slurmdbds_word_back(
 )
 def test_what_may_honestly_differ_contradicts_nothing(slurm: FakeSlurm, db: Path, statement: str, why: str) -> None:
     change(db, f"UPDATE job SET {statement} WHERE job_id_raw = 7")
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0), why
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), why
 
 
 def test_a_record_that_slurmdbd_still_has_is_compared(slurm: FakeSlurm, db: Path) -> None:
@@ -228,8 +228,8 @@ def test_steps_that_were_made_up_are_found_by_their_cpu_time(slurm: FakeSlurm, d
         ),
         "UPDATE job SET cpu_time = 9040 WHERE job_id_raw = 7",
     )
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0), "without steps nobody asks"
-    assert list(ask(slurm, db, steps=True).examples[0].differs) == ["cpu_time"]
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), "without steps nobody asks"
+    assert list(ask(slurm, db, steps=True).examples[0].differs) == ["cpu_time", "steps"]
     ask(slurm, db, steps=True, apply=True)
     assert read(db, "SELECT cpu_time FROM job WHERE job_id_raw = 7") == [(40.0,)]
     assert read(db, "SELECT step, cpu_time FROM step") == [("batch", 40.0)]
@@ -247,7 +247,7 @@ def test_what_was_purged_is_beyond_and_earns_nothing_more(slurm: FakeSlurm, db: 
     gone = 108 + 1 - len(slurm.jobs)
     change(db, forge(submit=NOW - 8 * DAY), forge(990002))
     done = ask(slurm, db, apply=True)
-    assert counts(done) == (108 - gone, 0, 1, gone + 1, 0), "an old forged one too: nobody can say"
+    assert counts(done) == (107 - gone, 0, 1, gone + 1, 1), "an old forged one too: nobody can say"
     assert read(db, "SELECT count(*) FROM job WHERE audited = 'beyond'") == [(gone + 1,)]
     assert read(db, "SELECT job_id_raw FROM job_aside") == [(990002,)]
 
@@ -256,7 +256,7 @@ def test_a_purge_that_is_under_way_sets_nothing_aside(slurm: FakeSlurm, db: Path
     """slurmdbd deletes some rows at a time, in no order: older ones may be there yet while others are gone."""
     slurm.jobs = [one for one in slurm.jobs if int(one["JobIDRaw"]) not in range(10, 30)]
     slurm.purge = "7days"
-    assert counts(ask(slurm, db)) == (88, 0, 0, 20, 0)
+    assert counts(ask(slurm, db)) == (87, 0, 0, 20, 1)
     slurm.purge = "NONE"
     assert counts(ask(slurm, db))[2] == 20, "without a setting that explains it they are denied"
 
@@ -285,7 +285,7 @@ def test_a_rebuilt_database_with_ids_used_again_sets_nothing_aside(slurm: FakeSl
     shell = {**slurm.jobs[98], "QOS": "Unknown", "JobName": "allocation", "UID": "0", "User": "root"}
     slurm.jobs = [long, shell, *(job(n, NOW - HOUR + n, UID="1001") for n in range(1, 20))]
     done = ask(slurm, db, apply=True)
-    assert counts(done) == (1, 0, 0, 107, 0), "the one that was open is there"
+    assert counts(done) == (0, 0, 0, 107, 1), "the one that was open is there"
     assert read(db, "SELECT count(*) FROM job") == [(108,)]
 
 
@@ -295,14 +295,14 @@ def test_a_cluster_that_is_gone_is_beyond_and_not_asked_for(slurm: FakeSlurm, db
     assert (counts(done), done.known) == ((0, 0, 0, 108, 0), False)
     assert slurm.asked() == []
     slurm.clusters = ["alpha"]
-    assert counts(ask(slurm, db, apply=True)) == (108, 0, 0, 0, 0), "it is asked again once it is back"
+    assert counts(ask(slurm, db, apply=True)) == (107, 0, 0, 0, 1), "it is asked again once it is back"
 
 
 def test_a_forged_cluster_is_beyond(slurm: FakeSlurm, db: Path) -> None:
     change(db, forge(cluster="gamma"))
     slurm.write()
     found = audit(Options(db, steps=False), [], lambda _: None)
-    assert [(one.cluster, counts(one)) for one in found] == [("alpha", (108, 0, 0, 0, 0)), ("gamma", (0, 0, 0, 1, 0))]
+    assert [(one.cluster, counts(one)) for one in found] == [("alpha", (107, 0, 0, 0, 1)), ("gamma", (0, 0, 0, 1, 0))]
 
 
 @pytest.mark.parametrize("when", ["at once", "in the middle"])
@@ -336,22 +336,22 @@ def test_what_was_cut_off_goes_on_where_it_was(slurm: FakeSlurm, db: Path, monke
     options = Options(db, steps=False, budget=20)
     with pytest.raises(KeyboardInterrupt):
         audit(options, [], lambda _: None, apply=True)
-    assert 0 < len(read(db, "SELECT 1 FROM job WHERE audited = 'confirmed'")) < 108
+    assert 0 < len(read(db, "SELECT 1 FROM job WHERE audited = 'confirmed'")) < 107
     assert read(db, "SELECT count(*) FROM job_aside") == [(0,)], "nothing is denied before all answers are in"
     monkeypatch.setattr(module, "_chunk", real)
     (done,) = audit(options, [], lambda _: None, apply=True)
-    assert done.counts["unknown"] == 1 and done.before + done.counts["confirmed"] == 108
+    assert done.counts["unknown"] == 1 and done.before + done.counts["confirmed"] == 107
     assert not list(db.parent.glob(".*audit*"))
 
 
 def test_clocks_that_were_set_back_change_nothing(slurm: FakeSlurm, db: Path) -> None:
     """sacct is asked in UTC: the hour that occurs twice at the end of summer time is two hours."""
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
     for zone in ("Europe/Berlin", "America/New_York"):
         os.environ["TZ"] = zone
         time.tzset()
         try:
-            assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0), zone
+            assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1), zone
         finally:
             del os.environ["TZ"]
             time.tzset()
@@ -385,13 +385,13 @@ def test_what_was_set_aside_can_be_put_back_as_the_operators_word(slurm: FakeSlu
     assert read(db, "SELECT source, audited, gpus FROM job WHERE job_id_raw = 990001") == [("trusted", None, 8)]
     assert read(db, "SELECT gpus FROM job WHERE job_id_raw = 7") == [(1,)]
     assert read(db, "SELECT job_id_raw FROM job_aside") == [(7,)]
-    assert counts(ask(slurm, db, again=True)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db, again=True)) == (107, 0, 0, 0, 1)
 
 
 def test_rows_of_files_are_nobodys_to_confirm(slurm: FakeSlurm, db: Path) -> None:
     change(db, forge(), "UPDATE job SET source = 'trusted' WHERE job_id_raw = 990001")
     change(db, forge(990002), "UPDATE job SET source = 'text' WHERE job_id_raw = 990002")
-    assert counts(ask(slurm, db)) == (108, 0, 0, 0, 0)
+    assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,8 @@ def test_a_user_without_rights_sets_nothing_aside(slurm: FakeSlurm, db: Path, mo
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("NONE", None),
+        ("NONE", slurm_cluster.FOR_GOOD),
+        ("", None),
         ("12 months", 12 * 28 * DAY),
         ("1 months*", 28 * DAY),
         ("30days", 30 * DAY),
@@ -448,3 +449,158 @@ def test_a_table_for_what_is_set_aside_has_every_column(db: Path) -> None:
         names = [row[1] for row in read(db, f"PRAGMA table_info({table}_aside)")]
         assert names == ["why", "aside_at", *(row[1] for row in read(db, f"PRAGMA table_info({table})"))]
         assert set(names[2:]) == set(record.__dataclass_fields__)
+
+
+def test_a_run_whose_record_cannot_be_read_is_beyond(slurm: FakeSlurm, db: Path) -> None:
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    one["Submit"] = "Unknown"  # stands for whatever makes a record unreadable
+    change(db, forge(submit=NOW - 8 * DAY))
+    done = ask(slurm, db, apply=True)
+    assert done.counts["unknown"] == 1, "the window and the look-up of the other one are whole"
+    assert read(db, "SELECT job_id_raw FROM job_aside") == [(990001,)]
+    assert read(db, "SELECT audited FROM job WHERE job_id_raw = 7") == [("beyond",)]
+
+
+def test_a_run_of_which_slurmdbd_has_the_shell_alone_is_beyond(slurm: FakeSlurm, db: Path) -> None:
+    """Of 26.05, after its database was made anew: earlier and later runs are there, and so is its key."""
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    one |= {"QOS": "Unknown", "JobName": "allocation", "UID": "0", "User": "root", "Account": ""}
+    assert counts(ask(slurm, db))[1:4] == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "verdict", "why"),
+    [
+        (HOUR, "beyond", "the clock of slurmctld may be ahead"),
+        (3 * DAY, "unknown", "so far ahead is none"),
+    ],
+)
+def test_an_end_that_is_to_come(slurm: FakeSlurm, db: Path, ahead: int, verdict: str, why: str) -> None:
+    slurm.jobs.append(job(402, Submit=str(NOW - DAY), Start=str(NOW - DAY + 5)))  # runs, and was submitted later
+    change(db, forge(end=int(time.time()) + ahead))
+    assert ask(slurm, db).counts[verdict] == 1, why
+
+
+@pytest.mark.parametrize(
+    ("said", "operator", "verdict", "why"),
+    [
+        (None, None, "beyond", "nobody says whether it was purged"),
+        (None, slurm_cluster.FOR_GOOD, "unknown", "the operator says that nothing is"),
+        (None, 30 * DAY, "unknown", "it is younger than what is"),
+        (None, DAY, "beyond", "it is older than what is kept"),
+        ("NONE", None, "unknown", "slurmdbd says that nothing is"),
+        ("NONE", DAY, "beyond", "the shorter of two holds"),
+    ],
+)
+def test_without_a_word_about_purges_nothing_is_denied(
+    slurm: FakeSlurm, db: Path, said: str | None, operator: int | None, verdict: str, why: str
+) -> None:
+    change(db, forge())
+    slurm.purge = said
+    done = ask(slurm, db, purge=operator)
+    assert done.counts[verdict] == 1, why
+    assert done.purge_unsaid == (said is None and operator is None)
+
+
+@pytest.mark.parametrize(
+    ("statement", "differs", "why"),
+    [
+        ("uid = 4242", ["uid"], "somebody else's"),
+        ("array_job = 77", ["array_job"], "a task of another's array"),
+        ("state = 'PENDING', start_time = NULL, nodes = NULL, cpus = 1", [], "it has begun since"),
+        ("queue = 'old', job_name = 'old', time_limit = 5", [], "scontrol may change these"),
+    ],
+)
+def test_an_open_run_is_never_confirmed_and_loses_what_is_not_slurmdbds(
+    slurm: FakeSlurm, db: Path, statement: str, differs: Sequence[str], why: str
+) -> None:
+    record = "limit_source = 'explicit', limit_original = 60"
+    change(db, f"UPDATE job SET {statement}, {record} WHERE job_id_raw = 400")
+    done = ask(slurm, db, apply=True)
+    assert counts(done) == ((107, 1, 0, 0, 0) if differs else (107, 0, 0, 0, 1)), why
+    assert [list(one.differs) for one in done.examples if one.verdict == "contradicted"] == (
+        [differs] if differs else []
+    )
+    ((uid, array, source, limit, audited, seen),) = read(
+        db,
+        "SELECT uid, array_job, limit_source, limit_original, audited, seen_open IS NOT NULL FROM job"
+        " WHERE job_id_raw = 400",
+    )
+    assert (uid, array, audited, seen) == (1001, None, None, 1), why
+    assert (source, limit) == (("unknown", None) if differs else ("explicit", 60)), why
+
+
+def test_steps_that_were_not_asked_for_stay_and_so_does_what_they_say(slurm: FakeSlurm, db: Path) -> None:
+    change(
+        db,
+        "INSERT INTO step (cluster, job_id_raw, submit_time, step, source, cpu_time)"
+        " SELECT cluster, job_id_raw, submit_time, 'batch', 'slurmdbd', 40 FROM job WHERE job_id_raw = 7",
+        "UPDATE job SET cpu_time = 40, max_rss = 5, disk_read = 6, disk_write = 7, energy = 8, time_limit = 60"
+        " WHERE job_id_raw = 7",
+    )
+    assert counts(ask(slurm, db, apply=True)) == (106, 1, 0, 0, 1)
+    what = "SELECT cpu_time, max_rss, disk_read, disk_write, energy, time_limit FROM job WHERE job_id_raw = 7"
+    assert read(db, what) == [(40.0, 5, 6, 7, 8, 7200)]
+    assert read(db, "SELECT step, cpu_time FROM step") == [("batch", 40.0)]
+    assert read(db, "SELECT count(*) FROM step_aside") == [(0,)]
+
+
+def test_the_letter_of_an_array_is_cancelled_with_its_last_task(slurm: FakeSlurm, db: Path) -> None:
+    submit = NOW - 5 * DAY
+    change(
+        db, forge(), forge(990002), "UPDATE job SET array_job = 300 WHERE job_id_raw = 990001",
+        "UPDATE job SET array_job = 777 WHERE job_id_raw = 990002",
+    )  # fmt: skip
+    with connect.writer(db) as trace:
+        outbox.put(trace, [
+            letter(9, cluster="alpha", run=f"{n}@{submit}", job_id_raw=n, submit=submit, array=1, state="due")
+            for n in (300, 777)
+        ])  # fmt: skip
+    assert ask(slurm, db).due == 1, "a look says so"
+    assert ask(slurm, db, apply=True).due == 1
+    assert read(db, "SELECT job_id_raw, state FROM outbox ORDER BY 1") == [(300, "due"), (777, "expired")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "contradicted", "why"),
+    [
+        ("UPDATE step SET gpus = gpus", 0, "as slurmdbd has it"),
+        ("UPDATE step SET gpus = 4 WHERE step = '0'", 1, "it looks as wide as the run"),
+        ("UPDATE step SET nodes = 2 WHERE step = '0'", 1, "nodes decide what a bundle is"),
+        ("UPDATE step SET tasks = 9 WHERE step = '0'", 1, "and so do tasks"),
+        ("UPDATE step SET step = '5' WHERE step = '1'", 1, "one that slurmdbd does not have, and without CPU time"),
+        ("DELETE FROM step WHERE step = '1'", 1, "one is missing"),
+    ],
+)
+def test_steps_that_were_written_over_are_slurmdbds_again(
+    slurm: FakeSlurm, db: Path, statement: str, contradicted: int, why: str
+) -> None:
+    slurm.fields += ["NNodes", "NTasks"]
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    for step in ("0", "1"):
+        cells = {"JobID": f"7.{step}", "JobIDRaw": f"7.{step}", "AllocTRES": "cpu=2,gres/gpu=1", "NTasks": "1"}
+        slurm.jobs.insert(slurm.jobs.index(one) + 1, {**one, **cells, "NNodes": "1"})
+    slurm.write()
+    change(db, "DELETE FROM window")
+    sync(Options(db, since=NOW - 20 * DAY, steps=True, steps_pause=0.0, timeout=5.0), [], lambda _: None)
+    what = "SELECT step, nodes, tasks, gpus FROM step ORDER BY step"
+    honest = read(db, what)
+    assert len(honest) == 2
+    change(db, statement)
+    assert counts(ask(slurm, db, steps=True, apply=True)) == (107 - contradicted, contradicted, 0, 0, 1), why
+    assert read(db, what) == honest, why
+
+
+def test_the_steps_that_a_purge_has_taken_contradict_nothing(slurm: FakeSlurm, db: Path) -> None:
+    one = next(one for one in slurm.jobs if one["JobIDRaw"] == "7")
+    late = str(int(one["Start"]) + 100)
+    steps = [{**one, "JobID": "7.1", "JobIDRaw": "7.1", "Start": late}, {**one, "JobID": "7.0", "JobIDRaw": "7.0"}]
+    for step in steps:
+        slurm.jobs.insert(slurm.jobs.index(one) + 1, step)
+    slurm.write()
+    change(db, "DELETE FROM window")
+    sync(Options(db, since=NOW - 20 * DAY, steps=True, steps_pause=0.0, timeout=5.0), [], lambda _: None)
+    assert read(db, "SELECT count(*) FROM step") == [(2,)]
+    for step in reversed(steps):
+        slurm.jobs.remove(step)
+        assert counts(ask(slurm, db, steps=True)) == (107, 0, 0, 0, 1)
