@@ -21,64 +21,23 @@ from typing import Final
 from adminkit import acts, journal
 from adminkit.errors import AdminkitError
 from adminkit.ingest import horizon, passes
+from adminkit.ingest.audited import Audited
 from adminkit.ingest.passes import IDS_PER_QUERY, Options, Run, Tick
 from adminkit.ingest.sync import site_of
 from adminkit.ingest.windows import DAY, HOUR, Window, covered
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.release import OPEN
+from adminkit.trace import answers, connect, runs, verdict, windows
 from adminkit.trace import audit as trace
-from adminkit.trace import connect, runs, windows
-from adminkit.trace.audit import Asked, Letter, Told
+from adminkit.trace.audit import Asked, Told
 from adminkit.trace.intake import record_intake
 from adminkit.trace.ledger import record_acts
 from adminkit.trace.lock import only_one
 
 #: The note that says that a cluster was audited, and what came of it.
 DONE: Final = "audited"
-#: What becomes of a row, and what is done to it.
-VERDICTS: Final = ("confirmed", "contradicted", "unknown", "beyond", "open")
-#: Runs of each verdict that are named.
-EXAMPLES: Final = 10
 #: Rows set aside in one transaction.
 AT_ONCE: Final = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One run that is not confirmed. `differs`: the columns in which slurmdbd has something else."""
-
-    verdict: str
-    told: Told
-    differs: Sequence[str] = ()
-
-
-@dataclass(slots=True)
-class Audited:
-    """What an audit of one cluster found. `before`: rows that an earlier one had confirmed."""
-
-    cluster: str
-    known: bool = True  # slurmdbd keeps accounts of it
-    before: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
-    ends: dict[str, tuple[int, int]] = field(default_factory=dict)  # verdict -> first and last end
-    users: dict[str, set[str]] = field(default_factory=dict)  # of what is set aside
-    examples: list[Example] = field(default_factory=list)
-    due: int = 0  # letters that are cancelled
-    sent: list[Letter] = field(default_factory=list)  # and those that have left
-    purge_unsaid: int = 0  # rows that are beyond since nobody says after what time slurmdbd purges jobs
-
-    def add(self, verdict: str, told: Told, differs: Sequence[str] = ()) -> None:
-        self.count(verdict, 1, told.end, told.end)
-        if verdict in ("contradicted", "unknown"):
-            self.users.setdefault(verdict, set()).add(told.user or f"uid {told.uid}")
-        if sum(one.verdict == verdict for one in self.examples) < EXAMPLES:
-            self.examples.append(Example(verdict, told, differs))
-
-    def count(self, verdict: str, many: int, first: int | None, last: int | None) -> None:
-        self.counts[verdict] += many
-        if first is not None and last is not None:
-            least, most = self.ends.get(verdict, (first, last))
-            self.ends[verdict] = min(least, first), max(most, last)
 
 
 @dataclass(slots=True)
@@ -139,7 +98,7 @@ def audit(
         if wanted:
             slurm.refuse_unknown_clusters(wanted, there)
         scratch = stack.enter_context(connect.writer(folder / "trace.db"))
-        trace.attach(db, folder / "trace.db")
+        answers.attach(db, folder / "trace.db")
         found = []
         for name in wanted or there:
             now, began = int(time.time()), time.monotonic()
@@ -192,7 +151,7 @@ def _chunk(work: _Work, since: int, until: int) -> None:
     confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
-    _look_up(work, [told for verdict, told in others if verdict == trace.ABSENT])
+    _look_up(work, [told for said, told in others if said == verdict.ABSENT])
     _sort(work, [told for _, told in others])
 
 
@@ -214,10 +173,10 @@ def _look_up(work: _Work, gone: Sequence[Told]) -> None:
 
 def _ask_ids(work: _Work, window: Window, some: Sequence[Told], ids: Sequence[int]) -> None:
     """Runs by id. Where something in the answer could not be read, fewer at once: then it shows whose that is."""
-    trace.forget_unread(work.run.db)
+    answers.forget_unread(work.run.db)
     passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
     passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
-    if not trace.unread(work.run.db):
+    if not answers.unread(work.run.db):
         return
     if len(set(ids)) == 1:
         work.unread |= {told.run for told in some if told.job_id_raw == ids[0]}
@@ -228,14 +187,14 @@ def _ask_ids(work: _Work, window: Window, some: Sequence[Told], ids: Sequence[in
 
 
 def _ask_steps(work: _Work, stretches: Sequence[Window], width: int) -> None:
-    trace.forget_unread(work.run.db)
+    answers.forget_unread(work.run.db)
     passes.ask_stretches(work.run, windows.STEPS, stretches, work.now, width)
-    work.steps_unread = work.steps_unread or trace.unread(work.run.db)
+    work.steps_unread = work.steps_unread or answers.unread(work.run.db)
 
 
 def _forget(work: _Work) -> None:
     """The answers so far."""
-    trace.empty(work.run.db)
+    answers.empty(work.run.db)
     work.steps_unread = False
 
 
@@ -243,12 +202,12 @@ def _sort(work: _Work, others: Sequence[Told]) -> None:
     """What the answers say of runs that the windows did not confirm."""
     confirmed, contradicted = [], []
     for told in others:
-        verdict = trace.verdict(work.db, work.asked, told)
-        if verdict == trace.CONFIRMED:
+        found = trace.verdict(work.db, work.asked, told)
+        if found == verdict.CONFIRMED:
             confirmed.append(told)
-        elif verdict == trace.CONTRADICTED and not (work.steps_unread and _only_steps(work, told)):
+        elif found == verdict.CONTRADICTED and not (work.steps_unread and _only_steps(work, told)):
             contradicted.append(told)
-        elif verdict == trace.ABSENT and told.run not in work.unread:
+        elif found == verdict.ABSENT and told.run not in work.unread:
             work.absent.append(told)
         else:
             work.unsure.append(told)
@@ -272,7 +231,7 @@ def _replace(work: _Work, contradicted: Sequence[Told]) -> None:
 
 def _only_steps(work: _Work, told: Told) -> bool:
     """Whether nothing but what the steps say contradicts a run."""
-    return trace.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, told))
+    return verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, told))
 
 
 def _ask_open(work: _Work) -> None:
@@ -287,7 +246,7 @@ def _ask_open(work: _Work) -> None:
         _look_up(work, pending)
     forged, old = [], []
     for told in pending:
-        there = trace.verdict(work.db, work.asked, told) not in (trace.ABSENT, trace.SHELL)
+        there = trace.verdict(work.db, work.asked, told) not in (verdict.ABSENT, verdict.SHELL)
         if there and (differs := trace.lasting(work.db, work.cluster, told)):
             forged.append(told)
             work.done.add("contradicted", told, differs)
@@ -295,7 +254,7 @@ def _ask_open(work: _Work) -> None:
             old.append(told)
             work.done.add("beyond", told)
         else:
-            work.done.add("open", told)
+            work.done.count("open", 1, None, None)
     if work.apply:
         _replace(work, forged)
         trace.flag(work.db, work.cluster, old, "beyond")
@@ -353,9 +312,9 @@ def _remember(work: _Work, began: float) -> None:
         work.db, "audit", "sacct", work.cluster, work.now, time.monotonic() - began,
         (rows, 0, changed, counts["unknown"], counts["beyond"] + counts["open"]),
     )  # fmt: skip
-    said = {verdict: many for verdict, many in counts.items() if many}
+    said = {name: many for name, many in counts.items() if many}
     record_acts(work.db, [acts.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
-    text = ", ".join(f"{verdict} {many}" for verdict, many in said.items()) or "no rows"
+    text = ", ".join(f"{name} {many}" for name, many in said.items()) or "no rows"
     windows.set_note(work.db, work.cluster, DONE, text, work.now)
 
 

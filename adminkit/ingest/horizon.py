@@ -15,7 +15,7 @@ from adminkit.ingest.passes import Run
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.sacct import SacctFailed
-from adminkit.trace import audit, runs, windows
+from adminkit.trace import answers, runs, windows
 
 #: 2001, before there was a Slurm: no run is older.
 FLOOR: Final = 1_000_000_000
@@ -50,7 +50,7 @@ def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
 
 def latest(run: Run, wanted: Iterable[Pair], now: int) -> list[Pair]:
     """The last runs that slurmdbd holds: enough of them to tell which of `wanted` are followed by one."""
-    audit.empty(run.db)
+    answers.empty(run.db)
     passes.ask_ids(run, Window(now, now + 1), OPEN, (), now)
     found = [(submit, NEVER) for submit in runs.submissions(run.db, run.site.cluster)]
     last, at, width = _last(found), now, HOUR
@@ -93,7 +93,7 @@ def _last(found: Iterable[Pair]) -> list[Pair]:
 
 def _held(run: Run, window: Window, now: int) -> list[Pair]:
     """The runs that ended in a window."""
-    audit.empty(run.db)
+    answers.empty(run.db)
     try:
         passes.ask_ids(run, window, run.site.finished, (), now)
     except SacctFailed as error:

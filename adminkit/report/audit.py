@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from adminkit.ingest.audit import VERDICTS, Audited, Example
+from adminkit.ingest.audited import VERDICTS, Audited, Example
 from adminkit.quote import clean, quote
 from adminkit.report.model import Cell, Field, Meta, Report
 from adminkit.report.words import plural

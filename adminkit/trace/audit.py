@@ -8,66 +8,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from adminkit import acts
 from adminkit.job import Job, Step
 from adminkit.trace.ledger import record_acts
 from adminkit.trace.transaction import transaction
+from adminkit.trace.verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 
-CONFIRMED: Final = "confirmed"
-CONTRADICTED: Final = "contradicted"
-ABSENT: Final = "absent"
-#: slurmdbd has forgotten all of it but its end, see trace/upsert.py.
-SHELL: Final = "shell"
 #: Before every end.
 FIRST: Final = -(1 << 62)
 
-#: What an ended run never changes in slurmdbd, and what points and letters are made of. Not here: names of users and
-#: QOS, which sacctmgr may change, and AdminComment, over which other tools write.
-DECIDING: Final = (
-    "uid", "account", "queue", "job_name", "state", "start_time", "end_time", "elapsed", "time_limit", "limit_kind",
-    "nodes", "cpus", "gpus", "array_job", "array_task", "het_job",
-)  # fmt: skip
-
-_KEYS: Final = "(job.cluster, job.job_id_raw, job.submit_time) = (t.cluster, t.job_id_raw, t.submit_time)"
-#: A run that slurmdbd has forgotten all of but its end, see trace/upsert.py: it neither confirms nor contradicts.
-_KNOWN: Final = "(t.qos, t.job_name) IS NOT ('Unknown', 'allocation')"
-_STEPS_OF: Final = "(s.cluster, s.job_id_raw, s.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)"
-_STEP_KEYS: Final = (
-    "(o.cluster, o.job_id_raw, o.submit_time, o.step) = (s.cluster, s.job_id_raw, s.submit_time, s.step)"
-)
-#: Whether a run has other steps than the answers, as far as nodes, tasks and GPUs go. A purge takes the earliest: those
-#: that began before all that slurmdbd has of the run are as honest as ever.
-_STEPS_DIFFER: Final = f"""
-EXISTS (SELECT 1 FROM theirs.step AS s LEFT JOIN main.step AS o ON {_STEP_KEYS}
-    WHERE {_STEPS_OF} AND (o.step, o.nodes, o.tasks, o.gpus) IS NOT (s.step, s.nodes, s.tasks, s.gpus))
-OR EXISTS (SELECT 1 FROM main.step AS s LEFT JOIN theirs.step AS o ON {_STEP_KEYS}
-    WHERE {_STEPS_OF} AND o.step IS NULL AND coalesce(s.start_time, 1 << 62) >= (
-        SELECT min(s.start_time) FROM theirs.step AS s WHERE {_STEPS_OF}))
-"""
-#: Whether one column of the two differs so that it matters. A record of the policy that slurmdbd has lost since, and
-#: CPU time whose steps it has purged, are as honest as ever.
-_DIFFERS: Final[dict[str, str]] = {
-    **{column: f"job.{column} IS NOT t.{column}" for column in DECIDING},
-    "limit_original": (
-        "t.limit_source <> 'unknown' AND (job.limit_source, job.limit_original) IS NOT"
-        " (t.limit_source, t.limit_original)"
-    ),
-    "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
-    "steps": _STEPS_DIFFER,
-}
-#: Of these what the steps say.
-OF_STEPS: Final = frozenset({"cpu_time", "steps"})
-_VERDICT: Final = (
-    f"CASE WHEN t.cluster IS NULL THEN CASE WHEN EXISTS (SELECT 1 FROM theirs.job AS t WHERE {_KEYS})"
-    f" THEN '{SHELL}' ELSE '{ABSENT}' END WHEN {' OR '.join(f'({sql})' for sql in _DIFFERS.values())}"
-    f" THEN '{CONTRADICTED}' ELSE '{CONFIRMED}' END"
-)
 #: The rows that are asked about: all that slurmdbd is said to have told, but those it has confirmed.
 _ROWS: Final = "job.cluster = :cluster AND job.source = 'slurmdbd' AND (job.audited IS NOT 'confirmed' OR :again)"
-_JOINED: Final = f"job LEFT JOIN theirs.job AS t ON {_KEYS} AND {_KNOWN}"
+_JOINED: Final = f"job LEFT JOIN theirs.job AS t ON {KEYS} AND {KNOWN}"
 _WINDOW: Final = "job.end_time >= :since AND job.end_time < :until"
 _RUN: Final = "job.job_id_raw, job.submit_time, job.end_time, job.user, job.uid, job.job_id, job.state, job.array_job"
 
@@ -85,29 +39,22 @@ _AUDITED: Final = """
 SELECT count(*) FROM job WHERE cluster = :cluster AND source = 'slurmdbd' AND audited = 'confirmed' AND NOT :again
 """
 _OTHERS: Final = (
-    f"SELECT {_VERDICT} AS verdict, {_RUN} FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND verdict <> '{CONFIRMED}'"
+    f"SELECT {VERDICT} AS verdict, {_RUN} FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND verdict <> '{CONFIRMED}'"
 )
-_COUNT: Final = f"SELECT count(*) FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND {_VERDICT} = '{CONFIRMED}'"
+_COUNT: Final = f"SELECT count(*) FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND {VERDICT} = '{CONFIRMED}'"
 _CONFIRM: Final = f"""
 UPDATE job SET audited = 'confirmed' WHERE audited IS NOT 'confirmed' AND rowid IN (
-    SELECT job.rowid FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND {_VERDICT} = '{CONFIRMED}')
+    SELECT job.rowid FROM {_JOINED} WHERE {_ROWS} AND {_WINDOW} AND {VERDICT} = '{CONFIRMED}')
 """
 _ONE: Final = (
-    f"SELECT {_VERDICT}, {_RUN} FROM {_JOINED} WHERE {_ROWS} AND job.job_id_raw = :job AND job.submit_time = :submit"
+    f"SELECT {VERDICT}, {_RUN} FROM {_JOINED} WHERE {_ROWS} AND job.job_id_raw = :job AND job.submit_time = :submit"
 )
 _WHAT: Final = (
-    f"SELECT {', '.join(f'({sql})' for sql in _DIFFERS.values())} FROM {_JOINED}"
+    f"SELECT {', '.join(f'({sql})' for sql in DIFFERS.values())} FROM {_JOINED}"
     " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
 )
-#: Whether a run without an end has what an honest one never has: another's, or what slurmdbd does not have. The next
-#: sync corrects the rest.
-_LASTING: Final[dict[str, str]] = {
-    **{column: f"job.{column} IS NOT NULL AND t.{column} IS NULL" for column in DECIDING if "limit" not in column},
-    **{column: f"job.{column} IS NOT t.{column}" for column in ("uid", "array_job", "het_job")},
-    "limit_original": _DIFFERS["limit_original"],
-}
 _WHAT_LASTS: Final = (
-    f"SELECT {', '.join(f'({sql})' for sql in _LASTING.values())} FROM {_JOINED}"
+    f"SELECT {', '.join(f'({sql})' for sql in LASTING.values())} FROM {_JOINED}"
     " WHERE job.cluster = ? AND job.job_id_raw = ? AND job.submit_time = ?"
 )
 _OPEN: Final = f"SELECT {_RUN} FROM job WHERE {_ROWS} AND job.end_time IS NULL"
@@ -233,29 +180,6 @@ class Asked:
         return {"cluster": self.cluster, "again": int(self.again), **more}
 
 
-def attach(db: sqlite3.Connection, scratch: Path) -> None:
-    """The scratch trace as `theirs`, to be read."""
-    db.execute("ATTACH ? AS theirs", (f"{scratch.absolute().as_uri()}?mode=ro",))
-
-
-def empty(scratch: sqlite3.Connection) -> None:
-    """Forget the answers so far."""
-    with transaction(scratch):
-        for table in ("job", "step", "window", "rejected"):
-            scratch.execute(f"DELETE FROM {table}")
-
-
-def unread(scratch: sqlite3.Connection) -> bool:
-    """Whether something in the answers could not be read."""
-    return scratch.execute("SELECT 1 FROM rejected LIMIT 1").fetchone() is not None
-
-
-def forget_unread(scratch: sqlite3.Connection) -> None:
-    """Forget what could not be read."""
-    with transaction(scratch):
-        scratch.execute("DELETE FROM rejected")
-
-
 def clusters(db: sqlite3.Connection) -> list[str]:
     """The clusters with rows that slurmdbd is said to have told, by name."""
     found: list[str] = []
@@ -322,13 +246,13 @@ def verdict(db: sqlite3.Connection, asked: Asked, told: Told) -> str:
 def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
     """The columns in which slurmdbd contradicts a run."""
     found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
-    return [column for column, differs in zip(_DIFFERS, found, strict=False) if differs]
+    return [column for column, differs in zip(DIFFERS, found, strict=False) if differs]
 
 
 def lasting(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
     """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
     found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
-    return [column for column, differs in zip(_LASTING, found, strict=False) if differs]
+    return [column for column, differs in zip(LASTING, found, strict=False) if differs]
 
 
 def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:

@@ -15,7 +15,8 @@ import pytest
 from adminkit import journal
 from adminkit.errors import AdminkitError
 from adminkit.ingest import audit as module
-from adminkit.ingest.audit import Audited, audit
+from adminkit.ingest.audit import audit
+from adminkit.ingest.audited import Audited
 from adminkit.ingest.passes import Options
 from adminkit.ingest.sync import sync
 from adminkit.job import Job, Step
