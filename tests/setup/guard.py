@@ -53,7 +53,7 @@ CONFIGURATIONS = (
 HARMLESS = frozenset({"plugstack.conf"})
 
 #: How often a daemon is looked at again that no test cluster has written down yet.
-LOOKS = 4
+LOOKS = 40
 
 IMAGE = "docker.io/library/debian:bookworm"
 
@@ -156,7 +156,8 @@ def _configuration(host: Host) -> str:
 
 
 def _daemon(host: Host) -> str:
-    """A Slurm daemon that no test cluster started. It must be there at every look: a start is written down later."""
+    """A Slurm daemon that no test cluster started. It must be there at every look: what begins or ends is written down
+    a little earlier or later."""
     suspects = _strangers(host)
     for _ in range(LOOKS):
         if suspects:
