@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 from adminkit.config import read_toml
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.installed import data_file
-from adminkit.owner import as_caller
 from adminkit.policy.check import Problem, clashes
 from adminkit.policy.model import Policy
 from adminkit.policy.texts import LANGUAGES
@@ -73,8 +72,7 @@ def read_queues(path: Path) -> dict[str, int | None]:
     if path.suffix in (".json", ".toml"):
         return {queue.name: queue.max_limit for queue in load_site(path).queues}
     try:
-        with as_caller():
-            text = path.read_text("utf-8", "replace")
+        text = path.read_text("utf-8", "replace")
     except OSError as error:
         why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "name another with --queues-from") from error
