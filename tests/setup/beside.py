@@ -23,6 +23,7 @@ from tests.setup.parts import ROOT, Part
 MARK: Final = "ADMINKIT_PART"
 NOTHING_COLLECTED: Final = 5  # pytest's exit code
 PATIENCE: Final = 30.0  # seconds that a part has to clean up in
+WIDTH: Final = 200  # characters of what a failed test says
 STILL: Final = 60.0  # seconds after which it is said what runs
 
 
@@ -32,10 +33,12 @@ class Result:
     state: str  # passed, failed, not run
     seconds: float = 0.0
     reason: str = ""
+    tests: tuple[str, ...] = ()  # pytest's line on each that failed
 
     def __str__(self) -> str:
         said = f"{self.state}: {self.reason}" if self.reason else self.state
-        return f"  {self.name:28} {said}" + (f"  ({self.seconds:.0f} s)" if self.state != "not run" else "")
+        took = f"  ({self.seconds:.0f} s)" if self.state != "not run" else ""
+        return "\n".join((f"  {self.name:28} {said}{took}", *(f"    {test[:WIDTH]}" for test in self.tests)))
 
 
 @dataclass
@@ -160,7 +163,8 @@ def _judge(one: Running, code: int | None, text: str) -> Result:
     if code == NOTHING_COLLECTED and pytest:
         return Result(name, "not run", reason="there is no such test")
     if code:
-        return Result(name, "failed", one.seconds, f"exit {code}")
+        tests = re.findall(r"^(?:FAILED|ERROR) .+", text, re.MULTILINE) if pytest else []
+        return Result(name, "failed", one.seconds, f"exit {code}", tuple(tests))
     skipped = re.findall(r"(\d+) skipped.* in [\d.]+s", text) if pytest else []
     reason = f"{skipped[-1]} skipped, named above with the reason" if skipped else ""
     return Result(name, "passed", one.seconds, reason)

@@ -47,11 +47,13 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     code = exit_code(results, os.environ)
-    print(f"\n== summary: {said}")
-    print("\n".join(map(str, results)))
-    print(f"  {'in all':28} {time.monotonic() - began:.0f} s")
+    lines = [f"== summary: {said}", *map(str, results), f"  {'in all':28} {time.monotonic() - began:.0f} s"]
     if code and not any(result.state == "failed" for result in results):
-        print("failed: CI is set and a part did not run")
+        lines.append("failed: CI is set and a part did not run")
+    print("", *lines, sep="\n")
+    # For who reads only the end of what several tiers print, see .ci/run.
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / f"build/summary-{tier}").write_text("\n".join(lines) + "\n")
     return code
 
 

@@ -88,6 +88,13 @@ def test_tests_that_were_skipped_are_counted(text: str, reason: str) -> None:
     assert (result.state, result.reason) == ("passed", reason)
 
 
+def test_a_failed_part_names_its_tests_in_the_summary() -> None:
+    text = "FAILED tests/a.py::test_b - assert 1\nERROR tests/c.py::test_d - OSError\n1 failed, 1 error in 2s"
+    made = Part("unit tests", ("sh", "-c", f"echo '{text}'; exit 1", "pytest"))
+    (result,) = beside.run([made])
+    assert str(result).splitlines()[1:] == [f"    {line}" for line in text.splitlines()[:2]]
+
+
 #: Starts a process in a session of its own that ignores the usual signals, writes down its pid, and goes on or ends.
 LEAVE = """
 import pathlib, subprocess, sys, time

@@ -22,6 +22,13 @@ void fake_unlock(void) {
     pthread_mutex_unlock(&lock);
 }
 
+unsigned fake_hanging(void) {
+    fake_lock();
+    unsigned hanging = fake.hanging;
+    fake_unlock();
+    return hanging;
+}
+
 struct fake_job *fake_job(uint32_t id) {
     struct fake_job *job = fake.jobs;
     while (job->id != 0 && job->id != id)
@@ -143,9 +150,14 @@ char *slurm_strerror(int number) {
 
 /* As libslurm: -1 with errno where slurmctld refuses or is not there. */
 static int answer(int error, int hangs) {
+    fake.hanging += hangs > 0;
     fake_unlock();
-    if (hangs)
+    if (hangs) {
         usleep((useconds_t)hangs * 1000);
+        fake_lock();
+        fake.hanging--;
+        fake_unlock();
+    }
     errno = error;
     return error ? -1 : 0;
 }

@@ -38,10 +38,13 @@ extern struct fake {
     int options;
     char log[8192]; /* every line that was logged */
     unsigned confs;
+    unsigned hanging; /* see fake_hanging */
 } fake;
 
 void fake_lock(void);
 void fake_unlock(void);
+/* Calls that have no answer yet. */
+unsigned fake_hanging(void);
 /* The job of that id, made where there is none. */
 struct fake_job *fake_job(uint32_t id);
 /* As sbatch does with --NAME=TEXT. */

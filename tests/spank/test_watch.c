@@ -64,7 +64,7 @@ static void act(size_t i, int now, pid_t task) {
     if (now == CASES[i].dies)
         job->load_error = ETIMEDOUT;
     if (now == CASES[i].hangs)
-        job->hangs = 6000;
+        job->hangs = 60000;
     if (now == CASES[i].pauses) {
         job->state = JOB_SUSPENDED;
         kill(task, SIGSTOP);
@@ -166,11 +166,10 @@ int main(void) {
                 late = fake_child(SIGUSR1, 0);
         }
     }
-    int64_t before = fast_real(CLOCK_REALTIME);
+    CASE(fake_hanging(), "a question waits");
     for (size_t i = 0; i < COUNT; i++)
         ck_watch_stop(watch[i]);
-    int64_t took = fast_real(CLOCK_REALTIME) - before;
-    CASE(took < 3000, "stopping all took %ld ms, one of them while slurmctld hangs", (long)took);
+    CASE(fake_hanging(), "stopping all waited for slurmctld");
     is_stuck(COUNT + 1, 300, true);
     is_stuck(COUNT + 2, 2000, false);
     for (size_t i = 0; i < COUNT; i++) {
