@@ -1,5 +1,5 @@
 /* noted.c - the words that adminkit leaves in a job's comment: the policy's record, which is the first
- * (docs/policy-spec.md), and the checkpoint plugin's note, which is any (spank/note.h).
+ * (docs/policy-spec.md), and the checkpoint plugin's note, which is any (spank/ckpt/note.h).
  */
 #include "values.h"
 

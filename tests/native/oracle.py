@@ -703,7 +703,7 @@ NOTE = re.compile(
 )
 
 
-#: The grammar of spank/note.h: a whole word between blanks.
+#: The grammar of spank/ckpt/note.h: a whole word between blanks.
 CKPT = re.compile(rb"(?: |\A)ck1:at=(\d+),heard=(\d+),rq=(\d+)(?:,end=([a-z]+))?(?= |\Z)", re.DOTALL)
 
 

@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "clock.h"
+#include "common/clock.h"
 
 #ifndef SPEED
 #define SPEED 40

@@ -1,4 +1,4 @@
-"""A stage for real processes: starts them, has spank/deliver.c signal them, and asks them who heard."""
+"""A stage for real processes: starts them, has spank/ckpt/signal_send.c signal them, and asks them who heard."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SPANK = HERE.parents[1] / "spank"
 TRAIN = HERE / "train.py"
-PARTS = ("cgroup", "deliver", "names", "process", "procfs", "targets", "tree")
+PARTS = (
+    *("common/cgroup", "common/proc_parse"),
+    *("ckpt/known_programs", "ckpt/proc_read", "ckpt/signal_send", "ckpt/snapshot", "ckpt/targets"),
+)
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", f"-I{SPANK}")
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def build(folder: Path) -> None:
-    """`tell`, with sanitizers, and `actor`, without: neither it nor what it is copied to is looked into."""
+    """`send`, with sanitizers, and `actor`, without: neither it nor what it is copied to is looked into."""
     sources = [str(SPANK / f"{part}.c") for part in PARTS]
-    subprocess.run(["cc", *FLAGS, *SANITIZE, "-o", folder / "tell", HERE / "tell.c", *sources], check=True)
+    subprocess.run(["cc", *FLAGS, *SANITIZE, "-o", folder / "send", HERE / "send.c", *sources], check=True)
     subprocess.run(["cc", *FLAGS, "-o", folder / "actor", HERE / "actor.c"], check=True)
 
 
@@ -88,7 +91,7 @@ class Stage:
         """ck_deliver() for us, with the first started process as the task, unless something else is said."""
         who = os.getuid() if uid is None else uid
         tasks = [self.started[0].pid] if roots is None else roots
-        argv = [str(self.tools / "tell"), "--uid", str(who), *map(str, (*flags, *tasks))]
+        argv = [str(self.tools / "send"), "--uid", str(who), *map(str, (*flags, *tasks))]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stderr == "", done.stderr + done.stdout
         line, *rest = done.stdout.splitlines()

@@ -1,7 +1,7 @@
 /* A step in cgroups of version 1 and 2: which processes it has, and whether it is frozen. Folders made up as
  * Slurm and the kernel make them; then the kernel's own version 2, where there is one to write to: for that
  * none of its controllers is needed. */
-#include "cgroup.h"
+#include "common/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "cases.h"
-#include "deliver.h"
+#include "ckpt/signal_send.h"
+#include "common/suspended.h"
 #include "fake_spank.h"
-#include "pause.h"
 
 static char place[64] = "/tmp/ck-cgroup-XXXXXX";
 

@@ -34,7 +34,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("cc") is None:
         pytest.skip("no cc")
     made = tmp_path_factory.mktemp("spank") / "wants"
-    command = ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{SPANK}", "-o", made, HERE / "wants.c", SPANK / "options.c"]
+    command = ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{SPANK}", "-o", made, HERE / "wants.c", SPANK / "ckpt/options.c"]
     subprocess.run(command, check=True)
     return made
 

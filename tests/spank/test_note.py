@@ -39,7 +39,7 @@ class Plugin:
     def __init__(self, folder: Path) -> None:
         built = folder / "note.so"
         strict = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-g", "-shared", "-fPIC")
-        subprocess.run(["cc", *strict, "-o", built, SPANK / "note.c"], check=True)
+        subprocess.run(["cc", *strict, "-o", built, f"-I{SPANK}", SPANK / "ckpt/note.c"], check=True)
         self._code = ctypes.CDLL(str(built))
         self._code.ak_note_find.restype = self._code.ak_note_put.restype = ctypes.c_bool
 

@@ -1,6 +1,6 @@
 /* What a job asks for: the cases of tests/data/ckpt_options.tsv, what they come to, and the words of
  * plugstack.conf. */
-#include "options.h"
+#include "ckpt/options.h"
 
 #include <signal.h>
 #include <stdlib.h>

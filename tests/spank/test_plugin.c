@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cases.h"
+#include "ckpt/step_records.h"
+#include "common/slurm_compat.h"
 #include "fake_spank.h"
 #include "fast_clock.h"
-#include "records.h"
-#include "slurm_compat.h"
 
 #define CALL(callback) CASE(callback(NULL, words, word) == 0, "%s", #callback)
 #define EXITED(code) ((code) << 8)

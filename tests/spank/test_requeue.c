@@ -1,5 +1,5 @@
 /* Whether a run goes back into the queue, and what is said of it. */
-#include "requeue.h"
+#include "ckpt/requeue.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cases.h"
-#include "targets.h"
+#include "ckpt/targets.h"
 
 #define ME 1000
 #define MOST 32

@@ -1,7 +1,7 @@
 /* The watch: when it signals, whatever slurmctld does meanwhile. Each case is a watch of its own, all at the
  * same time, by a clock that runs SPEED times too fast; seconds are of that clock, since the start. A process
  * that is killed at the end has a handler for the signal. */
-#include "watch.h"
+#include "ckpt/watch.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * yes or no. For test_grammar.py, which asks the Lua of job_submit the same. */
 #include <stdio.h>
 
-#include "options.h"
+#include "ckpt/options.h"
 
 int main(void) {
     static char text[65536];
