@@ -1,3 +1,4 @@
+/* batch_end.c - see batch_end.h. */
 #include "batch_end.h"
 
 #include <inttypes.h>
@@ -9,215 +10,221 @@
 #include "common/clock.h"
 #include "common/job_log.h"
 #include "common/slurm_compat.h"
+#include "requeue.h"
+#include "step_records.h"
 
-#define SETTLE 700     /* ms, for the steps' records */
-#define LAST_WAIT 4000 /* ms */
-#define PATIENCE 60000 /* ms */
-#define AGAIN 500      /* ms, to the next try where slurmctld does not answer */
+#define RECORDS_WAIT 700 /* ms, for the records of the steps */
+#define LATE_WAIT 4000   /* ms, when slurmstepd ends */
+#define NOTE_WAIT 60000  /* ms, and again */
+#define RETRY 500        /* ms, where slurmctld does not answer */
 
-struct ending {
+/* What a call works on, in its thread. */
+struct work {
     struct ck_batch batch;
     struct ck_run run;
     struct ck_steps steps;
-    struct ck_answer answer;
+    struct ak_job_info info;
     bool answered;
-    struct ck_call *before; /* its note comes first */
+    struct ak_async_call *previous; /* waited for: its note comes first */
 };
 
-/* Not done when the last callback returned, and whose it is. */
-static struct ck_call *late;
-static pid_t late_of;
+/* The call that had not returned when the last callback did, and the process that has its thread. */
+static struct ak_async_call *late;
+static pid_t late_pid;
 
-static struct ending *new_ending(const struct ck_batch *batch, struct ck_call *before) {
-    struct ending *ending = calloc(1, sizeof *ending);
-    if (ending) {
-        ending->batch = *batch;
-        ending->before = before;
+static struct work *new_work(const struct ck_batch *batch, struct ak_async_call *previous) {
+    struct work *work = calloc(1, sizeof *work);
+    if (work) {
+        work->batch = *batch;
+        work->previous = previous;
     }
-    return ending;
+    return work;
 }
 
-static void let_pass(struct ending *ending) {
-    while (ending->before && !ck_call_done(ending->before, PATIENCE))
+static void wait_for_previous(struct work *work) {
+    while (work->previous && !ak_async_done(work->previous, NOTE_WAIT))
         ;
-    ck_call_end(ending->before);
-    ending->before = NULL;
+    ak_async_release(work->previous);
+    work->previous = NULL;
 }
 
-/* Adds up what the steps left and what slurmctld said. */
-static void fill(struct ending *ending) {
-    const struct ck_batch *batch = &ending->batch;
-    const struct ck_answer *answer = &ending->answer;
-    struct ak_note note;
-    ak_note_find(answer->comment, &note);
-    ending->run = (struct ck_run){.wanted = batch->wish.requeue,
-                                  .most = (uint32_t)batch->wish.requeues,
-                                  .ours = note.requeues,
-                                  .code = batch->code,
-                                  .signalled = batch->at != 0 || ending->steps.heard > 0,
-                                  .heard = batch->heard + ending->steps.heard,
-                                  .script = batch->script,
-                                  .steps = &ending->steps,
-                                  .derived = answer->derived,
-                                  .state = answer->state,
-                                  .allowed = answer->allowed,
-                                  .ran = ck_now() / 1000 - answer->start,
-                                  .lead = batch->wish.lead};
+/* Sets the run, from the batch, the records of the steps and slurmctld's answer. */
+static void fill(struct work *work) {
+    const struct ck_batch *batch = &work->batch;
+    const struct ak_job_info *info = &work->info;
+    struct ck_note note;
+    ck_note_find(info->comment, &note);
+    work->run = (struct ck_run){.wanted = batch->request.requeue,
+                                .most = (uint32_t)batch->request.requeues,
+                                .ours = note.requeues,
+                                .code = batch->code,
+                                .signalled = batch->at != 0 || work->steps.heard > 0,
+                                .heard = batch->heard + work->steps.heard,
+                                .script = batch->script,
+                                .steps = &work->steps,
+                                .derived = info->derived_exit,
+                                .state = info->state,
+                                .allowed = info->may_requeue,
+                                .ran = ak_now() / 1000 - info->start,
+                                .lead = batch->request.lead};
 }
 
-/* 0, or why the note could not be left. */
-static int leave_note(const struct ending *ending, enum ak_note_end end, uint32_t requeues) {
-    const struct ck_run *run = &ending->run;
-    struct ak_note note = {.at = ending->batch.at ? ending->batch.at : ending->steps.at,
+/* 0, or the errno why the note could not be left. */
+static int leave_note(const struct work *work, enum ck_note_end end, uint32_t requeues) {
+    const struct ck_run *run = &work->run;
+    struct ck_note note = {.at = work->batch.at ? work->batch.at : work->steps.at,
                            .heard = run->heard,
                            .requeues = requeues,
                            .end = end};
     char comment[AK_COMMENT_MAX + 1];
-    if (!ending->answer.comment_whole || !ak_note_put(comment, sizeof comment, ending->answer.comment, &note))
+    if (!work->info.comment_whole || !ck_note_put(comment, sizeof comment, work->info.comment, &note))
         return E2BIG;
-    return ak_note_leave(ending->batch.job, comment);
+    return ak_job_set_comment(work->batch.job, comment);
 }
 
-/* What is clear at the signal: past its limit a job's record cannot be written any more. */
-static enum ak_note_end foreseen(const struct ending *ending) {
-    const struct ck_run *run = &ending->run;
-    int64_t most = ending->answer.end - ending->answer.start;
+/* The end that is certain at the signal. Trap: past its limit the job's row cannot be changed any more. */
+static enum ck_note_end certain_end(const struct work *work) {
+    const struct ck_run *run = &work->run;
+    int64_t most = work->info.end - work->info.start;
     if (!run->wanted)
-        return AK_NOTE_GOES_ON;
+        return CK_NOTE_GOES_ON;
     if (run->ours >= run->most)
-        return AK_NOTE_MAX;
-    return most < 2 * run->lead ? AK_NOTE_SHORT : AK_NOTE_GOES_ON;
+        return CK_NOTE_MAX;
+    return most < 2 * run->lead ? CK_NOTE_SHORT : CK_NOTE_GOES_ON;
 }
 
-/* Where no note is kept, a site's job_submit script refuses them perhaps, Slurm's own count is what ends a
- * chain. For a job that is running still, `unkept` tells; for another, whether the one of its signal is
- * there. */
-static bool exhausted(const struct ending *ending, bool running, int unkept) {
-    int64_t at = ending->batch.at ? ending->batch.at : ending->steps.at;
-    struct ak_note note;
-    bool kept = running ? unkept == 0 : ak_note_find(ending->answer.comment, &note) && note.at >= at;
-    return !kept && ending->answer.restarts >= ending->run.most;
+/* Whether the job was restarted too often to be requeued without a count of our own: a site's job_submit
+ * script may refuse our updates, and without notes only Slurm's count of restarts ends a chain. note_error:
+ * of the note that was left just now, while the job runs; of a job that has ended, the note of its signal
+ * shows whether notes are kept. */
+static bool exhausted(const struct work *work, bool running, int note_error) {
+    int64_t at = work->batch.at ? work->batch.at : work->steps.at;
+    struct ck_note note;
+    bool kept = running ? note_error == 0 : ck_note_find(work->info.comment, &note) && note.at >= at;
+    return !kept && work->info.restarts >= work->run.most;
 }
 
-static void note_signal(void *subject) {
-    struct ending *ending = subject;
-    ck_sleep(SETTLE);
-    let_pass(ending);
-    if (!ending->answered)
-        ck_ask(ending->batch.job, &ending->answer);
-    if (ending->answer.error)
+static void note_signal(void *arg) {
+    struct work *work = arg;
+    ak_sleep(RECORDS_WAIT);
+    wait_for_previous(work);
+    if (!work->answered)
+        ak_job_load(work->batch.job, &work->info);
+    if (work->info.error)
         return;
-    ck_records_read(ending->batch.state, ending->batch.job, &ending->steps);
-    fill(ending);
-    leave_note(ending, foreseen(ending), ending->run.ours);
+    ck_step_records_read(work->batch.state, work->batch.job, &work->steps);
+    fill(work);
+    leave_note(work, certain_end(work), work->run.ours);
 }
 
-struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer,
-                               struct ck_call *before) {
-    struct ending *ending = new_ending(batch, before);
-    if (!ending) {
-        ck_call_end(before);
+struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const struct ak_job_info *info,
+                                         struct ak_async_call *previous) {
+    struct work *work = new_work(batch, previous);
+    if (!work) {
+        ak_async_release(previous);
         return NULL;
     }
-    if (answer) {
-        ending->answer = *answer;
-        ending->answered = true;
+    if (info) {
+        work->info = *info;
+        work->answered = true;
     }
-    struct ck_call *call = ck_call_start(note_signal, ending);
+    struct ak_async_call *call = ak_async_start(note_signal, work);
     if (!call) {
-        ck_call_end(before);
-        free(ending);
+        ak_async_release(previous);
+        free(work);
     }
     return call;
 }
 
-/* The job may be running still, or have ended for slurmctld: then that takes a note only once the job is
- * pending again. */
-static void put_back(const struct ending *ending) {
-    const struct ck_run *run = &ending->run;
-    bool running = run->state == CK_RUNNING;
-    int unkept = running ? leave_note(ending, AK_NOTE_MORE, run->ours + 1) : 0;
-    if (exhausted(ending, running, unkept)) {
-        ck_say("not requeued: that could not be counted, and the job was restarted %" PRIu32 " times already",
-               ending->answer.restarts);
+/* Trap: a job that still runs takes a note before the requeue; one that has ended for slurmctld takes it only
+ * after the requeue, when it is pending again. */
+static void requeue(const struct work *work) {
+    const struct ck_run *run = &work->run;
+    bool running = run->state == AK_JOB_RUNNING;
+    int note_error = running ? leave_note(work, CK_NOTE_MORE, run->ours + 1) : 0;
+    if (exhausted(work, running, note_error)) {
+        ak_job_log("not requeued: that could not be counted, and the job was restarted %" PRIu32
+                   " times already",
+                   work->info.restarts);
         return;
     }
-    int error = ck_put_back(ending->batch.job);
+    int error = ak_job_requeue(work->batch.job);
     if (error) {
-        ck_say("not requeued: %s", slurm_strerror(error));
+        ak_job_log("not requeued: %s", slurm_strerror(error));
         if (running)
-            leave_note(ending, AK_NOTE_REFUSED, run->ours);
+            leave_note(work, CK_NOTE_REFUSED, run->ours);
         return;
     }
     if (!running)
-        unkept = leave_note(ending, run->state == CK_TIMEOUT ? AK_NOTE_LIMIT : AK_NOTE_MORE, run->ours + 1);
-    if (unkept)
-        ck_say("this requeue could not be counted: %s", slurm_strerror(unkept));
+        note_error =
+            leave_note(work, run->state == AK_JOB_TIMEOUT ? CK_NOTE_LIMIT : CK_NOTE_MORE, run->ours + 1);
+    if (note_error)
+        ak_job_log("this requeue could not be counted: %s", slurm_strerror(note_error));
 }
 
-static void end_run(void *subject) {
-    struct ending *ending = subject;
+static void end_run(void *arg) {
+    struct work *work = arg;
     char line[256];
-    let_pass(ending);
+    wait_for_previous(work);
     for (;;) {
-        ck_ask(ending->batch.job, &ending->answer);
-        if (ending->answer.error == 0)
+        ak_job_load(work->batch.job, &work->info);
+        if (work->info.error == 0)
             break;
-        if (ending->answer.error == ESLURM_INVALID_JOB_ID)
+        if (work->info.error == ESLURM_INVALID_JOB_ID)
             return;
-        ck_sleep(AGAIN);
+        ak_sleep(RETRY);
     }
-    fill(ending);
-    enum ck_verdict verdict = ck_requeue_decide(&ending->run);
-    ck_requeue_line(verdict, &ending->run, line, sizeof line);
+    fill(work);
+    enum ck_verdict verdict = ck_requeue_decide(&work->run);
+    ck_requeue_line(verdict, &work->run, line, sizeof line);
     if (*line)
-        ck_say("%s", line);
-    enum ak_note_end end = ck_requeue_note(verdict);
+        ak_job_log("%s", line);
+    enum ck_note_end end = ck_requeue_note(verdict);
     if (verdict == CK_MORE || verdict == CK_LIMIT)
-        put_back(ending);
-    else if (end != AK_NOTE_GOES_ON && ending->run.state == CK_RUNNING)
-        leave_note(ending, end, ending->run.ours);
+        requeue(work);
+    else if (end != CK_NOTE_GOES_ON && work->run.state == AK_JOB_RUNNING)
+        leave_note(work, end, work->run.ours);
 }
 
-/* Without asking anybody: the signal's moment never came. */
-static void end_early(struct ending *ending) {
+/* The run ended before the signal's time; no RPC. */
+static void end_early(struct work *work) {
     char line[256];
-    ending->answer = (struct ck_answer){.state = CK_RUNNING};
-    fill(ending);
-    ck_requeue_line(ck_requeue_decide(&ending->run), &ending->run, line, sizeof line);
+    work->info = (struct ak_job_info){.state = AK_JOB_RUNNING};
+    fill(work);
+    ck_requeue_line(ck_requeue_decide(&work->run), &work->run, line, sizeof line);
     if (*line)
-        ck_say("%s", line);
+        ak_job_log("%s", line);
 }
 
-void ck_end_run(const struct ck_batch *batch, struct ck_call *before, int64_t span) {
-    struct ending *ending = batch->wish.requeue ? new_ending(batch, before) : NULL;
-    struct ck_call *call = NULL;
-    if (ending)
-        ck_records_read(batch->state, batch->job, &ending->steps);
-    if (ending && batch->at == 0 && ending->steps.heard == 0)
-        end_early(ending);
-    else if (ending)
-        call = ck_call_start(end_run, ending);
+void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span) {
+    struct work *work = batch->request.requeue ? new_work(batch, previous) : NULL;
+    struct ak_async_call *call = NULL;
+    if (work)
+        ck_step_records_read(batch->state, batch->job, &work->steps);
+    if (work && batch->at == 0 && work->steps.heard == 0)
+        end_early(work);
+    else if (work)
+        call = ak_async_start(end_run, work);
     if (!call) {
-        if (before)
-            ck_call_done(before, span);
-        ck_call_end(before);
-        free(ending);
+        if (previous)
+            ak_async_done(previous, span);
+        ak_async_release(previous);
+        free(work);
         return;
     }
-    if (ck_call_done(call, span)) {
-        ck_call_end(call);
+    if (ak_async_done(call, span)) {
+        ak_async_release(call);
         return;
     }
-    ck_say("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
-    ck_pin();
+    ak_job_log("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
+    ak_pin_plugin();
     late = call;
-    late_of = getpid();
+    late_pid = getpid();
 }
 
-/* When slurmstepd ends, which it does once slurmctld has heard that the job has. Not in a child of it that
- * ends: it has the call, but not the thread. */
+/* Runs when slurmstepd ends, which is once slurmctld knows that the job has. Trap: a child of slurmstepd that
+ * ends has the call, but not its thread. */
 __attribute__((destructor)) static void wait_for_late(void) {
-    if (late && late_of == getpid())
-        ck_call_done(late, LAST_WAIT);
+    if (late && late_pid == getpid())
+        ak_async_done(late, LATE_WAIT);
 }

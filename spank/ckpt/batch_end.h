@@ -1,33 +1,33 @@
-/* ending.h - what the batch step does about the whole run: the note while it goes on, the requeue when it has
- * ended. */
-#ifndef ADMINKIT_CK_ENDING_H
-#define ADMINKIT_CK_ENDING_H
+/* batch_end.h - what the batch step does for the whole run: the note while it goes on, the requeue when it
+ * has ended. */
+#ifndef ADMINKIT_CKPT_BATCH_END_H
+#define ADMINKIT_CKPT_BATCH_END_H
 
 #include "options.h"
 #include "watch.h"
 
-/* What the batch step knows of its run. at is 0 until the signal's moment has come. */
+/* What the batch step knows of its run. */
 struct ck_batch {
     uint32_t job;
-    struct ck_wish wish;
+    struct ck_request request;
     int code;
-    char state[CK_WORD]; /* the folder of records.h */
-    int64_t at;          /* epoch seconds */
-    uint32_t heard;      /* by processes of the batch step itself */
-    int script;          /* its exit code, once it has ended */
+    char state[CK_WORD_SIZE]; /* the folder of step_records.h */
+    int64_t at;               /* when the signal's time came, epoch seconds; 0: not yet */
+    uint32_t heard;           /* processes of the batch step itself that were sent the signal */
+    int script;               /* its exit code, once it has ended */
 };
 
-struct ck_call;
+struct ak_async_call;
 
-/* Leaves the note, a second after the signal, when the job's steps on this host have told what they did.
- * answer: what slurmctld said last, or NULL. before: the note before, which is waited for, so that it cannot
- * undo this one, and ended; or NULL. NULL where nothing could be started. */
-struct ck_call *ck_note_signal(const struct ck_batch *batch, const struct ck_answer *answer,
-                               struct ck_call *before);
+/* Starts to leave the note, a second after the signal, when the job's steps on this host have left their
+ * records. info: slurmctld's last answer, or NULL. previous: the call of an earlier note, or NULL; it is
+ * waited for, so that it cannot undo this one, and released. NULL: nothing could be started. */
+struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const struct ak_job_info *info,
+                                         struct ak_async_call *previous);
 
-/* The run has ended: puts the job back if that is due, and says so. before: as above. Returns within `span`
- * ms; where slurmctld does not answer by then it goes on while slurmstepd lives, and that waits some seconds
- * for it. */
-void ck_end_run(const struct ck_batch *batch, struct ck_call *before, int64_t span);
+/* Requeues the job if that is due, and logs it; the run has ended. previous: as above. Returns within `span`
+ * ms. Where slurmctld does not answer by then, the call goes on while slurmstepd lives, which waits some
+ * seconds for it. */
+void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span);
 
 #endif

@@ -1,4 +1,4 @@
-/* deadline.c - the arithmetic; deadline.h says what it means. */
+/* deadline.c - see deadline.h. */
 #include "deadline.h"
 
 static int64_t longer(int64_t a, int64_t b) {
@@ -8,7 +8,7 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* A number that looks random, below `bound`. */
+/* A pseudo-random number from 0 to bound - 1. */
 static int64_t jitter(uint32_t seed, uint32_t turn, int64_t bound) {
     uint64_t x = ((uint64_t)seed << 32 | turn) * UINT64_C(0x9e3779b97f4a7c15);
     x ^= x >> 29;
@@ -17,8 +17,8 @@ static int64_t jitter(uint32_t seed, uint32_t turn, int64_t bound) {
     return bound > 0 ? (int64_t)(x % (uint64_t)bound) : 0;
 }
 
-/* The first round begins at `first`, each next one `base` to 5/4 `base` after the one before, at the same
- * moment for all nodes of a step whatever each of them has seen so far. */
+/* When this node asks next. The first round begins at `first`, each later one `base` to 5/4 `base` after the
+ * one before it, at the same moment on all nodes of a step whatever each of them knows. */
 static int64_t next_round(const struct ck_terms *terms, const struct ck_known *known) {
     int64_t place = terms->node * CK_PLACE;
     int64_t age = longer(longer(terms->quiet, terms->lead) - CK_FIRST_EARLY, 0);
@@ -49,7 +49,7 @@ struct ck_next ck_deadline_next(const struct ck_terms *terms, const struct ck_kn
     int64_t fire = known->end - terms->lead;
     if (now >= fire)
         return (struct ck_next){CK_FIRE, fire};
-    /* From here on all nodes of the step put their last question, and no other. */
+    /* From `closing` on every node of the step puts its last question, and no other. */
     int64_t closing = fire - CK_LAST_EARLY - terms->nodes * CK_PLACE;
     if (round < closing)
         return (struct ck_next){CK_ASK, round};

@@ -1,53 +1,55 @@
-/* names.c - see names.h. */
+/* known_programs.c - see known_programs.h. */
 #include "known_programs.h"
 
 #include <string.h>
 
-/* Between blanks; a name that ends in * is a prefix. */
+/* Names between blanks; one that ends in * is a prefix. */
 static const struct {
-    enum ck_why why;
+    enum ck_role role;
     const char *names;
 } programs[] = {
-    {CK_STEPD, " slurmstepd "},
-    {CK_SHELL,
+    {CK_ROLE_STEPD, " slurmstepd "},
+    {CK_ROLE_SHELL,
      " ash bash bsd-csh csh dash elvish fish ksh ksh93 lksh loksh mksh nu oksh osh pdksh posh rbash rksh "
      "sash sh tcsh yash zsh zsh-* zsh5 "},
-    {CK_LAUNCHER,
+    {CK_ROLE_LAUNCHER,
      " aprun hydra_* jsrun mpiexec mpiexec.* mpirun mpirun.* mpirun_rsh mpispawn orted orterun orterun.* "
      "palsd pmi_proxy prte prted prterun prun salloc sattach sbatch srun "},
-    {CK_WRAPPER,
+    {CK_ROLE_WRAPPER,
      " doas expect gdb gdbserver gmake ltrace make ncu ninja nsys nsys-* perf runuser rr strace su sudo "
      "systemd-run timeout xargs "},
-    {CK_CONTAINER,
+    {CK_ROLE_CONTAINER,
      " appinit apptainer bwrap catatonit ch-run conmon conmonrs containerd containerd-* crun docker "
      "docker-* dockerd dumb-init lxc-* nerdctl newgidmap newuidmap nsenter podman proot runc runsv "
      "runsvdir s6-* sarus shifter sinit singularity starter starter-suid systemd-nspawn tini tini-* "
      "unshare youki "},
-    {CK_SERVICE,
+    {CK_ROLE_SERVICE,
      " Xorg Xvfb Xvnc dbus-* faked fuse-overlayfs fuse2fs fusermount fusermount3 gcs_server gcsfuse "
      "gpg-agent mariadbd memcached mongod mysqld nginx nvidia-cuda-mps* passt pasta postgres raylet rclone "
      "redis-server s3fs slirp4netns squashfuse squashfuse_ll ssh-agent sshfs "},
-    {CK_TOOL, " emacs emacs-* htop less man more mosh-server nano nvim nvtop rsync screen script scp sftp "
-              "ssh sshd sshd-* "
-              "tmux top vi vim vim.* watch "},
-    {CK_JVM, " R beam.smp dotnet java jsvc julia node nodejs ruby ruby2* ruby3* "},
+    {CK_ROLE_TOOL,
+     " emacs emacs-* htop less man more mosh-server nano nvim nvtop rsync screen script scp sftp "
+     "ssh sshd sshd-* "
+     "tmux top vi vim vim.* watch "},
+    {CK_ROLE_JVM, " R beam.smp dotnet java jsvc julia node nodejs ruby ruby2* ruby3* "},
 };
 
-/* What an interpreter runs: the last part of its script's path, or the module behind -m. */
+/* Scripts of an interpreter: the last part of the path, or the module after -m. */
 static const struct {
-    enum ck_why why;
+    enum ck_role role;
     const char *names;
 } scripts[] = {
-    {CK_SHELL, " xonsh "},
-    {CK_LAUNCHER,
+    {CK_ROLE_SHELL, " xonsh "},
+    {CK_ROLE_LAUNCHER,
      " accelerate accelerate-launch accelerate.commands.* colossalai composer composer.cli* deepspeed "
      "deepspeed.launcher.* ds fabric horovod.runner* horovodrun torch.distributed.launch "
      "torch.distributed.run torchrun paddle.distributed.* "},
-    {CK_WRAPPER, " parallel "},
-    {CK_CONTAINER, " podman-compose supervisord udocker "},
-    {CK_SERVICE, " ray "},
-    {CK_TOOL, " ipython jupyter jupyter-* jupyterhub-* jupyter_server jupyterlab marimo notebook streamlit "
-              "tensorboard "},
+    {CK_ROLE_WRAPPER, " parallel "},
+    {CK_ROLE_CONTAINER, " podman-compose supervisord udocker "},
+    {CK_ROLE_SERVICE, " ray "},
+    {CK_ROLE_TOOL,
+     " ipython jupyter jupyter-* jupyterhub-* jupyter_server jupyterlab marimo notebook streamlit "
+     "tensorboard "},
 };
 
 static bool listed(const char *names, const char *word) {
@@ -75,20 +77,20 @@ static bool is_python(const char *exe) {
     return begins(exe, "python") || begins(exe, "pypy");
 }
 
-/* One program that is many, by its first word. */
-static bool is_box(const char *exe) {
+/* One file that is many programs; its first word says which. */
+static bool is_multicall(const char *exe) {
     return listed(" busybox coreutils toybox busybox.* ", exe) || *exe == '\0';
 }
 
-static enum ck_why look_up(const char *word) {
+static enum ck_role look_up(const char *word) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (listed(programs[i].names, word))
-            return programs[i].why;
-    return CK_OUTSIDE;
+            return programs[i].role;
+    return CK_ROLE_OUTSIDE;
 }
 
-bool ck_needs_words(const char *exe) {
-    return is_python(exe) || begins(exe, "perl") || is_box(exe) || look_up(exe) == CK_SHELL;
+bool ck_needs_argv(const char *exe) {
+    return is_python(exe) || begins(exe, "perl") || is_multicall(exe) || look_up(exe) == CK_ROLE_SHELL;
 }
 
 static const char *base(const char *path) {
@@ -96,11 +98,12 @@ static const char *base(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* A command line that is read from the front. */
 struct words {
     const char *at, *end;
 };
 
-/* NULL where there are no more. A last word that was cut is one too: the snapshot ends it with a NUL. */
+/* The next word, or NULL. The last one may have been cut: the snapshot ends it with a NUL. */
 static const char *next(struct words *words) {
     const char *word = words->at;
 
@@ -110,8 +113,8 @@ static const char *next(struct words *words) {
     return word;
 }
 
-/* As python reads its own options: single letters may stand together, and c, m, W and X take the rest of the
- * word or the next one. */
+/* The script or module that python runs; "": none. Python's options: single letters may stand together; c, m,
+ * W and X take the rest of the word, or the next word, as their value. */
 static const char *python_runs(struct words *words) {
     for (const char *word; (word = next(words));) {
         if (word[0] != '-')
@@ -140,8 +143,8 @@ static const char *first_operand(struct words *words) {
     return "";
 }
 
-/* A shell that reads what somebody types: it was told so, or it has a terminal and neither a script nor
- * commands. */
+/* Whether a shell reads what a user types: by its options, or because it has a terminal and neither a script
+ * nor commands. */
 static bool interactive(const struct ck_process *process, struct words words) {
     for (const char *word; (word = next(&words));) {
         if ((word[0] != '-' && word[0] != '+') || word[1] == '\0')
@@ -163,27 +166,27 @@ static bool interactive(const struct ck_process *process, struct words words) {
     return process->terminal;
 }
 
-enum ck_why ck_kind(const struct ck_process *process) {
+enum ck_role ck_program_role(const struct ck_process *process) {
     struct words words = {process->argv, process->argv + process->argv_size};
     const char *exe = process->exe, *first = next(&words), *runs = "";
-    enum ck_why why = look_up(*exe ? exe : process->comm);
+    enum ck_role role = look_up(*exe ? exe : process->comm);
 
-    if (is_box(exe) && first) {
+    if (is_multicall(exe) && first) {
         first = base(first + (*first == '-'));
-        if (is_box(first))
+        if (is_multicall(first))
             first = next(&words);
-        why = first ? look_up(base(first)) : why;
+        role = first ? look_up(base(first)) : role;
     }
-    if (why == CK_SHELL)
-        return interactive(process, words) ? CK_INTERACTIVE : CK_SHELL;
-    if (why != CK_OUTSIDE)
-        return why;
+    if (role == CK_ROLE_SHELL)
+        return interactive(process, words) ? CK_ROLE_INTERACTIVE : CK_ROLE_SHELL;
+    if (role != CK_ROLE_OUTSIDE)
+        return role;
     if (is_python(exe))
         runs = python_runs(&words);
     else if (begins(exe, "perl"))
         runs = first_operand(&words);
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
         if (listed(scripts[i].names, runs))
-            return scripts[i].why;
-    return CK_OUTSIDE;
+            return scripts[i].role;
+    return CK_ROLE_OUTSIDE;
 }

@@ -1,17 +1,17 @@
-/* names.h - programs that are known by their names, and why each is not to be signalled. */
-#ifndef ADMINKIT_CK_NAMES_H
-#define ADMINKIT_CK_NAMES_H
+/* known_programs.h - programs that are known by their names, and the role that each name means. Pure. */
+#ifndef ADMINKIT_CKPT_KNOWN_PROGRAMS_H
+#define ADMINKIT_CKPT_KNOWN_PROGRAMS_H
 
 #include "targets.h"
 
-/* Whether the words of the command line say more than the program's file does (python runs torchrun, busybox
- * is a shell). They are read for these only: the kernel takes the lock of the process' memory for it, which a
- * process that hangs in a dead file system may hold. */
-bool ck_needs_words(const char *exe);
+/* Whether the role depends on the command line too (python runs torchrun, busybox is a shell). Trap: to read
+ * /proc/PID/cmdline the kernel takes the lock of the process' memory, which a process that hangs in a dead
+ * file system may hold; so it is read only of these. */
+bool ck_needs_argv(const char *exe);
 
-/* CK_SHELL, CK_INTERACTIVE, CK_LAUNCHER, CK_WRAPPER, CK_CONTAINER, CK_SERVICE, CK_TOOL or CK_JVM; CK_OUTSIDE:
- * a program like any other. Goes by the program's file, not by comm, which is the script's name for a script.
+/* CK_ROLE_SHELL, _INTERACTIVE, _LAUNCHER, _WRAPPER, _CONTAINER, _SERVICE, _TOOL or _JVM; CK_ROLE_OUTSIDE: a
+ * program of another name. Goes by the program's file, not by comm, which of a script is the script's name.
  */
-enum ck_why ck_kind(const struct ck_process *process);
+enum ck_role ck_program_role(const struct ck_process *process);
 
 #endif

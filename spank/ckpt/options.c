@@ -1,4 +1,4 @@
-/* options.c - words into values; options.h has the grammar. */
+/* options.c - see options.h. */
 #include "options.h"
 
 #include <signal.h>
@@ -12,16 +12,16 @@ static const struct {
 } SIGNALS[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
                {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"XCPU", SIGXCPU}};
 
-/* Decimal digits, six at most, between the bounds. */
-static bool number(const char *text, long least, long most, long *value) {
-    long found = 0;
+/* Decimal digits, six at most, whose value is within the bounds. */
+static bool read_number(const char *text, long min, long max, long *value) {
+    long sum = 0;
     size_t n = strspn(text, "0123456789");
     if (n == 0 || n > 6 || text[n] != '\0')
         return false;
     for (; *text; text++)
-        found = found * 10 + (*text - '0');
-    *value = found;
-    return found >= least && found <= most;
+        sum = sum * 10 + (*text - '0');
+    *value = sum;
+    return sum >= min && sum <= max;
 }
 
 static int signal_number(const char *name, size_t n) {
@@ -33,116 +33,117 @@ static int signal_number(const char *name, size_t n) {
     return 0;
 }
 
-/* SIG or SIG@SECONDS; without SECONDS *lead stays. */
+/* SIG or SIG@SECONDS; without SECONDS *lead stays as it is. */
 static bool read_signal(const char *word, int *signal, long *lead) {
     size_t n = strcspn(word, "@");
-    int found = signal_number(word, n);
-    if (found == 0 || (word[n] == '@' && !number(word + n + 1, 1, CK_MOST_LEAD, lead)))
+    int number = signal_number(word, n);
+    if (number == 0 || (word[n] == '@' && !read_number(word + n + 1, 1, CK_MAX_LEAD, lead)))
         return false;
-    *signal = found;
+    *signal = number;
     return true;
 }
 
-static bool read_target(const char *word, struct ck_wish *wish) {
+static bool read_target(const char *word, struct ck_request *request) {
     bool shell = strcmp(word, "shell") == 0;
     if (!shell && strcmp(word, "jvm") != 0)
         return false;
-    *(shell ? &wish->shells : &wish->jvms) = true;
+    *(shell ? &request->shells : &request->jvms) = true;
     return true;
 }
 
-/* "requeue" with text behind its sign, "" for none. */
-static bool read_requeue(const char *text, struct ck_wish *wish, const struct ck_site *site) {
-    wish->requeue = true;
-    wish->requeues = site->max_requeues;
-    return *text == '\0' || number(text, 1, CK_MOST_REQUEUES, &wish->requeues);
+/* `text`: MAX of "requeue=MAX", or "" for "requeue". */
+static bool read_requeue(const char *text, struct ck_request *request, const struct ck_site *site) {
+    request->requeue = true;
+    request->requeues = site->max_requeues;
+    return *text == '\0' || read_number(text, 1, CK_MAX_REQUEUES, &request->requeues);
 }
 
-/* One item of the variable; *seen has a bit for each kind. */
-static bool read_item(const char *item, struct ck_wish *wish, const struct ck_site *site, unsigned *seen) {
+/* One item of the variable. *seen has a bit for each kind that came before: each may come once. */
+static bool read_item(const char *item, struct ck_request *request, const struct ck_site *site,
+                      unsigned *seen) {
     enum { SIGNAL = 1, REQUEUE = 2, TARGET = 4 };
     unsigned kind;
     bool good;
     if (strcmp(item, "requeue") == 0 || strncmp(item, "requeue=", 8) == 0) {
         kind = REQUEUE;
-        good = item[7] == '\0' || (item[8] != '\0' && read_requeue(item + 8, wish, site));
-        good = good && (item[7] != '\0' || read_requeue("", wish, site));
+        good = item[7] == '\0' || (item[8] != '\0' && read_requeue(item + 8, request, site));
+        good = good && (item[7] != '\0' || read_requeue("", request, site));
     } else if (strncmp(item, "target=", 7) == 0) {
         kind = TARGET;
-        good = read_target(item + 7, wish);
+        good = read_target(item + 7, request);
     } else {
         kind = SIGNAL;
-        good = read_signal(item, &wish->signal, &wish->lead);
+        good = read_signal(item, &request->signal, &request->lead);
     }
     good = good && !(*seen & kind);
     *seen |= kind;
     return good;
 }
 
-static bool read_variable(const char *value, struct ck_wish *wish, const struct ck_site *site) {
-    char text[CK_WORD];
+static bool read_variable(const char *value, struct ck_request *request, const struct ck_site *site) {
+    char text[CK_WORD_SIZE];
     unsigned seen = 0;
     if (strcmp(value, "on") == 0)
         return true;
     if (snprintf(text, sizeof text, "%s", value) >= (int)sizeof text)
         return false;
     char *next = text;
-    while (next) { /* strsep gives an empty item for a comma too many */
+    while (next) { /* for a comma too many strsep() gives an empty item, which is wrong */
         char *item = strsep(&next, ",");
-        if (!read_item(item, wish, site, &seen))
+        if (!read_item(item, request, site, &seen))
             return false;
     }
     return true;
 }
 
-static void keep_in_bounds(struct ck_wish *wish, const struct ck_site *site, char *why, size_t size) {
-    long lead = wish->lead;
+static void keep_in_bounds(struct ck_request *request, const struct ck_site *site, char *why, size_t size) {
+    long lead = request->lead;
     if (lead < site->min_lead)
         lead = site->min_lead;
     if (lead > site->max_lead)
         lead = site->max_lead;
-    if (lead != wish->lead)
-        snprintf(why, size, "%ld s before the end is out of this site's bounds, it will be %ld s", wish->lead,
-                 lead);
-    wish->lead = lead;
-    if (wish->requeues > site->max_requeues) {
+    if (lead != request->lead)
+        snprintf(why, size, "%ld s before the end is out of this site's bounds, it will be %ld s",
+                 request->lead, lead);
+    request->lead = lead;
+    if (request->requeues > site->max_requeues) {
         size_t used = strlen(why);
         snprintf(why + used, size - used, "%sat most %ld requeues are allowed here", used ? "; " : "",
                  site->max_requeues);
-        wish->requeues = site->max_requeues;
+        request->requeues = site->max_requeues;
     }
 }
 
-void ck_wish_read(struct ck_wish *wish, const struct ck_said *said, const struct ck_site *site, char *why,
-                  size_t size) {
+void ck_request_read(struct ck_request *request, const struct ck_job_options *options,
+                     const struct ck_site *site, char *why, size_t size) {
     const char *bad = NULL, *name = "";
-    bool by_option = said->signal || said->requeue;
+    bool by_option = options->signal || options->requeue;
     *why = '\0';
-    *wish = (struct ck_wish){.on = site->on,
-                             .signal = site->signal,
-                             .lead = site->lead,
-                             .requeue = site->requeue,
-                             .requeues = site->requeues};
-    if (said->off || (!by_option && said->variable && strcmp(said->variable, "off") == 0)) {
-        wish->on = false;
+    *request = (struct ck_request){.on = site->on,
+                                   .signal = site->signal,
+                                   .lead = site->lead,
+                                   .requeue = site->requeue,
+                                   .requeues = site->requeues};
+    if (options->off || (!by_option && options->variable && strcmp(options->variable, "off") == 0)) {
+        request->on = false;
         return;
     }
-    if (said->signal && !read_signal(said->signal, &wish->signal, &wish->lead))
-        bad = said->signal, name = "--ckpt-signal";
-    if (!bad && said->requeue && !read_requeue(said->requeue, wish, site))
-        bad = said->requeue, name = "--ckpt-requeue";
-    if (!by_option && said->variable && !read_variable(said->variable, wish, site))
-        bad = said->variable, name = "ADMINKIT_CKPT";
+    if (options->signal && !read_signal(options->signal, &request->signal, &request->lead))
+        bad = options->signal, name = "--ckpt-signal";
+    if (!bad && options->requeue && !read_requeue(options->requeue, request, site))
+        bad = options->requeue, name = "--ckpt-requeue";
+    if (!by_option && options->variable && !read_variable(options->variable, request, site))
+        bad = options->variable, name = "ADMINKIT_CKPT";
     if (bad) {
-        wish->on = false;
+        request->on = false;
         snprintf(why, size, "%s=%.60s is not understood, so no signal will be sent", name, bad);
         return;
     }
-    if (by_option || said->variable)
-        wish->on = true;
-    if (said->target && !read_target(said->target, wish))
-        snprintf(why, size, "--ckpt-target=%.60s is not understood: it is shell or jvm", said->target);
-    keep_in_bounds(wish, site, why, size);
+    if (by_option || options->variable)
+        request->on = true;
+    if (options->target && !read_target(options->target, request))
+        snprintf(why, size, "--ckpt-target=%.60s is not understood: it is shell or jvm", options->target);
+    keep_in_bounds(request, site, why, size);
 }
 
 static bool read_folder(const char *value, struct ck_site *site) {
@@ -150,7 +151,8 @@ static bool read_folder(const char *value, struct ck_site *site) {
     return *value == '/' && n < (int)sizeof site->state - 64;
 }
 
-static bool read_word(struct ck_site *site, const char *name, const char *value) {
+/* One setting. */
+static bool read_setting(struct ck_site *site, const char *name, const char *value) {
     long code;
     if (strcmp(name, "default") == 0) {
         site->on = strcmp(value, "on") == 0;
@@ -159,45 +161,45 @@ static bool read_word(struct ck_site *site, const char *name, const char *value)
     if (strcmp(name, "signal") == 0)
         return read_signal(value, &site->signal, &site->lead);
     if (strcmp(name, "min_lead") == 0)
-        return number(value, 1, CK_MOST_LEAD, &site->min_lead);
+        return read_number(value, 1, CK_MAX_LEAD, &site->min_lead);
     if (strcmp(name, "max_lead") == 0)
-        return number(value, 1, CK_MOST_LEAD, &site->max_lead);
+        return read_number(value, 1, CK_MAX_LEAD, &site->max_lead);
     if (strcmp(name, "requeue") == 0) {
         site->requeue = strcmp(value, "no") != 0;
-        return !site->requeue || number(value, 1, CK_MOST_REQUEUES, &site->requeues);
+        return !site->requeue || read_number(value, 1, CK_MAX_REQUEUES, &site->requeues);
     }
     if (strcmp(name, "max_requeue") == 0)
-        return number(value, 1, CK_MOST_REQUEUES, &site->max_requeues);
+        return read_number(value, 1, CK_MAX_REQUEUES, &site->max_requeues);
     if (strcmp(name, "poll") == 0)
-        return number(value, 5, 300, &site->poll);
+        return read_number(value, 5, 300, &site->poll);
     if (strcmp(name, "quiet") == 0)
-        return number(value, 0, 3600, &site->quiet);
+        return read_number(value, 0, 3600, &site->quiet);
     if (strcmp(name, "state") == 0)
         return read_folder(value, site);
-    if (strcmp(name, "code") != 0 || !number(value, 1, 127, &code))
+    if (strcmp(name, "code") != 0 || !read_number(value, 1, 127, &code))
         return false;
     site->code = (int)code;
     return true;
 }
 
-bool ck_site_read(struct ck_site *site, int words, char **word, char *why, size_t size) {
+bool ck_site_read(struct ck_site *site, int argc, char **argv, char *why, size_t size) {
     *why = '\0';
     *site = (struct ck_site){.signal = SIGTERM,
                              .lead = 300,
                              .min_lead = 1,
-                             .max_lead = CK_MOST_LEAD,
+                             .max_lead = CK_MAX_LEAD,
                              .requeues = 100,
                              .max_requeues = 100,
                              .code = 85,
                              .quiet = 60,
                              .state = "/run/adminkit/ckpt"};
-    for (int i = 0; i < words; i++) {
-        char text[CK_WORD];
+    for (int i = 0; i < argc; i++) {
+        char text[CK_WORD_SIZE];
         char *value = text;
-        bool fits = snprintf(text, sizeof text, "%s", word[i]) < (int)sizeof text;
+        bool fits = snprintf(text, sizeof text, "%s", argv[i]) < (int)sizeof text;
         char *name = strsep(&value, "=");
-        if (!fits || !value || !read_word(site, name, value)) {
-            snprintf(why, size, "%.60s is not understood", word[i]);
+        if (!fits || !value || !read_setting(site, name, value)) {
+            snprintf(why, size, "%.60s is not understood", argv[i]);
             return false;
         }
     }

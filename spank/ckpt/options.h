@@ -1,27 +1,28 @@
-/* options.h - what the operator set in plugstack.conf and what the job asks for. Pure: text in, values out.
+/* options.h - the settings of plugstack.conf and the options of a job. Pure: text in, values out.
  *
- * The grammar of what a job says is in tests/data/ckpt_options.tsv, with its cases. Words of plugstack.conf,
- * each NAME=VALUE, in any order, each once (etc/plugstack.conf.d/adminkit.conf explains them):
+ * tests/data/ckpt_options.tsv has the grammar of a job's options, with cases. The settings, each NAME=VALUE,
+ * in any order, each once (etc/plugstack.conf.d/adminkit.conf explains them), and their defaults:
  *
- *   default=on|off       whether a job that says nothing is watched    off
- *   signal=SIG[@SECONDS] what a job gets that does not name one        TERM@300
- *   min_lead= max_lead=  bounds for SECONDS; what lies beyond is moved to the bound   1, 86400
- *   requeue=MAX|no       of a job that does not say                    no
- *   max_requeue=MAX      for a job that names no MAX, and the highest  100
- *   code=CODE            the exit code for "there is more to do"       85
- *   poll=SECONDS         to ask for the end more often than every 300 s; 5 to 300
- *   quiet=SECONDS        a step younger than this asks nothing; 0 to 3600   60
- *   state=FOLDER         of root, for what steps leave to the batch step    /run/adminkit/ckpt */
-#ifndef ADMINKIT_CK_OPTIONS_H
-#define ADMINKIT_CK_OPTIONS_H
+ *   default=on|off        off           whether a job without options gets a signal
+ *   signal=SIG[@SECONDS]  TERM@300      of a job that names none
+ *   min_lead= max_lead=   1, 86400      bounds for SECONDS; beyond one a job gets the bound
+ *   requeue=MAX|no        no            of a job without the option
+ *   max_requeue=MAX       100           of a job that names no MAX, and the highest one
+ *   code=CODE             85            the exit code for "there is more to do"
+ *   poll=SECONDS          300           how often to ask for the job's end; 5 to 300
+ *   quiet=SECONDS         60            a step younger than this does not ask; 0 to 3600
+ *   state=FOLDER          /run/adminkit/ckpt   root's, for step_records.h */
+#ifndef ADMINKIT_CKPT_OPTIONS_H
+#define ADMINKIT_CKPT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CK_MOST_LEAD 86400
-#define CK_MOST_REQUEUES 1000
-#define CK_WORD 256 /* longer ones are no words of ours */
+#define CK_MAX_LEAD 86400 /* seconds */
+#define CK_MAX_REQUEUES 1000
+#define CK_WORD_SIZE 256 /* of a setting or an option; a longer one is not understood */
 
+/* The settings. */
 struct ck_site {
     bool on;
     int signal;
@@ -30,16 +31,18 @@ struct ck_site {
     long requeues, max_requeues;
     int code;
     long poll, quiet; /* seconds; poll 0: not set */
-    char state[CK_WORD];
+    char state[CK_WORD_SIZE];
 };
 
-/* What a job said; NULL: nothing. The variable is looked at where neither signal nor requeue is given. */
-struct ck_said {
+/* The options of a job; NULL: not given. `variable` is ADMINKIT_CKPT, which counts only where neither signal
+ * nor requeue is given. */
+struct ck_job_options {
     bool off;
     const char *signal, *requeue, *target, *variable;
 };
 
-struct ck_wish {
+/* What the plugin does for a job. */
+struct ck_request {
     bool on;
     int signal;
     long lead; /* seconds */
@@ -48,13 +51,13 @@ struct ck_wish {
     bool shells, jvms;
 };
 
-/* The defaults, then the words. False, and in why[size] the word that is wrong: the plugin is to stay out of
- * the way. */
-bool ck_site_read(struct ck_site *site, int words, char **word, char *why, size_t size);
+/* Reads the settings over their defaults. False: one is wrong, why[size] says which, and the plugin must do
+ * nothing. */
+bool ck_site_read(struct ck_site *site, int argc, char **argv, char *why, size_t size);
 
-/* What the job wishes, within the site's bounds. why[size] is "" or says which word was wrong (then the wish
- * is not on) or what was moved to a bound. */
-void ck_wish_read(struct ck_wish *wish, const struct ck_said *said, const struct ck_site *site, char *why,
-                  size_t size);
+/* The request that the options make, within the site's bounds. why[size] is "", or says which option is wrong
+ * (then the request is off, unless it is --ckpt-target) or which value was moved to a bound. */
+void ck_request_read(struct ck_request *request, const struct ck_job_options *options,
+                     const struct ck_site *site, char *why, size_t size);
 
 #endif

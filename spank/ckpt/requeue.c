@@ -1,10 +1,11 @@
+/* requeue.c - see requeue.h. */
 #include "requeue.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What the ended processes say, whatever the site and the bounds allow. */
-static enum ck_verdict by_its_end(const struct ck_run *run) {
+/* The verdict of the exit codes and the state alone, before anything that may forbid a requeue. */
+static enum ck_verdict by_end(const struct ck_run *run) {
     int derived = ck_exit_code((int)run->derived);
     bool more = run->script == run->code || run->steps->code[run->code] || derived == run->code;
     bool failed = run->script != 0 || run->steps->failed || derived != 0;
@@ -12,7 +13,7 @@ static enum ck_verdict by_its_end(const struct ck_run *run) {
         return CK_DONE;
     if (more)
         return run->signalled ? CK_MORE : CK_UNSIGNALLED;
-    if (run->state != CK_TIMEOUT)
+    if (run->state != AK_JOB_TIMEOUT)
         return CK_FAILED;
     return run->heard > 0 ? CK_LIMIT : CK_UNHEARD;
 }
@@ -20,11 +21,11 @@ static enum ck_verdict by_its_end(const struct ck_run *run) {
 enum ck_verdict ck_requeue_decide(const struct ck_run *run) {
     if (!run->wanted)
         return CK_NOT_WANTED;
-    if (run->state == CK_PENDING)
+    if (run->state == AK_JOB_PENDING)
         return CK_ALREADY;
-    if (run->state == CK_CANCELLED || run->state == CK_ENDED)
+    if (run->state == AK_JOB_CANCELLED || run->state == AK_JOB_ENDED)
         return CK_GIVEN_UP;
-    enum ck_verdict verdict = by_its_end(run);
+    enum ck_verdict verdict = by_end(run);
     if (verdict != CK_MORE && verdict != CK_LIMIT)
         return verdict;
     if (!run->allowed)
@@ -77,10 +78,10 @@ void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *te
     }
 }
 
-enum ak_note_end ck_requeue_note(enum ck_verdict verdict) {
-    static const enum ak_note_end NOTES[CK_VERDICTS] = {
-        [CK_MORE] = AK_NOTE_MORE,     [CK_LIMIT] = AK_NOTE_LIMIT,       [CK_DONE] = AK_NOTE_DONE,
-        [CK_FAILED] = AK_NOTE_FAILED, [CK_FORBIDDEN] = AK_NOTE_REFUSED, [CK_MAX] = AK_NOTE_MAX,
-        [CK_SHORT] = AK_NOTE_SHORT};
+enum ck_note_end ck_requeue_note(enum ck_verdict verdict) {
+    static const enum ck_note_end NOTES[CK_VERDICTS] = {
+        [CK_MORE] = CK_NOTE_MORE,     [CK_LIMIT] = CK_NOTE_LIMIT,       [CK_DONE] = CK_NOTE_DONE,
+        [CK_FAILED] = CK_NOTE_FAILED, [CK_FORBIDDEN] = CK_NOTE_REFUSED, [CK_MAX] = CK_NOTE_MAX,
+        [CK_SHORT] = CK_NOTE_SHORT};
     return NOTES[verdict];
 }

@@ -1,4 +1,4 @@
-/* deliver.c - see deliver.h. */
+/* signal_send.c - see signal_send.h. */
 #include "signal_send.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define ROUNDS 3
-#define SPARED 4 /* processes that the line names where nobody hears */
-#define NAMED 8  /* and where somebody does */
+#define MAX_OTHERS 4 /* processes that the line names where there is no target */
+#define MAX_NAMED 8  /* and where there are some */
 
 /* The same numbers on every processor; older headers lack them. */
 #ifndef SYS_pidfd_send_signal
@@ -22,119 +22,123 @@
 #define SYS_pidfd_open 434
 #endif
 
-static bool hears(const struct ck_process *process) {
-    return process->ear == CK_EAR_CATCHES || process->ear == CK_EAR_WAITS || process->ear == CK_EAR_BLOCKS;
+static bool takes(const struct ck_process *process) {
+    return process->disposition == CK_SIG_CAUGHT || process->disposition == CK_SIG_WAITED ||
+           process->disposition == CK_SIG_BLOCKED;
 }
 
-/* The descriptor comes first: what is read after it, is of the process that the descriptor holds or of a
- * later one with the same pid, and the start time tells these apart. Without descriptors (before Linux 5.3,
- * or forbidden) a moment is left between the look and the kill. */
-void ck_tell(struct ck_snapshot *snapshot, const struct ck_process *process, const struct ck_scope *scope,
-             struct ck_told *told) {
+/* Trap: the pidfd is opened before the process is read again. What is read then is of the process that the
+ * pidfd refers to or of a later one with the same pid; the start time tells them apart. Without pidfds
+ * (before Linux 5.3, or forbidden) the pid may change hands between the reading and the kill. */
+void ck_signal_one(struct ck_snapshot *snapshot, const struct ck_process *process,
+                   const struct ck_scope *scope, struct ck_recipient *recipient) {
     struct ck_process now;
-    int handle = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     long sent = -1;
 
-    told->fate = CK_GONE;
-    if (handle < 0 && errno == ESRCH)
+    recipient->outcome = CK_GONE;
+    if (pidfd < 0 && errno == ESRCH)
         return;
     if (!ck_process_read(snapshot, process->pid, scope->signal, &now) || now.start != process->start ||
         now.state == 'Z')
         goto out;
-    told->fate = CK_CHANGED;
-    if (!hears(&now) || now.uid != scope->uid)
+    recipient->outcome = CK_CHANGED;
+    if (!takes(&now) || now.uid != scope->uid)
         goto out;
-    if (handle >= 0)
-        sent = syscall(SYS_pidfd_send_signal, handle, scope->signal, NULL, 0);
+    if (pidfd >= 0)
+        sent = syscall(SYS_pidfd_send_signal, pidfd, scope->signal, NULL, 0);
     else
         sent = kill(process->pid, scope->signal);
-    told->error = sent == 0 ? 0 : errno;
-    told->fate = sent == 0 ? CK_SENT : told->error == ESRCH ? CK_GONE : CK_REFUSED;
+    recipient->error = sent == 0 ? 0 : errno;
+    recipient->outcome = sent == 0 ? CK_SENT : recipient->error == ESRCH ? CK_GONE : CK_REFUSED;
 out:
-    if (handle >= 0)
-        close(handle);
+    if (pidfd >= 0)
+        close(pidfd);
 }
 
-static void name(struct ck_told *told, const struct ck_process *process, enum ck_why why) {
-    told->pid = process->pid;
-    told->why = why;
-    snprintf(told->comm, sizeof told->comm, "%s", process->comm);
+static void list(struct ck_recipient *recipient, const struct ck_process *process, enum ck_role role) {
+    recipient->pid = process->pid;
+    recipient->role = role;
+    snprintf(recipient->comm, sizeof recipient->comm, "%s", process->comm);
 }
 
-/* Those that would hear and are passed over say more than those that would not. */
-static size_t name_spared(struct ck_told *told, const struct ck_snapshot *snapshot, const enum ck_why *why) {
+/* Lists processes that are not targets: first those that would take the signal, which say more. */
+static size_t list_others(struct ck_recipient *recipient, const struct ck_snapshot *snapshot,
+                          const enum ck_role *role) {
     size_t n = 0;
 
-    for (int hearing = 1; hearing >= 0; hearing--)
-        for (size_t i = 0; n < SPARED && i < snapshot->count; i++)
-            if (hears(&snapshot->process[i]) == hearing && why[i] != CK_ZOMBIE && why[i] != CK_STEPD)
-                name(&told[n++], &snapshot->process[i], why[i]);
+    for (int taking = 1; taking >= 0; taking--)
+        for (size_t i = 0; n < MAX_OTHERS && i < snapshot->count; i++)
+            if (takes(&snapshot->process[i]) == taking && role[i] != CK_ROLE_ZOMBIE &&
+                role[i] != CK_ROLE_STEPD)
+                list(&recipient[n++], &snapshot->process[i], role[i]);
     return n;
 }
 
-/* One look, and the signal to those who hear. False: nobody was there any more when it was sent. */
-static bool deliver_once(const struct ck_scope *scope, const pid_t *roots, size_t root_count,
-                         struct ck_heard *heard) {
+/* One snapshot, and the signal to its targets. False: there were targets, and none of them was signalled. */
+static bool send_once(const struct ck_scope *scope, const pid_t *roots, size_t root_count,
+                      struct ck_delivery *delivery) {
     struct ck_snapshot snapshot;
-    enum ck_why *why = NULL;
+    enum ck_role *role = NULL;
     size_t n = 0;
 
-    heard->error = ck_snapshot_take(&snapshot, scope->cgroup, roots, root_count, scope->signal);
-    heard->seen = snapshot.count;
-    heard->partial = snapshot.partial;
-    if (heard->error)
+    delivery->error = ck_snapshot_take(&snapshot, scope->cgroup, roots, root_count, scope->signal);
+    delivery->seen = snapshot.count;
+    delivery->partial = snapshot.partial;
+    if (delivery->error)
         goto out;
-    why = malloc((snapshot.count + 1) * sizeof *why);
-    heard->told = calloc(snapshot.count + SPARED, sizeof *heard->told);
-    if (!why || !heard->told || !ck_choose(&snapshot, scope, why)) {
-        heard->error = ENOMEM;
+    role = malloc((snapshot.count + 1) * sizeof *role);
+    delivery->recipient = calloc(snapshot.count + MAX_OTHERS, sizeof *delivery->recipient);
+    if (!role || !delivery->recipient || !ck_choose_targets(&snapshot, scope, role)) {
+        delivery->error = ENOMEM;
         goto out;
     }
     for (size_t i = 0; i < snapshot.count; i++) {
-        if (!ck_is_target(why[i]))
+        if (!ck_is_target(role[i]))
             continue;
-        name(&heard->told[n], &snapshot.process[i], why[i]);
-        ck_tell(&snapshot, &snapshot.process[i], scope, &heard->told[n]);
-        heard->sent += heard->told[n++].fate == CK_SENT;
+        list(&delivery->recipient[n], &snapshot.process[i], role[i]);
+        ck_signal_one(&snapshot, &snapshot.process[i], scope, &delivery->recipient[n]);
+        delivery->sent += delivery->recipient[n++].outcome == CK_SENT;
     }
-    heard->chosen = n;
-    heard->told_count = n ? n : name_spared(heard->told, &snapshot, why);
+    delivery->targets = n;
+    delivery->recipient_count = n ? n : list_others(delivery->recipient, &snapshot, role);
 out:
     ck_snapshot_free(&snapshot);
-    free(why);
-    return heard->error || heard->chosen == 0 || heard->sent > 0;
+    free(role);
+    return delivery->error || delivery->targets == 0 || delivery->sent > 0;
 }
 
-/* Where all that were chosen have ended or called exec since the look, nobody was signalled and a second look
- * does no harm. Where some were, what they leave behind could be taken for others, and the rest is let be. */
-int ck_deliver(const struct ck_scope *scope, struct ck_heard *heard) {
+/* Where all targets have ended or called exec since the snapshot, none was signalled and another snapshot
+ * does no harm. Trap: where some were signalled, their children would be taken for targets, so there is no
+ * other. */
+int ck_signal_send(const struct ck_scope *scope, struct ck_delivery *delivery) {
     pid_t *roots = malloc((scope->root_count + 1) * sizeof *roots);
     bool done = false;
 
-    *heard = (struct ck_heard){.signal = scope->signal};
+    *delivery = (struct ck_delivery){.signal = scope->signal};
     if (!roots || scope->signal < 1 || scope->signal > 64) {
         free(roots);
-        return heard->error = roots ? EINVAL : ENOMEM;
+        return delivery->error = roots ? EINVAL : ENOMEM;
     }
     if (scope->root_count)
         memcpy(roots, scope->roots, scope->root_count * sizeof *roots);
     roots[scope->root_count] = scope->stepd;
     for (int round = 0; !done && round < ROUNDS; round++) {
-        ck_heard_free(heard);
-        *heard = (struct ck_heard){.signal = scope->signal};
-        done = deliver_once(scope, roots, scope->root_count + 1, heard);
+        ck_delivery_free(delivery);
+        *delivery = (struct ck_delivery){.signal = scope->signal};
+        done = send_once(scope, roots, scope->root_count + 1, delivery);
     }
     free(roots);
-    return heard->error;
+    return delivery->error;
 }
 
-void ck_heard_free(struct ck_heard *heard) {
-    free(heard->told);
-    heard->told = NULL;
-    heard->told_count = 0;
+void ck_delivery_free(struct ck_delivery *delivery) {
+    free(delivery->recipient);
+    delivery->recipient = NULL;
+    delivery->recipient_count = 0;
 }
 
-static const char *signal_name(int signal, char *room, size_t size) {
+static const char *signal_name(int signal, char *buffer, size_t size) {
     static const struct {
         int signal;
         const char *name;
@@ -145,8 +149,8 @@ static const char *signal_name(int signal, char *room, size_t size) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].signal == signal)
             return names[i].name;
-    snprintf(room, size, "signal %d", signal);
-    return room;
+    snprintf(buffer, size, "signal %d", signal);
+    return buffer;
 }
 
 struct line {
@@ -164,60 +168,59 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
         line->used = (size_t)n < line->size - line->used ? line->used + (size_t)n : line->size - 1;
 }
 
-static void add_told(struct line *line, const struct ck_told *told) {
-    add(line, "%s (%d), ", told->comm, (int)told->pid);
-    if (told->fate == CK_GONE)
+static void add_recipient(struct line *line, const struct ck_recipient *recipient) {
+    add(line, "%s (%d), ", recipient->comm, (int)recipient->pid);
+    if (recipient->outcome == CK_GONE)
         add(line, "which had ended");
-    else if (told->fate == CK_CHANGED)
+    else if (recipient->outcome == CK_CHANGED)
         add(line, "which had become another program");
-    else if (told->fate == CK_REFUSED)
-        add(line, "which could not be told: %s", strerror(told->error));
+    else if (recipient->outcome == CK_REFUSED)
+        add(line, "which could not be told: %s", strerror(recipient->error));
     else
-        add(line, "%s", ck_why_text[told->why]);
+        add(line, "%s", ck_role_text[recipient->role]);
 }
 
-/* The first few of those told (sent) or not told; how many there were. */
-static size_t add_some(struct line *line, const struct ck_heard *heard, bool sent, const char *before) {
+/* Adds the first few recipients that were sent the signal, or were not. */
+static void add_some(struct line *line, const struct ck_delivery *delivery, bool sent, const char *before) {
     size_t n = 0;
 
-    for (size_t i = 0; i < heard->told_count; i++) {
-        if ((heard->told[i].fate == CK_SENT) != sent)
+    for (size_t i = 0; i < delivery->recipient_count; i++) {
+        if ((delivery->recipient[i].outcome == CK_SENT) != sent)
             continue;
-        if (n++ < NAMED) {
+        if (n++ < MAX_NAMED) {
             add(line, "%s", n == 1 ? before : "; ");
-            add_told(line, &heard->told[i]);
+            add_recipient(line, &delivery->recipient[i]);
         }
     }
-    if (n > NAMED)
-        add(line, "; and %zu more", n - NAMED);
-    return n;
+    if (n > MAX_NAMED)
+        add(line, "; and %zu more", n - MAX_NAMED);
 }
 
-char *ck_heard_line(const struct ck_heard *heard, char *text, size_t size) {
+char *ck_delivery_line(const struct ck_delivery *delivery, char *text, size_t size) {
     struct line line = {text, size, 0};
-    char room[24];
-    const char *signal = signal_name(heard->signal, room, sizeof room);
+    char number[24];
+    const char *signal = signal_name(delivery->signal, number, sizeof number);
 
     if (size == 0)
         return text;
     text[0] = '\0';
-    if (heard->error) {
+    if (delivery->error) {
         add(&line, "%s not sent: couldn't read the processes of this step: %s", signal,
-            strerror(heard->error));
+            strerror(delivery->error));
         return text;
     }
-    if (heard->sent) {
+    if (delivery->sent) {
         add(&line, "%s", signal);
-        add_some(&line, heard, true, " to ");
-        add_some(&line, heard, false, "; not to ");
-    } else if (heard->chosen) {
+        add_some(&line, delivery, true, " to ");
+        add_some(&line, delivery, false, "; not to ");
+    } else if (delivery->targets) {
         add(&line, "%s reached nobody", signal);
-        add_some(&line, heard, false, ": ");
+        add_some(&line, delivery, false, ": ");
     } else {
         add(&line, "nothing here hears %s", signal);
-        add_some(&line, heard, false, ": ");
+        add_some(&line, delivery, false, ": ");
     }
-    if (heard->partial)
-        add(&line, " (only the first %zu processes were looked at)", heard->seen);
+    if (delivery->partial)
+        add(&line, " (only the first %zu processes were looked at)", delivery->seen);
     return text;
 }

@@ -1,58 +1,58 @@
-/* tree.h - the processes of a step, as they are at one moment. */
-#ifndef ADMINKIT_CK_TREE_H
-#define ADMINKIT_CK_TREE_H
+/* snapshot.h - the processes of a step at one moment. */
+#ifndef ADMINKIT_CKPT_SNAPSHOT_H
+#define ADMINKIT_CKPT_SNAPSHOT_H
 
 #include "common/proc_parse.h"
 
-#define CK_MOST 65536 /* processes that are looked at */
-#define CK_NOBODY ((size_t)-1)
+#define CK_MAX_PROCESSES 65536 /* others are not looked at */
+#define CK_NO_PARENT ((size_t)-1)
 
-/* What comes of a signal that is sent to the process. */
-enum ck_ear {
-    CK_EAR_DIES, /* or whatever else the default is */
-    CK_EAR_IGNORES,
-    CK_EAR_CATCHES,
-    CK_EAR_WAITS,  /* a thread is in sigwait for it, or there is a signalfd; and no thread would take it and
-                      die */
-    CK_EAR_BLOCKS, /* every thread holds it back, and nothing shows that one waits */
-    CK_EAR_UNREAD, /* while a snapshot is taken: may hear, */
-    CK_EAR_SLEEPS  /* may be in sigwait */
+/* What the signal would do to a process: its disposition (signal(7)), and where there is no handler also the
+ * masks and waits of its threads. */
+enum ck_disposition {
+    CK_SIG_DEFAULT, /* the default action, which ends it */
+    CK_SIG_IGNORED,
+    CK_SIG_CAUGHT,  /* a handler */
+    CK_SIG_WAITED,  /* a thread is in sigwait, or there is a signalfd; no thread would take it and die */
+    CK_SIG_BLOCKED, /* every thread blocks it, and none is seen to wait for it */
+    /* while a snapshot is taken: not known yet */
+    CK_SIG_UNREAD,       /* caught or blocked, in the first thread */
+    CK_SIG_UNREAD_SLEEPS /* default, unless it sleeps in sigwait */
 };
 
-/* uid, caught, exe and argv are read only where the process would not die of the signal and does not ignore
- * it. */
+/* uid, caught, exe and argv are read only where the process may take the signal. */
 struct ck_process {
-    pid_t pid, parent;
-    size_t up;      /* the parent's index, or CK_NOBODY */
-    uint64_t start; /* ticks since boot: pid and start are one process for ever */
+    pid_t pid, ppid;
+    size_t parent;  /* its index in the snapshot, or CK_NO_PARENT */
+    uint64_t start; /* ticks since boot; pid and start identify a process for ever */
     uid_t uid;      /* (uid_t)-1 where it has several */
     char state;     /* R S D T t Z X … */
-    bool terminal;  /* it has a controlling one */
-    enum ck_ear ear;
-    uint64_t caught;        /* bits as CK_BIT */
+    bool terminal;  /* it has a controlling terminal */
+    enum ck_disposition disposition;
+    uint64_t caught;        /* AK_SIGNAL_BIT of each signal with a handler */
     const char *comm, *exe; /* exe: the last part of the program's path, "" where unknown */
-    const char *argv; /* words with a NUL behind each; only the first few KiB, only where ck_needs_words() */
+    const char *argv; /* words, each with a NUL after it; a few KiB at most, and only if ck_needs_argv() */
     size_t argv_size;
 };
 
 struct ck_snapshot {
     struct ck_process *process; /* by pid, each once */
     size_t count;
-    bool partial; /* there were more than CK_MOST, or more text than is kept */
+    bool partial; /* there were more than CK_MAX_PROCESSES, or more text than is kept */
     struct ck_arena *arena;
 };
 
-/* Reads the processes in the cgroup's folder and the folders in it; where that is NULL or has none, those
- * that are roots or below them. 0, or an errno. The snapshot is to be freed either way. */
+/* Reads the processes in the cgroup's folder and those below it; where that is NULL or empty, the processes
+ * `roots` and those below them. 0 or an errno. Free the snapshot either way. */
 int ck_snapshot_take(struct ck_snapshot *snapshot, const char *cgroup, const pid_t *roots, size_t root_count,
                      int signal);
 void ck_snapshot_free(struct ck_snapshot *snapshot);
 
-/* Sorts by pid and sets every .up. A parent that is younger than its child is another process with a pid used
- * again. */
+/* Sorts by pid and sets every .parent. Trap: a parent that is younger than its child is another process,
+ * whose pid was used again. */
 void ck_snapshot_link(struct ck_snapshot *snapshot);
 
-/* One process, anew; its texts are the snapshot's. False: it is gone. */
+/* Reads one process again; its texts belong to the snapshot. False: it is gone. */
 bool ck_process_read(struct ck_snapshot *snapshot, pid_t pid, int signal, struct ck_process *process);
 
 #endif

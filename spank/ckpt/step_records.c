@@ -1,3 +1,4 @@
+/* step_records.c - see step_records.h. */
 #include "step_records.h"
 
 #include <errno.h>
@@ -11,15 +12,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_BYTES 65536 /* of a job with very many failing steps */
+#define MAX_SIZE 65536 /* bytes; a job may have very many failing steps */
 
 int ck_exit_code(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* A descriptor of the folder; -1: errno. */
 static int open_folder(const char *folder, bool make) {
     char above[PATH_MAX];
-    struct stat found;
+    struct stat status;
     if (make) {
         snprintf(above, sizeof above, "%s", folder);
         char *slash = strrchr(above, '/');
@@ -32,30 +34,30 @@ static int open_folder(const char *folder, bool make) {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    if (fstat(fd, &found) == 0 && found.st_uid == geteuid() && (found.st_mode & 077) == 0)
+    if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0)
         return fd;
     close(fd);
     errno = EPERM;
     return -1;
 }
 
-/* The job's file, or -1 with errno. */
+/* The job's file; -1: errno. */
 static int open_record(const char *folder, uint32_t job, int flags, bool make) {
     char name[16];
-    int place = open_folder(folder, make);
-    if (place < 0)
+    int directory = open_folder(folder, make);
+    if (directory < 0)
         return -1;
     snprintf(name, sizeof name, "%" PRIu32, job);
     if (flags & O_EXCL)
-        unlinkat(place, name, 0);
-    int fd = openat(place, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+        unlinkat(directory, name, 0);
+    int fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = errno;
-    close(place);
+    close(directory);
     errno = error;
     return fd;
 }
 
-int ck_records_begin(const char *folder, uint32_t job) {
+int ck_step_records_create(const char *folder, uint32_t job) {
     int fd = open_record(folder, job, O_WRONLY | O_CREAT | O_EXCL, true);
     if (fd < 0)
         return errno;
@@ -63,16 +65,16 @@ int ck_records_begin(const char *folder, uint32_t job) {
     return 0;
 }
 
-/* Lines are short, so one write with O_APPEND never mixes with another step's. Each begins with a newline:
- * the one before may have been cut by a full disk. */
+/* A line is short, so one write with O_APPEND never mixes with another step's. It starts with a newline, as a
+ * full disk may have cut the line before it. */
 static int append(const char *folder, uint32_t job, const char *line) {
-    struct stat found;
+    struct stat status;
     int error = 0, fd = open_record(folder, job, O_WRONLY | O_APPEND, false);
     if (fd < 0)
         return errno;
-    if (fstat(fd, &found) != 0)
+    if (fstat(fd, &status) != 0)
         error = errno;
-    else if (found.st_size > MOST_BYTES)
+    else if (status.st_size > MAX_SIZE)
         error = EFBIG;
     else if (write(fd, line, strlen(line)) < 0)
         error = errno;
@@ -80,7 +82,7 @@ static int append(const char *folder, uint32_t job, const char *line) {
     return error;
 }
 
-int ck_records_code(const char *folder, uint32_t job, int code) {
+int ck_step_records_add_code(const char *folder, uint32_t job, int code) {
     char line[32];
     if (code == 0)
         return 0;
@@ -88,13 +90,14 @@ int ck_records_code(const char *folder, uint32_t job, int code) {
     return append(folder, job, line);
 }
 
-int ck_records_heard(const char *folder, uint32_t job, uint32_t heard, int64_t at) {
+int ck_step_records_add_signal(const char *folder, uint32_t job, uint32_t heard, int64_t at) {
     char line[64];
     snprintf(line, sizeof line, "\nheard %" PRIu32 " %" PRId64 "\n", heard, at);
     return append(folder, job, line);
 }
 
-static void take_line(const char *line, struct ck_steps *steps) {
+/* Adds a line to `steps`; skips one that is cut or is no record. */
+static void parse_line(const char *line, struct ck_steps *steps) {
     int code;
     uint32_t heard;
     int64_t at;
@@ -109,7 +112,7 @@ static void take_line(const char *line, struct ck_steps *steps) {
     }
 }
 
-int ck_records_read(const char *folder, uint32_t job, struct ck_steps *steps) {
+int ck_step_records_read(const char *folder, uint32_t job, struct ck_steps *steps) {
     char line[64];
     *steps = (struct ck_steps){0};
     int fd = open_record(folder, job, O_RDONLY, false);
@@ -121,17 +124,17 @@ int ck_records_read(const char *folder, uint32_t job, struct ck_steps *steps) {
         return ENOMEM;
     }
     while (fgets(line, sizeof line, file))
-        take_line(line, steps);
+        parse_line(line, steps);
     fclose(file);
     return 0;
 }
 
-void ck_records_end(const char *folder, uint32_t job) {
+void ck_step_records_remove(const char *folder, uint32_t job) {
     char name[16];
-    int place = open_folder(folder, false);
-    if (place < 0)
+    int directory = open_folder(folder, false);
+    if (directory < 0)
         return;
     snprintf(name, sizeof name, "%" PRIu32, job);
-    unlinkat(place, name, 0);
-    close(place);
+    unlinkat(directory, name, 0);
+    close(directory);
 }

@@ -6,69 +6,75 @@
 #include "common/proc_parse.h"
 #include "known_programs.h"
 
-const char *const ck_why_text[CK_WHYS] = {
-    [CK_OUTSIDE] = "which has nothing to do with it",
-    [CK_CATCHES] = "which has a handler for it",
-    [CK_WAITS] = "which waits for it",
-    [CK_BLOCKS] = "which holds it back until it looks",
-    [CK_HELD] = "which holds it back",
-    [CK_DIES] = "which would die of it",
-    [CK_IGNORES] = "which ignores it",
-    [CK_ZOMBIE] = "which has ended",
-    [CK_OTHER_USER] = "which is another user's",
-    [CK_STEPD] = "which is Slurm's own",
-    [CK_SHELL] = "which is a shell",
-    [CK_INTERACTIVE] = "which is an interactive shell",
-    [CK_LAUNCHER] = "which is a launcher",
-    [CK_WRAPPER] = "which would end what it runs",
-    [CK_CONTAINER] = "which starts containers",
-    [CK_SERVICE] = "which other processes live on",
-    [CK_TOOL] = "which would end, with nothing to save",
-    [CK_GO] = "which is a Go program",
-    [CK_JVM] = "which is a runtime that always ends on it",
+const char *const ck_role_text[CK_ROLES] = {
+    [CK_ROLE_OUTSIDE] = "which has nothing to do with it",
+    [CK_ROLE_CATCHES] = "which has a handler for it",
+    [CK_ROLE_WAITS] = "which waits for it",
+    [CK_ROLE_BLOCKS] = "which holds it back until it looks",
+    [CK_ROLE_BLOCKS_ABOVE] = "which holds it back",
+    [CK_ROLE_DEFAULT] = "which would die of it",
+    [CK_ROLE_IGNORES] = "which ignores it",
+    [CK_ROLE_ZOMBIE] = "which has ended",
+    [CK_ROLE_OTHER_USER] = "which is another user's",
+    [CK_ROLE_STEPD] = "which is Slurm's own",
+    [CK_ROLE_SHELL] = "which is a shell",
+    [CK_ROLE_INTERACTIVE] = "which is an interactive shell",
+    [CK_ROLE_LAUNCHER] = "which is a launcher",
+    [CK_ROLE_WRAPPER] = "which would end what it runs",
+    [CK_ROLE_CONTAINER] = "which starts containers",
+    [CK_ROLE_SERVICE] = "which other processes live on",
+    [CK_ROLE_TOOL] = "which would end, with nothing to save",
+    [CK_ROLE_GO] = "which is a Go program",
+    [CK_ROLE_JVM] = "which is a runtime that always ends on it",
 };
 
-bool ck_is_target(enum ck_why why) {
-    return why == CK_CATCHES || why == CK_WAITS || why == CK_BLOCKS;
+bool ck_is_target(enum ck_role role) {
+    return role == CK_ROLE_CATCHES || role == CK_ROLE_WAITS || role == CK_ROLE_BLOCKS;
 }
 
-/* Go's runtime has a handler for every real-time signal; nobody else does. (It leaves 32 to 34 to the C
- * library, and the terminal's stops as they are.) */
+/* Only Go's runtime has a handler for every real-time signal. (It leaves 32 to 34 to the C library, and the
+ * terminal's stop signals as they are.) */
 static bool is_go(const struct ck_process *process) {
     const uint64_t real_time = ~UINT64_C(0) << 34;
     return (process->caught & real_time) == real_time;
 }
 
-/* What would be said of the process if it stood alone. */
-static enum ck_why judge(const struct ck_process *process, const struct ck_scope *scope) {
-    if (process->state == 'Z' || process->state == 'X')
-        return CK_ZOMBIE;
-    if (process->pid == scope->stepd)
-        return CK_STEPD;
-    if (process->ear == CK_EAR_DIES)
-        return CK_DIES;
-    if (process->ear == CK_EAR_IGNORES)
-        return CK_IGNORES;
-    if (process->uid != scope->uid)
-        return CK_OTHER_USER;
-
-    enum ck_why kind = ck_kind(process);
-    if (kind == CK_OUTSIDE && is_go(process))
-        kind = CK_GO;
-    bool wanted = (kind == CK_SHELL && scope->shells) || (kind == CK_JVM && scope->jvms);
-    if (kind != CK_OUTSIDE && !wanted)
-        return kind;
-    return process->ear == CK_EAR_CATCHES ? CK_CATCHES : process->ear == CK_EAR_WAITS ? CK_WAITS : CK_BLOCKS;
+static bool takes(enum ck_role role) {
+    return role == CK_ROLE_CATCHES || role == CK_ROLE_WAITS;
 }
 
-/* Indices of the snapshot with every parent before its children. NULL: no memory. */
+/* The role of the process if it were the only one. */
+static enum ck_role role_alone(const struct ck_process *process, const struct ck_scope *scope) {
+    if (process->state == 'Z' || process->state == 'X')
+        return CK_ROLE_ZOMBIE;
+    if (process->pid == scope->stepd)
+        return CK_ROLE_STEPD;
+    if (process->disposition == CK_SIG_DEFAULT)
+        return CK_ROLE_DEFAULT;
+    if (process->disposition == CK_SIG_IGNORED)
+        return CK_ROLE_IGNORES;
+    if (process->uid != scope->uid)
+        return CK_ROLE_OTHER_USER;
+
+    enum ck_role program = ck_program_role(process);
+    if (program == CK_ROLE_OUTSIDE && is_go(process))
+        program = CK_ROLE_GO;
+    bool allowed = (program == CK_ROLE_SHELL && scope->shells) || (program == CK_ROLE_JVM && scope->jvms);
+    if (program != CK_ROLE_OUTSIDE && !allowed)
+        return program;
+    if (process->disposition == CK_SIG_CAUGHT)
+        return CK_ROLE_CATCHES;
+    return process->disposition == CK_SIG_WAITED ? CK_ROLE_WAITS : CK_ROLE_BLOCKS;
+}
+
+/* The indices of the snapshot, every parent before its children. NULL: no memory. */
 static size_t *parents_first(const struct ck_snapshot *snapshot) {
     size_t n = snapshot->count, *order = malloc((n + 1) * sizeof *order), filled = 0;
     bool *placed = calloc(n + 1, 1);
 
     for (size_t i = 0; order && placed && i < n; i++) {
         size_t last = filled;
-        for (size_t at = i; at != CK_NOBODY && !placed[at]; at = snapshot->process[at].up) {
+        for (size_t at = i; at != CK_NO_PARENT && !placed[at]; at = snapshot->process[at].parent) {
             placed[at] = true;
             order[filled++] = at;
         }
@@ -86,32 +92,33 @@ static size_t *parents_first(const struct ck_snapshot *snapshot) {
     return order;
 }
 
-/* Three passes. Down: the topmost that hears for sure, and all below it are outside. Up: who has a target
- * below. Down: the topmost that only hold it back, where no target is above or below. */
-bool ck_choose(const struct ck_snapshot *snapshot, const struct ck_scope *scope, enum ck_why *why) {
+/* Three passes. Down: the topmost process that catches or waits for the signal is a target, all below it are
+ * outside. Up: which processes have a target below. Down: the topmost process that only blocks it is a
+ * target, where no target is above or below. */
+bool ck_choose_targets(const struct ck_snapshot *snapshot, const struct ck_scope *scope, enum ck_role *role) {
     size_t n = snapshot->count, *order = parents_first(snapshot);
     bool *below = calloc(n + 1, 1), done = order && below;
 
-    for (size_t i = 0; i < n; i++) /* what is read of a parent that comes later, in a circle */
-        why[i] = CK_DIES;
+    for (size_t i = 0; i < n; i++) /* in a circle of parents one is read before it is set */
+        role[i] = CK_ROLE_DEFAULT;
     for (size_t k = 0; done && k < n; k++) {
-        size_t i = order[k], up = snapshot->process[i].up;
-        why[i] = judge(&snapshot->process[i], scope);
-        if (up != CK_NOBODY && (why[up] == CK_CATCHES || why[up] == CK_WAITS || why[up] == CK_OUTSIDE))
-            why[i] = CK_OUTSIDE;
+        size_t i = order[k], parent = snapshot->process[i].parent;
+        role[i] = role_alone(&snapshot->process[i], scope);
+        if (parent != CK_NO_PARENT && (takes(role[parent]) || role[parent] == CK_ROLE_OUTSIDE))
+            role[i] = CK_ROLE_OUTSIDE;
     }
     for (size_t k = n; done && k > 0; k--) {
-        size_t i = order[k - 1], up = snapshot->process[i].up;
-        below[i] |= why[i] == CK_CATCHES || why[i] == CK_WAITS;
-        if (up != CK_NOBODY)
-            below[up] |= below[i];
+        size_t i = order[k - 1], parent = snapshot->process[i].parent;
+        below[i] |= takes(role[i]);
+        if (parent != CK_NO_PARENT)
+            below[parent] |= below[i];
     }
     for (size_t k = 0; done && k < n; k++) {
-        size_t i = order[k], up = snapshot->process[i].up;
-        if (up != CK_NOBODY && (why[up] == CK_BLOCKS || why[up] == CK_OUTSIDE))
-            why[i] = CK_OUTSIDE;
-        else if (why[i] == CK_BLOCKS && below[i])
-            why[i] = CK_HELD;
+        size_t i = order[k], parent = snapshot->process[i].parent;
+        if (parent != CK_NO_PARENT && (role[parent] == CK_ROLE_BLOCKS || role[parent] == CK_ROLE_OUTSIDE))
+            role[i] = CK_ROLE_OUTSIDE;
+        else if (role[i] == CK_ROLE_BLOCKS && below[i])
+            role[i] = CK_ROLE_BLOCKS_ABOVE;
     }
     free(order);
     free(below);

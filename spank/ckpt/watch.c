@@ -1,3 +1,4 @@
+/* watch.c - see watch.h. */
 #include "watch.h"
 
 #include <stdlib.h>
@@ -9,85 +10,84 @@
 #include "common/suspended.h"
 #include "common/task_env.h"
 
-#define LONG (60 * CK_SECOND) /* the longest sleep: the machine's clock may be set meanwhile */
-#define LISTEN 50             /* while an answer is awaited */
+#define LONGEST_SLEEP (60 * CK_SECOND) /* an operator may set the clock meanwhile */
+#define ANSWER_SLEEP 50                /* while an answer is awaited */
 #define RETRY (5 * CK_SECOND)
-#define PATIENCE (2 * CK_SECOND) /* for an answer that the signal waits for */
-#define STOP CK_SECOND
-#define LOOK (CK_SECOND / 4) /* a task is looked at when it is that old, twice that, four times … */
-#define LOOKS 9
+#define LATE_ANSWER (2 * CK_SECOND) /* how long the signal waits for an answer */
+#define STOP_SPAN CK_SECOND
+#define ENV_AGE (CK_SECOND / 4) /* a task's environment is read at that age, twice that, four times … */
+#define ENV_READS 9
 
 struct ck_watch {
     struct ck_plan plan;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop, ended, left; /* left: nobody waits for the thread any more */
-    /* of the thread alone */
+    bool stop, ended, left; /* left: the thread frees the watch */
+    /* the thread's alone */
     struct ck_known known;
-    struct ck_call *question;
-    bool paused, over; /* over: the job is ending, nothing is left to do */
+    struct ak_async_call *question;
+    bool suspended, over; /* suspended: seen on this node; over: the job is ending */
     bool answered;
-    struct ck_answer answer; /* the last one that was none of an error */
-    int looks, attempts;
+    struct ak_job_info info; /* the last answer without an error */
+    int env_reads, attempts;
     int64_t attempted;
 };
 
 struct question {
     uint32_t job;
-    struct ck_answer answer;
+    struct ak_job_info info;
 };
 
-static void ask(void *subject) {
-    struct question *question = subject;
-    ck_ask(question->job, &question->answer);
+static void ask(void *arg) {
+    struct question *question = arg;
+    ak_job_load(question->job, &question->info);
 }
 
-/* The subject of a question outlives its call only until ck_call_end, so it is read before. */
-static void take_answer(struct ck_watch *watch, const struct ck_answer *answer) {
-    if (answer->error)
+static void take_answer(struct ck_watch *watch, const struct ak_job_info *info) {
+    if (info->error)
         return;
     watch->known.failures = 0;
-    watch->known.suspended = answer->state == CK_SUSPENDED;
-    watch->over = answer->state != CK_RUNNING && answer->state != CK_SUSPENDED;
-    if (answer->state == CK_RUNNING && answer->end > 0)
-        watch->known.end = answer->end * CK_SECOND;
+    watch->known.suspended = info->state == AK_JOB_SUSPENDED;
+    watch->over = info->state != AK_JOB_RUNNING && info->state != AK_JOB_SUSPENDED;
+    if (info->state == AK_JOB_RUNNING && info->end > 0)
+        watch->known.end = info->end * CK_SECOND;
     watch->known.doubt = 0;
     watch->answered = true;
-    watch->answer = *answer;
+    watch->info = *info;
 }
 
 static void put_question(struct ck_watch *watch, int64_t now) {
     watch->known.asked = now;
     watch->known.failures++;
     if (watch->question)
-        return; /* the one before is not answered yet */
+        return; /* the one before has no answer yet */
     struct question *question = calloc(1, sizeof *question);
     if (!question)
         return;
     question->job = watch->plan.job;
-    watch->question = ck_call_start(ask, question);
+    watch->question = ak_async_start(ask, question);
     if (!watch->question)
         free(question);
 }
 
 static void look_for_answer(struct ck_watch *watch) {
-    if (!watch->question || !ck_call_done(watch->question, 0))
+    if (!watch->question || !ak_async_done(watch->question, 0))
         return;
-    const struct question *question = ck_call_subject(watch->question);
-    take_answer(watch, &question->answer);
-    ck_call_end(watch->question);
+    const struct question *question = ak_async_arg(watch->question);
+    take_answer(watch, &question->info);
+    ak_async_release(watch->question);
     watch->question = NULL;
 }
 
-/* Stopped steps are not signalled: the job is suspended, and its end moves while it is. */
-static void look_for_pause(struct ck_watch *watch, int64_t now) {
-    bool paused = ck_paused(watch->plan.task, *watch->plan.cgroup ? watch->plan.cgroup : NULL);
-    if (watch->paused && !paused) {
+/* A step that is stopped or frozen is not signalled: its job is suspended, and the end moves meanwhile. */
+static void look_for_suspension(struct ck_watch *watch, int64_t now) {
+    bool suspended = ak_step_suspended(watch->plan.task, *watch->plan.cgroup ? watch->plan.cgroup : NULL);
+    if (watch->suspended && !suspended) {
         watch->known.suspended = false;
         watch->known.doubt = now;
     }
-    watch->paused = paused;
+    watch->suspended = suspended;
 }
 
 static bool is_left(struct ck_watch *watch) {
@@ -97,8 +97,8 @@ static bool is_left(struct ck_watch *watch) {
     return left;
 }
 
-/* Signals; true when there is nothing left to do. Reading the processes may take longer than the step lives.
- */
+/* Signals the step. True: nothing is left to do. Trap: reading the processes may take longer than the step
+ * lives. */
 static bool fire(struct ck_watch *watch, int64_t now) {
     const struct ck_plan *plan = &watch->plan;
     struct ck_scope scope = {.uid = plan->uid,
@@ -107,24 +107,24 @@ static bool fire(struct ck_watch *watch, int64_t now) {
                              .stepd = getpid(),
                              .shells = plan->shells,
                              .jvms = plan->jvms};
-    struct ck_heard heard;
-    ck_deliver(&scope, &heard);
-    bool reached = heard.sent > 0, again = true;
-    struct ck_moment moment = {.at = now,
+    struct ck_delivery delivery;
+    ck_signal_send(&scope, &delivery);
+    bool taken = delivery.sent > 0, again = true;
+    struct ck_firing firing = {.at = now,
                                .end = watch->known.end,
                                .first = watch->attempts == 0,
-                               .heard = &heard,
-                               .answer = watch->answered ? &watch->answer : NULL};
-    if ((moment.first || reached) && !is_left(watch))
-        again = plan->fired(&moment, plan->subject);
-    ck_heard_free(&heard);
+                               .delivery = &delivery,
+                               .info = watch->answered ? &watch->info : NULL};
+    if ((firing.first || taken) && !is_left(watch))
+        again = plan->fired(&firing, plan->arg);
+    ck_delivery_free(&delivery);
     watch->attempts++;
     watch->attempted = now;
-    return reached || !again;
+    return taken || !again;
 }
 
-/* Nobody heard, and the end as it was known has come. A step that outlives it was given more time: slurmctld
- * is asked once more, and the signal comes before the new end. */
+/* No process took the signal, and the known end has come. A step that outlives it was given more time:
+ * slurmctld is asked once more, and the signal comes before the new end. Returns as turn() does. */
 static int64_t outlive(struct ck_watch *watch) {
     if (watch->question)
         return CK_SECOND;
@@ -134,31 +134,32 @@ static int64_t outlive(struct ck_watch *watch) {
     return 0;
 }
 
-/* A task's prolog may hold up its exec. A step that begins in the last seconds has nothing to save, and the
- * variable may be an outer job's. How long until the next look. */
-static int64_t look_for_end(struct ck_watch *watch, int64_t now) {
+/* Reads the end from the task's environment, which the task has from its exec on; a prolog may delay that.
+ * Returns the span to the next reading. Trap: an end within the lead of the step's begin may be an outer
+ * job's, and such a step has nothing to save. */
+static int64_t read_env(struct ck_watch *watch, int64_t now) {
     const struct ck_terms *terms = &watch->plan.terms;
-    if (watch->known.end || watch->known.asked || watch->looks >= LOOKS)
-        return LONG;
-    int64_t wait = terms->began + (LOOK << watch->looks) - now;
+    if (watch->known.end || watch->known.asked || watch->env_reads >= ENV_READS)
+        return LONGEST_SLEEP;
+    int64_t wait = terms->began + (ENV_AGE << watch->env_reads) - now;
     if (wait > 0)
         return wait;
-    int64_t end = ck_given_end(watch->plan.task);
+    int64_t end = ak_task_job_end(watch->plan.task) * CK_SECOND;
     if (end - terms->lead > terms->began)
         watch->known.end = end;
-    watch->looks++;
+    watch->env_reads++;
     return 0;
 }
 
-/* One look at everything; how long to sleep then, or -1 when there is nothing left to do. */
+/* Does what is due. Returns how long to sleep then; -1: nothing is left to do. */
 static int64_t turn(struct ck_watch *watch) {
-    int64_t now = ck_now();
+    int64_t now = ak_now();
     look_for_answer(watch);
     if (watch->over)
         return -1;
-    if (watch->known.suspended || watch->paused)
-        look_for_pause(watch, now);
-    int64_t longest = look_for_end(watch, now);
+    if (watch->known.suspended || watch->suspended)
+        look_for_suspension(watch, now);
+    int64_t longest = read_env(watch, now);
     struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
     if (next.act == CK_FIRE && watch->attempts > 0) {
         if (now + RETRY > watch->known.end)
@@ -168,35 +169,35 @@ static int64_t turn(struct ck_watch *watch) {
     }
     if (next.at <= now && next.act == CK_ASK) {
         put_question(watch, now);
-        return LISTEN;
+        return ANSWER_SLEEP;
     }
     if (next.at <= now) {
-        look_for_pause(watch, now);
-        if (watch->paused)
+        look_for_suspension(watch, now);
+        if (watch->suspended)
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
         bool unsure = watch->known.doubt || !watch->answered;
-        if (unsure && watch->question && now < watch->known.asked + PATIENCE)
-            return LISTEN;
+        if (unsure && watch->question && now < watch->known.asked + LATE_ANSWER)
+            return ANSWER_SLEEP;
         return fire(watch, now) ? -1 : RETRY;
     }
     int64_t span = next.at - now;
     if (watch->question)
-        return span < LISTEN ? span : LISTEN;
-    if (watch->known.suspended || watch->paused)
+        return span < ANSWER_SLEEP ? span : ANSWER_SLEEP;
+    if (watch->known.suspended || watch->suspended)
         return span < CK_SECOND ? span : CK_SECOND;
     return span < longest ? span : longest;
 }
 
-static void release(struct ck_watch *watch) {
+static void free_watch(struct ck_watch *watch) {
     pthread_cond_destroy(&watch->wake);
     pthread_mutex_destroy(&watch->lock);
     free(watch);
 }
 
-static void *body(void *subject) {
-    struct ck_watch *watch = subject;
+static void *body(void *arg) {
+    struct ck_watch *watch = arg;
     pthread_mutex_lock(&watch->lock);
     while (!watch->stop) {
         pthread_mutex_unlock(&watch->lock);
@@ -205,16 +206,16 @@ static void *body(void *subject) {
         if (span < 0)
             break;
         if (!watch->stop)
-            ck_clock_wait(&watch->wake, &watch->lock, span);
+            ak_cond_wait(&watch->wake, &watch->lock, span);
     }
     pthread_mutex_unlock(&watch->lock);
-    ck_call_end(watch->question);
+    ak_async_release(watch->question);
     pthread_mutex_lock(&watch->lock);
     watch->ended = true;
     bool left = watch->left;
     pthread_mutex_unlock(&watch->lock);
     if (left)
-        release(watch);
+        free_watch(watch);
     return NULL;
 }
 
@@ -224,9 +225,9 @@ struct ck_watch *ck_watch_start(const struct ck_plan *plan) {
         return NULL;
     watch->plan = *plan;
     pthread_mutex_init(&watch->lock, NULL);
-    if (ck_clock_cond(&watch->wake) != 0)
+    if (ak_cond_init(&watch->wake) != 0)
         goto fail;
-    if (ck_thread(&watch->thread, body, watch) == 0)
+    if (ak_thread_start(&watch->thread, body, watch) == 0)
         return watch;
     pthread_cond_destroy(&watch->wake);
 fail:
@@ -235,11 +236,11 @@ fail:
     return NULL;
 }
 
-/* A timed join goes by a clock that may be set meanwhile; glibc has had one with another since 2.31 only. The
- * thread mostly ends at once, and a short step should not wait. */
+/* Trap: pthread_timedjoin_np() goes by the realtime clock, which may be set meanwhile; pthread_clockjoin_np()
+ * came with glibc 2.31. The thread mostly ends at once, and a short step should not wait. */
 static bool join_in_time(pthread_t thread) {
     struct timespec span = {0, 50000};
-    for (int64_t waited = 0; waited < STOP * 1000000; waited += span.tv_nsec) {
+    for (int64_t waited = 0; waited < STOP_SPAN * 1000000; waited += span.tv_nsec) {
         if (pthread_tryjoin_np(thread, NULL) == 0)
             return true;
         nanosleep(&span, NULL);
@@ -261,12 +262,12 @@ void ck_watch_stop(struct ck_watch *watch) {
         watch->left = !watch->ended;
         if (watch->left) {
             pthread_detach(watch->thread);
-            ck_pin();
+            ak_pin_plugin();
             pthread_mutex_unlock(&watch->lock);
-            return; /* it frees its memory when it ends */
+            return; /* the thread frees the watch */
         }
         pthread_mutex_unlock(&watch->lock);
         pthread_join(watch->thread, NULL);
     }
-    release(watch);
+    free_watch(watch);
 }

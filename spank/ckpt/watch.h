@@ -1,14 +1,14 @@
-/* watch.h - the thread that waits for the moment of the signal, on one node, for one step.
+/* watch.h - the thread that waits for the signal's time, for one step on one node.
  *
  *   struct ck_watch *watch = ck_watch_start(&plan);
  *   ck_watch_stop(watch);           within a second; frees it
  *
- * Start it when all tasks are forked. It asks slurmctld through call.h, so that nothing slurmctld does or
- * fails to do holds up the signal or the end of the step; it holds no lock of Slurm's and touches nothing of
- * the user's but by the signal. Where nothing hears the signal it tries again, every five seconds at most,
- * until the end. */
-#ifndef ADMINKIT_CK_WATCH_H
-#define ADMINKIT_CK_WATCH_H
+ * Start it when all tasks are forked. It asks slurmctld through async_call.h, so that slurmctld never delays
+ * the signal or the end of the step. It holds no lock of Slurm's, and touches nothing of the user's but by
+ * the signal. Where no process takes the signal, it tries again, at most every five seconds, until the end.
+ */
+#ifndef ADMINKIT_CKPT_WATCH_H
+#define ADMINKIT_CKPT_WATCH_H
 
 #include <limits.h>
 
@@ -16,32 +16,33 @@
 #include "deadline.h"
 #include "signal_send.h"
 
-struct ck_moment {
+/* An attempt to signal the step. */
+struct ck_firing {
     int64_t at, end; /* ms since the epoch */
-    bool first;      /* false: an earlier attempt reached nobody */
-    const struct ck_heard *heard;
-    const struct ck_answer *answer; /* slurmctld's last one; NULL: there was none */
+    bool first;      /* false: no process took the signal of an earlier attempt */
+    const struct ck_delivery *delivery;
+    const struct ak_job_info *info; /* slurmctld's last answer; NULL: there was none */
 };
 
 struct ck_plan {
     uint32_t job;
     struct ck_terms terms;
-    pid_t task; /* one of the step's */
+    pid_t task; /* one of the step's tasks */
     uid_t uid;
     int signal;
     bool shells, jvms;
     char cgroup[PATH_MAX]; /* "": none */
-    /* In the watch's thread, after the first attempt and after the one that reaches somebody; not once
-     * ck_watch_stop() has returned. False: let it be. */
-    bool (*fired)(const struct ck_moment *moment, void *subject);
-    void *subject;
+    /* Called in the watch's thread after the first attempt and after the one that a process takes; never
+     * after ck_watch_stop() has returned. False: do not try again. */
+    bool (*fired)(const struct ck_firing *firing, void *arg);
+    void *arg;
 };
 
 struct ck_watch;
 
 /* NULL: no thread or no memory. */
 struct ck_watch *ck_watch_start(const struct ck_plan *plan);
-/* NULL is no watch. A thread that is stuck (its stderr is full and nobody reads it) is left behind and the
+/* NULL does nothing. A thread that is stuck (stderr is full and nobody reads it) is left behind, and the
  * plugin pinned. */
 void ck_watch_stop(struct ck_watch *watch);
 

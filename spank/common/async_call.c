@@ -1,3 +1,4 @@
+/* async_call.c - see async_call.h. */
 #include "async_call.h"
 
 #include <dlfcn.h>
@@ -6,45 +7,45 @@
 
 #include "clock.h"
 
-struct ck_call {
+struct ak_async_call {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    ck_work *work;
-    void *subject;
-    bool done, left; /* left: nobody asks for it any more */
+    ak_async_work *work;
+    void *arg;
+    bool done, released; /* released: the thread frees the call */
 };
 
-static void release(struct ck_call *call) {
+static void free_call(struct ak_async_call *call) {
     pthread_cond_destroy(&call->changed);
     pthread_mutex_destroy(&call->lock);
-    free(call->subject);
+    free(call->arg);
     free(call);
 }
 
-static void *body(void *subject) {
-    struct ck_call *call = subject;
-    call->work(call->subject);
+static void *body(void *arg) {
+    struct ak_async_call *call = arg;
+    call->work(call->arg);
     pthread_mutex_lock(&call->lock);
-    bool left = call->left;
+    bool released = call->released;
     call->done = true;
     pthread_cond_signal(&call->changed);
     pthread_mutex_unlock(&call->lock);
-    if (left)
-        release(call);
+    if (released)
+        free_call(call);
     return NULL;
 }
 
-struct ck_call *ck_call_start(ck_work *work, void *subject) {
-    struct ck_call *call = calloc(1, sizeof *call);
+struct ak_async_call *ak_async_start(ak_async_work *work, void *arg) {
+    struct ak_async_call *call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
     call->work = work;
-    call->subject = subject;
+    call->arg = arg;
     pthread_mutex_init(&call->lock, NULL);
-    if (ck_clock_cond(&call->changed) != 0)
+    if (ak_cond_init(&call->changed) != 0)
         goto fail;
-    if (ck_thread(&call->thread, body, call) == 0)
+    if (ak_thread_start(&call->thread, body, call) == 0)
         return call;
     pthread_cond_destroy(&call->changed);
 fail:
@@ -53,49 +54,49 @@ fail:
     return NULL;
 }
 
-bool ck_call_done(struct ck_call *call, int64_t span) {
+bool ak_async_done(struct ak_async_call *call, int64_t span) {
     pthread_mutex_lock(&call->lock);
-    for (int64_t until = ck_steady() + span, now; !call->done && (now = ck_steady()) < until;)
-        ck_clock_wait(&call->changed, &call->lock, until - now);
+    for (int64_t until = ak_steady() + span, now; !call->done && (now = ak_steady()) < until;)
+        ak_cond_wait(&call->changed, &call->lock, until - now);
     bool done = call->done;
     pthread_mutex_unlock(&call->lock);
     return done;
 }
 
-void *ck_call_subject(struct ck_call *call) {
-    return call->subject;
+void *ak_async_arg(struct ak_async_call *call) {
+    return call->arg;
 }
 
-void ck_call_end(struct ck_call *call) {
+void ak_async_release(struct ak_async_call *call) {
     if (!call)
         return;
     pthread_mutex_lock(&call->lock);
     bool done = call->done;
-    call->left = !done;
+    call->released = !done;
     if (!done) {
         pthread_detach(call->thread);
-        ck_pin();
+        ak_pin_plugin();
     }
     pthread_mutex_unlock(&call->lock);
     if (done) {
         pthread_join(call->thread, NULL);
-        release(call);
+        free_call(call);
     }
 }
 
-int ck_thread(pthread_t *thread, void *(*body)(void *), void *subject) {
+int ak_thread_start(pthread_t *thread, void *(*body)(void *), void *arg) {
     sigset_t all, before;
     sigfillset(&all);
     int error = pthread_sigmask(SIG_SETMASK, &all, &before);
     if (error)
         return error;
-    error = pthread_create(thread, NULL, body, subject);
+    error = pthread_create(thread, NULL, body, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
-void ck_pin(void) {
+void ak_pin_plugin(void) {
     Dl_info here;
-    if (dladdr((void *)(uintptr_t)&ck_pin, &here) && here.dli_fname)
+    if (dladdr((void *)(uintptr_t)&ak_pin_plugin, &here) && here.dli_fname)
         dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }

@@ -12,13 +12,13 @@
 
 #include "proc_parse.h"
 
-#define DEEPEST 16    /* levels below the step */
-#define FOLDERS 16384 /* a user with a delegated cgroup can make as many as he likes */
+#define MAX_DEPTH 16      /* levels below the step */
+#define MAX_FOLDERS 16384 /* a user with a delegated cgroup can make any number */
 
-bool ck_step_cgroup(pid_t task, char *folder, size_t size) {
+bool ak_step_cgroup(pid_t task, char *folder, size_t size) {
     char text[16384], name[32], kind[64], path[PATH_MAX], *line = NULL;
-    size_t room = 0, got = 0;
-    bool found = false;
+    size_t capacity = 0, got = 0;
+    bool mounted = false;
 
     snprintf(name, sizeof name, "/proc/%d/cgroup", (int)task);
     FILE *file = fopen(name, "re");
@@ -26,45 +26,47 @@ bool ck_step_cgroup(pid_t task, char *folder, size_t size) {
         got = fread(text, 1, sizeof text, file);
         fclose(file);
     }
-    if (!ck_parse_cgroup(text, got, kind, sizeof kind, path, sizeof path))
+    if (!ak_parse_cgroup(text, got, kind, sizeof kind, path, sizeof path))
         return false;
     file = fopen("/proc/self/mountinfo", "re");
     if (!file)
         return false;
-    for (ssize_t n; !found && (n = getline(&line, &room, file)) > 0;) {
+    for (ssize_t n; !mounted && (n = getline(&line, &capacity, file)) > 0;) {
         size_t length = (size_t)n - (line[n - 1] == '\n');
-        found = ck_parse_mount(line, length, kind, path, folder, size) && access(folder, R_OK | X_OK) == 0;
+        mounted = ak_parse_mount(line, length, kind, path, folder, size) && access(folder, R_OK | X_OK) == 0;
     }
     free(line);
     fclose(file);
-    return found;
+    return mounted;
 }
 
-struct found {
+struct pids {
     pid_t *pid;
-    size_t count, room, most, folders;
+    size_t count, capacity, max, folders;
     bool more;
 };
 
-static bool keep(struct found *found, pid_t pid) {
-    if (found->count == found->most) {
-        found->more = true;
+/* False: no memory. */
+static bool add(struct pids *pids, pid_t pid) {
+    if (pids->count == pids->max) {
+        pids->more = true;
         return true;
     }
-    if (found->count == found->room) {
-        size_t room = found->room ? 2 * found->room : 256;
-        pid_t *grown = realloc(found->pid, room * sizeof *grown);
-        if (!grown)
+    if (pids->count == pids->capacity) {
+        size_t capacity = pids->capacity ? 2 * pids->capacity : 256;
+        pid_t *pid_array = realloc(pids->pid, capacity * sizeof *pid_array);
+        if (!pid_array)
             return false;
-        found->pid = grown;
-        found->room = room;
+        pids->pid = pid_array;
+        pids->capacity = capacity;
     }
-    found->pid[found->count++] = pid;
+    pids->pid[pids->count++] = pid;
     return true;
 }
 
-/* cgroup.procs of one folder. False: errno. A pid 0 is a process outside of this pid namespace. */
-static bool read_procs(int folder, struct found *found) {
+/* Adds the pids of the folder's cgroup.procs. False: errno. Trap: the kernel writes 0 for a process outside
+ * of this pid namespace. */
+static bool read_procs(int folder, struct pids *pids) {
     char text[16384];
     int file = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     pid_t pid = 0;
@@ -79,7 +81,7 @@ static bool read_procs(int folder, struct found *found) {
                 pid = pid < INT_MAX / 10 ? pid * 10 + (text[i] - '0') : 0;
                 continue;
             }
-            kept = pid == 0 || keep(found, pid);
+            kept = pid == 0 || add(pids, pid);
             pid = 0;
         }
     int why = errno;
@@ -88,10 +90,10 @@ static bool read_procs(int folder, struct found *found) {
     return kept && got == 0;
 }
 
-/* The folder itself has to be readable, those below it may be gone by now or be threaded (no cgroup.procs).
- */
-static bool read_folder(int folder, struct found *found, int depth) {
-    bool read = read_procs(folder, found);
+/* Adds the pids of the folder and those below it. False, and errno: the folder itself cannot be read; a
+ * folder below it may be gone by now, or be threaded and have no cgroup.procs. */
+static bool read_folder(int folder, struct pids *pids, int depth) {
+    bool read = read_procs(folder, pids);
     DIR *entries = fdopendir(folder);
 
     if (!entries) {
@@ -99,30 +101,30 @@ static bool read_folder(int folder, struct found *found, int depth) {
         return read;
     }
     int why = errno;
-    for (struct dirent *entry; depth < DEEPEST && (entry = readdir(entries));) {
+    for (struct dirent *entry; depth < MAX_DEPTH && (entry = readdir(entries));) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
-        if (++found->folders > FOLDERS) {
-            found->more = true;
+        if (++pids->folders > MAX_FOLDERS) {
+            pids->more = true;
             break;
         }
         int below = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below >= 0)
-            read_folder(below, found, depth + 1);
+            read_folder(below, pids, depth + 1);
     }
     closedir(entries);
     errno = why;
     return read;
 }
 
-ssize_t ck_cgroup_pids(const char *folder, size_t most, pid_t **pids, bool *more) {
-    struct found found = {.most = most};
+ssize_t ak_cgroup_pids(const char *folder, size_t max, pid_t **pids, bool *more) {
+    struct pids list = {.max = max};
     int top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool read = top >= 0 && read_folder(top, &found, 0);
+    bool read = top >= 0 && read_folder(top, &list, 0);
     int why = errno;
 
-    *pids = found.pid;
-    *more = found.more;
+    *pids = list.pid;
+    *more = list.more;
     errno = why;
-    return read || found.count > 0 ? (ssize_t)found.count : -1;
+    return read || list.count > 0 ? (ssize_t)list.count : -1;
 }

@@ -1,3 +1,4 @@
+/* clock.c - see clock.h. */
 #include "clock.h"
 
 #include <time.h>
@@ -8,15 +9,15 @@ static int64_t read_clock(clockid_t clock) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int64_t ck_now(void) {
+int64_t ak_now(void) {
     return read_clock(CLOCK_REALTIME);
 }
 
-int64_t ck_steady(void) {
+int64_t ak_steady(void) {
     return read_clock(CLOCK_MONOTONIC);
 }
 
-int ck_clock_cond(pthread_cond_t *cond) {
+int ak_cond_init(pthread_cond_t *cond) {
     pthread_condattr_t attributes;
     int error = pthread_condattr_init(&attributes);
     if (error)
@@ -27,7 +28,7 @@ int ck_clock_cond(pthread_cond_t *cond) {
     return error;
 }
 
-void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
+void ak_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
     struct timespec until;
     if (span < 1)
         span = 1;
@@ -38,7 +39,7 @@ void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
     pthread_cond_timedwait(cond, mutex, &until);
 }
 
-void ck_sleep(int64_t span) {
+void ak_sleep(int64_t span) {
     struct timespec left = {(time_t)(span / 1000), span % 1000 * 1000000};
     nanosleep(&left, NULL);
 }

@@ -1,3 +1,4 @@
+/* job_log.c - see job_log.h. */
 #include "job_log.h"
 
 #include <poll.h>
@@ -7,28 +8,31 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define SPAN 50 /* ms, for a reader that is slow */
+#define SLOW_READER 50 /* ms */
 
-/* Slurm writes with its log's lock held, so a line that nobody reads would hold all of slurmstepd. */
-static bool has_room(void) {
+/* Trap: Slurm writes while it holds its log's lock, so a line that nobody reads would block all of
+ * slurmstepd.
+ */
+static bool stderr_has_room(void) {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-    return poll(&out, 1, SPAN) == 1 && out.revents == POLLOUT;
+    return poll(&out, 1, SLOW_READER) == 1 && out.revents == POLLOUT;
 }
 
-/* The node's log and a terminal read it too: nothing a user wrote makes a line or a control of its own. */
+/* The line reaches the node's log and a terminal: nothing that a user wrote may start a line there or control
+ * the terminal. */
 static void make_printable(char *text) {
     for (; *text; text++)
         if (*text < ' ' || *text > '~')
             *text = '?';
 }
 
-void ck_say(const char *format, ...) {
+void ak_job_log(const char *format, ...) {
     char line[512];
-    va_list words;
-    va_start(words, format);
-    vsnprintf(line, sizeof line, format, words);
-    va_end(words);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
     make_printable(line);
-    if (has_room())
+    if (stderr_has_room())
         slurm_spank_log("adminkit: %s", line);
 }

@@ -1,9 +1,10 @@
-/* say.h - one line to whoever looks at the job. */
-#ifndef ADMINKIT_CK_SAY_H
-#define ADMINKIT_CK_SAY_H
+/* job_log.h - a line for the people who look at a job. */
+#ifndef ADMINKIT_JOB_LOG_H
+#define ADMINKIT_JOB_LOG_H
 
-/* To the job's stderr and slurmd's log, or to the terminal of sbatch; "adminkit: " comes first. Bytes that
- * are not printable ASCII become '?'; where nobody reads stderr the line is dropped. */
-void ck_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes "adminkit: " and the line to the job's stderr and to slurmd's log, or in sbatch, salloc and srun to
+ * their stderr. A byte that is not printable ASCII becomes '?'. Where nobody reads stderr, the line is
+ * dropped. */
+void ak_job_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

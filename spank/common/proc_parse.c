@@ -1,4 +1,4 @@
-/* procfs.c - see procfs.h. */
+/* proc_parse.c - see proc_parse.h. */
 #include "proc_parse.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* A decimal number at *at, which goes behind it and the blank that follows. */
+/* Reads the decimal number at *at, and moves *at past it and the blank that follows. */
 static bool take_number(const char **at, const char *end, uint64_t *value) {
     const char *c = *at;
     bool negative = c < end && *c == '-';
@@ -37,17 +37,18 @@ static void copy_printable(char *to, size_t room, const char *from, size_t size)
     to[n] = '\0';
 }
 
-static const char *find_last(const char *text, size_t size, char wanted) {
+static const char *find_last(const char *text, size_t size, char c) {
     for (size_t i = size; i > 0; i--)
-        if (text[i - 1] == wanted)
+        if (text[i - 1] == c)
             return text + i - 1;
     return NULL;
 }
 
-/* "4711 (comm) S 1 …": comm is whatever the program likes, parentheses, blanks and newlines too, so that it
- * ends at the last ')' of the text. Field 3 is the state; the numbers behind it are counted from field 4. */
-bool ck_parse_stat(const char *text, size_t size, struct ck_stat *stat) {
-    enum { FIRST = 4, PARENT = 4, TTY = 7, START = 22, BLOCKED = 32, IGNORED, CAUGHT };
+/* "4711 (comm) S 1 …". Trap: the program chooses comm, which may have parentheses, blanks and newlines; it
+ * ends at the last ')' of the text. Field 3 is the state, field 4 the first number after it, as proc(5)
+ * counts. */
+bool ak_parse_stat(const char *text, size_t size, struct ak_proc_stat *stat) {
+    enum { FIRST = 4, PPID = 4, TTY = 7, START = 22, BLOCKED = 32, IGNORED, CAUGHT };
     const char *end = text + size, *open = memchr(text, '(', size), *close = find_last(text, size, ')'),
                *at = text;
     uint64_t field[CAUGHT + 1] = {0}, pid;
@@ -60,10 +61,10 @@ bool ck_parse_stat(const char *text, size_t size, struct ck_stat *stat) {
     for (int i = FIRST; i <= CAUGHT; i++)
         if (!take_number(&at, end, &field[i]))
             return false;
-    if (field[PARENT] > INT32_MAX)
+    if (field[PPID] > INT32_MAX)
         return false;
     stat->pid = (pid_t)pid;
-    stat->parent = (pid_t)field[PARENT];
+    stat->ppid = (pid_t)field[PPID];
     stat->state = close[2];
     stat->terminal = field[TTY] != 0;
     stat->start = field[START];
@@ -74,8 +75,8 @@ bool ck_parse_stat(const char *text, size_t size, struct ck_stat *stat) {
     return true;
 }
 
-/* What follows "name:" and its blanks at the start of a line; *end is the line's. A name in /proc/PID/status
- * cannot begin a line of its own: the kernel escapes its newlines. */
+/* The text after "name:" and blanks at the start of a line; *end is the end of the line. The Name in
+ * /proc/PID/status cannot start a line of its own: the kernel escapes its newlines. */
 static const char *find_line(const char *text, size_t size, const char *name, const char **end) {
     size_t length = strlen(name);
 
@@ -99,7 +100,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The number of that name; *rest is what follows its line. */
+/* The hexadecimal number of that name; *rest is the text after its line. */
 static bool take_hex(const char *text, size_t size, const char *name, uint64_t *value, const char **rest) {
     const char *end, *c = find_line(text, size, name, &end);
 
@@ -116,13 +117,13 @@ static bool take_hex(const char *text, size_t size, const char *name, uint64_t *
     return true;
 }
 
-bool ck_parse_hex(const char *text, size_t size, const char *name, uint64_t *value) {
+bool ak_parse_hex(const char *text, size_t size, const char *name, uint64_t *value) {
     const char *rest;
     return take_hex(text, size, name, value, &rest);
 }
 
-/* The lines have stood in this order since 2.6. */
-bool ck_parse_status(const char *text, size_t size, struct ck_status *status) {
+/* Linux has written the lines in this order since 2.6. */
+bool ak_parse_status(const char *text, size_t size, struct ak_proc_status *status) {
     const char *stop = text + size, *end, *at = find_line(text, size, "Uid", &end);
     uint64_t uid[3];
 
@@ -137,8 +138,7 @@ bool ck_parse_status(const char *text, size_t size, struct ck_status *status) {
            take_hex(at, (size_t)(stop - at), "SigCgt", &status->caught, &at);
 }
 
-/* Length of the path up to and with its last /job_N/step_X; 0 where there is none. */
-bool ck_parse_variable(const char *text, size_t size, const char *name, uint64_t *value) {
+bool ak_parse_variable(const char *text, size_t size, const char *name, uint64_t *value) {
     size_t length = strlen(name);
 
     for (const char *entry = text, *end = text + size, *stop; entry < end; entry = stop + 1) {
@@ -153,8 +153,9 @@ bool ck_parse_variable(const char *text, size_t size, const char *name, uint64_t
     return false;
 }
 
+/* The length of the path up to the end of its last /job_N/step_X; 0: it has none. */
 static size_t step_length(const char *path, size_t size) {
-    size_t found = 0;
+    size_t length = 0;
 
     if (size == 0 || path[0] != '/' || memchr(path, '\0', size))
         return 0;
@@ -168,12 +169,12 @@ static size_t step_length(const char *path, size_t size) {
             continue;
         for (n += 6; n < size && path[n] != '/'; n++)
             ;
-        found = n;
+        length = n;
     }
-    return found;
+    return length;
 }
 
-bool ck_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size, char *path,
+bool ak_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size, char *path,
                      size_t path_size) {
     int best = 0;
 
@@ -197,7 +198,7 @@ bool ck_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size
     return best > 0;
 }
 
-/* The next word of a line, ended by a NUL in the copy that the caller made. */
+/* The next word of a line, which a NUL ends from now on; the line is a copy. */
 static char *next_word(char **at) {
     char *word = *at, *blank = strchr(word, ' ');
 
@@ -223,17 +224,17 @@ static void unescape(char *word) {
     *to = '\0';
 }
 
-static bool has_option(const char *options, const char *wanted) {
-    size_t length = strlen(wanted);
+static bool has_option(const char *options, const char *option) {
+    size_t length = strlen(option);
 
     for (const char *c = options; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL)
-        if (strncmp(c, wanted, length) == 0 && (c[length] == ',' || c[length] == '\0'))
+        if (strncmp(c, option, length) == 0 && (c[length] == ',' || c[length] == '\0'))
             return true;
     return false;
 }
 
 /* "31 24 0:28 / /sys/fs/cgroup/freezer rw,relatime shared:8 - cgroup cgroup rw,freezer" */
-bool ck_parse_mount(const char *line, size_t size, const char *kind, const char *path, char *folder,
+bool ak_parse_mount(const char *line, size_t size, const char *kind, const char *path, char *folder,
                     size_t folder_size) {
     char copy[2048], *at = copy, *root, *point, *type, *dash;
 

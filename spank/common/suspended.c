@@ -1,3 +1,4 @@
+/* suspended.c - see suspended.h. */
 #include "suspended.h"
 
 #include <fcntl.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first bytes of a file as text; false where there is none. */
+/* The first bytes of a file, as a string. False: it cannot be read or is empty. */
 static bool read_start(const char *path, char *text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -26,19 +27,19 @@ static bool stopped(pid_t task) {
     return end && end[1] == ' ' && end[2] == 'T';
 }
 
-/* Version 1 has freezer.state; with version 2 Slurm freezes the part of the step that is the user's. */
+/* cgroup v1 has freezer.state; of v2 Slurm freezes the folder `user`, where the tasks are. */
 static bool frozen(const char *cgroup) {
     static const struct {
-        const char *file, *word;
-    } SIGNS[] = {{"freezer.state", "FR"}, {"user/cgroup.events", "frozen 1"}, {"cgroup.events", "frozen 1"}};
+        const char *name, *text;
+    } FILES[] = {{"freezer.state", "FR"}, {"user/cgroup.events", "frozen 1"}, {"cgroup.events", "frozen 1"}};
     char path[PATH_MAX], text[512];
-    for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++)
-        if (snprintf(path, sizeof path, "%s/%s", cgroup, SIGNS[i].file) < (int)sizeof path &&
-            read_start(path, text, sizeof text) && strstr(text, SIGNS[i].word))
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++)
+        if (snprintf(path, sizeof path, "%s/%s", cgroup, FILES[i].name) < (int)sizeof path &&
+            read_start(path, text, sizeof text) && strstr(text, FILES[i].text))
             return true;
     return false;
 }
 
-bool ck_paused(pid_t task, const char *cgroup) {
+bool ak_step_suspended(pid_t task, const char *cgroup) {
     return stopped(task) || (cgroup && frozen(cgroup));
 }

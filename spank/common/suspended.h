@@ -1,11 +1,12 @@
-/* pause.h - whether a step stands still: seen on its node, without asking anybody. */
-#ifndef ADMINKIT_CK_PAUSE_H
-#define ADMINKIT_CK_PAUSE_H
+/* suspended.h - whether a step is suspended, as its node shows it; no RPC. */
+#ifndef ADMINKIT_SUSPENDED_H
+#define ADMINKIT_SUSPENDED_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether `task` is stopped, or the step's cgroup (NULL: none) is frozen. */
-bool ck_paused(pid_t task, const char *cgroup);
+/* Whether `task` is stopped (state T of /proc/PID/stat), or the step's cgroup is frozen. cgroup: its folder,
+ * see cgroup.h, or NULL. */
+bool ak_step_suspended(pid_t task, const char *cgroup);
 
 #endif

@@ -1,12 +1,12 @@
-/* given.h - what Slurm gives a task, and does not show to its plugins. */
-#ifndef ADMINKIT_CK_GIVEN_H
-#define ADMINKIT_CK_GIVEN_H
+/* task_env.h - what Slurm puts into a task's environment and does not tell its plugins. */
+#ifndef ADMINKIT_TASK_ENV_H
+#define ADMINKIT_TASK_ENV_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The end of its job as of the job's start, ms since the epoch: SLURM_JOB_END_TIME in the task's environment,
- * of Slurm 23.02 and newer. 0: none, or not yet, as a task has it from its exec on. */
-int64_t ck_given_end(pid_t task);
+/* SLURM_JOB_END_TIME of the task, which Slurm 23.02 and newer set: the end of the job as it was known at the
+ * job's start, in epoch seconds. 0: it is not there, or not yet, as a task has it from its exec on. */
+int64_t ak_task_job_end(pid_t task);
 
 #endif

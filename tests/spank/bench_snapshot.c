@@ -64,13 +64,13 @@ static size_t add(struct path *paths, size_t at, pid_t pid, const char *file, bo
     return at + 1;
 }
 
-/* What the snapshot has read: see process.c. */
+/* What the snapshot has read: see proc_read.c. */
 static size_t list(const struct ck_snapshot *snapshot, struct path *paths, bool all) {
     size_t n = 0;
     DIR *proc = all ? opendir("/proc") : NULL;
 
     for (struct dirent *entry; proc && (entry = readdir(proc));)
-        if (atoi(entry->d_name) > 0 && n < CK_MOST)
+        if (atoi(entry->d_name) > 0 && n < CK_MAX_PROCESSES)
             n = add(paths, n, atoi(entry->d_name), "stat", false);
     if (proc)
         closedir(proc);
@@ -78,7 +78,7 @@ static size_t list(const struct ck_snapshot *snapshot, struct path *paths, bool 
         const struct ck_process *process = &snapshot->process[i];
         if (!all)
             n = add(paths, n, process->pid, "stat", false);
-        if (process->ear == CK_EAR_CATCHES) {
+        if (process->disposition == CK_SIG_CAUGHT) {
             n = add(paths, n, process->pid, "status", false);
             n = add(paths, n, process->pid, "exe", true);
         } else if (process->state == 'S') {
@@ -105,13 +105,13 @@ static void read_all(int proc, const struct path *paths, size_t count) {
 static double ours(const struct ck_scope *scope, size_t least) {
     struct ck_snapshot snapshot;
     double began = now();
-    enum ck_why *why = malloc(CK_MOST * sizeof *why);
+    enum ck_role *role = malloc(CK_MAX_PROCESSES * sizeof *role);
 
     if (ck_snapshot_take(&snapshot, scope->cgroup, scope->roots, scope->root_count, scope->signal) ||
-        snapshot.count < least || !ck_choose(&snapshot, scope, why))
+        snapshot.count < least || !ck_choose_targets(&snapshot, scope, role))
         exit(1);
     ck_snapshot_free(&snapshot);
-    free(why);
+    free(role);
     return now() - began;
 }
 
@@ -135,7 +135,7 @@ static void enter(const char *cgroup) {
 int main(int argc, char **argv) {
     int count = argc == 4 ? atoi(argv[1]) : 0, pairs = argc == 4 ? atoi(argv[2]) : 0;
     const char *cgroup = argc == 4 && *argv[3] ? argv[3] : NULL;
-    struct path *paths = malloc(4 * CK_MOST * sizeof *paths);
+    struct path *paths = malloc(4 * CK_MAX_PROCESSES * sizeof *paths);
     struct ck_snapshot snapshot;
     int ready[2], proc = open("/proc", O_RDONLY | O_DIRECTORY);
 

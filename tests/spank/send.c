@@ -1,9 +1,9 @@
-/* send.c - ck_deliver() for the tests that run real processes.
+/* send.c - ck_signal_send() for the tests that run real processes.
  *
  *   send [--look] [--signal N] [--uid N] [--cgroup DIR] [--stepd PID] [--shells] [--jvms] ROOT…
  *
- * Prints the line for the job's stderr and then "PID FATE WHY" for each that is named in it. With --look
- * nothing is signalled: "PID EAR WHY" of every process. */
+ * Prints the line for the job's stderr and then "PID OUTCOME REASON" for each that is named in it. With
+ * --look nothing is signalled: "PID DISPOSITION REASON" of every process. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,19 +11,20 @@
 
 #include "ckpt/signal_send.h"
 
-static const char *const fates[] = {"spared", "sent", "gone", "changed", "refused"};
-static const char *const ears[] = {"dies", "ignores", "catches", "waits", "blocks", "unread", "sleeps"};
+static const char *const outcomes[] = {"not-target", "sent", "gone", "changed", "refused"};
+static const char *const dispositions[] = {"dies",   "ignores", "catches", "waits",
+                                           "blocks", "unread",  "sleeps"};
 
 static int look(const struct ck_scope *scope) {
     struct ck_snapshot snapshot;
     int error = ck_snapshot_take(&snapshot, scope->cgroup, scope->roots, scope->root_count, scope->signal);
-    enum ck_why *why = malloc((snapshot.count + 1) * sizeof *why);
+    enum ck_role *role = malloc((snapshot.count + 1) * sizeof *role);
 
-    if (!error && ck_choose(&snapshot, scope, why))
+    if (!error && ck_choose_targets(&snapshot, scope, role))
         for (size_t i = 0; i < snapshot.count; i++)
-            printf("%d %s %s\n", (int)snapshot.process[i].pid, ears[snapshot.process[i].ear],
-                   ck_why_text[why[i]]);
-    free(why);
+            printf("%d %s %s\n", (int)snapshot.process[i].pid, dispositions[snapshot.process[i].disposition],
+                   ck_role_text[role[i]]);
+    free(role);
     ck_snapshot_free(&snapshot);
     return error != 0;
 }
@@ -36,7 +37,7 @@ int main(int argc, char **argv) {
         {"jvms", no_argument, NULL, 'J'},        {NULL, 0, NULL, 0},
     };
     struct ck_scope scope = {.signal = SIGTERM};
-    struct ck_heard heard;
+    struct ck_delivery delivery;
     pid_t roots[64];
     char line[1024];
     bool only_look = false;
@@ -58,11 +59,11 @@ int main(int argc, char **argv) {
     if (only_look)
         return look(&scope);
 
-    int error = ck_deliver(&scope, &heard);
-    puts(ck_heard_line(&heard, line, sizeof line));
-    for (size_t i = 0; i < heard.told_count; i++)
-        printf("%d %s %s\n", (int)heard.told[i].pid, fates[heard.told[i].fate],
-               ck_why_text[heard.told[i].why]);
-    ck_heard_free(&heard);
+    int error = ck_signal_send(&scope, &delivery);
+    puts(ck_delivery_line(&delivery, line, sizeof line));
+    for (size_t i = 0; i < delivery.recipient_count; i++)
+        printf("%d %s %s\n", (int)delivery.recipient[i].pid, outcomes[delivery.recipient[i].outcome],
+               ck_role_text[delivery.recipient[i].role]);
+    ck_delivery_free(&delivery);
     return error != 0;
 }

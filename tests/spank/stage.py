@@ -1,4 +1,4 @@
-"""A stage for real processes: starts them, has spank/ckpt/signal_send.c signal them, and asks them who heard."""
+"""A stage for real processes: starts them, has spank/ckpt/signal_send.c signal them, and asks them which heard."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def build(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Told:
+class Delivery:
     line: str  # for the job's stderr
-    fates: Mapping[int, str]  # by pid: sent, spared, gone, changed, refused
+    outcomes: Mapping[int, str]  # by pid: sent, not-target, gone, changed, refused
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Stage:
         time.sleep(0.2)
         assert self.heard() == sorted(expected)
 
-    def tell(self, *flags: object, roots: Sequence[int] | None = None, uid: int | None = None) -> Told:
+    def send(self, *flags: object, roots: Sequence[int] | None = None, uid: int | None = None) -> Delivery:
         """ck_deliver() for us, with the first started process as the task, unless something else is said."""
         who = os.getuid() if uid is None else uid
         tasks = [self.started[0].pid] if roots is None else roots
@@ -95,7 +95,7 @@ class Stage:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stderr == "", done.stderr + done.stdout
         line, *rest = done.stdout.splitlines()
-        return Told(line, {int(pid): fate for pid, fate, *_ in map(str.split, rest)})
+        return Delivery(line, {int(pid): outcome for pid, outcome, *_ in map(str.split, rest)})
 
     def wait_catches(self, process: int, number: signal.Signals = signal.SIGTERM) -> None:
         """Until it has a handler: a program that starts has none yet."""

@@ -26,7 +26,7 @@ SPANK_PLUGIN(adminkit_hello, 1)
 
 int slurm_spank_init(spank_t spank, int argc, char **argv) {
     (void)spank, (void)argc, (void)argv;
-    ck_say("hello from %s", hello_place());
+    ak_job_log("hello from %s", hello_place());
     return 0;
 }
 """,

@@ -1,4 +1,4 @@
-/* Lines for the job's stderr: whatever is in them, and whoever does not read them. */
+/* Lines for the job's stderr: odd texts, and readers that do not read. */
 #include "common/job_log.h"
 
 #include <fcntl.h>
@@ -9,14 +9,14 @@
 #include "fake_spank.h"
 
 /* What is logged of that text, while stderr is `descriptor`. */
-static const char *said(const char *text, int descriptor) {
+static const char *logged(const char *text, int descriptor) {
     int kept = dup(STDERR_FILENO);
     *fake.log = '\0';
     if (descriptor < 0)
         close(STDERR_FILENO);
     else
         dup2(descriptor, STDERR_FILENO);
-    ck_say("%s", text);
+    ak_job_log("%s", text);
     dup2(kept, STDERR_FILENO);
     close(kept);
     return fake.log;
@@ -34,7 +34,7 @@ static void odd_texts(void) {
         {"a format", "%n%s", "adminkit: %n%s\n"},
     };
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
-        CASE(strcmp(said(TEXTS[i].text, STDERR_FILENO), TEXTS[i].line) == 0, "%s: %s", TEXTS[i].why,
+        CASE(strcmp(logged(TEXTS[i].text, STDERR_FILENO), TEXTS[i].line) == 0, "%s: %s", TEXTS[i].why,
              fake.log);
 }
 
@@ -44,18 +44,18 @@ static void nobody_reads(void) {
     char bytes[4096] = {0};
     if (pipe(ends) != 0)
         return;
-    CASE(*said("x", ends[1]) != '\0', "a pipe with room");
+    CASE(*logged("x", ends[1]) != '\0', "a pipe with room");
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     while (write(ends[1], bytes, sizeof bytes) > 0)
         ;
     fcntl(ends[1], F_SETFL, 0);
-    CASE(*said("x", ends[1]) == '\0', "a full pipe");
+    CASE(*logged("x", ends[1]) == '\0', "a full pipe");
     close(ends[0]);
-    CASE(*said("x", ends[1]) == '\0', "a pipe that nobody reads");
+    CASE(*logged("x", ends[1]) == '\0', "a pipe that nobody reads");
     close(ends[1]);
-    CASE(*said("x", -1) == '\0', "no stderr");
+    CASE(*logged("x", -1) == '\0', "no stderr");
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    CASE(*said("x", null) != '\0', "/dev/null");
+    CASE(*logged("x", null) != '\0', "/dev/null");
     close(null);
 }
 

@@ -36,13 +36,13 @@ static const struct {
 
 static void check_stats(void) {
     for (size_t i = 0; i < sizeof stats / sizeof *stats; i++) {
-        struct ck_stat stat;
-        bool read = ck_parse_stat(stats[i].text, strlen(stats[i].text), &stat);
+        struct ak_proc_stat stat;
+        bool read = ak_parse_stat(stats[i].text, strlen(stats[i].text), &stat);
         CASE(read == (stats[i].comm != NULL), "%s", stats[i].why);
         if (!read || !stats[i].comm)
             continue;
         CASE(strcmp(stat.comm, stats[i].comm) == 0, "%s: '%s'", stats[i].why, stat.comm);
-        CASE(stat.pid == stats[i].pid && stat.parent == stats[i].parent && stat.state == stats[i].state, "%s",
+        CASE(stat.pid == stats[i].pid && stat.ppid == stats[i].parent && stat.state == stats[i].state, "%s",
              stats[i].why);
         CASE(stat.start == 987654 && stat.terminal, "%s: start %llu", stats[i].why,
              (unsigned long long)stat.start);
@@ -76,8 +76,8 @@ static const struct {
 
 static void check_statuses(void) {
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        struct ck_status status;
-        bool read = ck_parse_status(statuses[i].text, strlen(statuses[i].text), &status);
+        struct ak_proc_status status;
+        bool read = ak_parse_status(statuses[i].text, strlen(statuses[i].text), &status);
         CASE(read == statuses[i].read, "%s", statuses[i].why);
         if (read && statuses[i].read)
             CASE(status.uid == statuses[i].uid && status.caught == statuses[i].caught, "%s", statuses[i].why);
@@ -110,14 +110,14 @@ static void check_cgroups(void) {
     for (size_t i = 0; i < sizeof cgroups / sizeof *cgroups; i++) {
         char kind[64], path[256];
         bool read =
-            ck_parse_cgroup(cgroups[i].text, strlen(cgroups[i].text), kind, sizeof kind, path, sizeof path);
+            ak_parse_cgroup(cgroups[i].text, strlen(cgroups[i].text), kind, sizeof kind, path, sizeof path);
         CASE(read == (cgroups[i].kind != NULL), "%s", cgroups[i].why);
         if (read && cgroups[i].kind)
             CASE(strcmp(kind, cgroups[i].kind) == 0 && strcmp(path, cgroups[i].path) == 0, "%s: %s %s",
                  cgroups[i].why, kind, path);
     }
     char small[8], kind[64];
-    CASE(!ck_parse_cgroup("0::/a/job_1/step_0\n", 19, kind, sizeof kind, small, sizeof small),
+    CASE(!ak_parse_cgroup("0::/a/job_1/step_0\n", 19, kind, sizeof kind, small, sizeof small),
          "no room for the path");
 }
 
@@ -147,7 +147,7 @@ static const struct {
 static void check_mounts(void) {
     for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
         char folder[256];
-        bool read = ck_parse_mount(mounts[i].line, strlen(mounts[i].line), mounts[i].kind, mounts[i].path,
+        bool read = ak_parse_mount(mounts[i].line, strlen(mounts[i].line), mounts[i].kind, mounts[i].path,
                                    folder, sizeof folder);
         CASE(read == (mounts[i].folder != NULL), "%s", mounts[i].why);
         if (read && mounts[i].folder)
@@ -181,7 +181,7 @@ static const struct {
 static void check_variables(void) {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         uint64_t value = 0;
-        bool read = ck_parse_variable(variables[i].text, variables[i].size, "END", &value);
+        bool read = ak_parse_variable(variables[i].text, variables[i].size, "END", &value);
         CASE(read == (variables[i].value != 0), "%s: %d", variables[i].why, read);
         CASE(!read || value == variables[i].value, "%s: %llu", variables[i].why, (unsigned long long)value);
     }

@@ -1,5 +1,5 @@
-/* test_signal_send.c - what happens between the look and the signal: a pid used again, an exec, a fork, an
- * end; and a kernel without pidfd. Real processes; each counts in shared memory what it heard. */
+/* test_signal_send.c - what happens between the snapshot and the signal: a pid used again, an exec, a fork,
+ * an end; and a kernel without pidfd. Real processes; each counts in shared memory what it heard. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -65,32 +65,32 @@ static void stop(pid_t pid) {
     waitpid(pid, NULL, 0);
 }
 
-/* The snapshot with one process in it, its index, and who is meant. */
-static struct ck_snapshot look(pid_t *pid, struct ck_scope *scope) {
+/* A snapshot of one process, and a scope for it. */
+static struct ck_snapshot take(pid_t *pid, struct ck_scope *scope) {
     struct ck_snapshot snapshot;
 
     *scope = (struct ck_scope){.uid = getuid(), .signal = SIGTERM, .roots = pid, .root_count = 1};
     CASE(ck_snapshot_take(&snapshot, NULL, pid, 1, SIGTERM) == 0, "no snapshot");
     CASE(snapshot.count == 1 && snapshot.process[0].pid == *pid, "%zu processes", snapshot.count);
-    CASE(snapshot.process[0].ear == CK_EAR_CATCHES, "it does not catch yet");
+    CASE(snapshot.process[0].disposition == CK_SIG_CAUGHT, "it does not catch yet");
     return snapshot;
 }
 
-static struct ck_told tell(struct ck_snapshot *snapshot, const struct ck_scope *scope) {
-    struct ck_told told = {0};
+static struct ck_recipient send_one(struct ck_snapshot *snapshot, const struct ck_scope *scope) {
+    struct ck_recipient recipient = {0};
 
-    ck_tell(snapshot, &snapshot->process[0], scope, &told);
+    ck_signal_one(snapshot, &snapshot->process[0], scope, &recipient);
     ck_snapshot_free(snapshot);
     usleep(50000);
-    return told;
+    return recipient;
 }
 
 static void check_sent(void) {
     struct ck_scope scope;
     pid_t pid = start(NULL);
-    struct ck_snapshot snapshot = look(&pid, &scope);
+    struct ck_snapshot snapshot = take(&pid, &scope);
 
-    CASE(tell(&snapshot, &scope).fate == CK_SENT, "the one that was looked at");
+    CASE(send_one(&snapshot, &scope).outcome == CK_SENT, "the one that was looked at");
     CASE(shared->heard == 1, "heard %d times", shared->heard);
     stop(pid);
 }
@@ -98,20 +98,20 @@ static void check_sent(void) {
 static void check_ended(void) {
     struct ck_scope scope;
     pid_t pid = start(NULL);
-    struct ck_snapshot snapshot = look(&pid, &scope), again = look(&pid, &scope);
+    struct ck_snapshot snapshot = take(&pid, &scope), again = take(&pid, &scope);
 
     kill(pid, SIGKILL);
     usleep(20000);
-    CASE(tell(&again, &scope).fate == CK_GONE, "a zombie hears nothing");
+    CASE(send_one(&again, &scope).outcome == CK_GONE, "a zombie hears nothing");
     waitpid(pid, NULL, 0);
-    CASE(tell(&snapshot, &scope).fate == CK_GONE, "it has ended");
+    CASE(send_one(&snapshot, &scope).outcome == CK_GONE, "it has ended");
 }
 
 /* clone3 gives a child the very pid of the one before; that needs root. */
 static void check_reused(void) {
     struct ck_scope scope;
     pid_t pid = start(NULL), wanted = pid;
-    struct ck_snapshot snapshot = look(&pid, &scope);
+    struct ck_snapshot snapshot = take(&pid, &scope);
 
     stop(pid);
     usleep(30000); /* starts are told apart by 10 ms */
@@ -127,7 +127,7 @@ static void check_reused(void) {
     }
     wait_until(&shared->ready, 1);
     CASE(other == pid, "%ld and not %d", other, pid);
-    CASE(tell(&snapshot, &scope).fate == CK_GONE, "the pid is another's");
+    CASE(send_one(&snapshot, &scope).outcome == CK_GONE, "the pid is another's");
     CASE(shared->heard == 0, "the other heard");
     stop(pid);
 }
@@ -135,11 +135,11 @@ static void check_reused(void) {
 static void check_exec(void) {
     struct ck_scope scope;
     pid_t pid = start("sleep");
-    struct ck_snapshot snapshot = look(&pid, &scope);
+    struct ck_snapshot snapshot = take(&pid, &scope);
 
     shared->go = 1;
     usleep(200000);
-    CASE(tell(&snapshot, &scope).fate == CK_CHANGED, "sleep has no handler");
+    CASE(send_one(&snapshot, &scope).outcome == CK_CHANGED, "sleep has no handler");
     CASE(kill(pid, 0) == 0 && waitpid(pid, NULL, WNOHANG) == 0, "it is dead");
     stop(pid);
 }
@@ -147,12 +147,12 @@ static void check_exec(void) {
 static void check_fork(void) {
     struct ck_scope scope;
     pid_t pid = start("fork");
-    struct ck_snapshot snapshot = look(&pid, &scope);
+    struct ck_snapshot snapshot = take(&pid, &scope);
 
     setpgid(pid, pid);
     shared->go = 1;
     wait_until(&shared->ready, 2);
-    CASE(tell(&snapshot, &scope).fate == CK_SENT, "it is the same process");
+    CASE(send_one(&snapshot, &scope).outcome == CK_SENT, "it is the same process");
     CASE(shared->heard == 1, "heard %d times: the child too", shared->heard);
     kill(-pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -186,51 +186,55 @@ static void check_without_pidfd(void) {
 }
 
 static void check_lines(void) {
-    struct ck_told told[12];
+    struct ck_recipient recipient[12];
     char line[400], small[12];
-    struct ck_heard heard = {.signal = SIGTERM, .told = told};
+    struct ck_delivery delivery = {.signal = SIGTERM, .recipient = recipient};
 
     for (int i = 0; i < 12; i++)
-        told[i] = (struct ck_told){.pid = 10 + i, .comm = "python3", .why = CK_CATCHES, .fate = CK_SENT};
-    heard.told_count = heard.chosen = heard.sent = 1;
-    CASE(strcmp(ck_heard_line(&heard, line, sizeof line),
+        recipient[i] = (struct ck_recipient){
+            .pid = 10 + i, .comm = "python3", .role = CK_ROLE_CATCHES, .outcome = CK_SENT};
+    delivery.recipient_count = delivery.targets = delivery.sent = 1;
+    CASE(strcmp(ck_delivery_line(&delivery, line, sizeof line),
                 "SIGTERM to python3 (10), which has a handler for it") == 0,
          "%s", line);
-    heard.told_count = heard.chosen = heard.sent = 12;
-    ck_heard_line(&heard, line, sizeof line);
+    delivery.recipient_count = delivery.targets = delivery.sent = 12;
+    ck_delivery_line(&delivery, line, sizeof line);
     CASE(strstr(line, "python3 (17)") && !strstr(line, "python3 (18)") && strstr(line, "; and 4 more"), "%s",
          line);
-    CASE(strcmp(ck_heard_line(&heard, small, sizeof small), "SIGTERM to ") == 0, "cut to fit: %s", small);
-    heard.told_count = heard.chosen = 2;
-    heard.sent = 1;
-    told[1].fate = CK_REFUSED;
-    told[1].error = EPERM;
-    ck_heard_line(&heard, line, sizeof line);
+    CASE(strcmp(ck_delivery_line(&delivery, small, sizeof small), "SIGTERM to ") == 0, "cut to fit: %s",
+         small);
+    delivery.recipient_count = delivery.targets = 2;
+    delivery.sent = 1;
+    recipient[1].outcome = CK_REFUSED;
+    recipient[1].error = EPERM;
+    ck_delivery_line(&delivery, line, sizeof line);
     CASE(
         strcmp(line,
                "SIGTERM to python3 (10), which has a handler for it; not to python3 (11), which could not be "
                "told: Operation not permitted") == 0,
         "%s", line);
-    heard = (struct ck_heard){.signal = SIGUSR1};
-    CASE(strcmp(ck_heard_line(&heard, line, sizeof line), "nothing here hears SIGUSR1") == 0, "%s", line);
-    heard = (struct ck_heard){.signal = 40, .error = EACCES};
-    ck_heard_line(&heard, line, sizeof line);
+    delivery = (struct ck_delivery){.signal = SIGUSR1};
+    CASE(strcmp(ck_delivery_line(&delivery, line, sizeof line), "nothing here hears SIGUSR1") == 0, "%s",
+         line);
+    delivery = (struct ck_delivery){.signal = 40, .error = EACCES};
+    ck_delivery_line(&delivery, line, sizeof line);
     CASE(strcmp(line, "signal 40 not sent: couldn't read the processes of this step: Permission denied") == 0,
          "%s", line);
 }
 
 static void check_nothing(void) {
     struct ck_scope scope = {.uid = getuid(), .signal = SIGTERM};
-    struct ck_heard heard;
+    struct ck_delivery delivery;
 
-    CASE(ck_deliver(&scope, &heard) == 0 && heard.seen == 0 && heard.chosen == 0, "no roots, no processes");
-    ck_heard_free(&heard);
+    CASE(ck_signal_send(&scope, &delivery) == 0 && delivery.seen == 0 && delivery.targets == 0,
+         "no roots, no processes");
+    ck_delivery_free(&delivery);
     scope.signal = 0;
-    CASE(ck_deliver(&scope, &heard) == EINVAL, "no signal");
-    ck_heard_free(&heard);
+    CASE(ck_signal_send(&scope, &delivery) == EINVAL, "no signal");
+    ck_delivery_free(&delivery);
     scope.signal = 65;
-    CASE(ck_deliver(&scope, &heard) == EINVAL, "no such signal");
-    ck_heard_free(&heard);
+    CASE(ck_signal_send(&scope, &delivery) == EINVAL, "no such signal");
+    ck_delivery_free(&delivery);
 }
 
 int main(void) {
