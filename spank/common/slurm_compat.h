@@ -1,5 +1,5 @@
 /* slurm_compat.h - what differs between the releases of Slurm, 22.05 to 26.05. No other file includes slurm.h
- * (tests/test_layers.py).
+ * (tests/test_layers_c.py).
  *
  * From 26.05 on slurm_load_job(), slurm_requeue() and others take a slurm_step_id_t. Slurm's header then has
  * macros that still take a job id; they are generic selections of inline functions, so the functions are
