@@ -27,7 +27,7 @@ struct ck_watch {
     /* the thread's alone */
     struct ck_known known;
     struct ak_async_call *question;
-    bool suspended, over; /* suspended: seen on this node; over: the job is ending */
+    bool stopped, over; /* stopped: its node shows the step suspended; over: the job is ending */
     bool answered;
     struct ak_job_info info; /* the last answer without an error */
     int env_reads, attempts;
@@ -81,13 +81,13 @@ static void look_for_answer(struct ck_watch *watch) {
 }
 
 /* A step that is stopped or frozen is not signalled: its job is suspended, and the end moves meanwhile. */
-static void look_for_suspension(struct ck_watch *watch, int64_t now) {
-    bool suspended = ak_step_suspended(watch->plan.task, *watch->plan.cgroup ? watch->plan.cgroup : NULL);
-    if (watch->suspended && !suspended) {
+static void look_for_stop(struct ck_watch *watch, int64_t now) {
+    bool stopped = ak_step_suspended(watch->plan.task, *watch->plan.cgroup ? watch->plan.cgroup : NULL);
+    if (watch->stopped && !stopped) {
         watch->known.suspended = false;
         watch->known.doubt = now;
     }
-    watch->suspended = suspended;
+    watch->stopped = stopped;
 }
 
 static bool is_left(struct ck_watch *watch) {
@@ -157,8 +157,8 @@ static int64_t turn(struct ck_watch *watch) {
     look_for_answer(watch);
     if (watch->over)
         return -1;
-    if (watch->known.suspended || watch->suspended)
-        look_for_suspension(watch, now);
+    if (watch->known.suspended || watch->stopped)
+        look_for_stop(watch, now);
     int64_t longest = read_env(watch, now);
     struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
     if (next.act == CK_FIRE && watch->attempts > 0) {
@@ -172,8 +172,8 @@ static int64_t turn(struct ck_watch *watch) {
         return ANSWER_SLEEP;
     }
     if (next.at <= now) {
-        look_for_suspension(watch, now);
-        if (watch->suspended)
+        look_for_stop(watch, now);
+        if (watch->stopped)
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
@@ -185,7 +185,7 @@ static int64_t turn(struct ck_watch *watch) {
     int64_t span = next.at - now;
     if (watch->question)
         return span < ANSWER_SLEEP ? span : ANSWER_SLEEP;
-    if (watch->known.suspended || watch->suspended)
+    if (watch->known.suspended || watch->stopped)
         return span < CK_SECOND ? span : CK_SECOND;
     return span < longest ? span : longest;
 }

@@ -80,7 +80,7 @@ class Stage:
         return sorted(path.read_text().split("\n")[:-1]) if path.exists() else []
 
     def wait_heard(self, *expected: str) -> None:
-        """These and no others hear: who is signalled by mistake does so within the same moment."""
+        """These and no others hear: one that is signalled by mistake would within the same 0.2 s."""
         until = time.monotonic() + 10
         while self.heard() != sorted(expected) and time.monotonic() < until:
             time.sleep(0.01)

@@ -1,6 +1,6 @@
-/* A step in cgroups of version 1 and 2: which processes it has, and whether it is frozen. Folders made up as
- * Slurm and the kernel make them; then the kernel's own version 2, where there is one to write to: for that
- * none of its controllers is needed. */
+/* A step in cgroups v1 and v2: its processes, and whether it is frozen. First in folders like those that
+ * Slurm and the kernel make; then in the kernel's own v2, where it can be written to, which needs none of its
+ * controllers. */
 #include "common/cgroup.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-"""The plugin and job_submit's Lua understand the same values of ADMINKIT_CKPT: a wish of one is a wish of the other."""
+"""The plugin and job_submit's Lua agree on which values of ADMINKIT_CKPT ask for checkpoints."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("release", ["lua51", "lua54"])
-def test_both_take_the_same_values_for_wishes(program: Path, release: str) -> None:
+def test_both_take_the_same_values_for_requests(program: Path, release: str) -> None:
     lua = Lua(release)
     wants = lua.need("ckpt").wants
     seen = set()

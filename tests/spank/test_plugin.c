@@ -29,7 +29,7 @@ static void add_word(char *text) {
 }
 
 /* The number that a command prints, or -1. */
-static int said_by(const char *command) {
+static int printed_by(const char *command) {
     int count = 0;
     FILE *list = popen(command, "r");
     if (!list || fscanf(list, "%d", &count) != 1)
@@ -40,7 +40,7 @@ static int said_by(const char *command) {
 }
 
 static int threads(void) {
-    return said_by("ls /proc/$PPID/task | wc -l");
+    return printed_by("ls /proc/$PPID/task | wc -l");
 }
 
 /* How many of them a signal to slurmstepd may interrupt: all but what cannot be blocked is in the mask of the
@@ -49,7 +49,7 @@ static int interruptible(void) {
 #ifdef BRIEF
     return 1;
 #else
-    return said_by("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l");
+    return printed_by("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l");
 #endif
 }
 
@@ -154,7 +154,7 @@ static void reaches_its_limit(void) {
     CASE(requeued("heard=1,rq=1,end=limit") == 1, "%s", fake.log);
 }
 
-/* slurmctld is back when slurmstepd has told it that the job failed. */
+/* slurmctld is back once slurmstepd has reported that the job failed. */
 static void is_late(void) {
     set("ADMINKIT_CKPT", "TERM@60,requeue");
     begin(SLURM_BATCH_SCRIPT, 240);
@@ -247,7 +247,7 @@ static void is_short(void) {
          job()->questions, fake.log);
 }
 
-static void has_no_wish(void) {
+static void has_no_request(void) {
     begin(SLURM_BATCH_SCRIPT, 120);
     CASE(threads() == 1, "%d threads", threads());
     let_run(90);
@@ -329,7 +329,8 @@ static void knows_an_end_that_was_moved(void) {
     set("ADMINKIT_CKPT", "TERM@60");
     begin(0, 240);
     let_run(170);
-    CASE(WIFSIGNALED(fake.status) && WTERMSIG(fake.status) == SIGKILL, "told 130 s too early: %s", fake.log);
+    CASE(WIFSIGNALED(fake.status) && WTERMSIG(fake.status) == SIGKILL, "signalled 130 s too early: %s",
+         fake.log);
     end();
 }
 
@@ -364,7 +365,7 @@ static void (*const SCENARIOS[])(void) = {goes_on,
                                           hangs_at_the_end,
                                           is_noted_late,
                                           is_short,
-                                          has_no_wish,
+                                          has_no_request,
                                           is_not_to_be_watched,
                                           is_configured_wrongly,
                                           is_a_step,

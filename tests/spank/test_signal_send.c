@@ -38,7 +38,7 @@ static void listen_for_ever(void) {
         pause();
 }
 
-/* A child that catches SIGTERM; with `next` it becomes that program, or forks, when told to go. */
+/* A child that catches SIGTERM; with `next` it becomes that program, or forks, once `go` is set. */
 static pid_t start(const char *next) {
     *shared = (struct shared){0};
     pid_t pid = fork();

@@ -94,10 +94,10 @@ static bool late_call(const struct ck_firing *firing, void *arg) {
     return false;
 }
 
-/* The step has ended while its processes were read: reading waits for the kernel, here for `span` ms. Where
- * that is long nobody wants to know of it any more, and what the callback uses may be gone. Where it is short
- * somebody has been told and may have left at once: the callback is called before the stop returns. */
-static void is_stuck(uint32_t job, int span, bool told) {
+/* The step ends while its processes are read: reading waits for the kernel, here for `span` ms. Where that is
+ * long, the callback must not be called, as what it uses may be gone. Where it is short, a process may have
+ * taken the signal and ended at once: the callback is called before the stop returns. */
+static void is_stuck(uint32_t job, int span, bool reported) {
     bool *called = calloc(1, sizeof *called); /* stays: a thread that is left behind may come back to it */
     char folder[] = "/tmp/ck-watch-XXXXXX", procs[64], kernel[128];
     struct ck_plan plan = {.job = job,
@@ -123,10 +123,10 @@ static void is_stuck(uint32_t job, int span, bool told) {
     }
     usleep(500000);
     ck_watch_stop(watch);
-    CASE(*called == told, "%d ms: called before the stop returns: %d", span, *called);
+    CASE(*called == reported, "%d ms: called before the stop returns: %d", span, *called);
     waitpid(pid, NULL, 0);
     usleep(500000);
-    CASE(*called == told, "%d ms: called after the stop", span);
+    CASE(*called == reported, "%d ms: called after the stop", span);
     free(called);
     kill(plan.task, SIGKILL);
     waitpid(plan.task, NULL, 0);
