@@ -1,4 +1,4 @@
-/* test_procfs.c - texts of /proc as they are, and as a program can make them. */
+/* test_proc_parse.c - texts of /proc as they are, and as a program can make them. */
 #include <string.h>
 
 #include "cases.h"
