@@ -1,6 +1,6 @@
 """The record that adminkit's policy leaves in a job, as SQL: for what slurmctld says of the few jobs that are open.
 
-adminkit-ingest reads the very same grammar from sacct's text (kind `noted`); tests hold the two together.
+adminkit-ingest reads the very same grammar from sacct's text (kind `admin_comment`); tests hold the two together.
 
 docs/policy-spec.md has the grammar: `ak1:lim=259200,src=e,rules=gq-max`, up to the first blank. sacct itself knows only
 the final limit and cannot say whether anybody typed it, so without a whole record neither column is known.

@@ -1,7 +1,7 @@
 """The slow, obvious parser of the same column spec, to hold adminkit-ingest against.
 
-Written from adminkit/native/sacct.h, with regular expressions, fractions and datetime; never from the C. A row is what
-`adminkit-ingest --dump` prints: ["job", …], ["step", …] or ["rejected", line, reason].
+Written from adminkit/native/common/sacct.h, with regular expressions, fractions and datetime; never from the C. A row is
+what `adminkit-ingest --dump` prints: ["job", …], ["step", …] or ["rejected", line, reason].
 """
 
 from __future__ import annotations
@@ -693,7 +693,7 @@ def usage(text: bytes) -> list[Value]:
 
 
 #: Kinds that may hold delimiters and newlines.
-FREE = ("free", "noted", "submitted")
+FREE = ("free", "admin_comment", "submitted")
 
 #: The grammar of docs/policy-spec.md.
 NOTE = re.compile(
@@ -707,7 +707,7 @@ NOTE = re.compile(
 CKPT = re.compile(rb"(?: |\A)ck1:at=(\d+),heard=(\d+),rq=(\d+)(?:,end=([a-z]+))?(?= |\Z)", re.DOTALL)
 
 
-def noted(text: bytes) -> list[Value]:
+def admin_comment(text: bytes) -> list[Value]:
     return [text or None, *recorded(text), *checkpoint(text)]
 
 
@@ -734,7 +734,7 @@ CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "skip": lambda text: [],
     "text": lambda text: [None if text in (b"", b"(null)") else text],
     "free": lambda text: [text or None],
-    "noted": noted,
+    "admin_comment": admin_comment,
     "int": sentinel(integer),
     "serial": sentinel(serial),
     "real": sentinel(real),

@@ -78,8 +78,8 @@ def imported(texts: list[str], folder: Path) -> list[tuple[int | None, str | Non
     """The same of sacct's text, as adminkit-ingest reads it."""
     path = helper.table(folder / "t.db", "nth", "lim", "src")
     data = "".join(f"{nth}\x1f{text}\x1f\n" for nth, text in enumerate(texts)).encode()
-    shape = ("--ends", "--delimiter", "\x1f", "--columns", "int,noted", "--sql", "INSERT INTO t VALUES (?1, ?3, ?4)")
-    assert helper.run(data, "--db", path, *shape).code == 0
+    shape = ("--ends", "--delimiter", "\x1f", "--columns", "int,admin_comment")
+    assert helper.run(data, "--db", path, *shape, "--sql", "INSERT INTO t VALUES (?1, ?3, ?4)").code == 0
     return helper.rows(path, "SELECT lim, coalesce(src, 'unknown') FROM t ORDER BY nth")
 
 

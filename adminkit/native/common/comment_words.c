@@ -1,7 +1,7 @@
-/* noted.c - the words that adminkit leaves in a job's comment: the policy's record, which is the first
+/* comment_words.c - the words that adminkit leaves in a comment: the policy's record, which is the first
  * (docs/policy-spec.md), and the checkpoint plugin's note, which is any (spank/note.h).
  */
-#include "values.h"
+#include "fields.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
     return true;
 }
 
-void ak_noted(struct ak_slice s, struct ak_cell out[7]) {
+void ak_admin_comment(struct ak_slice s, struct ak_cell out[7]) {
     if (s.n)
         ak_set_text(&out[0], s.s, s.n);
     take_record(s, &out[1], &out[2]);
