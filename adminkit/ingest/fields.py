@@ -7,6 +7,7 @@ from typing import Final
 
 from adminkit.ingest.spec import Column, parameters
 from adminkit.slurm.release import OLDEST, Release
+from adminkit.trace import comment_words
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -63,7 +64,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
 FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", "StdErr", "StdIn")
 
 #: policy.toml's word for where a decision is recorded -> sacct's field.
-RECORD_FIELDS: Final = {"admin_comment": "AdminComment", "comment": "Comment", "extra": "Extra"}
+RECORD_FIELDS: Final = {field.setting: field.name for field in comment_words.FIELDS}
 
 #: Every other field of any release there is in SINCE, and of the oldest: known, read over.
 OTHER_FIELDS: Final = tuple(
