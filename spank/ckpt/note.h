@@ -11,7 +11,8 @@
  *     end    what became of the run; absent while it runs, and where the job did not ask for a requeue
  *
  * Keys come in this order. A note is of the run during which `at` is: a run that leaves none shows the note of an
- * earlier run, whose `rq` still holds. docs/adr/0009-the-note.md has the reasons.
+ * earlier run, whose `rq` still holds. docs/comment-words.md has the other words of AdminComment,
+ * docs/adr/0009-the-note.md the reasons.
  *
  * WHEN TO LEAVE IT (tried with 22.05.8)
  * Only for jobs that asked for checkpoints, in at most two RPCs per run:
