@@ -24,7 +24,7 @@ from adminkit.units import show_time
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
 #: Every table that a view may stand before, and which of its rows are one user's own. window, queue, note, act and
-#: intake are of the site, not of a job. Each has a second view, `all_job` for `job`, with everybody's rows for counts.
+#: intake are of the site, not of a job. Each has a second view with everybody's rows, for counts: `all_job` for `job`.
 _OWN_ROWS: Final = {
     "job": "{own}",
     "step": """EXISTS (SELECT 1 FROM all_job AS j WHERE j.cluster = all_step.cluster
@@ -39,8 +39,13 @@ _OWN_ROWS: Final = {
     "act": "TRUE",
     "intake": "TRUE",
 }
-#: The schema's own views, made once more over these tables.
-_VIEWS: Final = "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND sql LIKE 'CREATE VIEW %'"
+#: The schema's own views over job and step, made once more over what stands before those.
+_VIEWS: Final = ("trace",)
+_VIEW_SQL: Final = "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name = ?"
+#: Before a SELECT it makes job and step everybody's.
+_OF_ALL: Final = "WITH " + ", ".join(
+    f"{table} AS NOT MATERIALIZED (SELECT * FROM all_{table})" for table in ("job", "step")
+)
 
 
 def sees_others(path: Path) -> bool:
@@ -64,8 +69,10 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
         db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
         which = rows.format(own=mine) if own else "TRUE"
         db.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM all_{table} WHERE {which}")
-    for (view,) in db.execute(_VIEWS).fetchall():
-        db.execute(view.replace("CREATE VIEW", "CREATE TEMP VIEW IF NOT EXISTS", 1))
+    for view in _VIEWS:
+        _, _, select = db.execute(_VIEW_SQL, (view,)).fetchone()[0].partition(" AS ")
+        db.execute(f"CREATE TEMP VIEW all_{view} AS {_OF_ALL} {select}")
+        db.execute(f"CREATE TEMP VIEW {view} AS {select}")
     db.execute("PRAGMA query_only = 1")
     if as_of is not None and db.execute("SELECT 1 FROM job LIMIT 1").fetchone() is None:
         (first,) = db.execute(f"SELECT min(submit_time) FROM main.job WHERE {mine}").fetchone()

@@ -18,6 +18,7 @@ from adminkit.job import Job
 from adminkit.stats.incentives import Question, sums
 from adminkit.trace import as_of
 from adminkit.trace.connect import reader
+from adminkit.trace.sight import everybodys
 from tests.builders import MONDAY, job, make_trace
 from tests.others import GROUP, OWNER, READER, as_user
 from tests.past import (
@@ -81,8 +82,8 @@ def test_who_sees_their_own_sees_their_own_of_then(open_install: Path) -> None:
         def looked() -> Any:
             with reader(path, at) as db:
                 counts = [
-                    db.execute(f"SELECT count(*), count(end_time) FROM all_{name}").fetchone()
-                    for name in ("job", "step")
+                    db.execute(f"SELECT count(*), total(end_time) FROM {everybodys(db, name)}").fetchone()
+                    for name in ("job", "step", "trace")
                 ]
                 return contents(db), counts
 
@@ -100,6 +101,7 @@ def test_who_sees_their_own_sees_their_own_of_then(open_install: Path) -> None:
             one.chmod(0o644)
         shown, expected = as_user(READER, 65534, look(path, at)), as_user(READER, 65534, look(real, None))
     assert shown == expected
+    assert shown[1][0] == shown[1][2]
     assert 0 < len(shown[0]["job"]) < shown[1][0][0]
 
 
