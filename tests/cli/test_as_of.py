@@ -152,8 +152,8 @@ def test_the_demo_answers_as_the_cut_demo(site: Path) -> None:
 
 
 def test_each_command_would_say_something_else_of_the_whole_trace(site: Path) -> None:
-    """Otherwise the comparisons above could not fail."""
-    alike = set(COMMANDS)
+    """Otherwise the comparisons above could not fail. A list of samples is of what had ended; their texts do differ."""
+    alike = {command for command in COMMANDS if "--sample --policy" not in command}
     for seed, at in enumerate(moments(0, 12)):
         path = crafted(site / f"{seed}.db", seed)
         for command, words in zip(COMMANDS, filled(path, site, at), strict=True):
