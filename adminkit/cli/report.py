@@ -52,6 +52,7 @@ def accuracy(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
+    as_of: options.AsOf = None,
     states: options.States = None,
     min_elapsed: options.MinElapsed = None,
     limit_source: options.LimitSourceOption = None,
@@ -64,17 +65,17 @@ def accuracy(
     from adminkit.report.accuracy import accuracy_report
     from adminkit.stats.accuracy import accuracy as measure
 
-    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
     chosen = replace(
-        job_filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
+        job_filter(when.now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
         classes=[one.value for one in job_class or ()],
         limit_source=limit_source.value if limit_source else None,
     )
-    with reader(path) as trace:
+    with reader(path, when.as_of) as trace:
         chosen = check_words(trace, replace(chosen, users=whose(user, path)))
-        measured = measure(trace, chosen, now, curves=way.pictures)
-    emit(accuracy_report(measured, chosen, str(path)), way)
+        measured = measure(trace, chosen, when.now, curves=way.pictures)
+    emit(accuracy_report(measured, chosen, str(path)).dated(when.as_of), way)
 
 
 @app.command()
@@ -86,6 +87,7 @@ def parallelism(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
+    as_of: options.AsOf = None,
     states: options.States = None,
     min_elapsed: options.MinElapsed = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -97,13 +99,13 @@ def parallelism(
     from adminkit.report.parallelism import parallelism_report
     from adminkit.stats.parallelism import parallelism as measure
 
-    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
-    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
-    with reader(path) as trace:
+    chosen = job_filter(when.now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
+    with reader(path, when.as_of) as trace:
         chosen = check_words(trace, replace(chosen, users=whose(user, path)))
         measured = measure(trace, chosen)
-    emit(parallelism_report(measured, chosen, str(path)), way)
+    emit(parallelism_report(measured, chosen, str(path)).dated(when.as_of), way)
 
 
 @app.command()
@@ -120,6 +122,7 @@ def restarts(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
+    as_of: options.AsOf = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
     plot: options.Plot = False,
@@ -129,17 +132,17 @@ def restarts(
     from adminkit.report.restarts import pieces_report, restarts_report
     from adminkit.stats import restarts as stats
 
-    now, settings, way = int(time.time()), config.load(), Way(format.value, output, plot, picture)
+    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
-    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until, "", "0")
+    chosen = job_filter(when.now, settings.report, cluster, queue, user, account, since, until, "", "0")
     chosen = replace(chosen, classes=[one.value for one in job_class or ()], min_elapsed=-1)
-    with reader(path) as trace:
+    with reader(path, when.as_of) as trace:
         chosen = check_words(trace, replace(chosen, users=whose(user, path)))
         if job is not None:
             report = pieces_report(stats.pieces(trace, job, chosen.clusters), job, str(path))
         else:
             report = restarts_report(stats.restarts(trace, chosen, by.value), chosen, by.value, str(path))
-    emit(report, way)
+    emit(report.dated(when.as_of), way)
 
 
 @app.command()
@@ -147,6 +150,7 @@ def feedback(
     db: options.Database = None,
     cluster: Cluster = None,
     days: Days = 28,
+    as_of: options.AsOf = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -156,14 +160,14 @@ def feedback(
     from adminkit.report.feedback import feedback_report
     from adminkit.stats.effect import Design, effect
 
-    now, settings, way = int(time.time()), config.load(), Way(format.value, output)
+    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output)
     path, design = find_trace(db, settings.db), Design(days=days)
-    with reader(path) as trace:
+    with reader(path, when.as_of) as trace:
         operators_only(path, "what letters changed is for the operators", "adminkit report accuracy has your own jobs")
         usual = settings.report
         chosen = Filter([only_cluster(trace, cluster)], states=usual.states, min_elapsed=usual.min_elapsed)
-        found = effect(trace, chosen, now, design, is_held_out(settings.feedback), LEAST_OTHERS)
-    emit(feedback_report(found, chosen, design, str(path)), way)
+        found = effect(trace, chosen, when.now, design, is_held_out(settings.feedback), LEAST_OTHERS)
+    emit(feedback_report(found, chosen, design, str(path)).dated(when.as_of), way)
 
 
 def job_filter(

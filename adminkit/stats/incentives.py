@@ -7,6 +7,7 @@ GPUs has its CPUs over `cpus_per_gpu`. Milli-GPU-seconds are called *work*.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG, class_sql
 from adminkit.stats.sources import ACTING, STEP_OF_JOB, acting
 from adminkit.trace.record import paid_class
+from adminkit.trace.sight import everybodys
 
 DAY: Final = 86_400
 #: Work in an hour of one GPU.
@@ -179,7 +181,9 @@ def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, 
     """
     statement, params = _statement(_SUMS, question, uid)
     if of_all:
-        statement = statement.replace("FROM job", "FROM main.job").replace("FROM step", "FROM main.step")
+        for table in ("job", "step"):
+            statement = re.sub(rf"\bFROM {table}\b(?! AS)", f"FROM {table} AS {table}", statement)
+            statement = re.sub(rf"\bFROM {table}\b", f"FROM {everybodys(db, table)}", statement)
     yield from map(Sums._make, db.execute(statement, params))
 
 
