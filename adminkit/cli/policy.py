@@ -193,7 +193,7 @@ def replay(
     now, settings = int(time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
-    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until)
+    chosen = job_filter(now, settings, cluster, queue, user, account, since, until)
     moment = None if as_of is None else parse_when(as_of, now)
     with reader(file) as trace, progress("replaying") as tick:
         chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))

@@ -17,6 +17,7 @@ from typing import Final
 from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
+from adminkit.trace.run_view import run_view
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
 #: Views that stand before the trace's own tables; `main.` names these, for counts.
@@ -48,6 +49,7 @@ def restrict(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA query_only = 0")
     for view in _VIEWS:
         db.execute(view.format(own=own, name=name))
+    db.execute(run_view("temp", temp=True))
     db.execute("PRAGMA query_only = 1")
 
 
