@@ -57,7 +57,7 @@ def run_view(schema: str | None = None, *, temp: bool = False) -> str:
 
     `schema` names theirs ("temp", "main"). Traps: a view of the trace file may name none, because whoever attaches the
     file calls it otherwise; and it never sees temporary tables, so who shadows `job` shadows `run` too:
-    run_view("temp", temp=True).
+    run_view("temp", temp=True). Once the schema is released, a column more is a migration that makes the view again.
     """
     job, step = (f"{schema}.{table}" if schema else table for table in ("job", "step"))
     steps = f"SELECT 1 FROM {step} AS step WHERE {step_of('job')}"

@@ -100,7 +100,7 @@ def test_a_run_that_ends_in_the_second_of_a_submission_is_not_known_to_it() -> N
 
 def figures(tested: Backtest, method: str) -> tuple[int, float, int]:
     score = next(one for one in tested.scores if one.method == method)
-    return score.given, round(score.accuracy_sum / tested.runs, 4), score.over
+    return score.given, round(score.prediction_accuracy_sum / tested.runs, 4), score.over
 
 
 def test_the_figures_of_ten_equal_runs_are_worked_out_by_hand() -> None:
@@ -190,5 +190,5 @@ def test_public_traces_reach_their_targets(tmp_path: Path, name: str) -> None:
         tested = backtest(runs(db, checkpoint_code=85), OFFER)
     safe = next(one for one in tested.scores if one.method == SAFE)
     assert tested.runs == count
-    assert safe.accuracy_sum / tested.runs >= accuracy
+    assert safe.prediction_accuracy_sum / tested.runs >= accuracy
     assert safe.over / tested.runs <= over
