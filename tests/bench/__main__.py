@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.bench.pairs import Ratio
 
 FOLDER = Path("build/bench")
-PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "tree")
+PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "snapshot")
 
 #: Program or module -> how to get it.
 SOURCES = {
@@ -24,7 +24,7 @@ SOURCES = {
 }
 #: What a part cannot do without; one that needs Slurm or Lua says itself that it was not run.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
-NEEDS |= {"tree": ("cc", "taskset")}
+NEEDS |= {"snapshot": ("cc", "taskset")}
 
 
 def missing(parts: Sequence[str]) -> list[str]:
