@@ -173,7 +173,7 @@ def _computed(
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")
         found = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
-        learnt = build.learnt(trace, rules, found, now, held_out)
+        learnt = build.learnt(trace, rules, found, now, held_out, checkpoint_code=code)
         return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
 
 

@@ -198,7 +198,7 @@ def replay(
     when, settings = options.moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
-    chosen = job_filter(when.now, settings.report, cluster, queue, user, account, since, until)
+    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until)
     rules_at = when.as_of if at is None else parse_when(at, when.now)
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
         chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))

@@ -96,24 +96,26 @@ def walltime(
         if not backtest and user is None:
             raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
         kind = kind._replace(user=user)
-        check_words(trace, Filter(_listed(cluster), users=_listed(user), queues=_listed(queue)))
-        report = make(trace, kind, offer, when.now, str(path))
+        code = settings.checkpoint.code
+        words = Filter(_listed(cluster), users=_listed(user), queues=_listed(queue), checkpoint_code=code)
+        check_words(trace, words)
+        report = make(trace, kind, offer, when.now, str(path), code)
     emit(report.dated(when.as_of), way)
 
 
-def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str) -> Report:
-    found = runs(trace, _listed(kind.user), _listed(kind.cluster))
+def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str, code: int) -> Report:
+    found = runs(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
     most = queue_maximum(trace, kind.queue, kind.cluster, now) if kind.queue else None
     told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
+    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
     rule = Rule(risk=offer.risk)
     return advice_report(advise(found, kind, offer, most), kind, rule, database, clusters(trace), told, left_out)
 
 
-def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str) -> Report:
-    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), offer)
+def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str, code: int) -> Report:
+    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code), offer)
     told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
+    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
     return backtest_report(tested, kind, Rule(risk=offer.risk), database, clusters(trace), told, left_out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
@@ -68,7 +69,7 @@ def accuracy(
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
     chosen = replace(
-        job_filter(when.now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed),
+        job_filter(when.now, settings, cluster, queue, user, account, since, until, states, min_elapsed),
         classes=[one.value for one in job_class or ()],
         limit_source=limit_source.value if limit_source else None,
     )
@@ -101,7 +102,7 @@ def parallelism(
 
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
-    chosen = job_filter(when.now, settings.report, cluster, queue, user, account, since, until, states, min_elapsed)
+    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until, states, min_elapsed)
     with reader(path, when.as_of) as trace:
         chosen = check_words(trace, replace(chosen, users=whose(user, path)))
         measured = measure(trace, chosen)
@@ -134,7 +135,7 @@ def restarts(
 
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
     path = find_trace(db, settings.db)
-    chosen = job_filter(when.now, settings.report, cluster, queue, user, account, since, until, "", "0")
+    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until, "", "0")
     chosen = replace(chosen, classes=[one.value for one in job_class or ()], min_elapsed=-1)
     with reader(path, when.as_of) as trace:
         chosen = check_words(trace, replace(chosen, users=whose(user, path)))
@@ -164,15 +165,20 @@ def feedback(
     path, design = find_trace(db, settings.db), Design(days=days)
     with reader(path, when.as_of) as trace:
         operators_only(path, "what letters changed is for the operators", "adminkit report accuracy has your own jobs")
-        usual = settings.report
-        chosen = Filter([only_cluster(trace, cluster)], states=usual.states, min_elapsed=usual.min_elapsed)
+        chosen = _usual(settings, [only_cluster(trace, cluster)])
         found = effect(trace, chosen, when.now, design, is_held_out(settings.feedback), LEAST_OTHERS)
     emit(feedback_report(found, chosen, design, str(path)).dated(when.as_of), way)
 
 
+def _usual(settings: config.Config, clusters: Sequence[str]) -> Filter:
+    """What counts where nothing was typed."""
+    usual, code = settings.report, settings.checkpoint.code
+    return Filter(clusters, states=usual.states, min_elapsed=usual.min_elapsed, checkpoint_code=code)
+
+
 def job_filter(
     now: int,
-    usual: config.Report,
+    settings: config.Config,
     clusters: list[str] | None,
     queues: list[str] | None,
     users: list[str] | None,
@@ -189,13 +195,13 @@ def job_filter(
         raise UsageError(
             f"--until {until} is not after --since {since}", f"since is {show_time(start)}, until is {show_time(end)}"
         )
-    return Filter(
-        clusters=clusters or (),
+    return replace(
+        _usual(settings, clusters or ()),
         queues=queues or (),
         users=users or (),
         accounts=accounts or (),
         since=start,
         until=end,
-        states=usual.states if states is None else states.replace(",", " ").split(),
-        min_elapsed=usual.min_elapsed if min_elapsed is None else parse_duration(min_elapsed),
+        states=settings.report.states if states is None else states.replace(",", " ").split(),
+        min_elapsed=settings.report.min_elapsed if min_elapsed is None else parse_duration(min_elapsed),
     )

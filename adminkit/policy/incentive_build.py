@@ -189,11 +189,14 @@ def learnt(
     found: Computed,
     now: int,
     held_out: Callable[[int], bool] = lambda uid: False,
+    *,
+    checkpoint_code: int,
 ) -> Iterator[Hint]:
     """What similar jobs of each user needed, largest waste first."""
     if not policy.hints.enabled:
         return
-    for one in hints(ended_runs(db, clusters=[found.cluster], acting=True), now, policy.offer):
+    ended = ended_runs(db, clusters=[found.cluster], acting=True, checkpoint_code=checkpoint_code)
+    for one in hints(ended, now, policy.offer):
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)

@@ -40,7 +40,7 @@ _OWN_ROWS: Final = {
     "intake": "TRUE",
 }
 #: The schema's own views over job and step, made once more over what stands before those.
-_VIEWS: Final = ("trace",)
+_VIEWS: Final = ("trace", "run")
 _VIEW_SQL: Final = "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name = ?"
 #: Before a SELECT it makes job and step everybody's.
 _OF_ALL: Final = "WITH " + ", ".join(

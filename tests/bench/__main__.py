@@ -18,7 +18,7 @@ PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "sub
 #: Program or module -> how to get it.
 SOURCES = {
     "cc": "apt-get install gcc libc6-dev",
-    "duckdb": f"{sys.executable} -m pip install -e '.[bench]' (make bench does that by itself)",
+    "duckdb": f"{sys.executable} -m pip install -e '.[dev]'",
     "sqlite3": "apt-get install sqlite3",
     "taskset": "apt-get install util-linux",
 }

@@ -35,9 +35,10 @@ from tests.past import (
     moments,
 )  # fmt: skip
 
-TABLES: Final = set(
-    "job step job_aside step_aside outbox queue note window rejected intake act trace".split()  # the last one is a view
-)
+TABLES: Final = {
+    *"job step job_aside step_aside outbox queue note window rejected intake act".split(),
+    *("trace", "run"),  # views
+}
 
 
 @pytest.mark.parametrize("seed", range(8))
