@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from adminkit import config
-from adminkit.cli.options import Counted, CountedOption, Database
+from adminkit.cli.options import Counted, CountedOption, Database, complete_files
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.ingest import mapping
@@ -31,10 +31,8 @@ SHOWN: Final = 3
 
 def _complete_map(incomplete: str) -> list[str]:
     """The maps that came with adminkit, and TOML files."""
-    folder = incomplete.rpartition("/")[0]
-    there = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".")
-    files = [f"{folder}/{path.name}" if "/" in incomplete else path.name for path in there.glob("*.toml")]
-    return [name for name in (*mapping.shipped(), *sorted(files)) if name.startswith(incomplete)]
+    shipped = [name for name in mapping.shipped() if name.startswith(incomplete)]
+    return [*shipped, *complete_files(incomplete, (".toml",))]
 
 
 def import_(

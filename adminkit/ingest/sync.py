@@ -15,7 +15,7 @@ from adminkit.ingest import passes
 from adminkit.ingest.passes import Options, Run, Site, Summary, Tick
 from adminkit.ingest.reconcile import reconcile
 from adminkit.slurm import cluster as slurm
-from adminkit.slurm import release
+from adminkit.slurm import partitions, release
 from adminkit.trace import connect, runs, windows
 from adminkit.trace.intake import record_intake, record_queue
 from adminkit.trace.ledger import record_acts
@@ -72,12 +72,12 @@ def _note_queues(run: Run, now: int) -> None:
     """The queues' limits of today. slurmctld may be away: accounting is read all the same."""
     name = run.site.cluster
     try:
-        found = slurm.queues(name)
+        found = partitions.queues(name)
     except AdminkitError as error:
         run.talk(f"{error.message}; queue limits are as last seen, and what is asked for now stays provisional")
         return
     for queue in found:
-        record_queue(run.db, name, queue.name, now, queue.default_limit, queue.max_limit, queue.nodes)
+        record_queue(run.db, name, queue.name, now, queue.usual_limit, queue.max_limit, queue.total_nodes)
 
 
 def _clusters(wanted: Sequence[str]) -> list[str]:
