@@ -59,7 +59,8 @@ def complete_files(incomplete: str, endings: Sequence[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _complete_site(incomplete: str) -> list[str]:
+def complete_site(incomplete: str) -> list[str]:
+    """Files that may describe a cluster."""
     return complete_files(incomplete, (".toml", ".json"))
 
 
@@ -78,7 +79,7 @@ SiteFile = Annotated[
         "--site",
         metavar="FILE",
         help="The cluster as `adminkit site` writes it down, TOML or JSON, instead of the one here.",
-        autocompletion=_complete_site,
+        autocompletion=complete_site,
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write it.")]
