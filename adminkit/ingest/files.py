@@ -26,6 +26,7 @@ from adminkit.trace import build, connect
 from adminkit.trace.intake import record_intake
 from adminkit.trace.ledger import record_acts
 from adminkit.trace.runs import fill_all_from_steps
+from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
 T = TypeVar("T")
@@ -137,7 +138,7 @@ def _load(
     """The rows of `source` (a stream and what was read of it already) into the trace at `target`."""
     started = time.monotonic()
     opened = build.opened if reading.fresh else connect.writer
-    with opened(target) as db:
+    with opened(target) as db, transaction(db):
         remember_site(db, wanted)
     counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)

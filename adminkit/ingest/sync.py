@@ -86,8 +86,10 @@ def _note_machine(run: Run, now: int) -> None:
     except AdminkitError as error:
         run.talk(f"{error.message}; queue limits are as last seen, and what is asked for now stays provisional")
         return
-    store_queues(run.db, name, queues, now)
-    store_nodes(run.db, name, nodes, now)
+    with transaction(run.db):
+        store_queues(run.db, name, queues, now)
+        if nodes:  # PrivateData=nodes may hide them all: that says nothing of any
+            store_nodes(run.db, name, nodes, now)
 
 
 def _note_events(run: Run, first: int, now: int) -> None:

@@ -32,13 +32,13 @@ def qos() -> list[SiteQos]:
 
 
 def parse_qos(text: str) -> list[SiteQos]:
-    found = []
+    rows = []
     for line in text.split("\n"):
         cells = line.split("|")
         if len(cells) != len(_QOS_FIELDS) or bad_name(cells[0]):
             continue
         name, priority, limit, flags, preempts, tres, user_tres, group_tres = cells
-        found.append(
+        rows.append(
             SiteQos(
                 name,
                 number(priority) or 0,
@@ -50,7 +50,7 @@ def parse_qos(text: str) -> list[SiteQos]:
                 parse_tres(group_tres),
             )
         )
-    return found
+    return rows
 
 
 def associations(cluster: str) -> list[Association]:
@@ -71,12 +71,12 @@ def parse_associations(text: str, cluster: str, order: list[bool]) -> list[Assoc
         known = known or not first
         begin += r"\|"
     lines = re.finditer(rf"^{begin}(?P<cells>[^\n]*)$", text, re.MULTILINE)
-    found = []
+    rows = []
     for cells in (line["cells"].split("|") for line in lines):
         if len(cells) != len(_FIELDS) or any(bad_name(name) for name in cells[:4] if name):
             continue
         account, user, queue, parent, shares, limit, allowed, default = cells
-        found.append(
+        rows.append(
             Association(
                 account,
                 user or None,
@@ -88,25 +88,25 @@ def parse_associations(text: str, cluster: str, order: list[bool]) -> list[Assoc
                 default or None,
             )
         )
-    return found
+    return rows
 
 
 def parse_tres(text: str) -> Mapping[str, int]:
-    """cpu=4,gres/gpu=8,mem=100G -> counts; memory in bytes. What is no count is left out."""
-    found = {}
+    """cpu=4,gres/gpu=8,mem=100G -> numbers; memory in bytes. What is no number is left out."""
+    counts = {}
     for item in text.split(","):
         name, _, count = item.partition("=")
         value = _memory(count) if name == "mem" else number(count)
         if value is not None and not bad_name(name):
-            found[name] = value
-    return found
+            counts[name] = value
+    return counts
 
 
 def _memory(text: str) -> int | None:
-    found = _MEMORY.fullmatch(text)
-    if found is None:
+    match = _MEMORY.fullmatch(text)
+    if match is None:
         return None
-    size = int(float(found[1]) * (1 << 10 * (" KMGTPE".index(found[2] or "M"))))
+    size = int(float(match[1]) * (1 << 10 * (" KMGTPE".index(match[2] or "M"))))
     return size if size <= MOST else None
 
 

@@ -36,10 +36,10 @@ def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gather
 def describe() -> Gathered:
     """As `gather`, with QOS and associations. What slurmdbd does not tell is left out, and said."""
     gathered = gather()
-    found = gathered.site
+    site = gathered.site
     try:
         whole = replace(
-            found, qos=tuple(associations.qos()), associations=tuple(associations.associations(found.cluster))
+            site, qos=tuple(associations.qos()), associations=tuple(associations.associations(site.cluster))
         )
     except AdminkitError as error:
         return replace(gathered, notes=(*gathered.notes, f"without QOS and associations: {error.message}"))

@@ -41,12 +41,12 @@ def settings(text: str) -> dict[str, str]:
 
 
 def given(text: str | None) -> str | None:
-    """A value; None where Slurm prints that there is none."""
+    """A value; None where Slurm prints one of NOTHING."""
     return None if text is None or text in NOTHING else text
 
 
 def names(text: str | None) -> frozenset[str] | None:
-    """A list of names between commas; None where there is none, or all are meant."""
+    """A set of names from a list between commas; None where there is no list, and for ALL."""
     return None if text == "ALL" or (listed := given(text)) is None else frozenset(filter(None, listed.split(",")))
 
 

@@ -20,7 +20,7 @@ _FORM: Final[Any] = {"extra": "forbid", "strict": True}
 
 @dataclass(frozen=True, slots=True)
 class SiteQueue:
-    """A queue as it is configured. None is unknown; of a limit or of who may use it, that there is none.
+    """A queue as it is configured. None is unknown; for a limit or a list of who may use it: no such limit or list.
 
     Trap: `default_limit` is None where the queue has no DefaultTime of its own; `usual_limit` is what a job then gets.
     """

@@ -10,7 +10,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -23,7 +23,7 @@ from adminkit.slurm.site import Association, Site, SiteNode, SiteQos, SiteQueue,
 Form = Literal["toml", "json"]
 FORMS: Final = get_args(Form)
 
-#: Bytes of a file that are read: some 200 000 nodes.
+#: Bytes of a file that are read.
 MOST_BYTES: Final = 32 << 20
 #: The largest number that JSON, TOML and SQLite all keep.
 MOST: Final = (1 << 53) - 1
@@ -96,9 +96,9 @@ def _parse(path: Path, text: str, json_form: bool) -> Mapping[str, Any]:
     except json.JSONDecodeError as error:
         raise AdminkitError(f"{path}:{error.lineno}: not JSON: {error.msg.lower()}", _HINT) from None
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        line = int(found.group(1)) if found else len(text.splitlines())
-        why = str(error)[: found.start()] if found else str(error).replace(" (at end of document)", "")
+        position = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        line = int(position.group(1)) if position else len(text.splitlines())
+        why = str(error)[: position.start()] if position else str(error).replace(" (at end of document)", "")
         raise AdminkitError(f"{path}:{line}: not TOML: {quote(why.lower())}", hint) from None
     except RecursionError:
         raise AdminkitError(f"{path}: brackets within brackets, far too many", _HINT) from None
@@ -183,9 +183,9 @@ def _check_names(site: Site) -> None:
     for key in ("queues", "nodes", "qos"):
         _refuse_twice(key, [one.name for one in getattr(site, key)])
     _refuse_twice("associations", [(one.account, one.user, one.queue) for one in site.associations])
-    known = [queue.name for queue in site.queues]
+    known = frozenset(queue.name for queue in site.queues)
     for number, node in enumerate(site.nodes):
-        for name in sorted(node.queues.difference(known)):
+        for name in sorted(node.queues - known):
             raise _Wrong(("nodes", number, "queues"), f"no such queue: {quote(name)}", _near(name, known))
     for number, one in enumerate(site.associations):
         if one.queue is not None and one.queue not in known:
@@ -194,7 +194,7 @@ def _check_names(site: Site) -> None:
             )
 
 
-def _near(name: str, known: Sequence[str]) -> str:
+def _near(name: str, known: Collection[str]) -> str:
     return unknown_word("queue", name, known).hint if known else "describe the queue too: [[queues]]"
 
 
@@ -229,14 +229,14 @@ def _dotted(place: Place, table: Any) -> str:
 
 def _table(value: Any) -> dict[str, Any]:
     """A dataclass of the form as what JSON and TOML both have: without what is as by default, sets in order."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for one in fields(value):
         held = getattr(value, one.name)
         usual = one.default_factory() if one.default_factory is not MISSING else one.default
         if held == usual and one.name not in ("name", "account", "cluster"):
             continue
-        found[one.name] = _plain(held)
-    return found
+        table[one.name] = _plain(held)
+    return table
 
 
 def _plain(value: Any) -> Any:

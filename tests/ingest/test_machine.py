@@ -118,3 +118,11 @@ def test_where_slurmctld_or_slurmdbd_does_not_answer_the_rest_goes_on(slurm: Fak
     slurm.rules = [{"program": "scontrol", "exit": 1, "says": "Unable to contact slurm controller"}]
     run(slurm, db, said)
     assert rows(db, "SELECT present FROM node") == [(1,)], "a node is not gone because nobody answers"
+    assert any("queue limits are as last seen" in line for line in said)
+
+
+def test_nodes_that_slurmctld_hides_are_not_gone(slurm: FakeSlurm, db: Path) -> None:
+    run(slurm, db)
+    slurm.nodes = ""
+    run(slurm, db)
+    assert rows(db, "SELECT present FROM node") == [(1,)]
