@@ -17,14 +17,23 @@ from adminkit import demo_times
 from adminkit.demo_nodes import NODES, Request, place
 from adminkit.demo_users import BEGIN, END, USERS, Run, runs
 from adminkit.job import Job
+from adminkit.slurm.site import Site, SiteQueue
 
-__all__ = ["BEGIN", "CLUSTER", "COLUMNS", "END", "QUEUES", "SEED", "jobs", "sacct_text"]
+__all__ = ["BEGIN", "CLUSTER", "COLUMNS", "END", "QUEUES", "SEED", "SITE", "jobs", "sacct_text"]
 
 CLUSTER: Final = "aaic-demo"
 SEED: Final = 2018
 
 #: Queue -> (default limit in seconds, maximum limit in seconds, nodes). Every queue may use every node.
 QUEUES: Final = {name: (queue.default_limit, queue.max_limit, NODES) for name, queue in demo_times.MODEL.items()}
+
+SITE: Final = Site(
+    CLUSTER,
+    tuple(
+        SiteQueue(name, default, most, total_nodes=nodes, is_default=name == next(iter(QUEUES)))
+        for name, (default, most, nodes) in QUEUES.items()
+    ),
+)
 
 #: sacct's field names, in the order printed. Times are epoch seconds, TimelimitRaw is minutes.
 COLUMNS: Final = (

@@ -20,7 +20,7 @@ from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
 from adminkit.owner import as_owner, of_own_child
-from adminkit.slurm import bindings, cluster, release, run
+from adminkit.slurm import bindings, cluster, partitions, release, run
 from adminkit.trace import connect, place, rights
 from adminkit.trace.schema import SCHEMA_VERSION
 from adminkit.units import show_bytes, show_time
@@ -208,8 +208,8 @@ def _slurmdbd() -> Check:
 
 
 def _slurmctld() -> Check:
-    source, name = cluster.queue_source(), cluster.local_cluster()
-    queues, backlog = cluster.queues(), cluster.dbd_backlog()
+    source, name = partitions.source(), cluster.local_cluster()
+    queues, backlog = partitions.queues(), cluster.dbd_backlog()
     found = f"{name}, {len(queues)} queues through {source}"
     if backlog:
         return Check(

@@ -61,6 +61,11 @@ def crafted(path: Path, seed: int) -> Path:
             db.execute("INSERT INTO rejected VALUES ('sacct', ?1, 'no key', CAST(?1 AS BLOB), ?2)", (week, begin))
             db.execute("INSERT INTO intake VALUES (NULL, 'sync', 'sacct', 'aaic', ?, 1.0, 9, 9, 0, 0, 0)", (begin,))
             db.execute("INSERT INTO act VALUES (?, 'h', 'root', 'install', 'g', ?)", (begin, f"line {week}"))
+            db.execute("INSERT INTO node VALUES ('aaic', 'n1', ?, 1, 8, 9, 1, 'a100:1', '', ',gq,')", (begin,))
+            until = luck.choice([None, begin + luck.randrange(14 * DAY)])
+            db.execute(
+                "INSERT INTO node_event VALUES ('aaic', 'n1', ?, ?, 'DOWN', 'tested', 'root', 0)", (begin, until)
+            )
         on = MONDAY + luck.randrange(SPAN // 2)
         db.execute("INSERT INTO note VALUES ('aaic', ?, ?, ?)", (SWITCHED_ON, str(on), on))
         for table in ("job", "step"):
@@ -203,10 +208,12 @@ def cut(path: Path, to: Path, at: int) -> Path:
         for row in db.execute("SELECT rowid, * FROM outbox").fetchall():
             _cut_letter(db, row, at)
         for table, column in (
-            ("queue", "since"), ("note", "at"), ("rejected", "seen_at"), ("intake", "started_at"), ("act", "at"),
+            ("queue", "since"), ("node", "since"), ("node_event", "start_time"), ("note", "at"),
+            ("rejected", "seen_at"), ("intake", "started_at"), ("act", "at"),
             ("job_aside", "aside_at"), ("step_aside", "aside_at"),
         ):  # fmt: skip
             db.execute(f"DELETE FROM {table} WHERE {column} > ?", (at,))
+        db.execute("UPDATE node_event SET end_time = NULL WHERE end_time > ?", (at,))
         db.execute("DELETE FROM window WHERE since >= ?", (at,))
         db.execute("UPDATE window SET until = ?1 WHERE until > ?1", (at,))
         db.execute("UPDATE window SET asked_at = ?1 WHERE asked_at > ?1", (at,))

@@ -128,6 +128,13 @@ def test_the_trace_page_has_every_column_in_its_order(heading: str, expected: li
     assert rows(heading) == expected
 
 
+@pytest.mark.parametrize("table", ["node", "node_event", "outbox"])
+def test_the_trace_page_has_every_column_of(table: str, tmp_path: Path) -> None:
+    connect.create(tmp_path / "trace.db")
+    with sqlite3.connect(tmp_path / "trace.db") as db:
+        assert rows(f"### {table}") == [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
+
+
 def test_the_trace_page_has_every_table(tmp_path: Path) -> None:
     connect.create(tmp_path / "trace.db")
     with sqlite3.connect(tmp_path / "trace.db") as db:

@@ -63,7 +63,7 @@ def make(path: Path, text: Path | None = None) -> None:
     if text:
         write_aside(text, rows)
     wanted = Import(
-        None, path, synthetic.CLUSTER, kind="demo", origin="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN
+        None, path, synthetic.CLUSTER, kind="demo", origin="demo", site=synthetic.SITE, site_since=synthetic.BEGIN
     )
     with as_owner(path):
         import_stream(wanted, io.BytesIO(rows), int(time.time()))

@@ -28,6 +28,7 @@ from adminkit.cli import (
     policy_refresh,
     recommend,
     report,
+    site,
     sync,
     trace,
 )
@@ -66,6 +67,7 @@ app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
+app.command("site")(site.site)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 

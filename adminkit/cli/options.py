@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -46,6 +47,26 @@ class LimitSource(StrEnum):
     UNKNOWN = "unknown"
 
 
+def complete_files(incomplete: str, endings: Sequence[str]) -> list[str]:
+    """The files with one of these endings, and the folders, that what was typed may become."""
+    folder = incomplete.rpartition("/")[0]
+    there = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".")
+    shown = f"{folder}/" if "/" in incomplete else ""
+    try:
+        inside = sorted(there.iterdir())
+    except OSError:
+        return []
+    names = [
+        f"{shown}{one.name}{'/' if one.is_dir() else ''}" for one in inside if one.suffix in endings or one.is_dir()
+    ]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_site(incomplete: str) -> list[str]:
+    """Files that may describe a cluster."""
+    return complete_files(incomplete, (".toml", ".json"))
+
+
 CountedOption = Annotated[Counted, typer.Option("--format", "-f", help="How to write the counts.")]
 Database = Annotated[
     Path | None,
@@ -53,6 +74,15 @@ Database = Annotated[
         "--db",
         metavar="FILE",
         help="The trace database. Default: $ADMINKIT_DB, the config, /var/lib/adminkit/trace.db, your own.",
+    ),
+]
+SiteFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--site",
+        metavar="FILE",
+        help="The cluster as `adminkit site` writes it down, TOML or JSON, instead of the one here.",
+        autocompletion=complete_site,
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write it.")]

@@ -49,21 +49,7 @@ PolicyFile = Annotated[
         "--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml, else the example shipped."
     ),
 ]
-SiteFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--site", metavar="FILE", help="The cluster as JSON or TOML. Default: the one here, else made up of the policy."
-    ),
-]
 Lua = Annotated[Release, typer.Option("--lua", help="The Lua to decide with.")]
-QueuesFrom = Annotated[
-    Path | None,
-    typer.Option(
-        "--queues-from",
-        metavar="FILE",
-        help="The cluster's queues: names, a line each, what `scontrol -o show partition` said, or a file for --site.",
-    ),
-]
 
 
 @app.callback()
@@ -74,7 +60,7 @@ def root() -> None:
 @app.command()
 def check(
     policy: PolicyFile = None,
-    queues_from: QueuesFrom = None,
+    site: options.SiteFile = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -83,7 +69,7 @@ def check(
     from adminkit.report.policy import check_lines, check_report
 
     path = _policy_path(policy)
-    queues, note = _queues(queues_from)
+    queues, note = _queues(site)
     found, problems = examine(path, queues)
     wrong = [one for one in problems if not one.note]
     verdict = (
@@ -113,7 +99,7 @@ def explain(
 @app.command("try")
 def try_(
     policy: PolicyFile = None,
-    site: SiteFile = None,
+    site: options.SiteFile = None,
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Who submits.")] = None,
     account: Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="As sbatch has it.")] = None,
     qos: Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="As sbatch has it.")] = None,
@@ -169,7 +155,7 @@ def try_(
 @app.command()
 def replay(
     policy: PolicyFile = None,
-    site: SiteFile = None,
+    site: options.SiteFile = None,
     db: options.Database = None,
     queue: options.Queues = None,
     user: options.Users = None,
@@ -193,7 +179,7 @@ def replay(
     """What the policy would have done to the jobs of the trace, before anything is installed."""
     from adminkit.policy.replay import replay_trace
     from adminkit.report.policy import replay_report, rules_at_note
-    from adminkit.slurm.site import load_site
+    from adminkit.slurm.site_file import load_site
 
     when, settings = options.moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
@@ -216,7 +202,7 @@ def diff(
         Path | None,
         typer.Option("--installed", metavar="DIR", help="The folder with policy.lua. Default: that of slurm.conf."),
     ] = None,
-    site: SiteFile = None,
+    site: options.SiteFile = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -264,7 +250,8 @@ def _policy_path(named: Path | None) -> Path:
 def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
     """The cluster: as a file has it, else as Slurm has it, else made up. With the uids of those users `also`."""
     from adminkit.slurm.gather import gather
-    from adminkit.slurm.site import load_site, made_up
+    from adminkit.slurm.site import made_up
+    from adminkit.slurm.site_file import load_site
 
     if file is not None:
         return load_site(file)
@@ -280,15 +267,16 @@ def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
 
 def _queues(file: Path | None) -> tuple[dict[str, int | None] | None, list[str]]:
     """The cluster's queues with their maximum limits, else None and why."""
-    from adminkit.policy.load import read_queues
-    from adminkit.slurm.cluster import queues
+    from adminkit.slurm.partitions import queues
+    from adminkit.slurm.site_file import load_site
 
-    if file is not None:
-        return read_queues(file), []
     try:
-        return {queue.name: queue.max_limit for queue in queues()}, []
+        known = load_site(file).queues if file is not None else queues()
     except AdminkitError as error:
-        return None, [f"note: the names of queues were not checked: {error.message}; --queues-from takes a file"]
+        if file is not None:
+            raise
+        return None, [f"note: the names of queues were not checked: {error.message}; --site takes a file"]
+    return {queue.name: queue.max_limit for queue in known}, []
 
 
 def _say(report: Report, lines: str, format: options.Format, output: Path | None) -> None:

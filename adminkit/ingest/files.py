@@ -6,7 +6,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, TypeVar
@@ -15,24 +15,24 @@ from adminkit import acts
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.fields import job_values, step_values
 from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
+from adminkit.ingest.machine import store_nodes, store_queues
 from adminkit.ingest.mapping import TableMap, zone_of
 from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import binds, swf_values
 from adminkit.owner import as_owner
+from adminkit.slurm.site import Site
 from adminkit.trace import build, connect
-from adminkit.trace.intake import record_intake, record_queue
+from adminkit.trace.intake import record_intake
 from adminkit.trace.ledger import record_acts
 from adminkit.trace.runs import fill_all_from_steps
+from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
 T = TypeVar("T")
 
 #: Fewer rows than this are not worth making an index anew.
 MANY_ROWS: Final = 10_000
-
-#: name -> (default limit, maximum limit, nodes); seconds
-Queues = Mapping[str, tuple[int | None, int | None, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Import:
     delimiter: str | None = None
     kind: str = "import"
     origin: str | None = None  # whose word the rows are, one of job.SOURCES; None: the format's
-    queues: Queues | None = None
-    queues_since: int = 0  # from when on the limits in `queues` hold
+    site: Site | None = None  # what the cluster was made of
+    site_since: int = 0  # from when on
     map: TableMap | None = None
 
     @property
@@ -138,9 +138,8 @@ def _load(
     """The rows of `source` (a stream and what was read of it already) into the trace at `target`."""
     started = time.monotonic()
     opened = build.opened if reading.fresh else connect.writer
-    with opened(target) as db:
-        for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
-            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
+    with opened(target) as db, transaction(db):
+        remember_site(db, wanted)
     counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
@@ -148,6 +147,14 @@ def _load(
             fill_all_from_steps(db)
         remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
+
+
+def remember_site(db: sqlite3.Connection, wanted: Import) -> None:
+    """The queues and nodes of a described cluster; without nodes, those that the trace has stay as they are."""
+    if wanted.site is not None:
+        store_queues(db, wanted.site.cluster, wanted.site.queues, wanted.site_since)
+        if wanted.site.nodes:
+            store_nodes(db, wanted.site.cluster, wanted.site.nodes, wanted.site_since)
 
 
 def remember(

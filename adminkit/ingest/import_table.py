@@ -13,7 +13,7 @@ from typing import IO
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.cells import Bad, Value
 from adminkit.ingest.csv_rows import CsvRows, Record
-from adminkit.ingest.files import Import, remember
+from adminkit.ingest.files import Import, remember, remember_site
 from adminkit.ingest.mapping import TableMap
 from adminkit.ingest.run import Counts, open_packed
 from adminkit.ingest.table import DELIMITERS, RowReader, row_reader
@@ -88,6 +88,7 @@ class _Loading:
                     self._put(load, batch, aside)
             self._put(load, batch, aside)
             counts = self._counts(load)
+            remember_site(db, self.wanted)
             totals = (counts.rows, counts.new, counts.changed, counts.rejected, 0)
             remember(db, self.wanted, self.now, time.monotonic() - started, totals)
         return counts

@@ -74,8 +74,8 @@ def _queue(queue: SiteQueue) -> Table:
     facts = {key: value for key, value in asdict(queue).items() if value is not None and key != "name"}
     if not facts["whole"]:
         del facts["whole"]
-    if "node_mem_mib" in facts:
-        facts["node_mem"] = facts.pop("node_mem_mib")
+    if "node_mem" in facts:
+        facts["node_mem"] >>= 20  # MiB, as Slurm's Lua has it
     return facts
 
 

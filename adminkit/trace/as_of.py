@@ -74,6 +74,9 @@ _TABLES: Final = {
     "outbox": f"SELECT {', '.join(f'{_LETTER.get(name, name)} AS {name}' for name in _LETTER_COLUMNS)} FROM main.outbox"
     " WHERE min(due_at, coalesce(sent_at, due_at)) <= {at}",
     "queue": "SELECT * FROM main.queue WHERE since <= {at}",
+    "node": "SELECT * FROM main.node WHERE since <= {at}",
+    "node_event": "SELECT cluster, node, start_time, CASE WHEN end_time <= {at} THEN end_time END AS end_time, state,"
+    " reason, user, uid FROM main.node_event WHERE start_time <= {at}",
     "note": "SELECT * FROM main.note WHERE at <= {at}",
     # What was asked for by then: sync may have asked for the same again since.
     "window": "SELECT cluster, pass, since, min(until, {at}) AS until, provisional, min(asked_at, {at}) AS asked_at,"

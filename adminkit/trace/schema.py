@@ -97,6 +97,25 @@ CREATE TABLE queue (
 ) STRICT
 """
 
+# What a node is from `since` on; the newest row is today's. present = 0: Slurm no longer has it, and the rest is NULL.
+# Lists are in order, between commas: gpu_types a100:4,v100:2.
+_NODE = """
+CREATE TABLE node (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
+    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
+    PRIMARY KEY (cluster, node, since)
+) STRICT
+"""
+
+# When a node could not be used, as slurmdbd has it; end_time is NULL while it lasts.
+_NODE_EVENT = """
+CREATE TABLE node_event (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, start_time INTEGER NOT NULL, end_time INTEGER,
+    state TEXT NOT NULL, reason TEXT, user TEXT, uid INTEGER,
+    PRIMARY KEY (cluster, node, start_time)
+) STRICT
+"""
+
 # Small facts adminkit keeps about a cluster (slurmdbd's release, when it was rebuilt …).
 _NOTE = """
 CREATE TABLE note (
@@ -150,6 +169,8 @@ def m001_trace(db: Database) -> None:
         _REJECTED,
         _INTAKE,
         _QUEUE,
+        _NODE,
+        _NODE_EVENT,
         _NOTE,
         _ACT,
         _OUTBOX,

@@ -23,8 +23,8 @@ from adminkit.trace.as_of import select_of
 from adminkit.units import show_time
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
-#: Every table that a view may stand before, and which of its rows are one user's own. window, queue, note, act and
-#: intake are of the site, not of a job. Each has a second view with everybody's rows, for counts: `all_job` for `job`.
+#: Every table that a view may stand before, and which of its rows are one user's own. TRUE: it is of the site, not of a
+#: job. Each has a second view with everybody's rows, for counts: `all_job` for `job`.
 _OWN_ROWS: Final = {
     "job": "{own}",
     "step": """EXISTS (SELECT 1 FROM all_job AS j WHERE j.cluster = all_step.cluster
@@ -35,6 +35,8 @@ _OWN_ROWS: Final = {
     "rejected": "FALSE",
     "window": "TRUE",
     "queue": "TRUE",
+    "node": "TRUE",
+    "node_event": "TRUE",
     "note": "TRUE",
     "act": "TRUE",
     "intake": "TRUE",

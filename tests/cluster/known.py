@@ -22,8 +22,8 @@ _FLAGS: Final = {"RQ", "RS", "RV"}
 
 #: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
 READERS: Final = {
-    "cluster": (("scontrol", "-o", "--all", "show", "partition"), ("sacctmgr", "show", "configuration")),
-    "gather": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
+    "cluster": (("sacctmgr", "show", "configuration"),),
+    "partitions": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
     "controller": (("scontrol", "show", "config"),),
     "plugstack": (("scontrol", "show", "config"),),
     "priority": (("scontrol", "show", "config"),),

@@ -57,7 +57,7 @@ DIFFERENCES: Final = (
     Difference(
         "26.05",
         "a queue of whole nodes is Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
-        "adminkit/slurm/gather.py",
+        "adminkit/slurm/partitions.py",
     ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
 )

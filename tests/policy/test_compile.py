@@ -62,7 +62,7 @@ def test_users_stand_in_it_by_name_and_by_uid() -> None:
 
 
 def test_a_queue_is_compiled_as_it_is_and_its_memory_in_mib() -> None:
-    queue = SiteQueue("gq", 3600, 7200, 1, 50, True, True, 50, 40, 262144, 8, frozenset({"p100"}), frozenset())
+    queue = SiteQueue("gq", 3600, 7200, 1, 50, True, True, 50, 40, 262144 << 20, 8, frozenset({"p100"}), frozenset())
     assert table_of("version = 1", Site("alpha", (queue,)))["queues"] == {
         "gq": {
             "default_limit": 3600, "max_limit": 7200, "min_nodes": 1, "max_nodes": 50, "up": True, "is_default": True,

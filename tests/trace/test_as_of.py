@@ -36,7 +36,7 @@ from tests.past import (
 )  # fmt: skip
 
 TABLES: Final = {
-    *"job step job_aside step_aside outbox queue note window rejected intake act".split(),
+    *"job step job_aside step_aside outbox queue node node_event note window rejected intake act".split(),
     *("trace", "run"),  # views
 }
 

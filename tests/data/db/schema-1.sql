@@ -59,6 +59,20 @@ CREATE TABLE job_aside (
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
+CREATE TABLE node (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
+    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
+    PRIMARY KEY (cluster, node, since)
+) STRICT
+;
+INSERT INTO "node" VALUES('alpha','n1',1500010000,1,40,274877906944,4,'a100:4','ib','gq');
+CREATE TABLE node_event (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, start_time INTEGER NOT NULL, end_time INTEGER,
+    state TEXT NOT NULL, reason TEXT, user TEXT, uid INTEGER,
+    PRIMARY KEY (cluster, node, start_time)
+) STRICT
+;
+INSERT INTO "node_event" VALUES('alpha','n1',1500000000,1500003600,'DRAIN','disk','root',0);
 CREATE TABLE note (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
