@@ -144,10 +144,9 @@ def test_a_probe_asks_for_what_is_read_and_for_no_word_of_a_pattern() -> None:
 
 def _said_by_the_probe(lua: Lua, change: str) -> list[str]:
     """The probe in the slurmctld that tests/lua/mock.lua is, with `change` made to it."""
-    run = lua.state.eval("function(text, ...) return assert((loadstring or load)(text))(...) end")
-    mock = run((ROOT / "tests/lua/mock.lua").read_text())
-    said = run(_SUBMISSION, mock, lua.table({"name": "train"}), known.probe(), change)
-    return [str(line) for line in said.values()]
+    mock = lua.run((ROOT / "tests/lua/mock.lua").read_bytes())
+    words = ({"name": "train"}, known.probe(), change)
+    return list(lua.out(lua.run(_SUBMISSION.encode(), mock, *map(lua.into, words))))
 
 
 _SUBMISSION = """
