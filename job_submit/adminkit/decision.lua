@@ -8,7 +8,6 @@ local text = need("text")
 
 local decision = {}
 
-local NONE = text.NONE
 local find, format = string.find, string.format
 
 local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
@@ -67,10 +66,10 @@ local function in_order(a, b)
     return a.place < b.place
 end
 
--- The names of the rules that the last round could not judge, in the order of their checks.
+-- The names of the rules that the last round could not judge, in the order of their checks; nil for none.
 local function untold_of(outcome)
     if not outcome.untold then
-        return NONE
+        return nil
     end
     local names = {}
     for _, rule in pairs(outcome.untold) do
@@ -112,38 +111,40 @@ function decision.refuse(outcome, request, ruleset)
         fired = outcome.fired,
         untold = untold_of(outcome),
         messages = lines,
-        log = outcome.log or NONE,
+        log = outcome.log,
     }
 end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user. `is_logged`: slurmctld.log hears of it.
 function decision.accept(outcome, job, request, is_logged, points, record)
-    local queue, messages, warned = outcome.queue, outcome.amended or outcome.warned or NONE, outcome.warned
+    if next(outcome) == nil then -- most jobs: nothing fired, and there is nothing to say
+        return { verdict = "accept", max_nodes = job.most_nodes, points = points, record = record }
+    end
     local limit = job.limit ~= request.limit and job.limit or nil
     local time_min = job.time_min ~= request.time_min and job.time_min or nil
-    local is_amended = queue or limit or time_min
+    local is_amended = outcome.queue or limit or time_min
     if outcome.fired and is_logged then
         decision.note(outcome, request, is_amended and "amended" or "warned")
     end
+    local messages, warned = outcome.amended or outcome.warned, outcome.warned
     if warned and messages ~= warned then
         for i = 1, #warned do
             messages[#messages + 1] = warned[i]
         end
     end
-    local made = {
+    return {
         verdict = is_amended and "amend" or "accept",
+        queue = outcome.queue,
+        limit = limit,
+        time_min = time_min,
         max_nodes = job.most_nodes,
         points = points,
         record = record,
-        fired = outcome.fired or NONE,
+        fired = outcome.fired,
         untold = untold_of(outcome),
         messages = messages,
-        log = outcome.log or NONE,
+        log = outcome.log,
     }
-    if is_amended then
-        made.queue, made.limit, made.time_min = queue, limit, time_min
-    end
-    return made
 end
 
 return decision

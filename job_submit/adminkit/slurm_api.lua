@@ -10,6 +10,7 @@ local text = need("text")
 local slurm_api = {}
 
 local ceil = math.ceil
+local NONE = text.NONE
 
 local PROBE = "adminkit:generation?"
 local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
@@ -88,11 +89,12 @@ local function answer(slurm, job_desc, decision, field, asked)
     else
         apply(job_desc, decision, field, asked)
     end
-    for i = 1, #decision.messages do
-        slurm.user_msg(decision.messages[i])
+    local messages, lines = decision.messages or NONE, decision.log or NONE
+    for i = 1, #messages do
+        slurm.user_msg(messages[i])
     end
-    for i = 1, #decision.log do
-        slurm.log_info("%s", decision.log[i])
+    for i = 1, #lines do
+        slurm.log_info("%s", lines[i])
     end
     return code
 end
