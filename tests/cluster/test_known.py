@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.fields import fields_of
+from adminkit.policy.runtime import LuaVersion
 from adminkit.slurm.release import Release
 from tests.cluster import known
 from tests.lua.runtime import RELEASES, Lua
@@ -132,7 +133,7 @@ def test_every_module_that_reads_words_is_held_against_the_release() -> None:
         ("slurm.user_msg = error", ["the probe did not come to its end"]),
     ],
 )
-def test_what_a_release_takes_from_job_submit_lua(release: str, change: str, said: list[str]) -> None:
+def test_what_a_release_takes_from_job_submit_lua(release: LuaVersion, change: str, said: list[str]) -> None:
     assert known.lacking(_said_by_the_probe(Lua(release), change)) == said
 
 

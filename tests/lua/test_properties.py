@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adminkit.policy.runtime import LuaVersion
 from tests.lua import site
 from tests.lua.policies import (
     ALICE,
@@ -179,7 +180,7 @@ def test_an_update_is_judged_whatever_it_is(
 @pytest.mark.parametrize("release", ["lua54"])
 @settings(max_examples=60, deadline=None)
 @given(policies(), requests())
-def test_both_releases_of_lua_decide_alike(release: str, table: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_both_releases_of_lua_decide_alike(release: LuaVersion, table: dict[str, Any], asked: dict[str, Any]) -> None:
     old, new = _pair(release)
     assert old.decide(asked, table, incentives(), HINTS) == new.decide(asked, table, incentives(), HINTS)
 
@@ -187,8 +188,9 @@ def test_both_releases_of_lua_decide_alike(release: str, table: dict[str, Any], 
 _STATES: dict[str, Lua] = {}
 
 
-def _pair(release: str) -> tuple[Lua, Lua]:
-    for name in ("lua51", release):
+def _pair(release: LuaVersion) -> tuple[Lua, Lua]:
+    names: tuple[LuaVersion, ...] = ("lua51", release)
+    for name in names:
         if name not in _STATES:
             _STATES[name] = Lua(name)
     return _STATES["lua51"], _STATES[release]

@@ -38,7 +38,9 @@ DIFFERENCES: Final = (
     ),
     Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/slurm_compat.h"),
     Difference(
-        "26.05", "an error in job_submit.lua refuses the job; before, it was accepted", "job_submit/adminkit/slurm_api.lua"
+        "26.05",
+        "an error in job_submit.lua refuses the job; before, it was accepted",
+        "job_submit/adminkit/slurm_api.lua",
     ),
     Difference(
         "26.05",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adminkit.policy.runtime import LuaVersion
 from tests.lua.runtime import Lua
 
 HERE = Path(__file__).resolve().parent
@@ -40,7 +41,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("release", ["lua51", "lua54"])
-def test_both_take_the_same_values_for_wishes(program: Path, release: str) -> None:
+def test_both_take_the_same_values_for_wishes(program: Path, release: LuaVersion) -> None:
     lua = Lua(release)
     seen = set()
 
