@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 600
 
 BIN := .venv/bin
 STAMP := .venv/.built
-BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
+BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help docs demo check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean

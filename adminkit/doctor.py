@@ -54,7 +54,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     db, why = place.find_with_reason(flag, settings.db)
     checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
-        checks += [*_rules(settings.policy, db), *_checkpoints()]
+        checks += [*_rules(settings.policy, db), *_checkpoints(settings.checkpoint.code)]
     checks += [Check(*line) for line in doctor_audit.audits(db)]
     checks += [Check(*line) for line in doctor_letters.letters(settings, db)]
     return db, [*checks, *_extras()]
@@ -229,9 +229,9 @@ def _rules(settings: config.Policy, db: Path) -> Iterator[Check]:
         yield Check(*line)
 
 
-def _checkpoints() -> Iterator[Check]:
+def _checkpoints(code: int) -> Iterator[Check]:
     try:
-        for line in doctor_ckpt.checkpoints():
+        for line in doctor_ckpt.checkpoints(code):
             yield Check(*line)
     except AdminkitError as error:
         yield Check("ckpt", "warn", error.message, error.hint)

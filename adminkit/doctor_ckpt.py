@@ -17,11 +17,16 @@ from adminkit.slurm import plugstack, release
 PLUGIN: Final = "adminkit_ckpt.so"
 #: Under these the tests of the plugin run. proctrack/pgid loses sight of a process that makes a group of its own.
 TRIED: Final = ("proctrack/cgroup", "proctrack/linuxproc")
+#: The plugin's code where its line names none, as in spank/options.h.
+DEFAULT_CODE: Final = 85
 BUILD: Final = "build it with this release's headers and install it: make -C spank install"
 
 
-def checkpoints() -> Iterator[Line]:
-    """Every line; one alone where the plugin is not in use. AdminkitError without slurmctld."""
+def checkpoints(code: int) -> Iterator[Line]:
+    """Every line; one alone where the plugin is not in use. AdminkitError without slurmctld.
+
+    `code` is [checkpoint] code of the settings.
+    """
     setup = plugstack.setup()
     if setup.plugstack is None:
         yield "ckpt", "ok", "not in use: slurmctld names no PlugStackConfig", ""
@@ -31,6 +36,7 @@ def checkpoints() -> Iterator[Line]:
         yield "ckpt", "ok", f"not in use: {setup.plugstack} of this host has no line for {PLUGIN}", ""
         return
     yield _line(lines)
+    yield _code(lines[0], code)
     yield _file(lines[0].path)
     yield _nodes()
     yield _kill(setup)
@@ -46,6 +52,19 @@ def _line(lines: Sequence[plugstack.Line]) -> Line:
     if len(lines) > 1:
         return "ckpt", "warn", f"in several lines: {places}", "leave one of them: Slurm loads each"
     return "ckpt", "ok", f"optional in {places}", ""
+
+
+def _code(line: plugstack.Line, code: int) -> Line:
+    """The plugin puts a job back by the code of its line; letters and points know it by the settings'."""
+    said = line.value("code") or ""
+    plugins = int(said) if said.isascii() and said.isdigit() and 1 <= int(said) <= 127 else DEFAULT_CODE
+    if plugins == code:
+        return "ckpt code", "ok", f"{code} means that there is more to do", ""
+    return (
+        "ckpt code", "warn", f"the plugin puts back what ends with {plugins} ({line.file}:{line.number}),"
+        f" letters and points know {code} ([checkpoint] code)",
+        f"write [checkpoint] code = {plugins}, or code={code} in plugstack.conf on every node",
+    )  # fmt: skip
 
 
 def _file(path: Path) -> Line:

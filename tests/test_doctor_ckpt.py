@@ -53,10 +53,10 @@ class Site:
         )
         self.programs.add("scontrol", f"cat {self.folder}/config")
 
-    def look(self) -> dict[str, Line]:
+    def look(self, code: int = 85) -> dict[str, Line]:
         (self.folder / "nodes").write_text(self.nodes)
         self.programs.add("sinfo", f"cat {self.folder}/nodes")
-        return {line[0]: line for line in doctor_ckpt.checkpoints()}
+        return {line[0]: line for line in doctor_ckpt.checkpoints(code)}
 
 
 @pytest.fixture
@@ -99,6 +99,26 @@ def test_the_line_in_plugstack_conf(site: Site, text: str, status: str, says: st
     assert line[1] == status, why
     assert says in line[2], why
     assert bool(line[3]) == (status == "warn"), "a hint where something is to be done"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "status", "says", "why"),
+    [
+        ("", 85, "ok", "85 means that there is more to do", "both have the default"),
+        ("code=3 default=off", 3, "ok", "3 means", "both say so"),
+        ("code=3 code=4", 4, "ok", "4 means", "the plugin takes the last"),
+        ("code=128", 85, "ok", "85 means", "the plugin takes no such code and keeps its own"),
+        ("code=3", 85, "warn", "puts back what ends with 3", "letters would take such a run for a failed one"),
+        ("", 9, "warn", "puts back what ends with 85", "the settings alone were changed"),
+    ],
+)
+def test_the_plugin_and_the_settings_name_one_exit_code(
+    site: Site, arguments: str, code: int, status: str, says: str, why: str
+) -> None:
+    site.conf.write_text(f"optional adminkit_ckpt.so {arguments}\n")
+    line = site.look(code)["ckpt code"]
+    assert (line[1], says in line[2]) == (status, True), why
+    assert (f"code={code}" in line[3]) == (status == "warn"), "a hint where the two differ"
 
 
 def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:

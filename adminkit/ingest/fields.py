@@ -7,6 +7,7 @@ from typing import Final
 
 from adminkit.ingest.spec import Column, parameters
 from adminkit.slurm.release import OLDEST, Release
+from adminkit.trace import comment_words
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -55,7 +56,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
     "TRESUsageOutTot": "usage",
     "ConsumedEnergyRaw": "int",
     "JobName": "free",
-    "AdminComment": "noted",
+    "AdminComment": "admin_comment",
     "SubmitLine": "submitted",
 }
 
@@ -63,7 +64,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
 FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", "StdErr", "StdIn")
 
 #: policy.toml's word for where a decision is recorded -> sacct's field.
-RECORD_FIELDS: Final = {"admin_comment": "AdminComment", "comment": "Comment", "extra": "Extra"}
+RECORD_FIELDS: Final = {field.setting: field.name for field in comment_words.FIELDS}
 
 #: Every other field of any release there is in SINCE, and of the oldest: known, read over.
 OTHER_FIELDS: Final = tuple(
@@ -134,7 +135,7 @@ def columns_for(names: Iterable[str]) -> list[Column]:
         name = field_name(word) or word
         kind = KINDS_OF_FIELDS.get(name, "free" if name in FREE_FIELDS else "skip")
         if name in RECORD_FIELDS.values():
-            kind = "noted"
+            kind = "admin_comment"
         if name in seen:
             kind = "skip"
         seen.add(name)
@@ -203,10 +204,10 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "cpu_time": first(_unless("TotalCPU")),
         "energy": first(_unless("AllocTRES.energy"), _unless("ConsumedEnergyRaw")),
         # A run that left no note shows that of an earlier one of its job: its count holds, the rest is not this run's.
-        "ckpt_at": first(_noted_here("at")),
-        "ckpt_heard": first(_noted_here("heard")),
+        "ckpt_at": first(_of_this_run("at")),
+        "ckpt_heard": first(_of_this_run("heard")),
         "ckpt_requeues": first("AdminComment.requeues"),
-        "ckpt_end": first(_noted_here("end")),
+        "ckpt_end": first(_of_this_run("end")),
         "admin_comment": first("AdminComment"),
         "submitted_by": first("SubmitLine"),
         "ckpt_asked": first("SubmitLine.ckpt"),
@@ -258,7 +259,7 @@ def _unless(field: str, nothing: str = "0") -> str:
     return f"CASE WHEN {{{field}}} <> {nothing} THEN {{{field}}} END"
 
 
-def _noted_here(what: str) -> str:
+def _of_this_run(what: str) -> str:
     """A part of the checkpoint plugin's note where it was left during this run."""
     return f"CASE WHEN {{AdminComment.at}} >= {{Start}} THEN {{AdminComment.{what}}} END"
 

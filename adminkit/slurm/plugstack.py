@@ -40,6 +40,12 @@ class Line:
     number: int
     required: bool
     path: Path
+    arguments: tuple[str, ...] = ()
+
+    def value(self, key: str) -> str | None:
+        """What its last argument KEY=… says, as the plugin reads it; None where there is no such argument."""
+        values = [word.removeprefix(f"{key}=") for word in self.arguments if word.startswith(f"{key}=")]
+        return values[-1] if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,8 @@ def plugin_lines(conf: Path, name: str, folders: tuple[Path, ...], depth: int = 
             for file in _included(conf, words[1]):
                 yield from plugin_lines(file, name, folders, depth + 1)
         elif words[0] in ("optional", "required") and Path(words[1]).name == name:
-            yield Line(conf, number, words[0] == "required", _resolved(Path(words[1]), folders))
+            path = _resolved(Path(words[1]), folders)
+            yield Line(conf, number, words[0] == "required", path, tuple(words[2:]))
 
 
 def _included(conf: Path, pattern: str) -> list[Path]:

@@ -1,9 +1,9 @@
 """The record that adminkit's policy leaves in a job, as SQL: for what slurmctld says of the few jobs that are open.
 
-adminkit-ingest reads the very same grammar from sacct's text (kind `noted`); tests hold the two together.
+adminkit-ingest reads the very same grammar from sacct's text (kind `admin_comment`); tests hold the two together.
 
-docs/policy-spec.md has the grammar: `ak1:lim=259200,src=e,rules=gq-max`, up to the first blank. sacct itself knows only
-the final limit and cannot say whether anybody typed it, so without a whole record neither column is known.
+docs/comment-words.md has the grammar: `ak1:lim=259200,src=e,rules=gq-max`, up to the first blank. sacct itself knows
+only the final limit and cannot say whether anybody typed it, so without a whole record neither column is known.
 """
 
 from __future__ import annotations
@@ -11,31 +11,24 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Final
 
+from adminkit.trace.comment_words import RECORD
+
 _WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
 _LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"
-#: What may stand behind the source, each where it is there.
-_MORE: Final = ("cls", "own", "rules")
-_SHAPES: Final = " OR ".join(
-    "{word} GLOB 'ak1:lim=*,src=[de]" + "".join(f",{key}=?*" for key in keys) + "'"
-    for size in range(len(_MORE) + 1)
-    for keys in combinations(_MORE, size)
-)
-#: Each key has one value: nothing behind it but the next keys.
-_VALUES: Final = """{word} NOT GLOB '*,src=*,src=*' AND {word} NOT GLOB '*,cls=*,cls=*'
-AND {word} NOT GLOB '*,own=*,own=*' AND {word} NOT GLOB '*,own=*,cls=*'
-AND {word} NOT GLOB '*,rules=*[,=:]*' AND length({word}) - length(replace({word}, ',', ''))
-= 1 + ({word} GLOB '*,cls=*') + ({word} GLOB '*,own=*') + ({word} GLOB '*,rules=*')
-AND length({word}) - length(replace({word}, '=', ''))
-= 2 + ({word} GLOB '*,cls=*') + ({word} GLOB '*,own=*') + ({word} GLOB '*,rules=*')
-AND {word} NOT GLOB 'ak1:*:*' AND {word} NOT GLOB '*=,*' AND {word} NOT GLOB '*='"""
-#: Its alphabet, one of its shapes, and no contradiction. Trap: GLOB's * takes anything, so what it took is looked at.
-_WHOLE: Final = (
-    f"""{{0}} GLOB 'ak1:lim=?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
-AND ({_SHAPES}) AND {_VALUES}"""
-    + """
-AND CASE {limit} WHEN 'none' THEN {word} GLOB '*,src=d*' WHEN 'inf' THEN {word} GLOB '*,src=e*'
-ELSE {limit} NOT GLOB '*[^0-9]*' AND {word} GLOB '*,src=e*' END"""
-)
+#: What may stand behind the source, each where it is there, in this order.
+_MORE: Final = tuple(key.name for key in RECORD.keys if not key.needed)
+_COUNT: Final = " + ".join(f"({{word}} GLOB '*,{key}=*')" for key in _MORE)
+_PAIRS: Final = combinations(_MORE, 2)
+_ORDER: Final = " AND ".join(f"{{word}} NOT GLOB '*,{after}=*,{key}=*'" for key, after in _PAIRS)
+#: Its alphabet and no contradiction. There are as many = as keys, and one comma less: so nothing but keys follows the
+#: source, each once, in its place, with one value. Trap: GLOB's * takes anything.
+_WHOLE: Final = f"""{{0}} GLOB 'ak1:lim=?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
+AND ({{word}} GLOB '*,src=[de]' OR {{word}} GLOB '*,src=[de],*') AND {_ORDER}
+AND length({{word}}) - length(replace({{word}}, ',', '')) = 1 + {_COUNT}
+AND length(replace({{word}}, ',', '')) = length(replace({{word}}, '=', '')) + 1
+AND {{word}} NOT GLOB 'ak1:*:*' AND {{word}} NOT GLOB '*=,*' AND {{word}} NOT GLOB '*='
+AND CASE {{limit}} WHEN 'none' THEN {{word}} GLOB '*,src=d*' WHEN 'inf' THEN {{word}} GLOB '*,src=e*'
+ELSE {{limit}} NOT GLOB '*[^0-9]*' AND {{word}} GLOB '*,src=e*' END"""
 
 
 def limit_original(field: str) -> str:

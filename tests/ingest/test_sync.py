@@ -384,7 +384,7 @@ def test_a_record_where_its_owner_may_write_is_asked_for_alone_and_is_stated_onl
     field = record.capitalize()
     slurm.fields = [*slurm.fields, "Comment", "Extra"]
     slurm.jobs = [
-        job(1, NOW - HOUR, **{field: "ak1:lim=600,src=e,rules=a"}),
+        job(1, NOW - HOUR, **{field: f"ak1:lim=600,src=e,rules=a ck1:at={NOW - HOUR},heard=1,rq=1,end=more"}),
         job(2, NOW - HOUR, **{field: "ak1:lim=none,src=d"}),
         job(3, NOW - HOUR, **{field: "words"}),
         job(4, **{field: "ak1:lim=60,src=e"}),
@@ -392,6 +392,7 @@ def test_a_record_where_its_owner_may_write_is_asked_for_alone_and_is_stated_onl
     run(slurm, db, said, since=NOW - DAY, record=record)
     sources = "SELECT group_concat(limit_source || coalesce(limit_original, '')) FROM (SELECT * FROM job ORDER BY 2)"
     assert one(db, sources) == "stated600,default,unknown,stated60"
+    assert one(db, "SELECT count(ckpt_at) + count(ckpt_requeues) FROM job") == 0, "a note is read in AdminComment alone"
     slurm.jobs[0][field] = "ak1:lim=601,src=e"
     run(slurm, db, said, record=record)
     assert str(one(db, sources)).startswith("stated600"), "it stays what it was first seen to be"

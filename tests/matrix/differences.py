@@ -26,7 +26,11 @@ DIFFERENCES: Final = (
     Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
     Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/config.py"),
     Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/slurm_compat.h"),
-    Difference("24.11", "DBIndex is the job's SLUID, up to 2^64; before, a row number", "adminkit/native/values.c"),
+    Difference(
+        "24.11",
+        "DBIndex is the job's SLUID, up to 2^64; before, a row number",
+        "adminkit/native/common/scalar_fields.c",
+    ),
     Difference("24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/cluster.py"),
     Difference(
         "24.11", "MariaDB from 11.6 on isolates snapshots, which slurmdbd does not support", "tests/cluster/config.py"

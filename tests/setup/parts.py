@@ -53,7 +53,7 @@ def _check(root: Path) -> list[Part]:
         Part("ruff check", _python("ruff", "check", ".")),
         Part("ruff format", _python("ruff", "format", "--check", ".")),
     ]
-    sources = _files(root, "adminkit/native/*.[ch]", "tests/c/*.[ch]", "spank/*.[ch]", "tests/spank/*.[ch]")
+    sources = _files(root, "adminkit/native/*/*.[ch]", "tests/c/*.[ch]", "spank/*.[ch]", "tests/spank/*.[ch]")
     command = ("clang-format", "--dry-run", "--Werror", *sources)
     found.append(Part("clang-format", command, needs("clang-format", "clang-format")))
     if _files(root, "job_submit/**/*.lua"):

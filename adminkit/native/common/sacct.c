@@ -1,6 +1,6 @@
 /* sacct.c - the column spec, and records into rows of cells. */
 #include "sacct.h"
-#include "values.h"
+#include "fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ const struct ak_kind_info ak_kinds[AK_KINDS] = {
     [AK_SKIP] = {"skip", 0, {0}},
     [AK_KIND_TEXT] = {"text", 1, {"text"}},
     [AK_FREE] = {"free", 1, {"text"}},
-    [AK_NOTED] = {"noted", 7, {"text", "limit", "source", "at", "heard", "requeues", "end"}},
+    [AK_ADMIN_COMMENT] = {"admin_comment", 7, {"text", "limit", "source", "at", "heard", "requeues", "end"}},
     [AK_SUBMITTED] = {"submitted", 5, {"by", "ckpt", "program", "framework", "container"}},
     [AK_KIND_INT] = {"int", 1, {"value"}},
     [AK_SERIAL] = {"serial", 1, {"value"}},
@@ -227,8 +227,8 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const stru
         if (s.n)
             ak_set_text(out, s.s, s.n);
         break;
-    case AK_NOTED:
-        ak_noted(s, out);
+    case AK_ADMIN_COMMENT:
+        ak_admin_comment(s, out);
         break;
     case AK_SUBMITTED:
         ak_submitted(s, rows->known, out);

@@ -1,6 +1,6 @@
 /* fingerprint.c - 64 bits for a text. */
 #include "fingerprint.h"
-#include "values.h"
+#include "fields.h"
 
 #include <string.h>
 

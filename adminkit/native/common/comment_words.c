@@ -1,7 +1,7 @@
-/* noted.c - the words that adminkit leaves in a job's comment: the policy's record, which is the first
- * (docs/policy-spec.md), and the checkpoint plugin's note, which is any (spank/note.h).
+/* comment_words.c - the words that adminkit leaves in a comment: the policy's record, which is the first, and
+ * the checkpoint plugin's note, which is any. adminkit/trace/comment_words.py is their registry.
  */
-#include "values.h"
+#include "fields.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -21,12 +21,14 @@ static bool skip(struct ak_slice *s, const char *word) {
     return true;
 }
 
-/* Takes a number off the front of `s`: digits, at least one. Too many of them are as many as fit. */
-static bool take_number(struct ak_slice *s, int64_t *seconds) {
+/* Takes a number off the front of `s`: digits, at least one. More than `most` is `most`. */
+static bool take_number(struct ak_slice *s, int64_t most, int64_t *number) {
     size_t n = 0;
-    *seconds = 0;
-    for (; n < s->n && s->s[n] >= '0' && s->s[n] <= '9'; n++)
-        *seconds = *seconds > (INT64_MAX - 9) / 10 ? INT64_MAX - 9 : *seconds * 10 + (s->s[n] - '0');
+    *number = 0;
+    for (; n < s->n && s->s[n] >= '0' && s->s[n] <= '9'; n++) {
+        int digit = s->s[n] - '0';
+        *number = *number > (most - digit) / 10 ? most : *number * 10 + digit;
+    }
     s->s += n;
     s->n -= n;
     return n > 0;
@@ -46,17 +48,12 @@ static bool skip_word(struct ak_slice *s, const char *key) {
     return true;
 }
 
-/* `s` behind the source: class, whole nodes and rules, each where it is there, up to a blank. */
+/* `s` behind the source: the other keys of a record, each where it is there, up to a blank. */
 static bool ends_well(struct ak_slice s) {
-    skip_word(&s, ",cls=");
-    skip_word(&s, ",own=");
-    skip_word(&s, ",rules=");
+    static const char *const key[] = {",cls=", ",own=", ",soft=", ",el=", ",rules="};
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        skip_word(&s, key[i]);
     return s.n == 0 || s.s[0] == ' ';
-}
-
-static void set_int(struct ak_cell *out, int64_t value) {
-    out->type = AK_INT;
-    out->v.i = value;
 }
 
 /* The limit and source of a record at the front of `s`, if there is one. */
@@ -70,19 +67,20 @@ static void take_record(struct ak_slice s, struct ak_cell *limit, struct ak_cell
         return;
     }
     bool finite = !skip(&s, "inf");
-    if ((finite && !take_number(&s, &seconds)) || !skip(&s, ",src=e") || !ends_well(s))
+    if ((finite && !take_number(&s, INT64_MAX, &seconds)) || !skip(&s, ",src=e") || !ends_well(s))
         return;
     if (finite)
-        set_int(limit, seconds);
+        ak_set_int(limit, seconds);
     ak_set_text(source, "explicit", 8);
 }
 
 /* A note at the front of `s` into at, heard, requeues, end; false where there is none. */
 static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
     static const char *const key[] = {"ck1:at=", ",heard=", ",rq="};
+    static const int64_t most[] = {INT64_MAX, UINT32_MAX, UINT32_MAX};
     int64_t number[3];
     for (int i = 0; i < 3; i++)
-        if (!skip(&s, key[i]) || !take_number(&s, &number[i]))
+        if (!skip(&s, key[i]) || !take_number(&s, most[i], &number[i]))
             return false;
     size_t n = 0;
     if (skip(&s, ",end=")) {
@@ -94,13 +92,13 @@ static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
     if (n < s.n && s.s[n] != ' ')
         return false;
     for (int i = 0; i < 3; i++)
-        set_int(&out[i], number[i]);
+        ak_set_int(&out[i], number[i]);
     if (n)
         ak_set_text(&out[3], s.s, (uint32_t)n);
     return true;
 }
 
-void ak_noted(struct ak_slice s, struct ak_cell out[7]) {
+void ak_admin_comment(struct ak_slice s, struct ak_cell out[7]) {
     if (s.n)
         ak_set_text(&out[0], s.s, s.n);
     take_record(s, &out[1], &out[2]);

@@ -1,6 +1,6 @@
 /* aside.c - what is kept of a text that could not be read. */
 #include "aside.h"
-#include "values.h"
+#include "fields.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* values.h - one field into one or more values. Private to the parser; sacct.h has the meaning of each kind.
+/* fields.h - one field into one or more values. Private to the parser; sacct.h has the meaning of each kind.
  */
-#ifndef ADMINKIT_VALUES_H
-#define ADMINKIT_VALUES_H
+#ifndef ADMINKIT_FIELDS_H
+#define ADMINKIT_FIELDS_H
 
 #include "sacct.h"
 
@@ -109,7 +109,7 @@ enum ak_fault ak_swf(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_seconds(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_cputime(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]);
-void ak_noted(struct ak_slice s, struct ak_cell out[7]);
+void ak_admin_comment(struct ak_slice s, struct ak_cell out[7]);
 void ak_submitted(struct ak_slice s, const struct ak_known *known, struct ak_cell out[5]);
 enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_mem(struct ak_slice s, struct ak_cell *out);

@@ -1,5 +1,5 @@
-/* lists.c - what has several values in one field: job ids, states, TRES and GRES lists; and text as UTF-8. */
-#include "values.h"
+/* list_fields.c - several values in one field: job ids, states, TRES and GRES lists; and text as UTF-8. */
+#include "fields.h"
 
 #include <string.h>
 

@@ -20,7 +20,7 @@
  *   skip                                      anything, not looked at
  *   text      text                            gpu-a100; empty and (null) are unknown
  *   free      text                            as text, "(null)" kept; surplus delimiters are put back in here (below)
- *   noted     text limit source               free text whose first word may be a record of adminkit's policy:
+ *   admin_comment text limit source           free text whose first word may be a record of adminkit's policy:
  *             at heard requeues end           "ak1:lim=7200,src=e,rules=gq-max mine" -> all of it, 7200, "explicit";
  *                                             lim=none,src=d -> , "default"; lim=inf,src=e -> , "explicit"; and any
  *                                             word of which may be the note of its checkpoint plugin:
@@ -58,7 +58,7 @@
  *             gpu_util gpu_mem                mem without a unit is bytes
  *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
  *
- * In every kind but text, free, noted, submitted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
+ * In every kind but text, free, admin_comment, submitted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
  * Anything else that does not fit refuses the whole row, with a reason that names column and kind. Bytes of a text that
  * are no UTF-8 become U+FFFD each, and are counted.
  *
@@ -131,7 +131,7 @@ enum ak_kind {
     AK_SKIP,
     AK_KIND_TEXT,
     AK_FREE,
-    AK_NOTED,
+    AK_ADMIN_COMMENT,
     AK_SUBMITTED,
     AK_KIND_INT,
     AK_SERIAL,
@@ -156,7 +156,7 @@ enum ak_kind {
 
 /* May it hold delimiters and newlines? */
 static inline bool ak_is_free(enum ak_kind kind) {
-    return kind == AK_FREE || kind == AK_NOTED || kind == AK_SUBMITTED;
+    return kind == AK_FREE || kind == AK_ADMIN_COMMENT || kind == AK_SUBMITTED;
 }
 
 /* A kind's name and the names of its outputs, as adminkit/ingest/spec.py has them. */

@@ -1,5 +1,5 @@
 /* times.c - points in time. Local time is worked out from a zone's offsets, an hour at a time. */
-#include "values.h"
+#include "fields.h"
 
 #define LAST_EPOCH 253402300799 /* 9999-12-31T23:59:59Z */
 

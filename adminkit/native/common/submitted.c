@@ -3,7 +3,7 @@
  * slurmdbd has it as the words with a blank between, nothing quoted, so a word that had a blank is two here,
  * and what is said of a program is a guess. What is not sure is unknown; nothing of it is worth points.
  */
-#include "values.h"
+#include "fields.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* values.c - numbers, sizes, durations and limits. */
-#include "values.h"
+/* scalar_fields.c - numbers, sizes, durations and limits. */
+#include "fields.h"
 
 #include <stdlib.h>
 #include <string.h>
