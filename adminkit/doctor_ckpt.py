@@ -17,7 +17,7 @@ from adminkit.slurm import plugstack, release
 PLUGIN: Final = "adminkit_ckpt.so"
 #: Under these the tests of the plugin run. proctrack/pgid loses sight of a process that makes a group of its own.
 TRIED: Final = ("proctrack/cgroup", "proctrack/linuxproc")
-#: The plugin's code where its line names none, as in spank/options.h.
+#: The plugin's code where its line names none, as in spank/ckpt/options.h.
 DEFAULT_CODE: Final = 85
 BUILD: Final = "build it with this release's headers and install it: make -C spank install"
 

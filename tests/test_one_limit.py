@@ -108,7 +108,7 @@ class Site:
         policy = load_policy(self.policy)
         with reader(self.trace) as db:
             found = compute(db, policy, "aaic", NOW, Worth(points(policy.incentives, 60.0), None), checkpoint_code=85)
-            write_tables(self.folder, tables(found, learnt(db, policy, found, NOW), policy, NOW))
+            write_tables(self.folder, tables(found, learnt(db, policy, found, NOW, checkpoint_code=85), policy, NOW))
         return self.folder
 
 
@@ -194,7 +194,7 @@ def site(request: pytest.FixtureRequest, trace: Path, tmp_path_factory: pytest.T
     (folder / "policy.toml").write_text(POLICIES[request.param])
     mine: dict[str, list[Run]] = {}
     with reader(trace) as db:
-        for run in runs(db, acting=True):
+        for run in runs(db, acting=True, checkpoint_code=85):
             mine.setdefault(run.kind.user or "", []).append(run)
     return Site(trace, folder / "policy.toml", folder, mine)
 

@@ -36,8 +36,12 @@ def demo(db: Database = None, text: Text = None, plot: Plot = True, page: Page =
     if page:
         accuracy(db=path, job_class=[JobClass.SINGLE_GPU], format=Format.HTML, output=page)
     print("\nTry:", file=sys.stderr)
-    for words in ("parallelism", "accuracy --queue gq --format json"):
-        print(f"  adminkit report {words} --db {path}", file=sys.stderr)
+    for words in (
+        "report parallelism",
+        "report accuracy --queue gq --format json",
+        "feedback preview --sample --text --as-of 2017-08-15",
+    ):
+        print(f"  adminkit {words} --db {path}", file=sys.stderr)
 
 
 def make(path: Path, text: Path | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean
 from adminkit.report.sink import Way, emit
 from adminkit.trace.connect import reader, writer
@@ -38,6 +39,10 @@ Only = Annotated[
     list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only this user's. Repeat for more.")
 ]
 Text = Annotated[bool, typer.Option("--text", help="Print the letters themselves instead of a list.")]
+Sample = Annotated[
+    bool,
+    typer.Option("--sample", help="One letter of each kind as it would read, whoever gets letters; for a first look."),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Also write each letter into DIR, as mail (.eml) and .html.")
 ]
@@ -66,6 +71,8 @@ def preview(
     db: options.Database = None,
     policy: PolicyFile = None,
     user: Only = None,
+    as_of: options.AsOf = None,
+    sample: Sample = False,
     text: Text = False,
     out: Out = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -73,14 +80,17 @@ def preview(
 ) -> None:
     """Show what would go out now, and how many get nothing and why. Nothing is sent or noted."""
     from adminkit.cli.feedback_shown import show_due
+    from adminkit.feedback.sample import sample as of_each_kind
 
-    settings, path = _settings(), find_trace(db, config.load().db)
-    with reader(path) as trace:
+    when, settings = options.moment(as_of, time.time()), config.load() if sample else _settings()
+    path, way, compose = find_trace(db, settings.db), Way(format.value, output), _compose(policy)
+    with reader(path, when.as_of) as trace:
         _operators_only(path)
-        planned = _plan(trace, settings, path)
-        show_due(
-            trace, planned, settings, str(path), user or (), text, out, Way(format.value, output), _compose(policy)
-        )
+        if sample:
+            planned = of_each_kind(trace, settings, when.now, user or ())
+        else:
+            planned = _plan(trace, settings, path, when.now)
+        show_due(trace, planned, settings, when, str(path), user or (), text, out, way, compose)
 
 
 @app.command()
@@ -89,12 +99,15 @@ def run(
     policy: PolicyFile = None,
     send: Send = False,
     most: Most = None,
+    as_of: options.AsOf = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Send what is due and what waits. The first time it notes the moment from which jobs count."""
+    if send and as_of is not None:
+        raise UsageError("--send sends what is due now, not --as-of", "leave out --send: it shows what was due then")
     if not send:
-        preview(db, policy, format=format, output=output)
+        preview(db, policy, as_of=as_of, format=format, output=output)
         print("note: nothing was sent; --send does it", file=sys.stderr)
         return
     from adminkit.feedback.send import run as act
@@ -220,15 +233,13 @@ def _complain_of(done: Done) -> None:
         raise AdminkitError(f"no letter goes through: {done.stopped}", "they are kept; the next run tries again")
 
 
-def _plan(trace: sqlite3.Connection, settings: Config, path: Path) -> Planned:
-    import time
-
+def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Planned:
     from adminkit.feedback.due import plan
     from adminkit.feedback.people import People, read_addresses, system_name
     from adminkit.feedback.prefs import folder_of
 
     people = People(settings.feedback, system_name, read_addresses(settings.feedback.addresses))
-    return plan(trace, settings, people, folder_of(settings, path), int(time.time()), preview=True)
+    return plan(trace, settings, people, folder_of(settings, path), now, preview=True)
 
 
 def _settings(most: int | None = None) -> Config:

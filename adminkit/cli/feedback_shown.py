@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +14,10 @@ from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.owner import as_caller, as_owner
 from adminkit.quote import clean
 from adminkit.report.sink import Way, emit, write_aside
+from adminkit.units import show_time
 
 if TYPE_CHECKING:
+    from adminkit.cli.options import Moment
     from adminkit.config import Config
     from adminkit.feedback.due import Found, Planned
     from adminkit.feedback.letter import Compose, Letter
@@ -26,6 +28,7 @@ def show_due(
     trace: sqlite3.Connection,
     planned: Planned,
     settings: Config,
+    when: Moment,
     database: str,
     users: Sequence[str],
     text: bool,
@@ -36,7 +39,9 @@ def show_due(
     """The letters as a list, or their texts; as files too where `out` says so."""
     from adminkit.report.outbox import due_report
 
-    now = int(time.time())
+    now = when.now
+    if when.as_of is not None and text:
+        print(f"note: as of {show_time(when.as_of)}", file=sys.stderr)
     found = [one for one in planned.found if not users or one.due.user in users]
     rows = []
     write = compose(trace, settings, now, [one.due for one in found])
@@ -54,7 +59,7 @@ def show_due(
             rows.append((one.entry(now), letter.subject))
             tick(number, len(found), number)
     if not text:
-        emit(due_report(rows, planned.left_out, planned.notes, database), way)
+        emit(due_report(rows, planned.left_out, planned.notes, database).dated(when.as_of), way)
 
 
 def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: int) -> None:
@@ -78,7 +83,6 @@ def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[st
     from adminkit.feedback.due import switched_on
     from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
     from adminkit.feedback.transport import described
-    from adminkit.units import show_time
 
     said = [f"letters go to {described(settings.feedback)}"]
     for cluster in settings.feedback.clusters:

@@ -62,6 +62,7 @@ def compute(
     db: options.Database = None,
     cluster: Cluster = None,
     points_per_hour: PerHour = None,
+    as_of: options.AsOf = None,
     out: Out = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -70,12 +71,14 @@ def compute(
     from adminkit.policy.incentive_build import write_tables
     from adminkit.report.incentives import everybody_report
 
-    path = find_trace(db, config.load().db)
-    rules, worth = _rules(policy, points_per_hour)
-    found, tables = _computed(path, rules, worth, cluster, acts=out is not None)
+    path, when = find_trace(db, config.load().db), options.moment(as_of, time.time())
+    if out is not None and when.as_of is not None:
+        raise UsageError("--out writes the tables of now, not --as-of", "leave out --out: it shows what they would be")
+    rules, worth = _rules(policy, points_per_hour, when)
+    found, tables = _computed(path, rules, worth, cluster, when, acts=out is not None)
     if out is not None:
         write_tables(out, tables)
-    emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
+    emit(everybody_report(found, rules.incentives, str(path), tables).dated(when.as_of), Way(format.value, output))
 
 
 @app.command()
@@ -85,6 +88,7 @@ def show(
     db: options.Database = None,
     cluster: Cluster = None,
     points_per_hour: PerHour = None,
+    as_of: options.AsOf = None,
     runs: Most = 20,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -93,10 +97,10 @@ def show(
     from adminkit.policy import incentive_build as build
     from adminkit.report.incentives import everybody_report, user_report
 
-    settings = config.load()
-    now, path, code = int(time.time()), find_trace(db, settings.db), settings.checkpoint.code
-    rules, worth = _rules(policy, points_per_hour)
-    with reader(path) as trace:
+    settings, when = config.load(), options.moment(as_of, time.time())
+    now, path, code = when.now, find_trace(db, settings.db), settings.checkpoint.code
+    rules, worth = _rules(policy, points_per_hour, when)
+    with reader(path, when.as_of) as trace:
         user = next(iter(whose([user] if user else None, path)), None)
         where = only_cluster(trace, cluster)
         if user is None:
@@ -108,7 +112,7 @@ def show(
         else:
             found = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now), checkpoint_code=code)
             report = user_report(found, rules.incentives, str(path))
-    emit(report, Way(format.value, output))
+    emit(report.dated(when.as_of), Way(format.value, output))
 
 
 @app.command()
@@ -133,7 +137,7 @@ def install(
     from adminkit.policy.install import preview as look
     from adminkit.report.incentives import preview, sizes
 
-    rules, worth = _rules(policy, points_per_hour)
+    rules, worth = _rules(policy, points_per_hour, options.moment(None, time.time()))
     tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
@@ -152,24 +156,24 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
-    return _computed(path, rules, worth, cluster, acts=True)[1]
+    return _computed(path, rules, worth, cluster, options.moment(None, time.time()), acts=True)[1]
 
 
 def _computed(
-    path: Path, rules: Policy, worth: Worth, cluster: str | None, *, acts: bool
+    path: Path, rules: Policy, worth: Worth, cluster: str | None, when: options.Moment, *, acts: bool
 ) -> tuple[Computed, list[Table]]:
     """Everybody's standing and the tables that follow from it, for the operators. `acts`: they are to be installed."""
     from adminkit.policy import incentive_build as build
 
-    now, code = int(time.time()), config.load().checkpoint.code
+    now, code = when.now, config.load().checkpoint.code
     held_out = _held_out(now)
-    with reader(path) as trace:
+    with reader(path, when.as_of) as trace:
         operators_only(path, "everybody's points are for the operators", "adminkit incentives show has yours")
         where = only_cluster(trace, cluster)
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")
         found = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
-        learnt = build.learnt(trace, rules, found, now, held_out)
+        learnt = build.learnt(trace, rules, found, now, held_out, checkpoint_code=code)
         return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
 
 
@@ -192,8 +196,8 @@ def _held_out(now: int) -> Callable[[int], bool]:
     return lambda uid: held_out(uid, settings, now)
 
 
-def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:
-    """policy.toml, and what an hour of ageing is worth here."""
+def _rules(policy: Path | None, per_hour: float | None, when: options.Moment) -> tuple[Policy, Worth]:
+    """policy.toml, and what an hour of ageing is worth here, today's also as of another day."""
     from adminkit.policy.incentive_build import worth
     from adminkit.policy.load import find_policy, load_policy
 
@@ -201,6 +205,6 @@ def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:
         raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
     path, example = find_policy(policy)
     rules = load_policy(path)
-    found = worth(rules.incentives, per_hour)
+    found = worth(rules.incentives, per_hour, past=when.as_of is not None)
     note = (f"by the example {path}, as there is no policy.toml of this site",) if example else ()
     return rules, replace(found, notes=(*found.notes, *note))

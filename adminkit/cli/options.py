@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
+
+from adminkit.errors import UsageError
+from adminkit.units import parse_when, show_time
 
 
 class Format(StrEnum):
@@ -78,6 +81,14 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="WHEN",
+        help="As if it were WHEN: later submissions are missing, runs that ended later are open. Forms: as --since.",
+    ),
+]
 Classes = Annotated[
     list[JobClass] | None,
     typer.Option(
@@ -106,3 +117,22 @@ Plot = Annotated[bool, typer.Option("--plot", help="Draw the pictures in the ter
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE", help="Draw the pictures into FILE, a .png or an .svg.")
 ]
+
+
+class Moment(NamedTuple):
+    """What counts as now, epoch seconds; `as_of` is the same where --as-of says so, else None."""
+
+    now: int
+    as_of: int | None
+
+
+def moment(as_of: str | None, clock: float) -> Moment:
+    """The now of a command that was typed at `clock`. UsageError for a moment that has not come."""
+    if as_of is None:
+        return Moment(int(clock), None)
+    when = parse_when(as_of, int(clock))
+    if when > clock:
+        raise UsageError(
+            f"--as-of {as_of}: {show_time(when)} has not come yet", f"it is {show_time(int(clock))}; name a time before"
+        )
+    return Moment(when, when)

@@ -177,9 +177,14 @@ def replay(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
-    as_of: Annotated[
+    as_of: options.AsOf = None,
+    at: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="WHEN", help="Rules as of then. Default: as if the date of each had come."),
+        typer.Option(
+            "--at",
+            metavar="WHEN",
+            help="Rules as of then. Default: as of --as-of, else as if the date of each had come.",
+        ),
     ] = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
@@ -187,21 +192,21 @@ def replay(
 ) -> None:
     """What the policy would have done to the jobs of the trace, before anything is installed."""
     from adminkit.policy.replay import replay_trace
-    from adminkit.report.policy import as_of_note, replay_report
+    from adminkit.report.policy import replay_report, rules_at_note
     from adminkit.slurm.site import load_site
 
-    now, settings = int(time.time()), config.load()
+    when, settings = options.moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
-    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until)
-    moment = None if as_of is None else parse_when(as_of, now)
-    with reader(file) as trace, progress("replaying") as tick:
+    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until)
+    rules_at = when.as_of if at is None else parse_when(at, when.now)
+    with reader(file, when.as_of) as trace, progress("replaying") as tick:
         chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))
         described = load_site(site) if site else None
-        found = replay_trace(trace, loaded, described, chosen, moment, LUAS[lua], lambda n, of: tick(n, of, n))
+        found = replay_trace(trace, loaded, described, chosen, rules_at, LUAS[lua], lambda n, of: tick(n, of, n))
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in found.counts.rules else [])]
-    notes = [f"policy {path}", as_of_note(moment), f"{found.counts.requests} different requests"]
-    emit(replay_report(found, chosen, str(file), rules, notes), way)
+    notes = [f"policy {path}", rules_at_note(rules_at), f"{found.counts.requests} different requests"]
+    emit(replay_report(found, chosen, str(file), rules, notes).dated(when.as_of), way)
 
 
 @app.command()

@@ -32,7 +32,14 @@ def counted(settings: Config, cluster: str, since: int, until: int, people: Sequ
     """The runs that letters judge a user by: those that ended in [since, until) and count in a report."""
     usual = settings.report
     return Filter(
-        [cluster], since, until, users=people, states=usual.states, min_elapsed=usual.min_elapsed, acting=True
+        [cluster],
+        since,
+        until,
+        users=people,
+        states=usual.states,
+        min_elapsed=usual.min_elapsed,
+        acting=True,
+        checkpoint_code=settings.checkpoint.code,
     )
 
 
@@ -61,7 +68,8 @@ class Known:
         if (cluster, user) not in self._runs:
             people = self._next(cluster, user)
             last = {name: Recent(RUNS) for name in people}
-            for run in runs(self._db, people, [cluster], self._now - AGE, acting=True):
+            code = self._settings.checkpoint.code
+            for run in runs(self._db, people, [cluster], self._now - AGE, acting=True, checkpoint_code=code):
                 last[run.kind.user or ""].add(run)
             self._advice = {}
             self._runs = {(cluster, name): mine.runs() for name, mine in last.items()}

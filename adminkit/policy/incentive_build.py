@@ -90,12 +90,18 @@ class Explained:
     worth: Worth
 
 
-def worth(settings: Incentives, per_hour: float | None) -> Worth:
+def worth(settings: Incentives, per_hour: float | None, *, past: bool = False) -> Worth:
     """Ask Slurm. `per_hour` (--points-per-hour) or the setting stand in for what it does not say.
+
+    Of the `past` Slurm knows nothing: what stands in for it goes first, and no priorities are compared.
 
     AdminkitError where a site factor would do nothing, or nothing says what an hour is worth.
     """
     given = per_hour or settings.points_per_hour
+    if past and given is not None:
+        return Worth(
+            points(settings, given), None, ["Slurm was not asked how it ranks jobs: it knows that of now alone"]
+        )
     notes = []
     try:
         found = priority.ranking()
@@ -110,6 +116,9 @@ def worth(settings: Incentives, per_hour: float | None) -> Worth:
     priority.refuse_ranking(found, settings.accept_foreign_site_factor)
     if found.site_plugin is not None:
         notes.append(f"{found.site_plugin} may overwrite what is set at submission")
+    if past:
+        notes.append("an hour of ageing is worth what it is now; the priorities of then are not known")
+        return Worth(points(settings, found.points_per_hour), None, notes)
     spread = None
     try:
         spread = priority.spread()
@@ -180,11 +189,14 @@ def learnt(
     found: Computed,
     now: int,
     held_out: Callable[[int], bool] = lambda uid: False,
+    *,
+    checkpoint_code: int,
 ) -> Iterator[Hint]:
     """What similar jobs of each user needed, largest waste first."""
     if not policy.hints.enabled:
         return
-    for one in hints(ended_runs(db, clusters=[found.cluster], acting=True), now, policy.offer):
+    ended = ended_runs(db, clusters=[found.cluster], acting=True, checkpoint_code=checkpoint_code)
+    for one in hints(ended, now, policy.offer):
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)

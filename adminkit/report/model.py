@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 Cell = str | int | float | None
@@ -43,6 +43,7 @@ class Meta:
     excluded: Mapping[str, int]
     notes: Sequence[str] = ()
     span: tuple[int | None, int | None] = (None, None)
+    as_of: int | None = None  # the moment at which the trace was looked at, epoch seconds; None for now
 
     @classmethod
     def plain(
@@ -132,6 +133,10 @@ class Report:
     rows: Sequence[Sequence[Cell]]
     totals: Sequence[Sequence[Cell]] = ()
     pictures: Pictures | None = field(default=None, compare=False)
+
+    def dated(self, as_of: int | None) -> Report:
+        """The same of a trace as it was then; None for now."""
+        return replace(self, meta=replace(self.meta, as_of=as_of))
 
     def records(self) -> list[dict[str, Cell]]:
         """Every row, the totals last, keyed by field name."""

@@ -166,9 +166,9 @@ def replay_report(
     return Report(meta, REPLAY_FIELDS, rows, [_row("all", "(all)", found.total)])
 
 
-def as_of_note(as_of: int | None, tz: tzinfo | None = None) -> str:
+def rules_at_note(at: int | None, tz: tzinfo | None = None) -> str:
     """As of when the rules were looked at."""
-    return "every rule counts as if its date had come" if as_of is None else f"as of {show_time(as_of, tz)}"
+    return "every rule counts as if its date had come" if at is None else f"the rules as of {show_time(at, tz)}"
 
 
 def _row(part: str, name: str | None, count: Count, rule: bool = False) -> list[Cell]:

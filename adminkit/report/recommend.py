@@ -32,7 +32,7 @@ BACKTEST_FIELDS: Final = (
         "limit", help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe"
     ),
     Field("given", "share", "runs for which there was one; the others keep their own"),
-    Field("accuracy", "ratio", "mean of min(limit / need, need / limit)"),
+    Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
     Field("over", "share", "runs that needed more than the limit"),
     Field("hours_asked", "hours", "all limits together"),
     Field("hours_saved", "share", "of the hours the users asked for"),
@@ -128,7 +128,7 @@ def backtest_report(
     request = max(tested.scores[0].asked, 1)
     rows: list[list[Cell]] = [
         [
-            score.method, score.given / runs, score.accuracy_sum / runs, score.over / runs,
+            score.method, score.given / runs, score.prediction_accuracy_sum / runs, score.over / runs,
             score.asked / 3600, 1 - score.asked / request,
         ]
         for score in tested.scores

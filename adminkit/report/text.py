@@ -116,6 +116,7 @@ def as_json(report: Report) -> str:
     shown: dict[str, Any] = {
         "title": meta.title,
         "database": meta.database,
+        "as_of": meta.as_of,
         "window": {"since": meta.window[0], "until": meta.window[1]},
         "span": {"first_end": meta.span[0], "last_end": meta.span[1]},
         "clusters": list(meta.clusters),

@@ -62,6 +62,8 @@ def some(names: Sequence[str], most: int = 6) -> str:
 def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
     """The lines above every table: a short name and what it says."""
     lines = [("database", meta.database)] if meta.database else []
+    if meta.as_of is not None:
+        lines.append(("as of", show_time(meta.as_of, tz)))
     lines.append(("clusters", ", ".join(meta.clusters) or NONE))
     if meta.jobs is not None:
         left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]

@@ -11,6 +11,8 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.trace.run_view import RUN_VIEW
+
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
@@ -152,6 +154,7 @@ def m001_trace(db: Database) -> None:
         _ACT,
         _OUTBOX,
         _TRACE,
+        RUN_VIEW,
     ):
         db.execute(table)
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
@@ -164,6 +167,8 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
     # Is there any row of the demo? Nothing is installed or sent of those.
     db.execute("CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo'")
+    # Was an earlier run of the same job put back? The view run asks it of every run.
+    db.execute("CREATE INDEX job_requeued ON job (cluster, job_id_raw, submit_time) WHERE state = 'REQUEUED'")
     # array_job: an array is judged, and told of, as a whole.
     db.execute("CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL")
     # what is left to send, and when a user last got a letter.

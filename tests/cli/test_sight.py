@@ -148,7 +148,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
             }
 
     everything = as_user(READER, GROUP, look)
-    narrowed = {"job", "step", "job_aside", "step_aside", "trace", "outbox", "rejected"}
+    narrowed = {"job", "run", "step", "job_aside", "step_aside", "trace", "outbox", "rejected"}
     assert {name for name, rows in everything.items() if rows} == narrowed
     assert set(everything) == narrowed | {"window", "queue", "note", "act", "intake", "_sqlite_migrations"}
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}

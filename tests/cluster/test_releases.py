@@ -103,13 +103,13 @@ def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch
 
 #: What is made of a header, and the object that is then not built.
 CHANGES = [
-    ("slurm.h", r"\bslurm_load_job\b", "slurm_load_one_job", "ask.o"),
-    ("slurm.h", r"(extern int slurm_requeue\()", r"\1void *more, ", "ask.o"),
-    ("slurm.h", r"\brestart_cnt\b", "restarts", "ask.o"),
-    ("slurm.h", r"\bJOB_CANCELLED\b", "JOB_ENDED_BY_USER", "ask.o"),
-    ("slurm.h", r"\bslurm_update_job\b", "slurm_modify_job", "note_leave.o"),
-    ("spank.h", r"(spank_err_t spank_getenv ?\()", r"\1int more, ", "adminkit_ckpt.o"),
-    ("spank.h", r"\bS_TASK_EXIT_STATUS\b", "S_TASK_STATUS", "adminkit_ckpt.o"),
+    ("slurm.h", r"\bslurm_load_job\b", "slurm_load_one_job", "common/slurmctld.o"),
+    ("slurm.h", r"(extern int slurm_requeue\()", r"\1void *more, ", "common/slurmctld.o"),
+    ("slurm.h", r"\brestart_cnt\b", "restarts", "common/slurmctld.o"),
+    ("slurm.h", r"\bJOB_CANCELLED\b", "JOB_ENDED_BY_USER", "common/slurmctld.o"),
+    ("slurm.h", r"\bslurm_update_job\b", "slurm_modify_job", "common/slurmctld.o"),
+    ("spank.h", r"(spank_err_t spank_getenv ?\()", r"\1int more, ", "ckpt/adminkit_ckpt.o"),
+    ("spank.h", r"\bS_TASK_EXIT_STATUS\b", "S_TASK_STATUS", "ckpt/adminkit_ckpt.o"),
 ]
 
 

@@ -75,7 +75,7 @@ def test_every_number_about_a_job_is_that_of_the_trace(known: Path) -> None:
     (letter,) = write(known, end())
     assert LAST.elapsed is not None
     with closing(sqlite3.connect(known)) as db:
-        mine = list(runs(db, ["ada"], ["aaic"]))
+        mine = list(runs(db, ["ada"], ["aaic"], checkpoint_code=85))
         advice = walltime(mine, Kind("aaic", "ada", "train_resnet", "gq", 1, 8, 1, 72 * HOUR), Offer())
     assert advice.limit is not None and advice.risk is not None
     last = [one for one in JOBS if one.job_name == "train_resnet"][-6:]

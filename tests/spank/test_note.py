@@ -25,7 +25,7 @@ Note = tuple[int, int, int, str | None]
 
 
 class Struct(ctypes.Structure):
-    """struct ak_note."""
+    """struct ck_note."""
 
     _fields_ = (
         ("at", ctypes.c_int64),
@@ -41,14 +41,14 @@ class Plugin:
     def __init__(self, folder: Path) -> None:
         built = folder / "note.so"
         strict = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-g", "-shared", "-fPIC")
-        subprocess.run(["cc", *strict, "-o", built, SPANK / "note.c"], check=True)
+        subprocess.run(["cc", *strict, "-o", built, f"-I{SPANK}", SPANK / "ckpt/note.c"], check=True)
         self._code = ctypes.CDLL(str(built))
-        self._code.ak_note_find.restype = self._code.ak_note_put.restype = ctypes.c_bool
+        self._code.ck_note_find.restype = self._code.ck_note_put.restype = ctypes.c_bool
 
     def find(self, comment: str | None) -> Note | None:
         note = Struct()
         text = None if comment is None else comment.encode()
-        if not self._code.ak_note_find(text, ctypes.byref(note)):
+        if not self._code.ck_note_find(text, ctypes.byref(note)):
             assert (note.at, note.heard, note.requeues, note.end) == (0, 0, 0, 0), "nothing is left of half a note"
             return None
         return note.at, note.heard, note.requeues, ENDS[note.end]
@@ -56,7 +56,7 @@ class Plugin:
     def put(self, comment: str | None, note: Note, size: int = 2000) -> str | None:
         out = ctypes.create_string_buffer(b"x" * (size - 1), size)
         text = None if comment is None else comment.encode()
-        done = self._code.ak_note_put(out, ctypes.c_size_t(size), text, ctypes.byref(_struct(note)))
+        done = self._code.ck_note_put(out, ctypes.c_size_t(size), text, ctypes.byref(_struct(note)))
         assert done or out.value == b"", "what does not fit is not written in part"
         return out.value.decode() if done else None
 

@@ -25,7 +25,7 @@ from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 DAY = 86_400
 LETTER = MONDAY + 40 * DAY
 NOW = LETTER + 60 * DAY
-CHOSEN = Filter(["aaic"])
+CHOSEN = Filter(["aaic"], checkpoint_code=85)
 
 
 def nobody(uid: int) -> bool:
@@ -60,7 +60,7 @@ def lettered(path: Path, jobs: list[Job], letters: Letters | dict[str, Letters])
 
 def of(path: Path, cluster: str = "aaic", held: Callable[[int], bool] = nobody, now: int = NOW) -> Effect:
     with closing(sqlite3.connect(path)) as db:
-        return effect(db, Filter([cluster]), now, Design(), held, LEAST_OTHERS)
+        return effect(db, Filter([cluster], checkpoint_code=85), now, Design(), held, LEAST_OTHERS)
 
 
 def measured(
