@@ -149,14 +149,16 @@ class Decider:
     ) -> None:
         """Each table is the text of its generated file."""
         self._lua = Lua(version, read)
-        self._policy = self._lua.table(policy, "policy.lua")
-        self._incentives = None if incentives is None else self._lua.table(incentives, "incentives.lua")
-        self._hints = None if hints is None else self._lua.table(hints, "hints.lua")
+        tables = [
+            None if text is None else self._lua.table(text, name)
+            for text, name in ((policy, "policy.lua"), (incentives, "incentives.lua"), (hints, "hints.lua"))
+        ]
+        self._ruleset = self._lua.call(self._lua.module("ruleset")[b"of"], *tables)
         self._decide = self._lua.module("decide")[b"decide"]
 
     def decide(self, request: Request) -> Decision:
         """What would happen to this request, on which nothing else depends."""
-        found = self._lua.out(self._lua.call(self._decide, request, self._policy, self._incentives, self._hints))
+        found = self._lua.out(self._lua.call(self._decide, request, self._ruleset))
         return Decision(
             verdict=found["verdict"],
             queue=found.get("queue"),

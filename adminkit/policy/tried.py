@@ -30,7 +30,7 @@ def check_table(name: str, text: str) -> None:
             table = lua.table(text.encode("utf-8", "surrogateescape"), f"{name}.lua")
         except AdminkitError as error:
             raise AdminkitError(f"{name}.lua does not load in {version}: {error.message}", "make it again") from error
-        wrong = lua.call(lua.module("shape")[name.encode()], table)
+        wrong = lua.call(lua.module("validate")[name.encode()], table)
         if wrong:
             raise AdminkitError(f"{name}.lua is damaged: {lua.out(wrong)}", "make it again")
 

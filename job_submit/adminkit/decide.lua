@@ -1,240 +1,174 @@
--- A request and a policy in, a decision out. Pure: no slurm, no io, no os, no clock. docs/policy-spec.md is the contract.
+-- A request and the site's tables in, a decision out. Pure: no slurm, no io, no os, no clock. docs/policy-spec.md is the
+-- contract.
 local need = ...
-local answer = need("answer")
-local classes = need("classes")
-local found = need("found")
+local allocation = need("allocation")
+local decision = need("decision")
+local evaluate = need("evaluate")
 local hint = need("hint")
 local modify = need("modify")
-local plan = need("plan")
 local points = need("points")
 local record = need("record")
 local route = need("route")
 local rules = need("rules")
 local text = need("text")
-local verdict = need("verdict")
 
-local decide = { modify = modify.decide, class_of = classes.of }
+local decide = { modify = modify.decide }
 
 local NONE = text.NONE
-local shape, round = verdict.shape, verdict.round
-local submitted_job = verdict.submitted_job
-local begin, fire, lines = found.begin, found.fire, found.lines
-local answer_of = answer.of
-local plan_of, points_of, takes, shortest = plan.of, points.of, route.takes, route.shortest
-
--- More rounds than a policy without contradictions ever needs.
-local ROUNDS = 4
 
 local LAST_ROUTED = "adminkit: no queue was named, so the job went to {queue}."
 local LAST_ADVISED = "adminkit: no queue was named; {queue} would take this job (-p {queue})."
 local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
 
-local value_of = {
-    rule = function()
-        return "routing"
-    end,
-    check = function()
-        return "routing"
-    end,
-    queue = function(this)
-        return text.word[this._queue]
-    end,
-    fit = function(this)
-        return this._fit and text.word[this._fit] or "-"
-    end,
-    asked = function(this)
-        return text.duration(this._job.kind == "unlimited" and math.huge or this._job.limit)
-    end,
-    class = function(this)
-        return classes.of(this._request.nodes, this._request.gpus) or "-"
-    end,
-    gpus = function(this)
-        return this._request.gpus and text.whole(this._request.gpus) or "-"
-    end,
-    nodes = function(this)
-        return this._request.nodes and text.whole(this._request.nodes) or "-"
-    end,
-}
-
-local VALUES = {
-    __index = function(this, name)
-        local make = value_of[name]
-        return make and make(this)
-    end,
-}
-
-local values_now = setmetatable({}, VALUES)
-
--- The placeholders of a text about queues, for text.fill; they last until the next call.
-local function route_values(job, request, queue, fit)
-    local this = values_now
-    this._job, this._request, this._queue, this._fit = job, request, queue, fit
-    return this
-end
-
--- A list of one queue, which nobody changes.
-local only = text.kept(function(queue)
-    return { queue }
-end)
-
-local SAME = { rule = true, check = true, queue = true, fit = true }
-
--- The words to a job that was sent to `queue`. Where they speak of nothing but the queue they are made once.
-local function say_routed(into, job, request, queue, policy, made)
-    local kept = made.routed[queue]
-    if not kept then
-        kept = {}
-        text.say(kept, policy, "routed", "amend", route_values(job, request, queue), nil, LAST_ROUTED)
-        if text.depends_on(SAME, policy, "routed", "amend", LAST_ROUTED) then
-            made.routed[queue] = kept
-        end
-    end
-    for i = 1, #kept do
-        into[i] = kept[i]
-    end
+-- The placeholders of a text about queues.
+local function queue_words(job, request, queue, fit)
+    local nodes, gpus = request.nodes, request.gpus
+    return {
+        rule = "routing",
+        check = "routing",
+        queue = text.word[queue],
+        fit = fit and text.word[fit] or "-",
+        asked = text.duration(job.kind == "unlimited" and math.huge or job.limit),
+        class = allocation.class_of(nodes, gpus) or "-",
+        gpus = gpus and text.count[gpus] or "-",
+        nodes = nodes and text.count[nodes] or "-",
+    }
 end
 
 -- A job that names no queue goes to the shortest that fits. Neither queue nor limit: Slurm's default queue, as before.
--- True where no rule has anything to say to the job in its new queue.
-local function find_queue(now, job, request, policy, made, action)
+-- True where the rules of its new queue have nothing to say to the job.
+local function find_queue(outcome, job, request, ruleset, action)
     if job.kind == "unset" then
         return false
     end
-    local queue, doubtful, keeps = shortest(job, request, made)
+    local queue, doubtful, is_silent = route.shortest(job, request, ruleset)
     if doubtful then
-        found.log(now, "adminkit: not routed, in doubt about queue " .. text.word[doubtful])
+        decision.add(outcome, "log", "adminkit: not routed, in doubt about queue " .. text.word[doubtful])
         return false
     end
     if not queue then
-        found.log(now, "adminkit: not routed, no queue fits")
+        decision.add(outcome, "log", "adminkit: not routed, no queue fits")
         return false
     end
-    fire(now, "routing", action)
+    decision.fire(outcome, "routing", action)
+    local words = queue_words(job, request, queue)
     if action == "amend" then
-        job.queues = only[queue]
-        now.queue = queue
-        say_routed(lines(now, "amended"), job, request, queue, policy, made)
-        return keeps
+        job.queues, outcome.queue = { queue }, queue
+        text.say(decision.list(outcome, "amended"), ruleset.policy, "routed", "amend", words, nil, LAST_ROUTED)
+        return is_silent
     end
-    local values = route_values(job, request, queue)
-    text.say(lines(now, "warned"), policy, "routed", "warn", values, nil, LAST_ADVISED)
+    text.say(decision.list(outcome, "warned"), ruleset.policy, "routed", "warn", words, nil, LAST_ADVISED)
     return false
 end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
 -- then there is something to type. A named QOS may lift a queue's limits, so such a job is left to Slurm.
-local function check_named(now, job, request, policy, made, action)
-    local queues, bounded = job.queues, made.bounded
+local function check_named(outcome, job, request, ruleset, action)
+    local queues = job.queues
     for i = 1, #queues do
-        local queue = bounded[queues[i]]
-        if not queue or takes(queue, job, request) then
+        local queue = ruleset.queues[queues[i]]
+        if not queue or route.takes(queue, job, request) then
             return
         end
     end
     if #queues == 0 or request.qos_given or request.reservation or request.node_list then
         return
     end
-    local fit = shortest(job, request, made)
+    local fit = route.shortest(job, request, ruleset)
     if not fit then
         return
     end
-    local values = route_values(job, request, queues[1], fit)
+    local words, lines = queue_words(job, request, queues[1], fit), "warned"
     if action == "amend" then
-        now.misfit, now.code = true, rules.CODES.routing
-        fire(now, "routing", "reject")
-        text.say(lines(now, "refused"), policy, "misfit", "reject", values, nil, LAST_MISFIT)
-    else
-        fire(now, "routing", "warn")
-        text.say(lines(now, "warned"), policy, "misfit", "warn", values, nil, LAST_MISFIT)
+        action, lines = "reject", "refused"
+        outcome.misfit, outcome.code = true, rules.CODES.routing
     end
+    decision.fire(outcome, "routing", action)
+    text.say(decision.list(outcome, lines), ruleset.policy, "misfit", action, words, nil, LAST_MISFIT)
 end
 
 -- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
-local function pin_queue(now, job, made)
-    local changed = job.limit ~= job.asked_limit or job.time_min ~= job.asked_time_min
-    if changed and made.default then
-        job.queues = only[made.default]
-        now.queue = made.default
+local function pin_queue(outcome, job, request, ruleset)
+    local changed = job.limit ~= request.limit or job.time_min ~= request.time_min
+    if changed and ruleset.default then
+        job.queues, outcome.queue = { ruleset.default }, ruleset.default
     end
 end
 
--- Routing and rules over a job, both until nothing changes.
-local function judge(now, job, request, policy, made)
-    local routing, from = made.routing, made.routing_from
+-- Routing and rules over a job.
+local function judge(outcome, job, request, ruleset)
+    local routing, from = ruleset.routing, ruleset.routing_from
     if from and request.now and request.now < from then
         routing = "warn"
     end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
-    local keeps = open and find_queue(now, job, request, policy, made, routing)
-    shape(job, request, policy, made)
-    for _ = 1, keeps and 0 or ROUNDS do
-        if not round(now, job, request, policy, made) then
-            break
-        end
+    local is_silent = open and find_queue(outcome, job, request, ruleset, routing)
+    allocation.set_size(job, request, ruleset)
+    if not is_silent then
+        evaluate.rules(outcome, job, request, ruleset)
     end
-    local routed = now.queue
+    local routed = outcome.queue
     if open and routing == "amend" and not routed then
-        pin_queue(now, job, made)
+        pin_queue(outcome, job, request, ruleset)
     end
-    if routing and not routed and not now.refused then -- the queue of a routed job takes it
-        check_named(now, job, request, policy, made, routing)
+    if routing and not routed and not outcome.refused then -- the queue of a routed job takes it
+        check_named(outcome, job, request, ruleset, routing)
     end
 end
 
-local function write_record(now, job, kind, request, made, paid)
-    local field = made.record
+local function give_hint(outcome, job, request, ruleset)
+    local queue = job.queues[1] or ruleset.default
+    local row = hint.row_of(ruleset.hints, request, queue)
+    if row then
+        local limit = rules.effective(job, queue and ruleset.facts[queue])
+        hint.say(decision.list(outcome, "warned"), row, queue, limit, ruleset.policy, ruleset.hints)
+    end
+end
+
+-- The points of the job, nil for none, and the class that they are given for.
+local function points_of(job, request, ruleset)
+    local packed = ruleset.points
+    if not packed then
+        return nil
+    end
+    local class = job.class and packed.class_points[job.class] and allocation.sure_class(job, request, ruleset)
+    local sum, paid = points.of(class, request.uid, packed)
+    return sum > 0 and sum or nil, paid
+end
+
+-- `kind`: of the limit that was asked for.
+local function record_of(outcome, kind, request, ruleset, paid)
+    local field, limit = ruleset.record, request.limit
     if not field or kind == "unknown" then
         return nil
     end
     local before = request[field]
-    if before then
-        local there = record.read(before)
-        if there and record.plausible(there, job.asked_limit, kind, made.checks) then
-            return nil
-        end
+    local there = before and record.read(before)
+    if there and record.plausible(there, limit, kind, ruleset.check_of) then
+        return nil
     end
-    return record.write(job.asked_limit, kind, now.fired or NONE, before, paid, request.whole)
+    return record.write(limit, kind, outcome.fired or NONE, before, paid, request.whole)
 end
 
-local function give_hint(now, job, request, policy, made, hints)
-    local queue = job.queues[1] or made.default
-    local row = hint.row_of(hints, request, queue)
-    if row then
-        local facts = queue and policy.queues and policy.queues[queue]
-        hint.say(lines(now, "warned"), row, queue, rules.effective(job, facts or nil), policy, hints)
-    end
-end
-
--- The decision on a submission, which lasts until the next one is made. Nothing it is given is changed, and nobody changes the
--- lists in it. `incentives`, `hints` and `made`, the policy's plan, may be nil.
-function decide.decide(request, policy, incentives, hints, made)
-    made = made or plan_of(policy)
-    local job = submitted_job(request)
-    local asked_kind = job.kind
-    local now = begin()
-    local by, exempt = request.by or request.uid, policy.exempt
-    local passes = by ~= nil and exempt ~= nil and exempt[by] == true
-    if not passes then
-        judge(now, job, request, policy, made)
-        if now.refused then
-            answer.note(now, request, "refused")
-            return answer.refuse(now, job, request, policy, made)
+-- The decision on a submission. Nothing it is given is changed; `ruleset` is of ruleset.lua.
+function decide.decide(request, ruleset)
+    local job, outcome = allocation.job_of(request), decision.outcome()
+    local kind, by, exempt = job.kind, request.by or request.uid, ruleset.policy.exempt
+    if by ~= nil and exempt ~= nil and exempt[by] == true then
+        allocation.set_size(job, request, ruleset)
+    else
+        judge(outcome, job, request, ruleset)
+        if outcome.refused then
+            decision.note(outcome, request, "refused")
+            return decision.refuse(outcome, request, ruleset)
         end
-        if hints then
-            give_hint(now, job, request, policy, made, hints)
+        if ruleset.hints then
+            give_hint(outcome, job, request, ruleset)
         end
     end
-    local earned, paid
-    if incentives then
-        if passes then
-            shape(job, request, policy, made)
-        end
-        local class = points.is_paid(job.class, incentives) and verdict.sure_class(job, request, policy, made)
-        earned, paid = points_of(class, request.uid, incentives)
-        earned = earned > 0 and earned or nil
-    end
-    local kept = write_record(now, job, asked_kind, request, made, paid)
-    return answer_of(now, job, request, made, earned, kept)
+    local sum, paid = points_of(job, request, ruleset)
+    local written = record_of(outcome, kind, request, ruleset, paid)
+    return decision.accept(outcome, job, request, true, sum, written)
 end
 
 return decide

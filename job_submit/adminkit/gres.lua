@@ -3,8 +3,7 @@
 local need = ...
 local text = need("text")
 
--- Whether this Slurm reads gres/gpu:2, as 23.11 and later do; before, it passes over such a word in silence.
-local gres = { slash = true }
+local gres = {}
 
 local find, gmatch, lower, match = string.find, string.gmatch, string.lower, string.match
 local trimmed = text.trimmed
@@ -48,11 +47,12 @@ local function read_tail(tail)
 end
 
 -- One word of a list: how many GPUs of which type, and whether Slurm surely takes them; nil for anything else. gres:gpu:a100:2,
--- gres/gpu:2, gres:gpu (one), gres:gpu:a100 (one of them); without `gres` in front slurmctld passes over it.
-local function entry(item)
+-- gres/gpu:2, gres:gpu (one), gres:gpu:a100 (one of them); without `gres` in front slurmctld passes over it. `slash`: this
+-- Slurm reads gres/gpu:2, as 23.11 and later do; before, it passes over such a word in silence.
+local function entry(item, slash)
     local sign, rest = match(item, "^%s*gres([:/])(.*)$")
     rest = rest or item
-    local known = sign == ":" or (sign == "/" and gres.slash)
+    local known = sign == ":" or (sign == "/" and slash)
     if rest == "gpu" then
         return 1, nil, known
     end
@@ -83,8 +83,7 @@ local function take(kinds, kind, count, known)
     one.most = max(one.most, count)
 end
 
--- What a list asks for: { least, most, types }, all of them nil where it names no GPU. A count of zero is no entry.
-gres.read = text.kept(function(list)
+local function read(list, slash)
     if not find(list, "gpu", 1, true) then
         return NO_GPUS
     end
@@ -93,7 +92,7 @@ gres.read = text.kept(function(list)
     end
     local kinds, order, named = {}, {}, false
     for item in gmatch(list, "[^,]+") do
-        local count, kind, known = entry(item)
+        local count, kind, known = entry(item, slash)
         if count then
             named = true
             if count > 0 then
@@ -121,7 +120,20 @@ gres.read = text.kept(function(list)
         least = 0
     end
     return { least = least, most = most, types = types }
-end)
+end
+
+local readers = {}
+for _, slash in ipairs({ true, false }) do
+    readers[slash] = text.kept(function(list)
+        return read(list, slash)
+    end)
+end
+
+-- A table of what lists ask for: { least, most, types }, all of them nil where a list names no GPU. A count of zero is no
+-- entry. `slash`: whether this Slurm reads gres/gpu:2.
+function gres.reader(slash)
+    return readers[slash]
+end
 
 -- The number behind gpu in a list of what each GPU brings along: `gres:gpu:4096` (MiB of memory), `gres/gpu:a100:6` (CPUs).
 function gres.per_gpu(list)
@@ -133,7 +145,7 @@ function gres.per_gpu(list)
     end
     local most
     for item in gmatch(list, "[^,]+") do
-        local count, kind = entry(item)
+        local count, kind = entry(item, true)
         if count and (kind or match(item, "[:=]")) then
             most = max(most or 0, count)
         end

@@ -1,18 +1,16 @@
 -- `scontrol update` by the owner of a job: the result has to keep the rules, but for what the job was allowed before.
 local need = ...
-local answer = need("answer")
-local found = need("found")
-local plan = need("plan")
+local allocation = need("allocation")
+local decision = need("decision")
+local evaluate = need("evaluate")
 local points = need("points")
 local rules = need("rules")
 local text = need("text")
-local verdict = need("verdict")
 
 local modify = {}
 
-local ROUNDS = 4
 local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which cannot be done for a whole array;"
-    .. " cancel it and submit it anew."
+    .. " cancel it and submit it again."
 
 -- What an update can change of a job. `usable` and the like describe the request, not the job.
 local FIELDS = {
@@ -57,12 +55,16 @@ end
 
 local TIME = { max_limit = true, restartable_above = true }
 
+-- The job of a request, with its size.
+local function sized(request, ruleset)
+    local job = allocation.job_of(request)
+    allocation.set_size(job, request, ruleset)
+    return job
+end
+
 -- A rule that the job broke already, and that this change does not break further, does not forbid the change.
-local function forgiving(changed, request, job, policy, made)
-    local before = verdict.job_of(job)
-    local after = verdict.job_of(request)
-    verdict.shape(before, job, policy, made)
-    verdict.shape(after, request, policy, made)
+local function forgiving(changed, request, job, ruleset)
+    local before, after = sized(job, ruleset), sized(request, ruleset)
     return function(rule, facts)
         if rule.check == "require_limit" or rule.check == "default_limit" then
             return true
@@ -70,8 +72,8 @@ local function forgiving(changed, request, job, policy, made)
         if changed.queues or changed.account or changed.qos then
             return false
         end
-        local broken = rules.check[rule.check](before, rule.value, facts, job)
-        if not broken or broken == rules.UNTOLD or not rules.applies(rule.when, before, job, facts) then
+        local number = rules.broken(rule, before, facts, job)
+        if not number or number == rules.UNTOLD or not rules.applies(rule.when, before, job, facts) then
             return false
         end
         if TIME[rule.check] then
@@ -86,19 +88,16 @@ local function forgiving(changed, request, job, policy, made)
     end
 end
 
-local function class_of(request, policy, made)
-    local job = verdict.job_of(request)
-    verdict.shape(job, request, policy, made)
-    return verdict.sure_class(job, request, policy, made)
+local function points_of(request, uid, ruleset)
+    return (points.of(allocation.sure_class(sized(request, ruleset), request, ruleset), uid, ruleset.points))
 end
 
 -- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.
-local function new_points(request, job, policy, made, incentives)
-    if job.state ~= "PENDING" or not incentives then
+local function new_points(request, job, ruleset)
+    if job.state ~= "PENDING" or not ruleset.points then
         return nil
     end
-    local before = points.of(class_of(job, policy, made), request.uid, incentives)
-    local after = points.of(class_of(request, policy, made), request.uid, incentives)
+    local before, after = points_of(job, request.uid, ruleset), points_of(request, request.uid, ruleset)
     local has = job.points or 0
     if after == before or after == has then
         return nil
@@ -114,33 +113,26 @@ end
 
 -- The decision on an update. `request` is the job as it would be (and `by`, who asks); `job` is the job as it is, with
 -- its state, points (site_factor) and whether it is part of an array. There is no record in it: Slurm would refuse the update.
-function modify.decide(request, job, policy, incentives)
-    local made = plan.of(policy)
-    local now = found.begin()
-    local after = verdict.job_of(request)
+function modify.decide(request, job, ruleset)
+    local outcome, after = decision.outcome(), allocation.job_of(request)
     local changed, any = changed_fields(request, job)
-    local by = request.by or request.uid
-    if not any or (by ~= nil and policy.exempt and policy.exempt[by]) then
-        return answer.of(now, after, nil, made)
+    local by, exempt = request.by or request.uid, ruleset.policy.exempt
+    if not any or (by ~= nil and exempt and exempt[by]) then
+        return decision.accept(outcome, after, request, false)
     end
-    local accept = forgiving(changed, request, job, policy, made)
-    verdict.shape(after, request, policy, made)
-    for _ = 1, ROUNDS do
-        if not verdict.round(now, after, request, policy, made, accept) then
-            break
-        end
+    allocation.set_size(after, request, ruleset)
+    evaluate.rules(outcome, after, request, ruleset, forgiving(changed, request, job, ruleset))
+    if outcome.refused then
+        return decision.refuse(outcome, request, ruleset)
     end
-    if now.refused then
-        return answer.refuse(now, after, request, policy, made)
-    end
-    local bonus = new_points(request, job, policy, made, incentives)
+    local bonus = new_points(request, job, ruleset)
     if bonus == false then
-        found.fire(now, "incentives", "reject")
-        now.misfit = true -- no other queue would help
-        text.say(found.lines(now, "refused"), policy, "array", "reject", {}, nil, LAST_ARRAY)
-        return answer.refuse(now, after, request, policy, made)
+        decision.fire(outcome, "incentives", "reject")
+        outcome.misfit = true -- no other queue would help
+        text.say(decision.list(outcome, "refused"), ruleset.policy, "array", "reject", {}, nil, LAST_ARRAY)
+        return decision.refuse(outcome, request, ruleset)
     end
-    return answer.of(now, after, nil, made, bonus)
+    return decision.accept(outcome, after, request, false, bonus)
 end
 
 return modify

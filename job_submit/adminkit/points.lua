@@ -4,8 +4,8 @@ local points = {}
 local floor = math.floor
 local MOST = 2 ^ 30 -- above the offset that Slurm adds, a site factor has 31 bits
 
--- The same table with plain numbers in `earned` and the users whose class earns nothing in `classless`: thousands of small
--- tables are what makes Lua's garbage collector slow.
+-- A table of incentives with plain numbers in `earned` and the users whose class earns nothing in `classless`: thousands of
+-- small tables are what makes Lua's garbage collector slow.
 function points.packed(incentives)
     local earned, classless = {}, {}
     for uid, row in pairs(incentives.users or {}) do
@@ -14,31 +14,18 @@ function points.packed(incentives)
             classless[uid] = true
         end
     end
-    incentives.users, incentives.earned, incentives.classless = nil, earned, classless
-    return incentives
+    return { earned = earned, classless = classless, class_points = incentives.class_points or {}, cap = incentives.cap }
 end
 
--- Whether jobs of this class have points of their own.
-function points.is_paid(class, incentives)
-    local of_class = incentives.class_points
-    return class and of_class and of_class[class]
-end
-
--- The points of a job of this class and user, and the class where it has earned some of them. 0 without a table; one that was
--- not packed is. `class` is one that the job surely has.
-function points.of(class, uid, incentives)
-    if not incentives then
-        return 0
+-- The points of a job of this class and user, and the class where it has earned some of them. `class` is one that the job
+-- surely has, or nil; `packed` a table of the function above.
+function points.of(class, uid, packed)
+    local sum, of_class = uid and packed.earned[uid] or 0, class and packed.class_points[class]
+    local paid
+    if of_class and of_class > 0 and not packed.classless[uid] then
+        sum, paid = sum + of_class, class
     end
-    if not incentives.earned then
-        points.packed(incentives)
-    end
-    local sum, of_class = uid and incentives.earned[uid] or 0, incentives.class_points
-    local more, paid = class and of_class and of_class[class], nil
-    if more and more > 0 and not incentives.classless[uid] then
-        sum, paid = sum + more, class
-    end
-    local cap = incentives.cap or MOST
+    local cap = packed.cap or MOST
     if sum > cap then
         sum = cap
     end

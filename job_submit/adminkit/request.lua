@@ -2,17 +2,17 @@
 -- A field is read only where a policy can need it: each read costs Slurm a search, some a copy or a line in its log.
 local need = ...
 local ckpt = need("ckpt")
+local job_size = need("job_size")
 local record = need("record")
-local sizes = need("sizes")
 local text = need("text")
-local update = need("update")
 
-local request = { is_policed = update.is_policed }
+local request = {}
 
 local huge = math.huge
 local lower = string.lower
-local cpus_of, mem_of, read_gpus = sizes.cpus, sizes.mem, sizes.read_gpus
+local NONE, names = text.NONE, text.names
 
+local NO_VAL16 = 65534
 local NO_VAL = 4294967294
 local INFINITE = 4294967295
 local NICE_OFFSET = 2147483648
@@ -39,23 +39,22 @@ local function lowered(value)
     return value and value ~= "" and lower(value) or nil
 end
 
-local NONE, names = text.NONE, text.names
-
--- One table for all calls: it looks things up in the list of the call that is going on.
-local parts
-local usable = setmetatable({}, {
-    __index = function(_, name)
-        local part = parts[name]
-        if not part then
-            return false
-        end
-        local state = part.state_up
-        return state == nil or state % 4 == PARTITION_UP
+-- What Slurm's list of partitions, the first entry, says of each queue for this user, as it is looked up.
+local USABLE = {
+    __index = function(usable, name)
+        local part = usable[1][name]
+        local state = part and part.state_up
+        return part ~= nil and (state == nil or state % 4 == PARTITION_UP)
     end,
-})
+}
 
--- Fields that few decisions look at, read from `source` when one does.
+-- Fields that few decisions look at, read from `source` (a job_desc, or a view of one) when one does.
 local later = {}
+
+function later.usable(made)
+    local part_list = made._part_list
+    return part_list and setmetatable({ part_list }, USABLE) or nil
+end
 
 function later.account(_, source)
     return lowered(source.account) or lowered(source.default_account)
@@ -90,10 +89,26 @@ function later.max_nodes(_, source)
     return u32(source.max_nodes)
 end
 
-later.most_nodes = sizes.most_nodes
+later.most_nodes = job_size.most_nodes
 
 function later.fewest_nodes(_, source)
-    return sizes.fewest_nodes(source.bitflags)
+    return job_size.fewest_nodes(source.bitflags)
+end
+
+function later.reservation(_, source)
+    return word(source.reservation)
+end
+
+function later.admin_comment(_, source)
+    return word(source.admin_comment)
+end
+
+function later.comment(_, source)
+    return word(source.comment)
+end
+
+function later.extra(_, source)
+    return word(source.extra)
 end
 
 function later.min_cpus(_, source)
@@ -106,11 +121,15 @@ function later.min_mem_per_cpu(_, source)
 end
 
 function later.cpus_fixed(made, source)
-    made.cpus_fixed, made.cpus_each = sizes.most_cpus(made, source)
+    made.cpus_fixed, made.cpus_each = job_size.most_cpus(made, source)
     return made.cpus_fixed
 end
 
-later.cpus, later.mem = cpus_of, mem_of
+function later.cpus_each(made)
+    return made.cpus_fixed and rawget(made, "cpus_each") -- read with it
+end
+
+later.cpus, later.mem = job_size.cpus, job_size.mem
 
 function later.batch(_, source)
     local script = source.script
@@ -127,10 +146,10 @@ function later.restartable(made, source)
     return ckpt.restartable(environment, made._ckpt)
 end
 
--- All submissions share one table: a fresh one for each would be most of the garbage of a decision. `fetched` lists the fields
--- that were read later, which the next submission must not see.
-local submitted
-local fetched, count = {}, 0
+local LATER_FIELDS = {}
+for field in pairs(later) do
+    LATER_FIELDS[#LATER_FIELDS + 1] = field
+end
 
 -- What is not there is false, so that it is looked for once; but `restartable`, where false is an answer, stays nil.
 local LATER = {
@@ -144,111 +163,115 @@ local LATER = {
             value = false
         end
         made[field] = value
-        if made == submitted then
-            count = count + 1
-            fetched[count] = field
-        end
         return value
     end,
 }
 
-submitted = setmetatable({}, LATER)
-
--- What only routing looks at is read in one go; `wished`: the last submission left it there.
-local wished = false
-
-local function read_for_routing(made, source)
-    local reservation, features, most = source.reservation, source.features, source.max_nodes
-    made.reservation = reservation ~= "" and reservation or false
-    made.features = features ~= "" and features or false
-    made.max_nodes = most and most < NO_VAL and most > 0 and most or false
-    made.mem = mem_of(made, source) or false
-    wished = true
-end
-
-function later.reservation(made, source)
-    if made ~= submitted then
-        return word(source.reservation)
+local function limit_of(minutes)
+    if minutes == nil or minutes == NO_VAL then
+        return false, "unset"
+    elseif minutes >= INFINITE then
+        return false, "unlimited"
     end
-    read_for_routing(made, source)
-    return made.reservation
+    return minutes * 60, "finite"
 end
 
-local function read(made, source, uid, by, plan, now, untold)
+local function time_min_of(minutes)
+    if not minutes or minutes == NO_VAL or minutes <= 0 then
+        return false
+    end
+    return minutes < NO_VAL and minutes * 60 or huge
+end
+
+-- Reads what nearly every decision looks at from `source` into `made`. `untold`: GPUs that only Slurm's own count of a job
+-- shows.
+local function read(made, source, uid, by, now, site, untold)
     made._source = source
     made.now, made.uid, made.by = now or false, uid or false, by or false
-    made.user = plan.needs_user and word(source.user_name) or false
-    local partition = source.partition
+    made.user = site.ruleset.needs_user and word(source.user_name) or false
+    local partition, named, nodes = source.partition, source.req_nodes, source.min_nodes
     made.queues = partition and names[partition] or NONE
-    local minutes = source.time_limit
-    if minutes == nil or minutes == NO_VAL then
-        made.limit, made.limit_kind = false, "unset"
-    elseif minutes >= INFINITE then
-        made.limit, made.limit_kind = false, "unlimited"
-    else
-        made.limit, made.limit_kind = minutes * 60, "finite"
-    end
-    minutes = source.time_min
-    if not minutes or minutes == NO_VAL or minutes <= 0 then
-        made.time_min = false
-    else
-        made.time_min = minutes < NO_VAL and minutes * 60 or huge
-    end
-    local nodes, named = source.min_nodes, source.req_nodes
-    if named == "" then
-        named = nil
-    end
+    made.limit, made.limit_kind = limit_of(source.time_limit)
+    made.time_min = time_min_of(source.time_min)
+    made.node_list = named ~= "" and named or false
+    made.whole = job_size.is_whole(source)
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
-        nodes = sizes.nodes_by_tasks(source) -- 22.05 has set it to the nodes that are named; later ones choose among them
+        nodes = job_size.nodes_by_tasks(source) -- 22.05 has set it to the nodes that are named; later ones choose among them
     end
-    made.node_list = named or false
-    made.whole = sizes.is_whole(source)
-    read_gpus(made, source, nodes, untold)
+    job_size.read_gpus(made, source, nodes, untold, site.gres_slash)
     return made
 end
 
--- The request of a submission by uid `by`. It is read from job_desc as it is used, so it lasts as long as the call.
-function request.of_submission(job_desc, part_list, by, policy, plan, now)
-    parts = part_list
-    if count > 0 then
-        for i = 1, count do
-            submitted[fetched[i]] = nil
-        end
-        count = 0
-    end
-    submitted.usable = part_list and usable or false
-    submitted._ckpt = policy.ckpt or false
-    local field = plan.record
-    if field then
-        local before = job_desc[field]
-        submitted[field] = before ~= "" and before or false
-    end
-    read(submitted, job_desc, job_desc.user_id, by, plan, now)
-    if plan.routing and submitted.queues == NONE then
-        submitted.cpus = cpus_of(submitted, job_desc)
-        read_for_routing(submitted, job_desc)
-    elseif wished then
-        submitted.reservation, submitted.features, submitted.max_nodes = nil, nil, nil
-        submitted.cpus, submitted.mem = nil, nil
-        wished = false
-    end
-    return submitted
-end
-
 -- Whether a job took whole nodes, which no field of job_rec shows: our record does, in the field that users cannot write.
-local function was_whole(job_rec, plan)
-    local there = plan.record == "admin_comment" and record.read(job_rec.admin_comment)
+local function was_whole(job_rec, ruleset)
+    local there = ruleset.record == "admin_comment" and record.read(job_rec.admin_comment)
     if not there then
         return "unknown"
     end
     return there.own == "node"
 end
 
+-- What an update is about: a hold, a release, a new name and the like are none of these.
+local POLICED = {
+    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "max_cpus", "num_tasks" },
+    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "ntasks_per_tres", "shared", "sockets_per_node" },
+    { "partition", "account", "qos", "features", "reservation", "req_nodes" },
+    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "min_mem_per_cpu",
+        "min_mem_per_node" },
+}
+
+function request.is_policed(job_desc)
+    for i = 1, #POLICED do
+        local fields = POLICED[i]
+        for j = 1, #fields do
+            local value = job_desc[fields[j]]
+            if value and value ~= fields.unset then
+                return true
+            end
+        end
+    end
+    return false
+end
+
+-- In job_rec, which has no cpus_per_task: it is no more than the CPUs of a node.
+local RENAMED = { reservation = "resv_name", cpus_per_task = "pn_min_cpus" }
+
+-- A job_rec under the names of job_desc.
+local function record_view(job_rec)
+    return setmetatable({}, {
+        __index = function(_, field)
+            return job_rec[RENAMED[field] or field]
+        end,
+    })
+end
+
+local SMALL = {
+    cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true, pn_min_cpus = true,
+    shared = true, reboot = true,
+}
+
+-- Slurm has one field for both: who sets one takes the other away.
+local MEMORY = { min_mem_per_cpu = "min_mem_per_node", min_mem_per_node = "min_mem_per_cpu" }
+
+-- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
+local function updated_view(job_desc, job_rec)
+    return setmetatable({}, {
+        __index = function(_, field)
+            local value = job_desc[field]
+            if value == nil and MEMORY[field] and job_desc[MEMORY[field]] then
+                return nil
+            elseif value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
+                return job_rec[RENAMED[field] or field]
+            end
+            return value
+        end,
+    })
+end
+
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
-function request.of_update(job_desc, job_rec, part_list, by, plan, now)
-    local uid = job_rec.user_id
-    local gpus = sizes.untold_gpus(job_rec)
-    local job = read(setmetatable({ older = true }, LATER), update.record_view(job_rec), uid, nil, plan, now, gpus)
+local function of_update(job_desc, job_rec, part_list, by, now, site)
+    local uid, untold = job_rec.user_id, job_size.untold_gpus(job_rec, site.gres_slash)
+    local job = read(setmetatable({ older = true }, LATER), record_view(job_rec), uid, nil, now, site, untold)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -257,12 +280,36 @@ function request.of_update(job_desc, job_rec, part_list, by, plan, now)
     if points and points ~= NO_VAL then
         job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
     end
-    job.whole = was_whole(job_rec, plan)
-    parts = part_list
-    local wanted = setmetatable({ older = true, usable = part_list and usable or nil }, LATER)
-    read(wanted, update.view(job_desc, job_rec), uid, by, plan, now, gpus)
+    job.whole = was_whole(job_rec, site.ruleset)
+    local wanted = setmetatable({ older = true, _part_list = part_list }, LATER)
+    read(wanted, updated_view(job_desc, job_rec), uid, by, now, site, untold)
     wanted.whole = wanted.whole or job.whole
     return wanted, job
+end
+
+-- Two functions that read requests as these tables (of ruleset.lua) need them, in this Slurm (`gres_slash`: of gres.lua); `by`
+-- is the uid of who asks, `now` may be nil.
+--
+-- All submissions share one table, for a fresh one each would be most of a decision's garbage, which is what makes the slowest
+-- decisions slow. It is read from job_desc as it is used, so it lasts as long as the call.
+function request.reader(ruleset, gres_slash)
+    local site = { ruleset = ruleset, gres_slash = gres_slash }
+    local submitted = setmetatable({ older = false, _ckpt = ruleset.policy.ckpt or false }, LATER)
+    local reader = {}
+
+    function reader.of_submission(job_desc, part_list, by, now)
+        for i = 1, #LATER_FIELDS do
+            submitted[LATER_FIELDS[i]] = nil
+        end
+        submitted._part_list = part_list or false
+        return read(submitted, job_desc, job_desc.user_id, by, now, site, nil)
+    end
+
+    function reader.of_update(job_desc, job_rec, part_list, by, now)
+        return of_update(job_desc, job_rec, part_list, by, now, site)
+    end
+
+    return reader
 end
 
 return request

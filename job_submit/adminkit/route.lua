@@ -1,14 +1,13 @@
 -- Which queue takes a job. Only facts that Slurm checks too, and the rules of the policy, count; doubt is said, not guessed.
 local need = ...
-local bounds = need("bounds")
-local classes = need("classes")
+local allocation = need("allocation")
+local rules = need("rules")
 local text = need("text")
 
 local route = {}
 
 local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
-local class_of, least_nodes, nodes_for, keeps = classes.of, classes.least_nodes, classes.nodes_for, bounds.keeps
 
 local DOUBT = nil
 
@@ -57,45 +56,19 @@ local function at_most(number, bound)
     return not number or not bound or number <= bound
 end
 
--- What the queues are asked for, read from the request once for all of them.
-local nodes, max_nodes, gpus, gpus_per_node, gpu_type, cpus, mem, features
-
-local function read_wish(request)
-    nodes, max_nodes = request.nodes or 1, request.max_nodes or huge
-    gpus, gpus_per_node, gpu_type = request.gpus, request.gpus_per_node, request.gpu_type
-    if gpus == 0 then
-        gpus = nil
-    end
-    if not gpus then
-        gpus_per_node = 0
-    elseif not gpus_per_node then
-        gpus_per_node = nodes == 1 and max_nodes == 1 and gpus or 0
-    end
-    cpus, mem, features = request.cpus or 0, request.mem or 0, request.features
-end
-
 -- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
-local function has_room(candidate)
-    local needed, least = nodes, candidate.least_nodes
-    if gpus then
-        local of_node = candidate.of_node
-        if of_node == 0 or gpus_per_node > of_node then
+local function has_room(queue, request)
+    local needed, most, gpus, node_gpus = request.nodes or 1, request.max_nodes or huge, request.gpus or 0, queue.node_gpus
+    if gpus > 0 then
+        local of_node = request.gpus_per_node or (needed == 1 and most == 1 and gpus or 0)
+        if node_gpus == 0 or of_node > node_gpus then
             return false
         end
-        if gpus > of_node * needed then
-            needed = ceil(gpus / of_node)
-        end
+        needed = max(needed, ceil(gpus / node_gpus))
     end
-    if least > needed then
-        needed = least
-    end
-    if cpus > candidate.node_cpus * needed then
-        needed = ceil(cpus / candidate.node_cpus)
-    end
-    if mem > candidate.node_mem * needed then
-        needed = ceil(mem / candidate.node_mem)
-    end
-    return needed <= max_nodes and needed <= candidate.most_nodes
+    local by_cpus, by_mem = (request.cpus or 0) / queue.node_cpus, (request.mem or 0) / queue.node_mem
+    needed = max(needed, queue.least_nodes, ceil(by_cpus), ceil(by_mem))
+    return needed <= most and needed <= queue.most_nodes
 end
 
 local function has_time(facts, job)
@@ -127,40 +100,30 @@ local function of_kind(facts, wanted)
     return facts.gpu_types ~= nil and facts.gpu_types[wanted] == true
 end
 
--- Whether the queue (of plan.bounded) could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for
--- one user.
+-- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
 function route.takes(queue, job, request)
-    if job.kind == "finite" and not job.time_min then
-        if job.limit > queue.most_limit then
-            return false
-        end
-    elseif has_time(queue.facts, job) == false then
+    if has_time(queue.facts, job) == false then
         return false
     end
-    local needed, wanted = request.nodes or 1, request.gpus
-    if wanted and wanted > 0 then
-        local of_node = queue.of_node
-        if wanted > of_node then
-            if of_node == 0 then
-                return false
-            end
-            needed = max(needed, ceil(wanted / of_node))
-        end
-        if (request.gpus_per_node or 0) > of_node then
+    local needed, gpus, node_gpus = request.nodes or 1, request.gpus or 0, queue.node_gpus
+    if gpus > 0 then
+        if node_gpus == 0 or (request.gpus_per_node or 0) > node_gpus then
             return false
         end
+        needed = max(needed, ceil(gpus / node_gpus))
     end
     local kind = request.gpu_type
     return needed <= queue.most_nodes and (not kind or of_kind(queue.facts, kind))
 end
 
 -- Whether accounts, QOS and features let the job in.
-local function admits(candidate, facts, request)
+local function admits(queue, request)
+    local facts, features = queue.facts, request.features
     local account, qos, able = true, true, true
-    if candidate.by_account then
+    if queue.by_account then
         account = admitted(facts.allow_accounts, facts.deny_accounts, request.account)
     end
-    if candidate.by_qos then
+    if queue.by_qos then
         qos = admitted(facts.allow_qos, facts.deny_qos, request.qos)
     end
     if features then
@@ -173,66 +136,73 @@ local function admits(candidate, facts, request)
 end
 
 -- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
-local function possible(candidate, facts, job, request)
-    local time = (job.kind == "finite" and not job.time_min) or has_time(facts, job) -- its limit has been looked at
-    if time == false or not has_room(candidate) or (gpu_type and not of_kind(facts, gpu_type)) then
+local function possible(queue, job, request)
+    local facts, kind = queue.facts, request.gpu_type
+    local time = has_time(facts, job)
+    if time == false or not has_room(queue, request) or (kind and not of_kind(facts, kind)) then
         return false
     end
-    local open = is_open(facts, request, candidate.name)
+    local open = is_open(facts, request, queue.name)
     if open == false then
         return false
     end
-    if candidate.by_account or candidate.by_qos or features then
-        local let_in = admits(candidate, facts, request)
-        if not let_in then
-            return let_in
-        end
+    local names = admits(queue, request)
+    if not names then
+        return names
     end
     return time and open or DOUBT
 end
 
-local there = {} -- the job as it would be in the queue that is looked at
-
--- The same, and the policy's rules would let the job through as it is. The second value: they have not a word to say to it.
-local function fits(candidate, job, request)
-    local facts, groups = candidate.facts, candidate.groups
-    local answer = possible(candidate, facts, job, request)
-    if answer == false or #groups == 0 then
-        return answer, true
+-- Whether a rule that `number` breaks would neither refuse the job nor change it.
+local function lets_pass(rule, number, job, facts, request)
+    if number == rules.UNTOLD or rule.check == "default_limit" or rules.outcome(rule, request.now) == "warn" then
+        return true
     end
-    local least = request.nodes
-    if gpus and gpus > candidate.of_node then
-        least = least_nodes(request, facts.node_gpus)
-    end
-    local wanted = request.min_cpus
-    if least and wanted and wanted > 1 then
-        least = nodes_for(wanted, least, candidate.node_cpus, facts.node_mem, request)
-    end
-    there.nodes = least
-    if keeps(groups, there, request) then
-        return answer, true
-    end
-    there.class = class_of(least, request.gpus)
-    return bounds.pass(groups, there, request, facts) and answer, false
+    local meant, spread = rules.applies(rule.when, job, request, facts)
+    return not meant or spread
+        or (rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request) ~= nil)
 end
 
--- The first queue of the policy's order that fits. The second value names a queue that might have and comes before it; the
--- third is true where the job surely keeps every rule of the queue.
-function route.shortest(job, request, plan)
-    local candidates = plan.candidates
-    read_wish(request)
-    local kind, doubtful = job.kind, nil
-    local limit = kind == "finite" and job.limit or 0
-    there.limit, there.kind, there.time_min = job.limit, kind, job.time_min
-    for i = 1, #candidates do
-        local candidate = candidates[i]
-        if limit <= candidate.most_limit then
-            local answer, kept = fits(candidate, job, request)
-            if answer then
-                return candidate.name, doubtful, kept
-            elseif answer == nil and not doubtful then
-                doubtful = candidate.name
+-- Whether the job, whose size in this queue is known, would come through the queue's rules unrefused and unchanged. The second
+-- value is true where none of them has anything to say to it.
+local function passes(queue, job, request)
+    local facts, is_silent = queue.facts, true
+    for c = 1, #queue.rules do
+        local list = queue.rules[c]
+        local first, second = list.measure(job, facts, request)
+        for i = 1, #list do
+            local number = list.compare(first, second, list[i].value, request)
+            if number then
+                is_silent = false
+                if not lets_pass(list[i], number, job, facts, request) then
+                    return false, false
+                end
             end
+        end
+    end
+    return true, is_silent
+end
+
+-- The first queue of the policy's order that fits: Slurm would run the job there, and the policy's rules would let it through
+-- as it is. The second value names a queue that might have and comes before it; the third is that of passes().
+function route.shortest(job, request, ruleset)
+    local doubtful
+    -- The job, in the queue that is looked at.
+    local there = { limit = job.limit, kind = job.kind, time_min = job.time_min, nodes = nil, class = nil }
+    for i = 1, #ruleset.candidates do
+        local queue, is_silent = ruleset.candidates[i], nil
+        local answer = possible(queue, job, request)
+        if answer ~= false then
+            local is_passed
+            there.nodes = allocation.least_nodes(request, queue.node_gpus, queue.node_cpus, queue.facts.node_mem)
+            there.class = allocation.class_of(there.nodes, request.gpus)
+            is_passed, is_silent = passes(queue, there, request)
+            answer = is_passed and answer
+        end
+        if answer then
+            return queue.name, doubtful, is_silent
+        elseif answer == nil and not doubtful then
+            doubtful = queue.name
         end
     end
     return nil, doubtful

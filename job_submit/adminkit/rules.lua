@@ -1,9 +1,10 @@
--- The meaning of every rule. A check looks at a job and says nil (it holds), UNTOLD (the request does not show what it
--- looks at), or the number that breaks it.
+-- What every rule means. A check measures a job, which gives two numbers, and compares them with the value of each rule: nil
+-- (the rule holds), UNTOLD (the request does not show what the rule looks at), or the number that breaks the rule. Nothing is
+-- changed here but by an amendment, which changes the job.
 --
--- `job` is the part of a request that decisions change: limit, kind (of the limit), time_min, queues, nodes and class;
--- `request` is the rest. Neither is changed here but by an amendment.
+-- `job` is of allocation.job_of, `request` the rest of what was asked for, `facts` what the policy knows of the queue, or nil.
 local need = ...
+local allocation = need("allocation")
 local text = need("text")
 
 local rules = {}
@@ -13,12 +14,7 @@ rules.UNTOLD = UNTOLD
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
 local find = string.find
-
-local OTHERS = {
-    cpu = { ["single-gpu"] = true, ["multi-gpu"] = true, ["multi-node"] = true },
-    ["single-gpu"] = { ["multi-gpu"] = true, ["multi-node"] = true },
-    ["multi-gpu"] = { ["multi-node"] = true },
-}
+local most_of = allocation.most
 
 -- The seconds a job may run by what it asks for, else by its queue. nil where neither is known.
 local function effective(job, facts)
@@ -36,69 +32,73 @@ local function effective(job, facts)
 end
 rules.effective = effective
 
-local check = {}
+-- measure(job, facts, request) and compare(first, second, value, request), by the name of the check.
+local measure, compare = {}, {}
+
+function measure.require_limit(job)
+    return job.kind
+end
 
 -- The limit has to be given.
-function check.require_limit(job)
-    if job.kind == "unset" then
+function compare.require_limit(kind)
+    if kind == "unset" then
         return 0
     end
-    return job.kind == "unknown" and UNTOLD or nil
+    return kind == "unknown" and UNTOLD or nil
 end
 
 -- A job that gives no limit gets this one.
-check.default_limit = check.require_limit
+measure.default_limit, compare.default_limit = measure.require_limit, compare.require_limit
+
+function measure.min_limit(job)
+    local limit = huge
+    if job.kind == "finite" then
+        limit = job.limit
+    elseif job.kind == "unknown" then
+        limit = nil
+    end
+    return limit, job.time_min or huge
+end
 
 -- Nobody asks for less, and backfill may not shrink a job below.
-function check.min_limit(job, value)
-    if job.kind == "unknown" then
+function compare.min_limit(limit, time_min, value)
+    if not limit then
         return UNTOLD
     end
-    if job.kind == "finite" and job.limit < value then
-        return job.limit
-    end
-    if job.time_min and job.time_min < value then
-        return job.time_min
-    end
-    return nil
+    return limit < value and limit or time_min < value and time_min or nil
+end
+
+function measure.max_limit(job, facts)
+    return effective(job, facts), job.time_min or 0
 end
 
 -- Nobody runs longer, be it by his own limit, by the queue's default or by --time-min.
-function check.max_limit(job, value, facts)
-    local limit = effective(job, facts)
+function compare.max_limit(limit, time_min, value)
     if limit and limit > value then
         return limit
     end
-    if job.time_min and job.time_min > value then
-        return job.time_min
+    if time_min > value then
+        return time_min
     end
     return limit == nil and UNTOLD or nil
 end
 
+measure.restartable_above = measure.max_limit
+
 -- Longer only for jobs that can be stopped and carried on.
-function check.restartable_above(job, value, facts, request)
+function compare.restartable_above(limit, time_min, value, request)
+    local number = compare.max_limit(limit, time_min, value)
+    if not number then
+        return nil
+    end
     local restartable = request.restartable
     if restartable then
         return nil
     end
-    local broken = check.max_limit(job, value, facts)
-    if broken and restartable == nil then
-        return UNTOLD
-    end
-    return broken
+    return restartable == nil and UNTOLD or number
 end
 
-local function outside(number, range)
-    if not number then
-        return UNTOLD
-    end
-    if (range.min and number < range.min) or (range.max and number > range.max) then
-        return number
-    end
-    return nil
-end
-
--- The number a check looks at.
+-- The number that a check of numbers looks at, the least that the job asks for.
 local number_of = {}
 
 function number_of.gpus(_, request)
@@ -117,96 +117,52 @@ function number_of.cpus(_, request)
     return request.cpus
 end
 
--- The most nodes of the job; nil where the request tells of none. `job.most_nodes` is what the policy has come to.
-local function most_nodes(job, request)
-    return job.most_nodes or request.most_nodes or request.max_nodes or job.nodes
-end
-
--- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; a job of which it is
--- "unknown" whether it takes them is held to be of whole nodes.
-local parts_of = {}
-
-function parts_of.nodes()
-    return 0, 1
-end
-
-function parts_of.gpus(facts, request, whole)
-    local fixed, each = request.gpus_fixed, request.gpus_each or 0
-    if whole then
-        each = max(each, facts and facts.node_gpus or huge)
+-- The least that a job asks for is held to the minimum, the most that Slurm may give it to the maximum.
+local function compare_count(least, most, range)
+    local low, high = range.min, range.max
+    if least and ((low and least < low) or (high and least > high)) then
+        return least
     end
-    return fixed or request.gpus, each
-end
-
-function parts_of.cpus(facts, request, whole)
-    local fixed = request.cpus_fixed
-    local each = fixed and request.cpus_each or 0
-    if whole then
-        each = max(each, facts and facts.node_cpus or huge)
+    if high and most then
+        if most > high then
+            return most
+        elseif not low then
+            return nil
+        end
     end
-    return fixed or request.cpus, each
+    return not least and UNTOLD or nil
 end
-
-function parts_of.gpus_per_node(facts, request, whole)
-    local of_node, fixed = request.node_gpus_most, request.gpus_fixed
-    local most = facts and facts.node_gpus
-    if whole then
-        return most or huge, 0
-    elseif of_node then
-        of_node = request.gpus_each == 0 and of_node or of_node + (fixed or 0)
-        return of_node == huge and most or of_node, 0 -- of sockets that nobody has counted: no more than a node has
-    end
-    return fixed and min(fixed, most or fixed), 0
-end
-
-local function is_whole(facts, request)
-    return request.whole or (facts and facts.whole)
-end
-
--- The most that Slurm may give the job of what a check counts: `huge` where nobody can tell, nil where the request is silent.
-local function most_by(whole, name, job, facts, request)
-    local fixed, each = parts_of[name](facts, request, whole)
-    if not fixed then
-        return nil
-    end
-    if each == 0 then
-        return fixed
-    end
-    return max(fixed, each * (most_nodes(job, request) or 1))
-end
-
-local function most_of(name, job, facts, request)
-    return most_by(is_whole(facts, request), name, job, facts, request)
-end
-rules.most_of = most_of
 
 for name, number in pairs(number_of) do
-    check[name] = function(job, range, facts, request)
-        local broken = outside(number(job, request), range)
-        if broken and broken ~= UNTOLD then
-            return broken
-        end
-        local most = range.max and most_of(name, job, facts, request)
-        if not most then
-            return broken
-        elseif most > range.max then
-            return most
-        end
-        return range.min and broken or nil
+    measure[name] = function(job, facts, request)
+        return number(job, request), most_of(name, job, facts, request)
     end
+    compare[name] = compare_count
 end
 
--- The most nodes with which the job keeps a check that it might break by taking many; nil where none does, where it says
--- itself how many it takes, and where Slurm would not be held to it.
+rules.measure, rules.compare = measure, compare
+
+-- What breaks this rule: nil, UNTOLD or a number.
+function rules.broken(rule, job, facts, request)
+    local first, second = measure[rule.check](job, facts, request)
+    return compare[rule.check](first, second, rule.value, request)
+end
+
+-- Whether this check looks at a number of nodes, CPUs or GPUs; its value is a range.
+function rules.is_count(name)
+    return number_of[name] ~= nil
+end
+
+-- The most nodes with which the job keeps a check of numbers that it might break by taking many; nil where no number does,
+-- where the job says itself how many it takes, and where Slurm would not be held to it.
 function rules.cap(name, job, range, facts, request)
-    local number = number_of[name](job, request)
-    local named = request.node_list
+    local least, named = number_of[name](job, request), request.node_list
     if request.max_nodes or not range.max or name == "gpus_per_node" or not job.nodes
-        or not number or number > range.max or number < (range.min or 0)
+        or not least or least > range.max or least < (range.min or 0)
         or (named and find(named, "{", 1, true)) then
         return nil
     end
-    local fixed, each = parts_of[name](facts, request, is_whole(facts, request))
+    local fixed, each = allocation.parts(name, facts, request)
     if not fixed or fixed > range.max or each == 0 then
         return nil
     end
@@ -214,22 +170,19 @@ function rules.cap(name, job, range, facts, request)
     return most >= max(job.nodes, 1) and most or nil
 end
 
-rules.check = check
-
 -- How far a job lies below and above the range of a number check, by its least and by the most that Slurm may give it; nil
--- where the request does not show the number. What is "unknown" before and after an update says nothing about the update.
+-- where the request does not show the number.
 function rules.distance(name, job, range, request, facts)
-    local number = number_of[name](job, request)
-    if not number then
+    local least = number_of[name](job, request)
+    if not least then
         return nil
     end
-    local whole = is_whole(facts, request)
-    local most = most_by(whole ~= "unknown" and whole, name, job, facts, request) or number
+    local most = allocation.most_known(name, job, facts, request) or least
     local above, most_above = 0, 0
     if range.max then
-        above, most_above = max(0, number - range.max), max(0, max(number, most) - range.max)
+        above, most_above = max(0, least - range.max), max(0, max(least, most) - range.max)
     end
-    return max(0, (range.min or number) - number), above, most_above
+    return max(0, (range.min or least) - least), above, most_above
 end
 
 -- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.
@@ -241,6 +194,7 @@ local function raised(seconds)
     return ceil(seconds / 60) * 60
 end
 
+-- amend(job, value, facts), by the name of the check; a check without one cannot amend.
 local amend = {}
 
 function amend.default_limit(job, value)
@@ -276,8 +230,18 @@ amend.restartable_above = amend.max_limit
 
 rules.amend = amend
 
-local COUNTS = { gpus = true, gpus_per_node = true, nodes = true, cpus = true }
-rules.COUNTS = COUNTS
+-- The order in which checks are looked at, whatever the order of the rules in the file.
+rules.ORDER = {
+    require_limit = 1,
+    default_limit = 2,
+    min_limit = 3,
+    max_limit = 4,
+    restartable_above = 5,
+    gpus = 6,
+    gpus_per_node = 7,
+    nodes = 8,
+    cpus = 9,
+}
 
 -- What Slurm should answer besides our text; names of its errors. Before 23.02 Lua has those of limits, of nodes, and POLICY.
 rules.POLICY = "ESLURM_ACCOUNTING_POLICY" -- what has no error of its own
@@ -293,30 +257,19 @@ rules.CODES = {
     routing = "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE", -- as Slurm says of a job that its queue can never take
 }
 
-local SINGLE = { nodes = 1, most_nodes = 1 }
-
--- Whether the job may be of one of `classes`, of which it is none as it asks: true, false, or "spread" where it would be that
--- only on more nodes than it needs.
-local function may_be(classes, job, request, facts)
-    if (job.nodes or 2) > 1 then
-        return false
+-- reject, amend or warn, as of `now`; the second value is true for a rule that only warns because its day is ahead.
+function rules.outcome(rule, now)
+    if rule.from and now and now < rule.from then
+        return "warn", rule.action ~= "warn"
     end
-    local gpus = most_of("gpus", SINGLE, facts, request) or 0
-    if gpus > 1 and classes["multi-gpu"] or (gpus > 0 and (request.gpus or 0) <= 1 and classes["single-gpu"]) then
-        return true
+    if rule.action == "amend" and not amend[rule.check] then
+        return "warn", false
     end
-    return classes["multi-node"] and (most_nodes(job, request) or 1) > 1 and "spread" or false
+    return rule.action, false
 end
 
--- Whether two readings of the request are of different classes.
-function rules.is_of(class, job, request, facts)
-    if class == "multi-node" or not class then
-        return class ~= nil
-    end
-    return not may_be(OTHERS[class], job, request, facts)
-end
-
-local function among(set, list)
+-- Whether a set has a name, or one of a list of names such as `normal,high`.
+local function has(set, list)
     if set[list] then
         return true
     end
@@ -353,7 +306,7 @@ function rules.applies(when, job, request, facts)
         if job.class == nil then
             told = nil
         elseif not when.classes[job.class] then
-            local may = may_be(when.classes, job, request, facts)
+            local may = allocation.may_be(when.classes, job, request, facts)
             if not may then
                 return false
             end
@@ -374,22 +327,11 @@ function rules.applies(when, job, request, facts)
         local qos = request.qos
         if not qos then
             told = nil
-        elseif not among(when.qos, qos) then
+        elseif not has(when.qos, qos) then
             return false
         end
     end
     return told, spread
-end
-
--- reject, amend or warn, as of `now`; the second value is true for a rule that only warns because its day is ahead.
-function rules.outcome(rule, now)
-    if rule.from and now and now < rule.from then
-        return "warn", rule.action ~= "warn"
-    end
-    if rule.action == "amend" and not amend[rule.check] then
-        return "warn", false
-    end
-    return rule.action, false
 end
 
 return rules

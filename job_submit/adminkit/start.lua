@@ -1,5 +1,5 @@
--- Loads the modules and tables beside this file, once. Returns { submit, modify, around }. It may raise: whoever loads it
--- does so under pcall, for slurmctld does not start when its script fails to load.
+-- Loads the modules and tables beside this file, once and never later. Returns { submit, modify, around }. It may raise:
+-- whoever loads it does so under pcall, for slurmctld does not start when its script fails to load.
 local folder = string.match(debug.getinfo(1, "S").source, "^@(.*/)") or "./"
 
 local loaded = {}
@@ -16,15 +16,63 @@ local function need(name)
     return loaded[name]
 end
 
-local glue = need("glue")
+local slurm_api = need("slurm_api")
+local data = need("data")
+local validate = need("validate")
 local slurm = slurm
 
-local tables = need("loading").all(folder, function(line)
-    slurm.log_error("%s", line)
-end)
-slurm.log_info("%s", glue.summary(tables))
+local ENOENT = 2
 
-local adminkit = glue.callbacks(slurm, tables, os.time)
+-- The table in a file, if it is data, and whole as `check` (of validate.lua) sees it; nil and a reason otherwise, without one
+-- where there is no such file.
+local function table_in(path, check)
+    local file, wrong, number = io.open(path, "rb")
+    if not file then
+        return nil, number ~= ENOENT and tostring(wrong) or nil
+    end
+    local source = file:read(data.MOST_BYTES + 1) or ""
+    file:close()
+    local value
+    value, wrong = data.read(source, "=" .. string.match(path, "[^/]*$"))
+    if value == nil then
+        return nil, path .. ": " .. tostring(wrong or "it returns nothing")
+    end
+    local ok, complaint = pcall(check, value)
+    if not ok or complaint then
+        return nil, path .. ": " .. tostring(complaint)
+    end
+    return value
+end
+
+-- The table of that name: NAME.lua, else NAME.good.lua, else nil. slurmctld.log hears why a file was passed over.
+local function load_table(name)
+    local value, wrong = table_in(folder .. name .. ".lua", validate[name])
+    if value then
+        return value
+    end
+    if wrong then
+        slurm.log_error("%s", "adminkit: " .. wrong)
+    end
+    value, wrong = table_in(folder .. name .. ".good.lua", validate[name])
+    if value then
+        local line = "adminkit: " .. name .. ".good.lua counts instead of " .. name .. ".lua, generation " .. value.generation
+        slurm.log_error("%s", line)
+        return value
+    end
+    if wrong then
+        slurm.log_error("%s", "adminkit: " .. wrong)
+    end
+    return nil
+end
+
+local tables = {
+    incentives = load_table("incentives"),
+    policy = load_table("policy"),
+    hints = load_table("hints"),
+}
+slurm.log_info("%s", slurm_api.summary(tables))
+
+local adminkit = slurm_api.callbacks(slurm, tables, os.time)
 
 local function refused(code)
     return type(code) == "number" and code ~= slurm.SUCCESS

@@ -108,8 +108,8 @@ text.word = text.kept(function(value)
     return clean
 end)
 
--- Templates taken apart: text, name, text, name, ..., text.
-local parts_of = text.kept(function(template)
+-- A template taken apart: text, name, text, name, ..., text.
+text.parts = text.kept(function(template)
     local parts, from = {}, 1
     while true do
         local first, last, name = find(template, "{([%w_]+)}", from)
@@ -122,40 +122,17 @@ local parts_of = text.kept(function(template)
         from = last + 1
     end
 end)
-text.parts_of = parts_of
-
-local filled = {} -- between calls, what the last one left: only what this one wrote is read
 
 -- `template` with every {name} that `values` has replaced; others stay. Values are strings.
 function text.fill(template, values)
-    local parts = parts_of[template]
-    local count = #parts
-    for i = 1, count, 2 do
-        filled[i] = parts[i]
-    end
-    for i = 2, count, 2 do
+    local parts = text.parts[template]
+    local filled = { parts[1] }
+    for i = 2, #parts, 2 do
         local value = values[parts[i]]
         filled[i] = type(value) == "string" and value or "{" .. parts[i] .. "}"
+        filled[i + 1] = parts[i + 1]
     end
-    return concat(filled, "", 1, count)
-end
-
--- The same of a template as text, false, text, ..., text, whose list `makers` has a function for each false: each says its word
--- of `this`.
-function text.join(pieces, this)
-    local makers = pieces.makers
-    local first, second = makers[1], makers[2]
-    if not first then
-        return pieces[1]
-    elseif not second then
-        return pieces[1] .. first(this) .. pieces[3]
-    elseif not makers[3] then
-        return pieces[1] .. first(this) .. pieces[3] .. second(this) .. pieces[5]
-    end
-    for i = 1, #makers do
-        pieces[2 * i] = makers[i](this)
-    end
-    return concat(pieces)
+    return concat(filled)
 end
 
 -- The policy's text for one outcome of one check, in one language: the rule's own, else texts["check.outcome"], else
@@ -166,29 +143,6 @@ function text.template(policy, language, check, outcome, own)
     end
     local texts = policy.texts and policy.texts[language]
     return texts and (texts[check .. "." .. outcome] or texts[check])
-end
-
--- Whether the placeholders of these texts are all names of the set `known`.
-local function asks_only(template, known)
-    local parts = parts_of[template]
-    for i = 2, #parts, 2 do
-        if not known[parts[i]] then
-            return false
-        end
-    end
-    return true
-end
-
--- Whether a text of this name reads the same for all jobs for which the placeholders `known` are the same.
-function text.depends_on(known, policy, check, outcome, last)
-    local languages = policy.languages or text.NONE
-    for i = 1, #languages do
-        local template = text.template(policy, languages[i], check, outcome)
-        if template and not asks_only(template, known) then
-            return false
-        end
-    end
-    return asks_only(last, known)
 end
 
 -- The message of a check in every language of the policy, appended to `messages`; `last` is the English line that serves

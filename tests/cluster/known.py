@@ -75,7 +75,7 @@ def _compared(what: str, known: Iterable[str], found: set[str]) -> list[str]:
 
 # job_submit.lua
 
-#: What a probe says before 23.02: glue.lua then answers that a policy is broken.
+#: What a probe says before 23.02: slurm_api.lua then answers that a policy is broken.
 LATE_ERRORS: Final = {
     f"constant ESLURM_{name}"
     for name in ("INVALID_CPU_COUNT", "INVALID_GRES", "INVALID_TRES", "REQUESTED_NODE_CONFIG_UNAVAILABLE")

@@ -74,8 +74,8 @@ def case(folder: Path, uid: int = 1001, **more: Any) -> dict[str, Any]:
 
 def run(lua: Lua, one: Mapping[str, Any]) -> dict[str, Any]:
     """The case in this state of Lua: code, desc (the job afterwards), messages, info, errors, lookups, loading."""
-    driver = lua.state.execute(f"return dofile({json.dumps(str(DRIVER))})")
-    answer = lua.value(driver.run(lua.table(dict(one))))
+    driver = lua.run(f"return dofile({json.dumps(str(DRIVER))})".encode())
+    answer = lua.out(lua.call(driver.run, one))
     return {**answer, **{key: answer[key] or [] for key in ("messages", "info", "errors")}}
 
 

@@ -29,7 +29,7 @@ def environment(value: str, options: str) -> dict[str, str]:
 @pytest.mark.parametrize(("value", "options", "expected", "why"), CASES)
 def test_an_environment(lua: Lua, value: str, options: str, expected: str, why: str) -> None:
     assert expected in ("yes", "no")
-    answer = lua.need("ckpt").restartable(lua.table(environment(value, options)), lua.table(NAMES))
+    answer = lua.ask("ckpt", "restartable", environment(value, options), NAMES)
     assert answer is (expected == "yes"), why
 
 
@@ -51,7 +51,7 @@ def test_srun_and_salloc_show_nothing_and_are_not_asked(lua: Lua, tmp_path: Path
 
 @given(st.text(alphabet="TERMSIGUSRon@,=0123456789 requtagshlf\n\x00-", max_size=30))
 def test_noise_is_judged_and_never_raises(lua: Lua, value: str) -> None:
-    wants = lua.need("ckpt").wants(lua.table(value))
+    wants = lua.ask("ckpt", "wants", value)
     assert wants in (True, False)
     if wants:
         assert all(item and not item.isspace() for item in value.split(","))

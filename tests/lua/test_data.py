@@ -33,25 +33,25 @@ end
 
 
 def wrong(lua: Lua, text: str) -> str | None:
-    found = lua.state.eval("function(f, text) return (f(text)) end")(lua.need("data").wrong, text)
+    found = lua.ask("data", "wrong", text)
     assert found is None or isinstance(found, str)
     return found
 
 
 def loads(lua: Lua, text: str) -> Any:
     """The table, None for none: what data.lua lets through may still be no Lua."""
-    return lua.state.eval("function(f, text) return (f(text, '=x')) end")(lua.need("data").read, text)
+    return lua.run(b"local read, text = ... return (read(text, '=x'))", lua.module("data").read, lua.into(text))
 
 
 @pytest.mark.parametrize(("what", "text"), TABLES, ids=[case[0] for case in TABLES])
 def test_a_hostile_table_never_counts(lua: Lua, what: str, text: str) -> None:
     value = loads(lua, text)
-    assert value is None or lua.need("shape").incentives(value), f"it would {what}"
+    assert value is None or lua.ask("validate", "incentives", value), f"it would {what}"
 
 
 def test_a_hundred_generated_ones_do_not_load(lua: Lua) -> None:
     loaded = [text for text in GENERATED if loads(lua, text) is not None]
-    assert [text for text in loaded if not lua.need("shape").incentives(loads(lua, text))] == []
+    assert [text for text in loaded if not lua.ask("validate", "incentives", loads(lua, text))] == []
     assert len(set(GENERATED)) > 95, "they differ"
 
 
@@ -74,7 +74,7 @@ def test_none_of_them_hurts_a_thread_with_a_stack_of_1_mb(tmp_path: Path, interp
     assert len(said) == len(paths)
     assert said[-1] == "table\tnil", "the last one is good"
     hostile = [line for number, line in enumerate(said[:-1]) if not len(TABLES) <= number < len(TABLES) + len(EXTREME)]
-    assert sum(line.startswith("table") for line in hostile) <= 1, "an endless number is for shape.lua to refuse"
+    assert sum(line.startswith("table") for line in hostile) <= 1, "an endless number is for validate.lua to refuse"
 
 
 GOOD = {"points": incentives(), "hints": hints({"大 job": {"": [1, 2, 3, 4]}}), "rules": policy()}
@@ -112,12 +112,13 @@ def test_what_passes_by_chance_is_a_table_or_no_lua_at_all(lua: Lua, inner: str)
     """A name or a call in it would be met by the empty environment as an error of its own."""
     text = "return {" + inner + "}"
     if wrong(lua, text) is None:
-        found = lua.state.eval("function(f, t) local v, why = f(t, '=x') return why end")(lua.need("data").read, text)
+        why = b"local read, text = ... local _, why = read(text, '=x') return why"
+        found = lua.out(lua.run(why, lua.module("data").read, lua.into(text)))
         assert found is None or not re.search(r"attempt to|global|upvalue|field", found), found
 
 
 def test_depth_and_counts_are_bounded_at_the_named_numbers(lua: Lua) -> None:
-    data = lua.need("data")
+    data = lua.module("data")
     deep = "return " + "{" * data.DEEPEST + "}" * data.DEEPEST
     assert wrong(lua, deep) is None
     assert "deep" in (wrong(lua, deep.replace("{}", "{{}}")) or "")

@@ -153,10 +153,8 @@ def test_a_policy_with_bytes_lost_or_changed_counts_whole_or_not_at_all(lua: Lua
         start = data.draw(st.integers(0, len(raw) - 1))
         length = data.draw(st.integers(0, 40))
         raw[start : start + length] = data.draw(st.binary(max_size=3))
-    data_, shape = lua.need("data"), lua.need("shape")
-    value = lua.state.eval("function(f, text) return (f(text, 'x')) end")(data_.read, bytes(raw).decode("latin-1"))
-    check = lua.state.eval("function(f, v) local ok, wrong = pcall(f, v) return ok and wrong == nil end")
-    if value is not None and check(shape.policy, value):
-        decide = lua.need("decide").decide
-        verdict = decide(lua.table({"uid": 1, "limit": 36000, "queues": ["gq"], "nodes": 1, "gpus": 1}), value).verdict
-        assert verdict in ("accept", "amend", "reject")
+    value = lua.run(b"local read, text = ... return (read(text, 'x'))", lua.module("data").read, bytes(raw))
+    check = b"local check, value = ... local ok, wrong = pcall(check, value) return ok and wrong == nil"
+    if value is not None and lua.run(check, lua.module("validate").policy, value):
+        asked = {"uid": 1, "limit": 36000, "queues": ["gq"], "nodes": 1, "gpus": 1}
+        assert lua.decide(asked, value)["verdict"] in ("accept", "amend", "reject")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adminkit.policy.runtime import LuaVersion
 from tests.lua import site
 from tests.lua.policies import (
     ALICE,
@@ -179,7 +180,7 @@ def test_an_update_is_judged_whatever_it_is(
 @pytest.mark.parametrize("release", ["lua54"])
 @settings(max_examples=60, deadline=None)
 @given(policies(), requests())
-def test_both_releases_of_lua_decide_alike(release: str, table: dict[str, Any], asked: dict[str, Any]) -> None:
+def test_both_releases_of_lua_decide_alike(release: LuaVersion, table: dict[str, Any], asked: dict[str, Any]) -> None:
     old, new = _pair(release)
     assert old.decide(asked, table, incentives(), HINTS) == new.decide(asked, table, incentives(), HINTS)
 
@@ -187,8 +188,9 @@ def test_both_releases_of_lua_decide_alike(release: str, table: dict[str, Any], 
 _STATES: dict[str, Lua] = {}
 
 
-def _pair(release: str) -> tuple[Lua, Lua]:
-    for name in ("lua51", release):
+def _pair(release: LuaVersion) -> tuple[Lua, Lua]:
+    names: tuple[LuaVersion, ...] = ("lua51", release)
+    for name in names:
         if name not in _STATES:
             _STATES[name] = Lua(name)
     return _STATES["lua51"], _STATES[release]
@@ -199,16 +201,25 @@ def _pair(release: str) -> tuple[Lua, Lua]:
 def test_nothing_of_a_decision_is_left_in_the_next(
     lua: Lua, table: dict[str, Any], asked: list[dict[str, Any]]
 ) -> None:
-    """The tables of a decision are used again: a, b, c, c, b, a under one policy is as each under a copy of it."""
-    compiled = lua.table(table)
-    decide = lua.need("decide").decide
-    tables = [lua.table(one) for one in (incentives(), HINTS)]
+    """a, b, c, c, b, a under one policy is as each under a copy of it."""
+    ruleset = lua.ruleset(table, incentives(), HINTS)
     alone = [lua.decide(one, table, incentives(), HINTS) for one in asked]
     for number in [*range(len(asked)), *reversed(range(len(asked)))]:
-        again = lua.value(decide(lua.table(asked[number]), compiled, *tables))
+        again = lua.ask("decide", "decide", asked[number], ruleset)
         assert {**again, **{key: again.get(key) or [] for key in ("fired", "untold", "messages", "log")}} == alone[
             number
         ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(policies(), st.lists(requests(), min_size=2, max_size=4))
+def test_a_decision_stays_what_it_was_when_others_are_made(
+    lua: Lua, table: dict[str, Any], asked: list[dict[str, Any]]
+) -> None:
+    ruleset = lua.ruleset(table, incentives(), HINTS)
+    made = [lua.call(lua.module("decide").decide, one, ruleset) for one in asked]
+    alone = [lua.ask("decide", "decide", one, lua.ruleset(table, incentives(), HINTS)) for one in asked]
+    assert [lua.out(one) for one in made] == alone
 
 
 SUBMISSIONS: dict[str, st.SearchStrategy[Any]] = {
@@ -241,21 +252,21 @@ def test_nothing_of_a_submission_is_left_in_the_next(
     lua: Lua, table: dict[str, Any], jobs: list[dict[str, Any]]
 ) -> None:
     """a, b, c, c, b, a through what Slurm calls: what comes of each is what comes of it in callbacks of its own."""
-    mock = lua.state.execute(f"return dofile({json.dumps(str(site.DRIVER.with_name('mock.lua')))})")
-    glue = lua.need("glue")
+    mock = lua.run(f"return dofile({json.dumps(str(site.DRIVER.with_name('mock.lua')))})".encode())
+    slurm_api = lua.module("slurm_api")
 
     def outcome(callbacks: Any, slurm: tuple[Any, Any], job: dict[str, Any]) -> Any:
-        fields = lua.table({**job, "user_id": ALICE})
+        fields = lua.into({**job, "user_id": ALICE})
         said = slurm[1]
-        said["messages"], said["info"] = lua.table([]), lua.table([])
-        parts = mock.part_list(lua.table(site.PARTS))
+        said[b"messages"], said[b"info"] = lua.into([]), lua.into([])
+        parts = lua.call(mock.part_list, site.PARTS)
         code = callbacks.submit(mock.job_desc(fields, said), parts, ALICE)
-        return code, lua.value(fields), lua.value(said["errors"]), lua.value(said["messages"])
+        return code, lua.out(fields), lua.out(said[b"errors"]), lua.out(said[b"messages"])
 
     def fresh() -> tuple[Any, tuple[Any, Any]]:
         slurm = mock.slurm()
-        tables = lua.table({"policy": table, "incentives": incentives(), "hints": HINTS})
-        return glue.callbacks(slurm[0], tables, lua.state.eval(f"function() return {NOW} end")), slurm
+        tables = lua.into({"policy": table, "incentives": incentives(), "hints": HINTS})
+        return slurm_api.callbacks(slurm[0], tables, lua.run(f"return function() return {NOW} end".encode())), slurm
 
     first = []
     for job in jobs:

@@ -18,7 +18,7 @@ GRAMMAR = re.compile(r"ak1:[a-z]+=[A-Za-z0-9_.+-]+(,[a-z]+=[A-Za-z0-9_.+-]+)*\Z"
 
 
 def read(lua: Lua, field: str) -> Any:
-    return lua.value(lua.state.eval("function(f, x) return (f(x)) end")(lua.need("record").read, lua.table(field)))
+    return lua.ask("record", "read", field)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

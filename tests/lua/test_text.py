@@ -27,12 +27,12 @@ from tests.lua.runtime import Lua
     ],
 )
 def test_a_duration(lua: Lua, seconds: float | None, expected: str) -> None:
-    assert lua.need("text").duration(seconds) == expected
+    assert lua.ask("text", "duration", seconds) == expected
 
 
 @given(st.integers(0, 4294967293 * 60))
 def test_slurm_would_read_a_duration_back(lua: Lua, seconds: int) -> None:
-    days, _, clock = lua.need("text").duration(seconds).rpartition("-")
+    days, _, clock = lua.ask("text", "duration", seconds).rpartition("-")
     hours, minutes, rest = map(int, clock.split(":"))
     assert int(days or 0) * 86400 + hours * 3600 + minutes * 60 + rest == seconds
 
@@ -42,24 +42,22 @@ def test_midnight_anywhere_is_that_day(lua: Lua, day: datetime.date, zone: int) 
     if zone == -12:
         zone = -11
     midnight = datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC).timestamp() - zone * 3600
-    assert lua.need("text").day(midnight) == day.isoformat()
+    assert lua.ask("text", "day", midnight) == day.isoformat()
 
 
 @given(st.text(alphabet=" \t\nab", max_size=20))
 def test_blanks_at_both_ends_go(lua: Lua, text: str) -> None:
-    assert lua.need("text").trimmed(text) == text.strip()
+    assert lua.ask("text", "trimmed", text) == text.strip()
 
 
 def test_only_short_keys_are_kept(lua: Lua) -> None:
-    counted = lua.state.eval(
-        """function(kept)
-            local made = 0
-            local get = kept(function(key) made = made + 1; return key end)
-            local long = string.rep("b", 10000)
-            return get.a .. get.a .. #get[long] .. #get[long] .. " made " .. made
-        end"""
-    )
-    assert counted(lua.need("text").kept) == "aa1000010000 made 3"
+    counted = b"""
+        local kept, made = ..., 0
+        local get = kept(function(key) made = made + 1; return key end)
+        local long = string.rep("b", 10000)
+        return get.a .. get.a .. #get[long] .. #get[long] .. " made " .. made
+    """
+    assert lua.run(counted, lua.module("text").kept) == b"aa1000010000 made 3"
 
 
 @pytest.mark.parametrize(
@@ -75,4 +73,4 @@ def test_only_short_keys_are_kept(lua: Lua) -> None:
     ],
 )
 def test_placeholders(lua: Lua, template: str, values: dict[str, str], expected: str) -> None:
-    assert lua.need("text").fill(template, lua.table(values)) == expected
+    assert lua.ask("text", "fill", template, values) == expected

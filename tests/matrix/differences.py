@@ -21,7 +21,7 @@ DIFFERENCES: Final = (
     ),
     Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor_rules.py"),
     Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
-    Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/glue.lua"),
+    Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/slurm_api.lua"),
     Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
     Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
     Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/config.py"),
@@ -42,7 +42,9 @@ DIFFERENCES: Final = (
     ),
     Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/common/slurm_compat.h"),
     Difference(
-        "26.05", "an error in job_submit.lua refuses the job; before, it was accepted", "job_submit/adminkit/glue.lua"
+        "26.05",
+        "an error in job_submit.lua refuses the job; before, it was accepted",
+        "job_submit/adminkit/slurm_api.lua",
     ),
     Difference(
         "26.05",

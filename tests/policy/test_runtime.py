@@ -25,10 +25,11 @@ ECHO = {
     "decide": b"""
         local need = ...
         local other = need("other")
-        return { decide = function(r, p, i, h)
-            return { verdict = other.verdict, messages = { r.user, tostring(i), tostring(h) }, limit = r.limit,
-                     fired = { { rule = p.rule, action = "warn" } } }
+        return { decide = function(r, set)
+            return { verdict = other.verdict, messages = { r.user, set.i, set.h }, limit = r.limit,
+                     fired = { { rule = set.p.rule, action = "warn" } } }
         end }""",
+    "ruleset": b"return { of = function(p, i, h) return { p = p, i = tostring(i), h = tostring(h) } end }",
     "other": b"return { verdict = 'accept' }",
 }
 
@@ -88,7 +89,7 @@ def test_what_goes_in_comes_out(version: LuaVersion, value: Any) -> None:
 
 
 def test_an_error_inside_lua_is_one_of_ours() -> None:
-    with pytest.raises(AdminkitError, match=r"Lua: decide\.lua:1: broken"):
+    with pytest.raises(AdminkitError, match=r"Lua: ruleset\.lua:1: broken"):
         Decider(b"return {}", read=lambda name: b"error('broken')")
 
 

@@ -2,7 +2,7 @@
 local need = ...
 local gres = need("gres")
 
-local sizes = {}
+local job_size = {}
 
 local ceil, floor, huge, max = math.ceil, math.floor, math.huge, math.max
 local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
@@ -42,22 +42,22 @@ end
 
 -- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
 -- and of each node, the most that does not depend on the nodes, and the most of each node.
-local function gpus_by_parts(source, nodes)
+local function gpus_by_parts(source, nodes, read)
     local of_task, of_socket = source.tres_per_task, source.tres_per_socket
     local total, node, fixed, each, kind
     local tasks = tasks_of(source, nodes)
     if of_task and of_task ~= "" then
-        local found = gres.read[of_task]
-        if found.most then
-            total, kind = found.least * (tasks or nodes), found.types
-            fixed = found.most == 0 and 0 or found.most * (u32(source.num_tasks) or huge)
+        local gpus = read[of_task]
+        if gpus.most then
+            total, kind = gpus.least * (tasks or nodes), gpus.types
+            fixed = gpus.most == 0 and 0 or gpus.most * (u32(source.num_tasks) or huge)
         end
     end
     if of_socket and of_socket ~= "" then
-        local found, sockets = gres.read[of_socket], u16(source.sockets_per_node)
-        if found.most then
-            node, kind = found.least, found.types or kind -- as few sockets as one may do
-            each = found.most == 0 and 0 or found.most * (sockets or huge)
+        local gpus, sockets = read[of_socket], u16(source.sockets_per_node)
+        if gpus.most then
+            node, kind = gpus.least, gpus.types or kind -- as few sockets as one may do
+            each = gpus.most == 0 and 0 or gpus.most * (sockets or huge)
         end
     end
     local per_gpu = u16(source.ntasks_per_tres)
@@ -68,23 +68,24 @@ local function gpus_by_parts(source, nodes)
     return total, node, fixed, each, kind
 end
 
--- Nodes and GPUs as far as the request tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
+-- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
 -- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none but those `untold`.
-function sizes.read_gpus(made, source, nodes, untold)
+function job_size.read_gpus(made, source, nodes, untold, gres_slash)
+    local read = gres.reader(gres_slash)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, node, fixed, each, kind, node_kind
     if of_job and of_job ~= "" then
-        local found = gres.read[of_job]
-        total, fixed, kind = found.least, found.most, found.types
+        local gpus = read[of_job]
+        total, fixed, kind = gpus.least, gpus.most, gpus.types
     end
     if of_node and of_node ~= "" then
-        local found = gres.read[of_node]
-        node, each, node_kind = found.least, found.most, found.types
+        local gpus = read[of_node]
+        node, each, node_kind = gpus.least, gpus.most, gpus.types
     end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
     end
-    local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes)
+    local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes, read)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
         if untold and not fixed and not each then
@@ -95,29 +96,26 @@ function sizes.read_gpus(made, source, nodes, untold)
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
         each = each_by and joined(each or 0, each_by, same) or each
     end
+    local gpus = max(node and node * nodes or 0, total or 0)
+    -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
+    if not node and ((fixed or 0) == 0 or source.max_nodes == 1) then
+        node = gpus
+    end
     if fixed and each and kind == node_kind then
         made.gpus_each = 0 -- --gpus says how many there are of all
     else
         made.gpus_each = each or 0
     end
-    made.gpus_fixed = fixed or 0
-    made.node_gpus_most = each or false
-    local gpus = node and node * nodes or 0
-    if total and total > gpus then
-        gpus = total
-    end
-    -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
-    if not node and (made.gpus_fixed == 0 or source.max_nodes == 1) then
-        node = gpus
-    end
     made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
+    made.gpus_fixed, made.node_gpus_most = fixed or 0, each or false
 end
 
 -- The GPUs of a job that names none, by Slurm's own count; nil for none. job_rec does not show --ntasks-per-gpu.
-function sizes.untold_gpus(job_rec)
+function job_size.untold_gpus(job_rec, gres_slash)
+    local read = gres.reader(gres_slash)
     for i = 1, #GPU_LISTS do
         local list = job_rec[GPU_LISTS[i]]
-        if list and gres.read[list].most then
+        if list and read[list].most then
             return nil
         end
     end
@@ -137,7 +135,7 @@ end
 local MOST_BYTES = 65536 -- Slurm refuses a longer list of nodes
 
 -- How many nodes a list such as n[1-3],m names.
-function sizes.nodes_named(list)
+function job_size.nodes_named(list)
     if #list > MOST_BYTES then
         return huge
     end
@@ -152,7 +150,7 @@ function sizes.nodes_named(list)
     return count
 end
 
-function sizes.nodes_by_tasks(source)
+function job_size.nodes_by_tasks(source)
     local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
     return tasks and per_node and ceil(tasks / per_node) or 1
 end
@@ -164,7 +162,7 @@ local function has_bit(flags, bit)
 end
 
 -- `bitflags` with which Slurm takes as few nodes as it can although the job allows more; nil where they say so already.
-function sizes.fewest_nodes(flags)
+function job_size.fewest_nodes(flags)
     if not flags or has_bit(flags, USE_MIN_NODES) then
         return nil
     end
@@ -187,7 +185,7 @@ end
 
 -- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
 -- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out.
-function sizes.most_nodes(made, source)
+function job_size.most_nodes(made, source)
     local most, nodes = u32(source.max_nodes), made.nodes
     local named = made.node_list
     if named and find(named, "{", 1, true) then
@@ -210,11 +208,11 @@ function sizes.most_nodes(made, source)
     end
     tasks = max(tasks, tasks_by_cpus(made, source))
     most = max(nodes, tasks, made.gpus_fixed)
-    return named and max(most, sizes.nodes_named(named)) or most
+    return named and max(most, job_size.nodes_named(named)) or most
 end
 
 -- Whether the job takes whole nodes, whatever it asks for: --exclusive, or a reboot. Nodes of one user (2) or label (3) do not.
-function sizes.is_whole(source)
+function job_size.is_whole(source)
     local shared = source.shared
     if shared and (shared == 0 or (shared > 3 and shared < NO_VAL16)) then
         return true
@@ -223,7 +221,7 @@ function sizes.is_whole(source)
 end
 
 -- The CPUs of the whole job, the least it asks for. --overcommit, which no field shows, leaves min_cpus low.
-function sizes.cpus(made, source)
+function job_size.cpus(made, source)
     local nodes, least = made.nodes, source.min_cpus
     local tasks = tasks_of(source, nodes) or 1
     local cpus = tasks * cpus_per_task(source)
@@ -242,7 +240,7 @@ function sizes.cpus(made, source)
 end
 
 -- The most CPUs, as with GPUs: those that do not depend on the nodes, and those of each node.
-function sizes.most_cpus(made, source)
+function job_size.most_cpus(made, source)
     local per_task, gpus = cpus_per_task(source), made.gpus_fixed
     local each = max(u16(source.pn_min_cpus) or 1, per_task * (u16(source.ntasks_per_node) or 1))
     local fixed = max(u32(source.min_cpus) or 1, per_task * (u32(source.num_tasks) or 1), u32(source.max_cpus) or 1)
@@ -261,7 +259,7 @@ function sizes.most_cpus(made, source)
 end
 
 -- The memory of the whole job, MiB; nil where it asks for none.
-function sizes.mem(made, source)
+function job_size.mem(made, source)
     local of_node = source.min_mem_per_node
     if of_node and of_node > 0 then
         return of_node * made.nodes
@@ -274,4 +272,4 @@ function sizes.mem(made, source)
     return of_gpu and of_gpu * made.gpus or nil
 end
 
-return sizes
+return job_size

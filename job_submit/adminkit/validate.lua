@@ -1,9 +1,8 @@
 -- Whether a table that was loaded is whole: every part of the kind that decide.lua takes it for. A damaged table never decides.
 local need = ...
-local plan = need("plan")
 local rules = need("rules")
 
-local shape = {}
+local validate = {}
 
 local ACTIONS = { reject = true, amend = true, warn = true }
 local RECORDS = { admin_comment = true, extra = true, comment = true, none = true }
@@ -124,7 +123,7 @@ end
 
 local function rule_value(rule)
     local value = rule.value
-    if rules.COUNTS[rule.check] then
+    if rules.is_count(rule.check) then
         return of_type(value, "table", "value")
             or optional_amount(value.min, "value.min")
             or optional_amount(value.max, "value.max")
@@ -152,7 +151,7 @@ local function one_rule(number, rule)
     if wrong then
         return wrong
     end
-    if not plan.ORDER[rule.check] then
+    if not rules.ORDER[rule.check] then
         return rule.name .. " has no check we know"
     end
     if not ACTIONS[rule.action] or (rule.action == "amend" and not rules.amend[rule.check]) then
@@ -191,7 +190,7 @@ local function ckpt(value)
 end
 
 -- What is wrong with a policy table, or nil.
-function shape.policy(value)
+function validate.policy(value)
     local wrong = head(value)
     if wrong then
         return wrong
@@ -217,7 +216,7 @@ function shape.policy(value)
 end
 
 -- What is wrong with a table of incentives, or nil.
-function shape.incentives(value)
+function validate.incentives(value)
     local wrong = head(value) or optional_amount(value.cap, "cap")
     if wrong then
         return wrong
@@ -244,7 +243,7 @@ local function hint_row(row)
 end
 
 -- What is wrong with a table of hints, or nil.
-function shape.hints(value)
+function validate.hints(value)
     local wrong = head(value)
         or amount(value.ratio, "ratio")
         or amount(value.floor, "floor")
@@ -263,4 +262,4 @@ function shape.hints(value)
     end)
 end
 
-return shape
+return validate

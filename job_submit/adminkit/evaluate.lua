@@ -1,0 +1,113 @@
+-- The rules over a job: what submissions and updates share.
+local need = ...
+local decision = need("decision")
+local rule_text = need("rule_text")
+local rules = need("rules")
+
+local evaluate = {}
+
+local UNTOLD = rules.UNTOLD
+local applies, outcome_of = rules.applies, rules.outcome
+local huge = math.huge
+
+-- More rounds than a policy without contradictions ever needs.
+local ROUNDS = 4
+
+-- The lists of an outcome, by what a rule does.
+local LINES = { reject = "refused", amend = "amended", warn = "warned" }
+
+-- A rule has been broken by `number`: amend, refuse or warn, and say so once. True where the job was changed.
+local function act(outcome, rule, number, job, queue, facts, request)
+    local action, later = outcome_of(rule, request.now)
+    local limit, time_min = job.limit, job.time_min
+    if action == "amend" then
+        rules.amend[rule.check](job, rule.value, facts)
+    elseif action == "reject" then
+        outcome.code = outcome.code or rules.CODES[rule.check]
+    end
+    if decision.is_new(outcome, rule) then
+        decision.fire(outcome, rule.name, action)
+        local breach = { number = number, job = job, queue = queue, facts = facts }
+        local lines = decision.list(outcome, LINES[action])
+        if rule_text.say(lines, rule, later and "later" or action, breach) then
+            outcome.asks_fit = true
+        end
+    end
+    return job.limit ~= limit or job.time_min ~= time_min
+end
+
+-- Whether the job keeps a rule as long as Slurm gives it no more nodes than it needs, or than the rule allows. It is held to
+-- that, but for a rule that only warns. `spread`: the rule's conditions hold only for a job on several nodes.
+local function hold(rule, spread, job, facts, request)
+    if spread and request.max_nodes then
+        return false
+    end
+    local most = spread and 1 or rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request)
+    if not most then
+        return false
+    end
+    if outcome_of(rule, request.now) ~= "warn" and most < (job.most_nodes or huge) then
+        job.most_nodes = most
+    end
+    return true
+end
+
+-- A rule that `number` breaks where its conditions hold. True where the job was changed.
+local function judge(outcome, rule, number, job, queue, facts, request, accept)
+    local when = rule.when
+    local meant, spread = applies(when, job, request, facts)
+    if meant == false then
+        return false
+    end
+    if number == UNTOLD or meant == nil or (queue == nil and when and when.queues) then
+        outcome.untold = outcome.untold or {}
+        outcome.untold[rule.name] = rule
+        return false
+    end
+    if accept and accept(rule, facts) then
+        return false
+    end
+    if hold(rule, spread, job, facts, request) then
+        return false
+    end
+    return act(outcome, rule, number, job, queue, facts, request)
+end
+
+-- All rules of one queue once, in order; nil is a queue that nobody knows. True where the job was changed.
+local function judge_queue(outcome, job, queue, request, ruleset, accept)
+    local facts = queue and ruleset.facts[queue]
+    local checks = queue and (ruleset.of_queue[queue] or ruleset.anywhere) or ruleset.everything
+    local changed = false
+    for c = 1, #checks do
+        local list = checks[c]
+        local measure, compare = list.measure, list.compare
+        local first, second = measure(job, facts, request)
+        for i = 1, #list do
+            local rule = list[i]
+            local number = compare(first, second, rule.value, request)
+            if number then
+                changed = judge(outcome, rule, number, job, queue, facts, request, accept) or changed
+                first, second = measure(job, facts, request) -- which the rule may have changed
+            end
+        end
+    end
+    return changed
+end
+
+-- The rules over the job in each of its queues, again after an amendment, until nothing changes; its size is known. `outcome`
+-- is of decision.outcome. `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
+function evaluate.rules(outcome, job, request, ruleset, accept)
+    for _ = 1, ROUNDS do
+        outcome.untold = nil
+        local queues = job.queues
+        local changed = judge_queue(outcome, job, queues[1] or ruleset.default, request, ruleset, accept)
+        for i = 2, #queues do
+            changed = judge_queue(outcome, job, queues[i], request, ruleset, accept) or changed
+        end
+        if not changed then
+            return
+        end
+    end
+end
+
+return evaluate

@@ -1,0 +1,154 @@
+-- The tables of a site as decisions use them, made once when they are loaded: the rules in the order they are looked at, for
+-- each queue, with their texts; the queues; the points.
+local need = ...
+local points = need("points")
+local rule_text = need("rule_text")
+local rules = need("rules")
+local text = need("text")
+
+local ruleset = {}
+
+local huge, min = math.huge, math.min
+local NONE = text.NONE
+local ANY = {}
+
+local function rule_of(place, rule, policy)
+    return {
+        place = place,
+        name = rule.name,
+        check = rule.check,
+        value = rule.value,
+        action = rule.action,
+        from = rule.from,
+        when = rule.when,
+        messages = rule_text.of(rule, policy),
+    }
+end
+
+local function in_order(policy)
+    local list = {}
+    for i = 1, #(policy.rules or NONE) do
+        list[i] = rule_of(i, policy.rules[i], policy)
+    end
+    table.sort(list, function(a, b)
+        local first, second = rules.ORDER[a.check], rules.ORDER[b.check]
+        if first ~= second then
+            return first < second
+        end
+        return a.place < b.place
+    end)
+    for i = 1, #list do
+        list[i].place = i
+    end
+    return list
+end
+
+-- The rules that can matter in a queue, in order, a list for each check; `queue` is nil for one that no rule names, ANY
+-- for one that nobody knows.
+local function rules_in(list, queue)
+    local checks, of_check = {}, nil
+    for i = 1, #list do
+        local rule = list[i]
+        local queues = rule.when and rule.when.queues
+        if not queues or queue == ANY or queues[queue] then
+            if not of_check or of_check.check ~= rule.check then
+                of_check = { check = rule.check, measure = rules.measure[rule.check], compare = rules.compare[rule.check] }
+                checks[#checks + 1] = of_check
+            end
+            of_check[#of_check + 1] = rule
+        end
+    end
+    return checks
+end
+
+local function default_of(queues)
+    for name, facts in pairs(queues) do
+        if facts.is_default then
+            return name
+        end
+    end
+    return nil
+end
+
+-- Whether a set of users can only be compared with names: asking Slurm for a name costs a look into the user database.
+local function only_names(set)
+    local names = false
+    for key in pairs(set or NONE) do
+        if type(key) == "number" then
+            return false
+        end
+        names = true
+    end
+    return names
+end
+
+-- A queue with a number wherever Slurm has none: no bound is infinite.
+local function queue_of(name, facts, list)
+    return {
+        name = name,
+        facts = facts,
+        rules = list,
+        most_limit = facts.max_limit or huge,
+        least_nodes = facts.min_nodes or 0,
+        node_cpus = facts.node_cpus ~= 0 and facts.node_cpus or huge,
+        node_mem = facts.node_mem ~= 0 and facts.node_mem or huge,
+        most_nodes = min(facts.max_nodes or huge, facts.total_nodes or huge),
+        node_gpus = facts.node_gpus or 0,
+        by_account = facts.allow_accounts ~= nil or facts.deny_accounts ~= nil,
+        by_qos = facts.allow_qos ~= nil or facts.deny_qos ~= nil,
+    }
+end
+
+-- The queues of the routing order that there are.
+local function candidates_of(routing, queues)
+    local order, list = routing.order or NONE, {}
+    for i = 1, #order do
+        list[#list + 1] = queues[order[i]]
+    end
+    return list
+end
+
+-- What a decision needs of these tables, which must not change afterwards; `incentives` and `hints` may be nil.
+--
+-- `of_queue` are the rules of each queue that is known or named by a rule, `anywhere` those of every other one, `everything`
+-- all of them, for a job of which nobody knows the queue. `facts` are the policy's queues, `queues` the same as of queue_of,
+-- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil.
+function ruleset.of(policy, incentives, hints)
+    local facts, routing = policy.queues or NONE, policy.routing or NONE
+    local list = in_order(policy)
+    local made = {
+        policy = policy,
+        anywhere = rules_in(list, nil),
+        everything = rules_in(list, ANY),
+        of_queue = {},
+        check_of = { routing = "routing" },
+        facts = facts,
+        queues = {},
+        default = default_of(facts),
+        record = policy.record ~= "none" and policy.record or nil,
+        points = incentives and points.packed(incentives),
+        hints = hints,
+    }
+    for name in pairs(facts) do
+        made.of_queue[name] = rules_in(list, name)
+        made.queues[name] = queue_of(name, facts[name], made.of_queue[name])
+    end
+    for i = 1, #list do
+        local rule = list[i]
+        local when = rule.when or NONE
+        made.check_of[rule.name] = rule.check
+        for name in pairs(when.queues or NONE) do
+            made.of_queue[name] = made.of_queue[name] or rules_in(list, name)
+        end
+        made.needs_now = made.needs_now or rule.from ~= nil
+        made.needs_user = made.needs_user or only_names(when.users) or only_names(when.except_users)
+    end
+    made.candidates = candidates_of(routing, made.queues)
+    if routing.action == "amend" or routing.action == "warn" then
+        made.routing, made.routing_from = routing.action, routing.from
+    end
+    made.needs_now = made.needs_now or routing.from ~= nil
+    return made
+end
+
+return ruleset

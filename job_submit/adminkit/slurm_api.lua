@@ -1,0 +1,177 @@
+-- Between Slurm and the decision: the only module that knows `slurm`. Nothing here raises into Slurm, whose releases differ in
+-- what an error does to a submission; the policy's `fail` says it instead.
+local need = ...
+local decide = need("decide")
+local request = need("request")
+local rules = need("rules")
+local ruleset_of = need("ruleset").of
+local text = need("text")
+
+local slurm_api = {}
+
+local ceil = math.ceil
+local NONE = text.NONE
+
+local PROBE = "adminkit:generation?"
+local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
+
+-- The generations of the tables that are in force: policy, incentives, hints.
+local function generations(tables)
+    local function of(name)
+        return tables[name] and tables[name].generation or "none"
+    end
+    return of("policy"), of("incentives"), of("hints")
+end
+
+-- Slurm's error of that name; where this release lacks it, that a policy is broken; the general one for no name.
+local function code_of(slurm, name)
+    local code = name and (slurm[name] or slurm[rules.POLICY])
+    if type(code) == "number" and code ~= 0 then
+        return code
+    end
+    return type(slurm.ERROR) == "number" and slurm.ERROR or -1
+end
+
+-- Sets a field of the job, and keeps in `before` what stood there. Slurm takes "" for an unset text.
+local function set(job_desc, before, field, value)
+    before[field] = job_desc[field] or ""
+    job_desc[field] = value
+end
+
+-- Writes what the decision changes. `field`: of the record, nil for none; `asked`: the request of a submission, nil for an
+-- update.
+local function write(job_desc, before, decision, field, asked)
+    if decision.queue then
+        set(job_desc, before, "partition", decision.queue)
+    end
+    if decision.limit then
+        set(job_desc, before, "time_limit", ceil(decision.limit / 60))
+    end
+    if decision.time_min then
+        set(job_desc, before, "time_min", ceil(decision.time_min / 60))
+    end
+    if decision.max_nodes then
+        set(job_desc, before, "max_nodes", decision.max_nodes)
+        local flags = asked and asked.fewest_nodes -- else Slurm would take as many as it may
+        if flags then
+            set(job_desc, before, "bitflags", flags)
+        end
+    end
+    if field and decision.record then
+        before[field] = asked[field] or ""
+        job_desc[field] = decision.record
+    end
+    if decision.points then
+        job_desc.site_factor = decision.points
+    end
+end
+
+-- All of the decision or none of it: what had been written is taken back where Slurm does not take the next.
+local function apply(job_desc, decision, field, asked)
+    local before = {}
+    local ok, wrong = pcall(write, job_desc, before, decision, field, asked)
+    if ok then
+        return
+    end
+    for name, value in pairs(before) do
+        pcall(function()
+            job_desc[name] = value
+        end)
+    end
+    error(wrong, 0)
+end
+
+-- The code for Slurm, when the decision is written and said.
+local function answer(slurm, job_desc, decision, field, asked)
+    local code = slurm.SUCCESS
+    if decision.verdict == "reject" then
+        code = code_of(slurm, decision.code)
+    else
+        apply(job_desc, decision, field, asked)
+    end
+    local messages, lines = decision.messages or NONE, decision.log or NONE
+    for i = 1, #messages do
+        slurm.user_msg(messages[i])
+    end
+    for i = 1, #lines do
+        slurm.log_info("%s", lines[i])
+    end
+    return code
+end
+
+-- The two functions that Slurm calls, over the tables that were loaded. `clock()` is the time in seconds.
+function slurm_api.callbacks(slurm, tables, clock)
+    local policy = tables.policy
+    local ruleset = policy and ruleset_of(policy, tables.incentives, tables.hints)
+    local field = ruleset and ruleset.record
+    local reader = policy and request.reader(ruleset, slurm.ESLURM_INVALID_TRES ~= nil) -- gres/gpu:2, as the error, is of 23.11
+    local in_force = string.format("adminkit generation %s incentives %s hints %s", generations(tables))
+
+    local function now()
+        return ruleset.needs_now and clock() or nil
+    end
+
+    local function submit(job_desc, part_list, uid)
+        if job_desc.name == PROBE then
+            slurm.user_msg(in_force)
+            return code_of(slurm)
+        end
+        if not policy then
+            return slurm.SUCCESS
+        end
+        local asked = reader.of_submission(job_desc, part_list, uid, now())
+        return answer(slurm, job_desc, decide.decide(asked, ruleset), field, asked)
+    end
+
+    local function modify(job_desc, job_rec, part_list, uid)
+        if not policy or policy.exempt[uid] or not request.is_policed(job_desc) then
+            return slurm.SUCCESS
+        end
+        local wanted, job = reader.of_update(job_desc, job_rec, part_list, uid, now())
+        return answer(slurm, job_desc, decide.modify(wanted, job, ruleset))
+    end
+
+    -- An error of ours: logged, and open or closed as the policy says.
+    local function failed(wrong, uid)
+        pcall(slurm.log_error, "%s", "adminkit: error: " .. tostring(wrong))
+        if policy and policy.fail == "closed" and not (policy.exempt and policy.exempt[uid]) then
+            local messages = {}
+            if not pcall(text.say, messages, policy, "failed", "reject", {}, nil, LAST_FAILED) then
+                messages = { LAST_FAILED }
+            end
+            for i = 1, #messages do
+                pcall(slurm.user_msg, messages[i])
+            end
+            return code_of(slurm)
+        end
+        return slurm.SUCCESS
+    end
+
+    local callbacks = {}
+
+    function callbacks.submit(job_desc, part_list, submit_uid)
+        local ok, code = pcall(submit, job_desc, part_list, submit_uid)
+        if ok then
+            return code
+        end
+        return failed(code, submit_uid)
+    end
+
+    function callbacks.modify(job_desc, job_rec, part_list, modify_uid)
+        local ok, code = pcall(modify, job_desc, job_rec, part_list, modify_uid)
+        if ok then
+            return code
+        end
+        return failed(code, modify_uid)
+    end
+
+    return callbacks
+end
+
+-- A line on what was loaded, for slurmctld.log.
+function slurm_api.summary(tables)
+    local line = string.format("adminkit: policy %s, incentives %s, hints %s", generations(tables))
+    return line .. (tables.policy and "" or "; without a policy every submission is accepted")
+end
+
+return slurm_api
