@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit import doctor_ckpt
-from adminkit.doctor_rules import Line
+from adminkit.doctor import ckpt
+from adminkit.doctor.rules import Line
 from adminkit.errors import AdminkitError
 from adminkit.slurm import plugstack
 from tests.fakes import Programs
@@ -56,7 +56,7 @@ class Site:
     def look(self, code: int = 85) -> dict[str, Line]:
         (self.folder / "nodes").write_text(self.nodes)
         self.programs.add("sinfo", f"cat {self.folder}/nodes")
-        return {line[0]: line for line in doctor_ckpt.checkpoints(code)}
+        return {line[0]: line for line in ckpt.checkpoints(code)}
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_the_nodes(site: Site, nodes: str, status: str, says: str) -> None:
 def test_how_processes_are_found(
     site: Site, monkeypatch: pytest.MonkeyPatch, proctrack: str, cgroup: str, mounted: bool, status: str, says: str
 ) -> None:
-    monkeypatch.setattr(doctor_ckpt, "_cgroups", lambda: mounted)
+    monkeypatch.setattr(ckpt, "_cgroups", lambda: mounted)
     site.settings(proctrack, cgroup)
     line = site.look()["ckpt steps"]
     assert (line[1], says in line[2], bool(line[3])) == (status, True, status == "warn"), line
@@ -215,7 +215,7 @@ def test_how_processes_are_found(
 )
 def test_where_steps_can_be_seen(tmp_path: Path, mounts: str, found: bool) -> None:
     (tmp_path / "mounts").write_text(mounts)
-    assert doctor_ckpt._cgroups(tmp_path / "mounts") == found
+    assert ckpt._cgroups(tmp_path / "mounts") == found
 
 
 def test_a_plugstack_conf_that_may_not_be_read_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,20 +17,20 @@ from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
+from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
-from adminkit.trace.place import find_trace
 from adminkit.trace.sight import operators_only
 
 if TYPE_CHECKING:
     import sqlite3
 
     from adminkit.config import Config
-    from adminkit.feedback.due import Planned
     from adminkit.feedback.letter import Compose
+    from adminkit.feedback.plan import Planned
     from adminkit.feedback.send import Done, Tools
-    from adminkit.report.model import Report
+    from adminkit.render.report import Report
 
 app = typer.Typer(help="Letters to users.", invoke_without_command=True, rich_markup_mode=None)
 
@@ -130,7 +130,7 @@ def status(
 ) -> None:
     """The outbox: how many letters are due, sent, refused or expired, and what went wrong."""
     from adminkit.cli.feedback_shown import standing
-    from adminkit.report.outbox import letters_report, status_report
+    from adminkit.reports.outbox import letters_report, status_report
     from adminkit.trace import outbox
 
     settings = config.load()
@@ -160,7 +160,7 @@ def resend(
     """Send letters once more, whatever became of them. Shows which; --send does it."""
     from adminkit.cli.feedback_shown import chosen
     from adminkit.feedback.send import resend as act
-    from adminkit.report.outbox import letters_report
+    from adminkit.reports.outbox import letters_report
 
     settings = config.load()
     path = find_trace(db, settings.db)
@@ -182,8 +182,8 @@ def resend(
 @app.command()
 def test(address: Address, send: Send = False) -> None:
     """Send one letter to ADDRESS that says nothing but that it arrived. Shows it; --send does it."""
-    from adminkit.feedback.transport import described
-    from adminkit.feedback.trial import send_trial, trial
+    from adminkit.feedback.test_message import send_trial, trial
+    from adminkit.feedback.transport.base import described
 
     settings = config.load().feedback
     message = trial(settings, address)
@@ -199,11 +199,11 @@ def _at_work(
     settings: Config, path: Path, policy: Path | None, act: Callable[[sqlite3.Connection, Config, Tools], Done]
 ) -> Iterator[tuple[sqlite3.Connection, Done]]:
     """Do `act` alone on the outbox of this trace, with a bar."""
-    from adminkit.feedback.mark import mark_of
-    from adminkit.feedback.people import People, read_addresses, system_name
+    from adminkit.feedback.last_sent import mark_of
     from adminkit.feedback.prefs import folder_of
+    from adminkit.feedback.recipients import People, read_addresses, system_name
     from adminkit.feedback.send import Tools
-    from adminkit.feedback.transport import opened
+    from adminkit.feedback.transport.base import opened
 
     if not path.exists():
         raise AdminkitError(f"no trace database at {path}", "run `adminkit sync` first, or name it with --db")
@@ -220,7 +220,7 @@ def _at_work(
 
 
 def _ran(trace: sqlite3.Connection, done: Done, database: str, settings: Config) -> Report:
-    from adminkit.report.outbox import run_report
+    from adminkit.reports.outbox import run_report
     from adminkit.trace import outbox
 
     waiting = len(outbox.find(trace, ["due", "claimed"]))
@@ -234,9 +234,9 @@ def _complain_of(done: Done) -> None:
 
 
 def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Planned:
-    from adminkit.feedback.due import plan
-    from adminkit.feedback.people import People, read_addresses, system_name
+    from adminkit.feedback.plan import plan
     from adminkit.feedback.prefs import folder_of
+    from adminkit.feedback.recipients import People, read_addresses, system_name
 
     people = People(settings.feedback, system_name, read_addresses(settings.feedback.addresses))
     return plan(trace, settings, people, folder_of(settings, path), now, preview=True)

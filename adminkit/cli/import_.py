@@ -18,13 +18,13 @@ from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.ingest import mapping
 from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
+from adminkit.ingest.helper import Counts
 from adminkit.ingest.import_table import import_table, preview
-from adminkit.ingest.run import Counts
 from adminkit.quote import clean, quote
 from adminkit.slurm.site import Site
 from adminkit.slurm.site_file import load_site
 from adminkit.stats.sources import Held, held
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.units import show_time
 
 #: How many rows --dry-run shows.
@@ -167,8 +167,8 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
 
 
 def _show_first_rows(wanted: Import, format: Counted) -> None:
-    from adminkit.report.preview import preview_report
-    from adminkit.report.sink import Way, emit
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.preview import preview_report
 
     if wanted.map is None:
         raise UsageError("--dry-run shows how a map reads a table", "name one with --map")

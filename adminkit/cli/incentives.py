@@ -15,15 +15,15 @@ from adminkit.cli import options
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.stats.select import only_cluster
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import operators_only, whose
 
 if TYPE_CHECKING:
-    from adminkit.policy.incentive_build import Computed, Table, Worth
+    from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
@@ -68,8 +68,8 @@ def compute(
     output: options.Output = None,
 ) -> None:
     """Derive the tables of points and hints from the trace. Nothing is installed."""
-    from adminkit.policy.incentive_build import write_tables
-    from adminkit.report.incentives import everybody_report
+    from adminkit.economy.build import write_tables
+    from adminkit.reports.incentives import everybody_report
 
     path, when = find_trace(db, config.load().db), options.moment(as_of, time.time())
     if out is not None and when.as_of is not None:
@@ -94,8 +94,8 @@ def show(
     output: options.Output = None,
 ) -> None:
     """Explain one user's points line by line, or list everybody's."""
-    from adminkit.policy import incentive_build as build
-    from adminkit.report.incentives import everybody_report, user_report
+    from adminkit.economy import build
+    from adminkit.reports.incentives import everybody_report, user_report
 
     settings, when = config.load(), options.moment(as_of, time.time())
     now, path, code = when.now, find_trace(db, settings.db), settings.checkpoint.code
@@ -132,10 +132,10 @@ def install(
 ) -> None:
     """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_preview
-    from adminkit.policy.incentive_build import read_tables
-    from adminkit.policy.install import apply as act
-    from adminkit.policy.install import preview as look
-    from adminkit.report.incentives import preview, sizes
+    from adminkit.deploy.install import apply as act
+    from adminkit.deploy.install import preview as look
+    from adminkit.economy.build import read_tables
+    from adminkit.reports.incentives import preview, sizes
 
     rules, worth = _rules(policy, points_per_hour, options.moment(None, time.time()))
     tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
@@ -163,7 +163,7 @@ def _computed(
     path: Path, rules: Policy, worth: Worth, cluster: str | None, when: options.Moment, *, acts: bool
 ) -> tuple[Computed, list[Table]]:
     """Everybody's standing and the tables that follow from it, for the operators. `acts`: they are to be installed."""
-    from adminkit.policy import incentive_build as build
+    from adminkit.economy import build
 
     now, code = when.now, config.load().checkpoint.code
     held_out = _held_out(now)
@@ -190,7 +190,7 @@ def _want_no_hints(path: Path) -> set[int]:
 
 def _held_out(now: int) -> Callable[[int], bool]:
     """Who gets neither letters nor hints for now."""
-    from adminkit.findings.holdout import held_out
+    from adminkit.feedback.holdout import held_out
 
     settings = config.load().feedback
     return lambda uid: held_out(uid, settings, now)
@@ -198,7 +198,7 @@ def _held_out(now: int) -> Callable[[int], bool]:
 
 def _rules(policy: Path | None, per_hour: float | None, when: options.Moment) -> tuple[Policy, Worth]:
     """policy.toml, and what an hour of ageing is worth here, today's also as of another day."""
-    from adminkit.policy.incentive_build import worth
+    from adminkit.economy.build import worth
     from adminkit.policy.load import find_policy, load_policy
 
     if per_hour is not None and not 0 < per_hour < float("inf"):

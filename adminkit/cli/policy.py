@@ -17,18 +17,18 @@ from adminkit.cli import options
 from adminkit.cli.progress import progress
 from adminkit.cli.report import job_filter
 from adminkit.errors import AdminkitError, unknown_word
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.stats.replay import one_cluster
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
 from adminkit.units import parse_when
 
 if TYPE_CHECKING:
+    from adminkit.lua.runtime import LuaVersion
     from adminkit.policy.model import Policy
-    from adminkit.policy.runtime import LuaVersion
-    from adminkit.report.model import Report
+    from adminkit.render.report import Report
     from adminkit.slurm.site import Site
 
 app = typer.Typer(help="The rules at submission.", no_args_is_help=True, rich_markup_mode=None)
@@ -66,7 +66,7 @@ def check(
 ) -> None:
     """Say what is wrong with the policy, each with its place. Exit code 1 when something is."""
     from adminkit.policy.load import examine
-    from adminkit.report.policy import check_lines, check_report
+    from adminkit.reports.policy import check_lines, check_report
 
     path = _policy_path(policy)
     queues, note = _queues(site)
@@ -89,7 +89,7 @@ def explain(
 ) -> None:
     """Say in sentences what the policy means."""
     from adminkit.policy.explain import explain as sentences
-    from adminkit.report.policy import explain_lines, explain_report
+    from adminkit.reports.policy import explain_lines, explain_report
 
     path, loaded = _load(policy)
     rows = sentences(loaded)
@@ -130,10 +130,10 @@ def try_(
     output: options.Output = None,
 ) -> None:
     """What would happen to a job, and what its owner would read. The Lua of slurmctld decides; Slurm is not needed."""
+    from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
     from adminkit.policy.request import Typed, typed_request
-    from adminkit.policy.runtime import Decider
-    from adminkit.report.policy import try_lines, try_report
+    from adminkit.reports.policy import try_lines, try_report
 
     typed = Typed(
         user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
@@ -178,7 +178,7 @@ def replay(
 ) -> None:
     """What the policy would have done to the jobs of the trace, before anything is installed."""
     from adminkit.policy.replay import replay_trace
-    from adminkit.report.policy import replay_report, rules_at_note
+    from adminkit.reports.policy import replay_report, rules_at_note
     from adminkit.slurm.site_file import load_site
 
     when, settings = options.moment(as_of, time.time()), config.load()
@@ -207,10 +207,10 @@ def diff(
     output: options.Output = None,
 ) -> None:
     """What the file would change in the policy that is in place, rule by rule."""
+    from adminkit.lua.runtime import load_table
     from adminkit.policy.compile import policy_table
     from adminkit.policy.diff import differences
-    from adminkit.policy.runtime import load_table
-    from adminkit.report.policy import diff_lines, diff_report
+    from adminkit.reports.policy import diff_lines, diff_report
     from adminkit.slurm.controller import controller
 
     path, loaded = _load(policy)
@@ -225,7 +225,7 @@ def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
     """The texts of incentives.lua and hints.lua in this folder; None for one that is not there."""
     if folder is None:
         return None, None
-    from adminkit.policy.incentive_build import read_tables
+    from adminkit.economy.build import read_tables
 
     found = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
     return found.get("incentives"), found.get("hints")

@@ -17,14 +17,14 @@ from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all
 from adminkit.recommend.menu import LEAST_RISK, MOST_RISK, Offer
 from adminkit.recommend.predict import Rule
-from adminkit.report.model import Report
-from adminkit.report.recommend import advice_report, backtest_report
-from adminkit.report.sink import Way, emit
+from adminkit.render.report import Report
+from adminkit.render.sink import Way, emit
+from adminkit.reports.recommend import advice_report, backtest_report
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
 from adminkit.units import parse_duration
 

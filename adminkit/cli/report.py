@@ -13,10 +13,10 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.errors import UsageError
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import operators_only, whose
 from adminkit.units import parse_duration, parse_when, show_time
 
@@ -63,7 +63,7 @@ def accuracy(
     picture: options.Picture = None,
 ) -> None:
     """How much of the time they asked for jobs use, per queue: elapsed / limit."""
-    from adminkit.report.accuracy import accuracy_report
+    from adminkit.reports.accuracy import accuracy_report
     from adminkit.stats.accuracy import accuracy as measure
 
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
@@ -97,7 +97,7 @@ def parallelism(
     picture: options.Picture = None,
 ) -> None:
     """How many jobs use one GPU, several, several nodes."""
-    from adminkit.report.parallelism import parallelism_report
+    from adminkit.reports.parallelism import parallelism_report
     from adminkit.stats.parallelism import parallelism as measure
 
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
@@ -130,7 +130,7 @@ def restarts(
     picture: options.Picture = None,
 ) -> None:
     """Jobs that ran in several pieces: runs, time lost to restarts, signals heard and unheeded."""
-    from adminkit.report.restarts import pieces_report, restarts_report
+    from adminkit.reports.restarts import pieces_report, restarts_report
     from adminkit.stats import restarts as stats
 
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
@@ -156,9 +156,9 @@ def feedback(
     output: options.Output = None,
 ) -> None:
     """Whether letters work: accuracy and unused hours before and after a user's first letter."""
+    from adminkit.feedback.holdout import is_held_out
     from adminkit.findings.effect import LEAST_OTHERS
-    from adminkit.findings.holdout import is_held_out
-    from adminkit.report.feedback import feedback_report
+    from adminkit.reports.feedback import feedback_report
     from adminkit.stats.effect import Design, effect
 
     when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output)

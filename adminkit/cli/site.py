@@ -27,7 +27,7 @@ def site(
     output: options.Output = None,
 ) -> None:
     """Write the cluster down for --site: queues, nodes, QOS and associations, as Slurm has them now."""
-    from adminkit.report.sink import write_aside
+    from adminkit.render.sink import write_aside
     from adminkit.slurm.gather import describe
     from adminkit.slurm.site_file import load_site, site_text
 

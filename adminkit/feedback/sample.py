@@ -8,13 +8,13 @@ from datetime import tzinfo
 from typing import Final
 
 from adminkit.config import Config
-from adminkit.feedback.due import HABIT, Found, Planned
-from adminkit.feedback.known import counted
+from adminkit.feedback.calendar import last_week
 from adminkit.feedback.letter import Due
+from adminkit.feedback.letter_data import counted
+from adminkit.feedback.plan import HABIT, Found, Planned
 from adminkit.feedback.prefs import is_address
-from adminkit.feedback.week import last_week
 from adminkit.findings.overestimate import Limits, check
-from adminkit.stats import due as measured
+from adminkit.stats import due
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import weeks
 
@@ -51,10 +51,10 @@ def _end(
 ) -> Iterator[Found]:
     feedback = settings.feedback
     limits = Limits(feedback.used_share, feedback.unused_hours * 3600, feedback.min_elapsed, feedback.well)
-    habits = measured.habits(db, counted(settings, cluster, now - HABIT, now + 1))
+    habits = due.habits(db, counted(settings, cluster, now - HABIT, now + 1))
     worth = [
         run
-        for run in measured.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code)
+        for run in due.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code)
         if run.uid is not None and run.user and (not users or run.user in users)
         if check(run, habits.get(run.uid), limits) is None
     ]
@@ -75,7 +75,7 @@ def _digest(
     week = last_week(now, tz)
     filter = counted(settings, cluster, week.since, week.until, users)
     unused = {user: sum(one[-1].unused) for user, one in weeks(db, filter, 1, by_user=True).items()}
-    active = sorted(measured.active(db, filter), key=lambda one: (-unused.get(one[1], 0), one[0]))
+    active = sorted(due.active(db, filter), key=lambda one: (-unused.get(one[1], 0), one[0]))
     for uid, user, _ in active[:1]:
         yield Found(
             Due(

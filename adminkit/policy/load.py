@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 from adminkit.config import read_toml
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.installed import data_file
-from adminkit.policy.check import Problem, clashes
 from adminkit.policy.model import Policy
 from adminkit.policy.texts import LANGUAGES
+from adminkit.policy.validate import Problem, clashes
 from adminkit.recommend.menu import Offer
 
 SYSTEM_POLICY: Final = Path("/etc/adminkit/policy.toml")

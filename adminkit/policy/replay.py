@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from adminkit.lua.runtime import USUAL, Decider, Decision, LuaVersion, Request
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request
-from adminkit.policy.runtime import USUAL, Decider, Decision, LuaVersion, Request
 from adminkit.slurm.site import Site, made_up
 from adminkit.stats.replay import Asked, Row, at_most, excluded, queue_limits, submissions
 from adminkit.stats.select import Filter, snapshot, span

@@ -14,7 +14,7 @@ from typing import Final
 
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.keyvalue import number
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.slurm.site import Association, SiteQos
 from adminkit.slurm.site_file import MOST, bad_name
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import release
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.slurm.site import UNTYPED, SiteNode, SiteQueue
 
 #: States that squeue counts as pending, running or suspended. The others are over, or do not tell.

@@ -13,7 +13,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.slurm.keyvalue import given, settings
-from adminkit.slurm.run import NoSuchProgram, ask
+from adminkit.slurm.process import NoSuchProgram, ask
 from adminkit.units import parse_duration
 
 #: Seconds for which jobs are kept that are never purged.

@@ -15,7 +15,7 @@ from typing import Final
 from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.slurm.keyvalue import given, settings
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 
 #: Where slurm.conf is unless $SLURM_CONF says otherwise, or Slurm lies below slurm_prefix and has one there.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.slurm.keyvalue import number
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 
 _FIELDS: Final = (

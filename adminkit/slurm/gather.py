@@ -10,7 +10,7 @@ from adminkit.errors import AdminkitError
 from adminkit.slurm import associations, partitions
 from adminkit.slurm.cluster import OPERATORS, admin_level
 from adminkit.slurm.controller import Controller, controller
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, sized
 
 

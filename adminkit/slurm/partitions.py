@@ -9,7 +9,7 @@ from typing import Final, Literal
 from adminkit.slurm import bindings
 from adminkit.slurm.cluster import local_cluster, on, parse_limit
 from adminkit.slurm.keyvalue import given, names, number, records
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.slurm.site import UNTYPED, SiteNode, SiteQueue
 
 Source = Literal["pyslurm", "scontrol"]

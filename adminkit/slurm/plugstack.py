@@ -13,8 +13,8 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, cause
 from adminkit.slurm.keyvalue import given, settings
+from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release
-from adminkit.slurm.run import ask
 
 #: Of a node: its name, its host's, the release of its slurmd.
 _NODES: Final = "%N %n %v"

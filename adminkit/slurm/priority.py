@@ -8,7 +8,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm.keyvalue import settings
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.units import parse_duration
 
 MULTIFACTOR: Final = "priority/multifactor"

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.select import CARRIED_ON
 from adminkit.stats.sources import STEP_OF_RUN
-from adminkit.trace.record import paid_class
+from adminkit.trace.decision_sql import paid_class
 from adminkit.trace.run_view import TOO_LONG, class_sql
 from adminkit.trace.sight import everybodys
 

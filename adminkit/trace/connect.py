@@ -22,8 +22,8 @@ from typing import Final
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
 from adminkit.owner import as_owner, of_its_owner, of_own_child
-from adminkit.trace.place import refuse_network_mount
-from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
+from adminkit.trace.location import refuse_network_mount
+from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import sees_others, shadow
 

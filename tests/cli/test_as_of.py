@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import pytest
 
-from adminkit import demo
 from adminkit.cli.main import main
-from adminkit.feedback import people
+from adminkit.demo import generate
+from adminkit.feedback import recipients
 from adminkit.trace.connect import reader
 from tests.builders import make_trace
 from tests.past import DAY, TODAY, USERS, crafted, cut, moments
@@ -79,7 +79,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "adminkit.toml"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     names = {**USERS, **{5000 + nth: f"user{nth:03}" for nth in range(1, 65)}}
-    monkeypatch.setattr(people, "system_name", names.get)
+    monkeypatch.setattr(recipients, "system_name", names.get)
     return tmp_path
 
 
@@ -144,8 +144,8 @@ def _compare(path: Path, site: Path, at: int) -> None:
 
 
 def test_the_demo_answers_as_the_cut_demo(site: Path) -> None:
-    jobs = [replace(one, source="demo") for one in islice(demo.jobs(), 9000, 10500)]
-    queues = [(demo.CLUSTER, name, demo.BEGIN, *limits[:2]) for name, limits in demo.QUEUES.items()]
+    jobs = [replace(one, source="demo") for one in islice(generate.jobs(), 9000, 10500)]
+    queues = [(generate.CLUSTER, name, generate.BEGIN, *limits[:2]) for name, limits in generate.QUEUES.items()]
     path = make_trace(site / "demo.db", jobs, queues)
     middle = sorted(one.end_time or 0 for one in jobs)[len(jobs) * 2 // 3]
     _compare(path, site, middle)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS
-from adminkit.ingest.layout import DELIMITERS
+from adminkit.ingest.detect import DELIMITERS
+from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from tests.cluster.cluster import Cluster
 
 #: What a forged record says; everybody may see which runs `news` has.

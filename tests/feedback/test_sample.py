@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adminkit.config import Config
-from adminkit.feedback.due import Planned
+from adminkit.feedback.plan import Planned
 from adminkit.feedback.sample import sample
 from adminkit.job import Job
 from tests.builders import HOUR, add_letters, letter, make_trace

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import acts, journal
+from adminkit import actions, journal
 from adminkit.errors import AdminkitError
-from adminkit.ingest.passes import Options, Summary
 from adminkit.ingest.sync import sync
+from adminkit.ingest.sync_windows import Options, Summary
 from adminkit.slurm.sacct import SacctFailed
 from tests.ingest.fake_slurm import FakeSlurm, job
 
@@ -259,10 +259,10 @@ def test_a_beginning_in_the_future_is_refused(slurm: FakeSlurm, db: Path, said: 
 
 def test_acts_on_this_host_are_collected_once(slurm: FakeSlurm, db: Path, said: list[str], tmp_path: Path) -> None:
     log = tmp_path / "acts.jsonl"
-    acts.append(log, acts.act("policy install", "3f2a9c01d2e4", None, {"head": "confirmed"}, table="policy"))
+    actions.append(log, actions.act("policy install", "3f2a9c01d2e4", None, {"head": "confirmed"}, table="policy"))
     log.write_bytes(log.read_bytes() + b'{"at": 1, "what": "\xff\\ud800"}\nno act\n{"at": "soon"}\n')
     run(slurm, db, said, since=NOW - DAY, acts=log)
-    acts.append(log, acts.act("policy rollback", None, "3f2a9c01d2e4", {}))
+    actions.append(log, actions.act("policy rollback", None, "3f2a9c01d2e4", {}))
     run(slurm, db, said, acts=log)
     with closing(sqlite3.connect(db)) as trace:
         found = trace.execute("SELECT what, generation FROM act ORDER BY at, what").fetchall()

@@ -17,9 +17,11 @@ class Difference:
 
 DIFFERENCES: Final = (
     Difference(
-        "23.02", "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)", "adminkit/ingest/fields.py"
+        "23.02",
+        "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)",
+        "adminkit/ingest/sacct_fields.py",
     ),
-    Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor_rules.py"),
+    Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor/rules.py"),
     Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
     Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/slurm_api.lua"),
     Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),

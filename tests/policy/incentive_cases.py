@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from typing import Any
 
+from adminkit.economy.build import Computed, Explained, Worth, compute, explain
+from adminkit.economy.tables import points
 from adminkit.job import Job, Step
-from adminkit.policy.incentive_build import Computed, Explained, Worth, compute, explain
-from adminkit.policy.incentive_model import Incentives
-from adminkit.policy.incentive_tables import points
+from adminkit.policy.incentive_settings import Incentives
 from adminkit.policy.model import Policy
 from adminkit.trace import schema
 from adminkit.trace.run_view import RUN_VIEW

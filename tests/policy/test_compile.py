@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.checks import ACTIONS, CHECKS, CONDITIONS, LIMITS
+from adminkit.deploy.rehearse import check_table
+from adminkit.lua.literal import literal
+from adminkit.lua.runtime import Lua
 from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.kinds import ACTIONS, CHECKS, CONDITIONS, LIMITS
 from adminkit.policy.load import examine_table, load_policy
-from adminkit.policy.lua_text import literal
-from adminkit.policy.runtime import Lua
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, PLACEHOLDERS, known_placeholders, names, placeholders
-from adminkit.policy.tried import check_table
 from adminkit.slurm.site import Site, SiteQueue, made_up
 from tests.policy.policies import LUAS, SHIPPED, STRICT, compiled, policy, rules
 

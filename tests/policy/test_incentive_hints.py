@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from adminkit.economy.build import compute, learnt, tables
+from adminkit.economy.tables import Hint
 from adminkit.job import Job
+from adminkit.lua.runtime import Decider
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.incentive_build import compute, learnt, tables
-from adminkit.policy.incentive_tables import Hint
-from adminkit.policy.runtime import Decider
 from adminkit.slurm.site import made_up
 from tests.builders import HOUR
 from tests.policy.incentive_cases import DAY, NOW, policy, run, trace, worth

@@ -11,11 +11,11 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.job import Job
-from adminkit.policy import replay as replaying
+from adminkit.lua.runtime import Decision
+from adminkit.policy import replay
 from adminkit.policy.replay import Count, Replayed, replay_trace
-from adminkit.policy.runtime import Decision
-from adminkit.report import text
-from adminkit.report.policy import replay_report, rules_at_note
+from adminkit.render import text
+from adminkit.reports.policy import replay_report, rules_at_note
 from adminkit.slurm.site import Site
 from adminkit.stats.replay import Asked, excluded, one_cluster, queue_limits, submissions
 from adminkit.stats.select import Filter
@@ -100,7 +100,7 @@ def test_people_are_told_apart_only_where_the_policy_does() -> None:
         return Decision("accept")
 
     site = Site("a", uids={"grace": 7}, privileged=frozenset({0, 9}))
-    decided = replaying.judge(decide, policy(STRICT), site, 0)
+    decided = replay.judge(decide, policy(STRICT), site, 0)
     plain = Asked("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None, 0)
     for user, uid in [("carol", 1), ("dave", 2), ("carol", 1), ("ada", 3), ("grace", 4), ("erin", 9), (None, 5)]:
         decided(plain._replace(user=user, uid=uid))
@@ -109,7 +109,7 @@ def test_people_are_told_apart_only_where_the_policy_does() -> None:
 
 def test_what_is_kept_is_summed_up_before_it_grows(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = replayed(trace).counts
-    monkeypatch.setattr(replaying, "MOST_KEPT", 2)
+    monkeypatch.setattr(replay, "MOST_KEPT", 2)
     parts = replayed(trace).counts
     assert (parts.total, parts.rules, parts.queues, parts.users) == (
         whole.total, whole.rules, whole.queues, whole.users,
@@ -117,7 +117,7 @@ def test_what_is_kept_is_summed_up_before_it_grows(trace: Path, monkeypatch: pyt
 
 
 def test_progress_is_told(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaying, "TICK", 5)
+    monkeypatch.setattr(replay, "TICK", 5)
     ticks: list[tuple[int, int]] = []
     with reader(trace) as db:
         chosen = Filter(clusters=("aaic",), checkpoint_code=85)

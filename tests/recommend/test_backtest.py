@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from adminkit.recommend.backtest import LAST_TWO, REQUEST, SAFE, Backtest, backtest, online
 from adminkit.recommend.predict import Predictor, Recommendation, Rule
-from adminkit.report import text
-from adminkit.report.recommend import backtest_report
+from adminkit.render import text
+from adminkit.reports.recommend import backtest_report
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from adminkit.job import Job
-from adminkit.report.accuracy import accuracy_report
-from adminkit.report.model import Report
-from adminkit.report.parallelism import parallelism_report
-from adminkit.report.restarts import pieces_report, restarts_report
+from adminkit.render.report import Report
+from adminkit.reports.accuracy import accuracy_report
+from adminkit.reports.parallelism import parallelism_report
+from adminkit.reports.restarts import pieces_report, restarts_report
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.parallelism import parallelism
 from adminkit.stats.restarts import pieces, restarts

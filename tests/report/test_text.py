@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.report import text
-from adminkit.report.model import Report
+from adminkit.render import text
+from adminkit.render.report import Report
 from adminkit.stats.select import Filter
 from tests.builders import HOUR, MONDAY, job
 from tests.conftest import GOLDEN

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.slurm import act, controller, gather
+from adminkit.slurm import controller, gather, reload
 from adminkit.slurm.controller import parse_conf, parse_config
 from tests.fakes import Programs
 from tests.slurm.test_partitions import NODES, QUEUE_LINES
@@ -199,7 +199,7 @@ def test_the_time_of_the_entry_always_grows(
     path = tmp_path / "job_submit.lua"
     path.touch()
     os.utime(path, (before, before))
-    assert act.touch(path, at_least, now) == then, why
+    assert reload.touch(path, at_least, now) == then, why
     assert path.stat().st_mtime == then
 
 
@@ -207,23 +207,23 @@ def test_the_time_of_the_entry_always_grows(
     ("script", "expected"),
     [
         ("echo 'sbatch: error: adminkit generation 3f2a9c01d2e4 incentives none hints 77' >&2; exit 1",
-         act.Running("3f2a9c01d2e4", None, "77")),
+         reload.Running("3f2a9c01d2e4", None, "77")),
         ("echo 'sbatch: Job 7 to start at …' >&2; exit 0", None),
         ("echo 'allocation failure: Invalid account' >&2; exit 1", None),
     ],
 )  # fmt: skip
 def test_what_slurmctld_decides_by(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, expected: act.Running | None
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, expected: reload.Running | None
 ) -> None:
     Programs(tmp_path / "bin", monkeypatch).add("sbatch", script)
-    assert act.probe() == expected
+    assert reload.probe() == expected
 
 
 def test_a_slurmctld_that_is_away_is_not_one_without_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     programs = Programs(tmp_path / "bin", monkeypatch)
     programs.add("sbatch", "echo 'allocation failure: Unable to contact slurm controller' >&2; exit 1")
     with pytest.raises(AdminkitError, match="contact slurm controller"):
-        act.probe()
+        reload.probe()
 
 
 VALUES = {"files": ["/etc/slurm/adminkit", "/etc/slurm/job submit.lua"], "host": "head; reboot", "folder": "/etc/slurm"}
@@ -239,7 +239,7 @@ VALUES = {"files": ["/etc/slurm/adminkit", "/etc/slurm/job submit.lua"], "host":
     ],
 )  # fmt: skip
 def test_a_command_is_split_once_and_values_never_are(template: str, words: list[str]) -> None:
-    assert act.command(template, VALUES) == words
+    assert reload.command(template, VALUES) == words
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_a_command_is_split_once_and_values_never_are(template: str, words: list
 )
 def test_a_command_that_cannot_be_meant(template: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        act.command(template, VALUES)
+        reload.command(template, VALUES)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.runtime import LuaVersion
+from adminkit.lua.runtime import LuaVersion
 from tests.lua.runtime import Lua
 
 HERE = Path(__file__).resolve().parent

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from adminkit.config import Feedback
+from adminkit.feedback.holdout import held_out, is_held_out
 from adminkit.findings.effect import LEAST_OTHERS, verdict
-from adminkit.findings.holdout import held_out, is_held_out
 from adminkit.job import Job
-from adminkit.report import text
-from adminkit.report.feedback import feedback_report
+from adminkit.render import text
+from adminkit.reports.feedback import feedback_report
 from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
 from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace

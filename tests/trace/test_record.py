@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adminkit.trace import record
+from adminkit.trace import decision_sql
 from tests.comment_words import CASES, Case
 from tests.native import helper
 
@@ -28,7 +28,7 @@ GRAMMAR = re.compile(
 def read(text: str | None) -> tuple[int | None, str]:
     """(limit_original, limit_source) as slurmctld's word for an open job is read."""
     with closing(sqlite3.connect(":memory:")) as db:
-        sql = f"SELECT {record.limit_original('?1')}, {record.limit_source('?1')}"
+        sql = f"SELECT {decision_sql.limit_original('?1')}, {decision_sql.limit_source('?1')}"
         found: tuple[int | None, str] = db.execute(sql, (text,)).fetchone()
         return found
 
@@ -42,7 +42,7 @@ def test_a_comment_says(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_record_names_the_class_that_was_paid(case: Case) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
-        paid = db.execute(f"SELECT {record.paid_class('?1')}", (case.comment,)).fetchone()[0]
+        paid = db.execute(f"SELECT {decision_sql.paid_class('?1')}", (case.comment,)).fetchone()[0]
     assert paid == (case.record.more.get("cls") if case.record else None)
 
 
