@@ -32,7 +32,7 @@ from adminkit.policy.load import load_offer, load_policy
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer, round_up
 from adminkit.recommend.predict import Predictor, Rule
-from adminkit.reports.recommend import advice_report
+from adminkit.reports.recommend import History, advice_report
 from adminkit.slurm.site import made_up
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.trace.connect import reader
@@ -144,7 +144,8 @@ def recommended(site: Site) -> Iterator[tuple[int, str]]:
     for number in site.histories:
         kind = Kind("aaic", f"user{number}", "train", "gq", 1, 8, 1, ASKED)
         advice = walltime(site.runs[f"user{number}"], kind, offer)
-        yield number, " ".join(advice_report(advice, kind, Rule(risk=offer.risk), "t.db", ["aaic"], {}).meta.notes)
+        history = History(kind, Rule(risk=offer.risk), "t.db", ["aaic"], {})
+        yield number, " ".join(advice_report(advice, history).meta.notes)
 
 
 def recommend(site: Site) -> Iterator[tuple[int, str]]:

@@ -26,15 +26,18 @@ Page = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Also 
 
 def demo(db: Database = None, text: Text = None, plot: Plot = True, page: Page = None) -> None:
     """Make a look-alike of the AAIC trace (55 127 synthetic jobs) and show how accurate its time limits are."""
-    from adminkit.cli.options import Format, JobClass
-    from adminkit.cli.report import accuracy
+    from adminkit.cli.report import show
+    from adminkit.render.sink import Way
+    from adminkit.reports.accuracy import SPEC
+    from adminkit.reports.spec import Asked
 
     path = db or data_home() / "demo.db"
     print("This trace is synthetic: no job in it ever ran. docs/demo.md says how it was made.\n", flush=True)
     make(path, text)
-    accuracy(db=path, job_class=[JobClass.SINGLE_GPU], plot=plot)
+    asked = Asked(job_class=["single-gpu"])
+    show(SPEC, asked, path, Way(plot=plot))
     if page:
-        accuracy(db=path, job_class=[JobClass.SINGLE_GPU], format=Format.HTML, output=page)
+        show(SPEC, asked, path, Way("html", page))
     print("\nTry:", file=sys.stderr)
     for words in (
         "report parallelism",

@@ -102,6 +102,9 @@ Accounts = Annotated[
 Clusters = Annotated[
     list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
 ]
+OneCluster = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, where the trace has several.")
+]
 Since = Annotated[
     str | None,
     typer.Option(

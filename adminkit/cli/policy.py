@@ -15,9 +15,10 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.progress import progress
-from adminkit.cli.report import job_filter
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.render.sink import Way, emit
+from adminkit.reports.answer import job_filter
+from adminkit.reports.spec import Asked
 from adminkit.stats.replay import one_cluster
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
@@ -184,7 +185,8 @@ def replay(
     when, settings = options.moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
-    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until)
+    asked = Asked((), queue or (), user or (), account or (), cluster or (), since, until)
+    chosen = job_filter(asked, settings, when.now)
     rules_at = when.as_of if at is None else parse_when(at, when.now)
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
         chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))

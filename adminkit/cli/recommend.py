@@ -15,11 +15,10 @@ from adminkit.cli.policy import PolicyFile
 from adminkit.errors import UsageError
 from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all
-from adminkit.recommend.menu import LEAST_RISK, MOST_RISK, Offer
+from adminkit.recommend.menu import LEAST_RISK, MOST_RISK
 from adminkit.recommend.predict import Rule
-from adminkit.render.report import Report
 from adminkit.render.sink import Way, emit
-from adminkit.reports.recommend import advice_report, backtest_report
+from adminkit.reports.recommend import History, advice_report, backtest_report
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
@@ -90,7 +89,6 @@ def walltime(
     kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
     if backtest and any(value is not None for value in kind[2:]):
         raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
-    make = _tested if backtest else _advised
     with reader(path, when.as_of) as trace:
         user = next(iter(whose(_listed(user), path)), None)
         if not backtest and user is None:
@@ -99,24 +97,20 @@ def walltime(
         code = settings.checkpoint.code
         words = Filter(_listed(cluster), users=_listed(user), queues=_listed(queue), checkpoint_code=code)
         check_words(trace, words)
-        report = make(trace, kind, offer, when.now, str(path), code)
+        found = runs(trace, _listed(kind.user), _listed(cluster), checkpoint_code=code)
+        history = _history(trace, kind, Rule(risk=offer.risk), str(path), code)
+        if backtest:
+            report = backtest_report(try_all(found, offer), history)
+        else:
+            most = queue_maximum(trace, queue, cluster, when.now) if queue else None
+            report = advice_report(advise(found, kind, offer, most), history)
     emit(report.dated(when.as_of), way)
 
 
-def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str, code: int) -> Report:
-    found = runs(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
-    most = queue_maximum(trace, kind.queue, kind.cluster, now) if kind.queue else None
-    told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
-    rule = Rule(risk=offer.risk)
-    return advice_report(advise(found, kind, offer, most), kind, rule, database, clusters(trace), told, left_out)
-
-
-def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str, code: int) -> Report:
-    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code), offer)
-    told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
-    return backtest_report(tested, kind, Rule(risk=offer.risk), database, clusters(trace), told, left_out)
+def _history(trace: sqlite3.Connection, kind: Kind, rule: Rule, database: str, code: int) -> History:
+    whose_runs = _listed(kind.user), _listed(kind.cluster)
+    left_out = untimed(trace, *whose_runs, checkpoint_code=code)
+    return History(kind, rule, database, clusters(trace), by_source(trace, *whose_runs), left_out)
 
 
 def _listed(word: str | None) -> list[str]:

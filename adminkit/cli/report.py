@@ -1,207 +1,134 @@
-"""adminkit report …"""
+"""adminkit report …: a command for each spec of reports/catalogue.py."""
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 
 from adminkit import config
 from adminkit.cli import options
-from adminkit.errors import UsageError
 from adminkit.render.sink import Way, emit
-from adminkit.stats.select import Filter, check_words, only_cluster
-from adminkit.trace.connect import reader
+from adminkit.reports.answer import answer
+from adminkit.reports.catalogue import SPECS
+from adminkit.reports.spec import FILTERS, Asked, Option, ReportSpec
 from adminkit.trace.location import find_trace
-from adminkit.trace.sight import operators_only, whose
-from adminkit.units import parse_duration, parse_when, show_time
 
-Cluster = Annotated[
-    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, where the trace has several.")
-]
-Days = Annotated[int, typer.Option(min=7, help="Days before and after a letter that are compared.")]
+HELP: Final = "What the trace says."
+#: FILTERS of a command, as options. --as-of stands before those that follow --until.
+TYPES: Final[dict[str, Any]] = {
+    "job_class": options.Classes,
+    "queue": options.Queues,
+    "user": options.Users,
+    "account": options.Accounts,
+    "cluster": options.Clusters,
+    "since": options.Since,
+    "until": options.Until,
+    "states": options.States,
+    "min_elapsed": options.MinElapsed,
+    "limit_source": options.LimitSourceOption,
+}
+WINDOW: Final = FILTERS[: FILTERS.index("until") + 1]
 
-app = typer.Typer(help="What the trace says.", no_args_is_help=True, rich_markup_mode=None)
+Parameter = tuple[str, Any, Any]  # name, type with its typer.Option, default
 
 
-class Part(StrEnum):
-    """What `restarts` has one row for; stats/restarts.PARTS."""
+def app_of(specs: Sequence[ReportSpec[Any]]) -> typer.Typer:
+    """`adminkit report` with a command for each of `specs`."""
+    app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+    app.callback(help=HELP)(_root)
+    for spec in specs:
+        app.command(spec.name)(command(spec))
+    return app
 
-    QUEUE = "queue"
-    USER = "user"
-    ACCOUNT = "account"
-    CLASS = "class"
-    ENDED = "ended"
 
-
-@app.callback()
-def root() -> None:
+def _root() -> None:
     """What the trace says."""
 
 
-@app.command()
-def accuracy(
-    db: options.Database = None,
-    job_class: options.Classes = None,
-    queue: options.Queues = None,
-    user: options.Users = None,
-    account: options.Accounts = None,
-    cluster: options.Clusters = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    as_of: options.AsOf = None,
-    states: options.States = None,
-    min_elapsed: options.MinElapsed = None,
-    limit_source: options.LimitSourceOption = None,
-    format: options.FormatOption = options.Format.TABLE,
-    output: options.Output = None,
-    plot: options.Plot = False,
-    picture: options.Picture = None,
-) -> None:
-    """How much of the time they asked for jobs use, per queue: elapsed / limit."""
-    from adminkit.reports.accuracy import accuracy_report
-    from adminkit.stats.accuracy import accuracy as measure
+def command(spec: ReportSpec[Any]) -> Callable[..., None]:
+    """The command of a report, with the signature that typer and the generator of docs/cli.md read."""
 
-    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
-    path = find_trace(db, settings.db)
-    chosen = replace(
-        job_filter(when.now, settings, cluster, queue, user, account, since, until, states, min_elapsed),
-        classes=[one.value for one in job_class or ()],
-        limit_source=limit_source.value if limit_source else None,
+    def run(
+        db: Path | None = None,
+        as_of: str | None = None,
+        format: options.Format = options.Format.TABLE,
+        output: Path | None = None,
+        plot: bool = False,
+        picture: Path | None = None,
+        **typed: Any,
+    ) -> None:
+        way = Way(format.value, output, plot, picture)
+        show(spec, asked_of(spec, typed), db, way, as_of)
+
+    parameters = list(_parameters(spec))
+    run.__name__, run.__doc__ = spec.name, spec.help
+    run.__annotations__ = {name: kind for name, kind, _ in parameters} | {"return": None}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, kind, default in parameters
+        ],
+        return_annotation=None,
     )
-    with reader(path, when.as_of) as trace:
-        chosen = check_words(trace, replace(chosen, users=whose(user, path)))
-        measured = measure(trace, chosen, when.now, curves=way.pictures)
-    emit(accuracy_report(measured, chosen, str(path)).dated(when.as_of), way)
+    return run
 
 
-@app.command()
-def parallelism(
-    db: options.Database = None,
-    queue: options.Queues = None,
-    user: options.Users = None,
-    account: options.Accounts = None,
-    cluster: options.Clusters = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    as_of: options.AsOf = None,
-    states: options.States = None,
-    min_elapsed: options.MinElapsed = None,
-    format: options.FormatOption = options.Format.TABLE,
-    output: options.Output = None,
-    plot: options.Plot = False,
-    picture: options.Picture = None,
-) -> None:
-    """How many jobs use one GPU, several, several nodes."""
-    from adminkit.reports.parallelism import parallelism_report
-    from adminkit.stats.parallelism import parallelism as measure
-
-    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
+def show(spec: ReportSpec[Any], asked: Asked, db: Path | None, way: Way, as_of: str | None = None) -> None:
+    """Make the report and write it."""
+    when, settings = options.moment(as_of, time.time()), config.load()
     path = find_trace(db, settings.db)
-    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until, states, min_elapsed)
-    with reader(path, when.as_of) as trace:
-        chosen = check_words(trace, replace(chosen, users=whose(user, path)))
-        measured = measure(trace, chosen)
-    emit(parallelism_report(measured, chosen, str(path)).dated(when.as_of), way)
+    emit(answer(spec, asked, path, settings, when.now, as_of=when.as_of, pictures=way.pictures), way)
 
 
-@app.command()
-def restarts(
-    db: options.Database = None,
-    job: Annotated[
-        str | None, typer.Option("--job", "-j", metavar="ID", help="Every run of this job: 123, 123_4.")
-    ] = None,
-    by: Annotated[Part, typer.Option("--by", help="One row for each of these.")] = Part.QUEUE,
-    job_class: options.Classes = None,
-    queue: options.Queues = None,
-    user: options.Users = None,
-    account: options.Accounts = None,
-    cluster: options.Clusters = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    as_of: options.AsOf = None,
-    format: options.FormatOption = options.Format.TABLE,
-    output: options.Output = None,
-    plot: options.Plot = False,
-    picture: options.Picture = None,
-) -> None:
-    """Jobs that ran in several pieces: runs, time lost to restarts, signals heard and unheeded."""
-    from adminkit.reports.restarts import pieces_report, restarts_report
-    from adminkit.stats import restarts as stats
-
-    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output, plot, picture)
-    path = find_trace(db, settings.db)
-    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until, "", "0")
-    chosen = replace(chosen, classes=[one.value for one in job_class or ()], min_elapsed=-1)
-    with reader(path, when.as_of) as trace:
-        chosen = check_words(trace, replace(chosen, users=whose(user, path)))
-        if job is not None:
-            report = pieces_report(stats.pieces(trace, job, chosen.clusters), job, str(path))
-        else:
-            report = restarts_report(stats.restarts(trace, chosen, by.value), chosen, by.value, str(path))
-    emit(report.dated(when.as_of), way)
+def asked_of(spec: ReportSpec[Any], typed: dict[str, Any]) -> Asked:
+    """What typer read, as plain values."""
+    plain = {name: _plain(value) for name, value in typed.items() if value is not None}
+    own = {option.name: plain.pop(option.name) for option in spec.options if option.name in plain}
+    if spec.one_cluster and "cluster" in plain:
+        plain["cluster"] = [plain["cluster"]]
+    return Asked(**plain, own=own)
 
 
-@app.command()
-def feedback(
-    db: options.Database = None,
-    cluster: Cluster = None,
-    days: Days = 28,
-    as_of: options.AsOf = None,
-    format: options.FormatOption = options.Format.TABLE,
-    output: options.Output = None,
-) -> None:
-    """Whether letters work: accuracy and unused hours before and after a user's first letter."""
-    from adminkit.feedback.holdout import is_held_out
-    from adminkit.findings.effect import LEAST_OTHERS
-    from adminkit.reports.feedback import feedback_report
-    from adminkit.stats.effect import Design, effect
-
-    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output)
-    path, design = find_trace(db, settings.db), Design(days=days)
-    with reader(path, when.as_of) as trace:
-        operators_only(path, "what letters changed is for the operators", "adminkit report accuracy has your own jobs")
-        chosen = _usual(settings, [only_cluster(trace, cluster)])
-        found = effect(trace, chosen, when.now, design, is_held_out(settings.feedback), LEAST_OTHERS)
-    emit(feedback_report(found, chosen, design, str(path)).dated(when.as_of), way)
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, StrEnum) else value
 
 
-def _usual(settings: config.Config, clusters: Sequence[str]) -> Filter:
-    """What counts where nothing was typed."""
-    usual, code = settings.report, settings.checkpoint.code
-    return Filter(clusters, states=usual.states, min_elapsed=usual.min_elapsed, checkpoint_code=code)
+def _parameters(spec: ReportSpec[Any]) -> Iterator[Parameter]:
+    """In the order of the help."""
+    yield "db", options.Database, None
+    if spec.one_cluster:
+        yield "cluster", options.OneCluster, None
+    yield from map(_own, spec.options)
+    if spec.parts:
+        yield _by(spec.parts)
+    yield from ((name, TYPES[name], None) for name in WINDOW if name in spec.filters)
+    yield "as_of", options.AsOf, None
+    yield from ((name, TYPES[name], None) for name in FILTERS if name in spec.filters and name not in WINDOW)
+    yield "format", options.FormatOption, options.Format.TABLE
+    yield "output", options.Output, None
+    if spec.pictures:
+        yield "plot", options.Plot, False
+        yield "picture", options.Picture, None
 
 
-def job_filter(
-    now: int,
-    settings: config.Config,
-    clusters: list[str] | None,
-    queues: list[str] | None,
-    users: list[str] | None,
-    accounts: list[str] | None,
-    since: str | None,
-    until: str | None,
-    states: str | None = None,
-    min_elapsed: str | None = None,
-) -> Filter:
-    """What was typed, else the settings, as a Filter; words are checked against the trace later."""
-    start = None if since is None else parse_when(since, now)
-    end = None if until is None else parse_when(until, now)
-    if start is not None and end is not None and start >= end:
-        raise UsageError(
-            f"--until {until} is not after --since {since}", f"since is {show_time(start)}, until is {show_time(end)}"
-        )
-    return replace(
-        _usual(settings, clusters or ()),
-        queues=queues or (),
-        users=users or (),
-        accounts=accounts or (),
-        since=start,
-        until=end,
-        states=settings.report.states if states is None else states.replace(",", " ").split(),
-        min_elapsed=settings.report.min_elapsed if min_elapsed is None else parse_duration(min_elapsed),
-    )
+def _own(option: Option) -> Parameter:
+    kind: Any = int if option.default is not None else str | None
+    declared = typer.Option(*option.flags, metavar=option.metavar, min=option.least, help=option.help)
+    return option.name, Annotated[kind, declared], option.default
+
+
+def _by(parts: Sequence[str]) -> Parameter:
+    make: Any = StrEnum
+    part = make("Part", {name.upper(): name for name in parts})
+    return "by", Annotated[part, typer.Option("--by", help="One row for each of these.")], part(parts[0])
+
+
+app = app_of(SPECS)

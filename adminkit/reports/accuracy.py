@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Final
 
 from adminkit.quote import clean
 from adminkit.render.format import number, percent, plural, some
 from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
-from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy
+from adminkit.reports.spec import FILTERS, Query, ReportSpec
+from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, accuracy
 from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
@@ -147,3 +149,22 @@ def _boxes(named: list[tuple[str, QueueAccuracy]]) -> Boxes:
     low, high = percent(min(means)), percent(max(means))
     title = f"On average jobs use {low} of their limit" if low == high else f"Queue means: {low} to {high} of the limit"
     return Boxes(title, "elapsed / limit", boxes)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Accuracy:
+    return accuracy(trace, query.filter, query.now, curves=query.pictures)
+
+
+def _view(measured: Accuracy, query: Query) -> Report:
+    return accuracy_report(measured, query.filter, query.database)
+
+
+SPEC: Final = ReportSpec(
+    "accuracy",
+    "How much of the time they asked for jobs use, per queue: elapsed / limit.",
+    _measure,
+    _view,
+    FIELDS,
+    FILTERS,
+    pictures=True,
+)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Final
 
+from adminkit.feedback.holdout import is_held_out
 from adminkit.findings.effect import LEAST_OTHERS, LEAST_USERS, verdict
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
-from adminkit.stats.effect import Design, Effect
+from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.stats.effect import Design, Effect, effect
 from adminkit.stats.select import Filter
 from adminkit.units import show_time
 
@@ -73,3 +76,28 @@ def _notes(found: Effect, design: Design) -> list[str]:
     )
     notes.append("unused_hours: GPU-hours a week and user, node-hours of runs without GPUs")
     return notes
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Effect:
+    held_out = is_held_out(query.settings.feedback)
+    return effect(trace, query.filter, query.now, _design(query), held_out, LEAST_OTHERS)
+
+
+def _view(found: Effect, query: Query) -> Report:
+    return feedback_report(found, query.filter, _design(query), query.database)
+
+
+def _design(query: Query) -> Design:
+    return Design(days=query.own["days"])
+
+
+SPEC: Final = ReportSpec(
+    "feedback",
+    "Whether letters work: accuracy and unused hours before and after a user's first letter.",
+    _measure,
+    _view,
+    FIELDS,
+    options=(Option("days", (), "Days before and after a letter that are compared.", default=28, least=7),),
+    one_cluster=True,
+    operators=("what letters changed is for the operators", "adminkit report accuracy has your own jobs"),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Panel, Pictures, Report
-from adminkit.stats.parallelism import Parallelism
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.parallelism import Parallelism, parallelism
 from adminkit.stats.select import Filter
 
 FIELDS: Final = (
@@ -79,3 +81,22 @@ def _bars(title: str, counts: Iterable[tuple[str, int]]) -> Bars:
     if rest := whole - sum(jobs for _, jobs in kept):
         kept.append(("others", rest))
     return Bars(title, f"{number(whole)} jobs", [Bar(name, jobs, jobs / whole) for name, jobs in kept])
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Parallelism:
+    return parallelism(trace, query.filter)
+
+
+def _view(measured: Parallelism, query: Query) -> Report:
+    return parallelism_report(measured, query.filter, query.database)
+
+
+SPEC: Final = ReportSpec(
+    "parallelism",
+    "How many jobs use one GPU, several, several nodes.",
+    _measure,
+    _view,
+    FIELDS,
+    ("queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
+    pictures=True,
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from adminkit.recommend.advice import Advice
@@ -39,42 +39,45 @@ BACKTEST_FIELDS: Final = (
 )
 
 
-def advice_report(
-    advice: Advice,
-    kind: Kind,
-    rule: Rule,
-    database: str,
-    clusters: Sequence[str],
-    told: Mapping[str, int],
-    untimed: int = 0,
-) -> Report:
-    """One row, and in the notes a sentence with the line to paste. `told`: source -> runs that it was learnt from.
+@dataclass(frozen=True, slots=True)
+class History:
+    """What was asked for, and the runs that the answer is learnt from."""
 
-    `untimed` runs have no end to be learnt from.
-    """
+    kind: Kind
+    rule: Rule
+    database: str
+    clusters: Sequence[str]  # of the whole trace
+    sources: Mapping[str, int]  # job.SOURCES -> runs
+    untimed: int = 0  # runs without an end to learn from
+
+    def meta(
+        self,
+        title: str,
+        filters: Mapping[str, str],
+        jobs: int | None,
+        excluded: Mapping[str, int],
+        notes: Sequence[str],
+        span: tuple[int | None, int | None] = (None, None),
+    ) -> Meta:
+        clusters = [self.kind.cluster] if self.kind.cluster else self.clusters
+        notes = [*notes, *_untimed(self.untimed), *learnt_from(self.sources)]
+        return Meta(title, self.database, (None, None), clusters, filters, jobs, excluded, notes, span)
+
+
+def advice_report(advice: Advice, history: History) -> Report:
+    """One row, and in the notes a sentence with the line to paste."""
     given = advice.given
     line = None if advice.limit is None else f"#SBATCH --time={show_duration(advice.limit)}"
     row: list[Cell] = [
         ", ".join(name.replace("_", " ") for name in given.level), given.runs, given.cut, given.expected, given.safe,
         advice.limit, advice.risk, advice.tried, advice.over, advice.batches, line,
     ]  # fmt: skip
-    asked = {name.replace("_", " "): str(value) for name, value in kind._asdict().items() if value is not None}
-    meta = Meta(
-        "A limit for the next job",
-        database,
-        (None, None),
-        [kind.cluster] if kind.cluster else clusters,
-        {},
-        None,
-        {},
-        [
-            "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
-            *_sentences(advice, line, rule),
-            *_untimed(untimed),
-            *learnt_from(told),
-        ],
-    )
-    return Report(meta, FIELDS, [row])
+    asked = {name.replace("_", " "): str(value) for name, value in history.kind._asdict().items() if value is not None}
+    notes = [
+        "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
+        *_sentences(advice, line, history.rule),
+    ]
+    return Report(history.meta("A limit for the next job", {}, None, {}, notes), FIELDS, [row])
 
 
 def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
@@ -114,16 +117,8 @@ def learnt_from(told: Mapping[str, int]) -> list[str]:
     return [f"from runs of every source: {shown}; hints and letters learn from slurmdbd's and trusted ones alone"]
 
 
-def backtest_report(
-    tested: Backtest,
-    kind: Kind,
-    rule: Rule,
-    database: str,
-    clusters: Sequence[str],
-    told: Mapping[str, int],
-    untimed: int = 0,
-) -> Report:
-    """Accuracy against the share of runs cut off, for every kind of limit. `untimed` runs could not be tried."""
+def backtest_report(tested: Backtest, history: History) -> Report:
+    """Accuracy against the share of runs cut off, for every kind of limit."""
     runs = max(tested.runs, 1)
     request = max(tested.scores[0].asked, 1)
     rows: list[list[Cell]] = [
@@ -133,15 +128,13 @@ def backtest_report(
         ]
         for score in tested.scores
     ]  # fmt: skip
-    meta = Meta(
+    untimed = {"without a start and an end": history.untimed} if history.untimed else {}
+    meta = history.meta(
         "Backtest of recommended limits, as they would have been given at each submission",
-        database,
-        (None, None),
-        [kind.cluster] if kind.cluster else clusters,
-        {"user": kind.user} if kind.user else {},
+        {"user": history.kind.user} if history.kind.user else {},
         tested.runs,
-        {"without a limit": tested.no_limit, **({"without a start and an end": untimed} if untimed else {})},
-        [*_backtest_notes(tested, rule, untimed), *_untimed(untimed), *learnt_from(told)],
+        {"without a limit": tested.no_limit, **untimed},
+        _backtest_notes(tested, history.rule, history.untimed),
         tested.span,
     )
     return Report(meta, BACKTEST_FIELDS, rows if tested.runs else [])

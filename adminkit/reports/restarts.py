@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
-from adminkit.stats.restarts import Group, Piece, Restarts
+from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.stats.restarts import PARTS, Group, Piece, Restarts, pieces, restarts
 from adminkit.stats.select import Filter
 
 ALL: Final = "(all)"
@@ -161,3 +163,29 @@ def _meanings(pieces: Sequence[Piece]) -> list[str]:
     if any(one.heard == 0 for one in pieces):
         notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md has what to do")
     return notes
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Restarts | list[Piece]:
+    if query.own["job"] is not None:
+        return pieces(trace, query.own["job"], query.filter.clusters)
+    return restarts(trace, query.filter, query.by)
+
+
+def _view(measured: Restarts | list[Piece], query: Query) -> Report:
+    if isinstance(measured, Restarts):
+        return restarts_report(measured, query.filter, query.by, query.database)
+    return pieces_report(measured, query.own["job"], query.database)
+
+
+SPEC: Final = ReportSpec(
+    "restarts",
+    "Jobs that ran in several pieces: runs, time lost to restarts, signals heard and unheeded.",
+    _measure,
+    _view,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until"),
+    parts=tuple(PARTS),
+    options=(Option("job", ("--job", "-j"), "Every run of this job: 123, 123_4.", "ID"),),
+    pictures=True,
+    every_end=True,
+)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adminkit.recommend.backtest import LAST_TWO, REQUEST, SAFE, Backtest, backtest, online
 from adminkit.recommend.predict import Predictor, Recommendation, Rule
 from adminkit.render import text
-from adminkit.reports.recommend import backtest_report
+from adminkit.reports.recommend import History, backtest_report
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
@@ -156,13 +156,14 @@ def test_the_table_is_as_reviewed(
 ) -> None:
     with reader(small_trace(tmp_path / "t.db")) as db:
         tested, told = backtest(runs(db, checkpoint_code=85), OFFER), by_source(db)
-        report = backtest_report(tested, Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"], told)
+        report = backtest_report(tested, History(Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"], told))
     golden(f"recommend-backtest.{suffix}", shown(report))
 
 
 def test_an_empty_trace_says_so(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "t.db")) as db:
-        report = backtest_report(backtest(runs(db, checkpoint_code=85), OFFER), Kind(), Rule(), "t.db", [], {})
+        tested = backtest(runs(db, checkpoint_code=85), OFFER)
+    report = backtest_report(tested, History(Kind(), Rule(), "t.db", [], {}))
     assert (list(report.rows), report.meta.notes) == ([], ["no run with a limit has ended"])
 
 

@@ -1,0 +1,78 @@
+"""From what was asked to the Report: the filter, whose jobs, the measure, the view. Every report goes this way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adminkit.config import Config
+from adminkit.errors import UsageError, unknown_word
+from adminkit.render.report import Report
+from adminkit.reports.spec import Asked, Query, ReportSpec
+from adminkit.stats.select import Filter, check_words, only_cluster
+from adminkit.trace.connect import reader
+from adminkit.trace.sight import operators_only, whose
+from adminkit.units import parse_duration, parse_when, show_time
+
+
+def answer(
+    spec: ReportSpec[Any],
+    asked: Asked,
+    path: Path,
+    settings: Config,
+    now: int,
+    *,
+    as_of: int | None = None,
+    pictures: bool = False,
+) -> Report:
+    """The report `spec` of the trace at `path`, for this process's user. `now` and `as_of`: see cli/options.Moment."""
+    chosen = job_filter(asked, settings, now)
+    if spec.every_end:
+        chosen = replace(chosen, states=(), min_elapsed=-1)
+    by = _part(spec, asked.by)
+    with reader(path, as_of) as trace:
+        if spec.operators:
+            operators_only(path, *spec.operators)
+        chosen = replace(chosen, users=whose(asked.user, path))
+        if spec.one_cluster:
+            chosen = replace(chosen, clusters=[only_cluster(trace, next(iter(asked.cluster), None))])
+        chosen = check_words(trace, chosen)
+        query = Query(chosen, now, str(path), settings, by, {**_defaults(spec), **asked.own}, pictures)
+        measured = spec.measure(trace, query)
+    return spec.view(measured, query).dated(as_of)
+
+
+def job_filter(asked: Asked, settings: Config, now: int) -> Filter:
+    """What was typed, else the settings, as a Filter; words are checked against the trace later."""
+    start = None if asked.since is None else parse_when(asked.since, now)
+    end = None if asked.until is None else parse_when(asked.until, now)
+    if start is not None and end is not None and start >= end:
+        raise UsageError(
+            f"--until {asked.until} is not after --since {asked.since}",
+            f"since is {show_time(start)}, until is {show_time(end)}",
+        )
+    usual, least = settings.report, asked.min_elapsed
+    return Filter(
+        asked.cluster,
+        start,
+        end,
+        asked.queue,
+        asked.user,
+        asked.account,
+        asked.job_class,
+        usual.states if asked.states is None else asked.states.replace(",", " ").split(),
+        usual.min_elapsed if least is None else parse_duration(least),
+        asked.limit_source,
+        checkpoint_code=settings.checkpoint.code,
+    )
+
+
+def _part(spec: ReportSpec[Any], by: str | None) -> str:
+    if by is not None and by not in spec.parts:
+        raise unknown_word("part", by, spec.parts)
+    return by or next(iter(spec.parts), "")
+
+
+def _defaults(spec: ReportSpec[Any]) -> dict[str, Any]:
+    return {option.name: option.default for option in spec.options}
