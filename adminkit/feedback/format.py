@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
-from functools import lru_cache
 from typing import Final
+
+from rich.cells import cell_len, set_cell_size
 
 from adminkit.quote import clean
 
@@ -105,23 +105,11 @@ def subject_line(text: str) -> str:
     return harmless(text.replace(NO_BREAK, " "), SUBJECT)
 
 
-def wide(text: str) -> int:
-    """The columns that `text` takes in a terminal."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-@lru_cache(4096)
-def _columns(c: str) -> int:
-    return 0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-
-
 def pad(text: str, columns: int) -> str:
-    """`text` filled up with blanks, or cut with a …, to so many columns."""
-    if wide(text) > columns:
-        while wide(text) > columns - 1:
-            text = text[:-1]
-        text += "…"
-    return text + " " * (columns - wide(text))
+    """`text` filled up with blanks, or cut with a …, to so many columns of a terminal."""
+    if cell_len(text) > columns:
+        text = set_cell_size(text, columns - 1) + "…"
+    return set_cell_size(text, columns)
 
 
 def joined(text: str) -> str:
@@ -133,7 +121,7 @@ def fill(text: str, columns: int = WIDTH, indent: str = "") -> str:
     """`text` in lines of at most so many columns, broken at blanks and between East Asian characters."""
     lines, line = [], ""
     for piece in _pieces(joined(text)):
-        if line.strip() and wide(indent + line + piece.rstrip()) > columns and piece[0] not in _NOT_FIRST:
+        if line.strip() and cell_len(indent + line + piece.rstrip()) > columns and piece[0] not in _NOT_FIRST:
             lines.append(indent + line.rstrip())
             line = piece.lstrip()
         else:
@@ -146,7 +134,7 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     joined = False  # whether the next character belongs to the piece before it
     for c in text:
-        wide_one = unicodedata.east_asian_width(c) in "WF"
+        wide_one = cell_len(c) == 2
         if wide_one and not (pieces and pieces[-1][-1] in _NOT_LAST):
             pieces.append(c)
             joined = False

@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from adminkit.config import Config, Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback import template_values
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.compose import Composer
-from adminkit.feedback.format import SUBJECT, wide
+from adminkit.feedback.format import SUBJECT
 from adminkit.feedback.letter import LANGUAGES, Letter
 from adminkit.feedback.templates import TEMPLATES
 from adminkit.installed import data_file
@@ -57,7 +58,7 @@ def test_the_readme_shows_a_letter_as_it_is(known: Path) -> None:
 @pytest.mark.parametrize("kind", DUES)
 def test_the_text_fits_a_terminal_of_80_columns(known: Path, kind: str, language: str) -> None:
     (letter,) = write(known, DUES[kind](language))
-    assert max(wide(line) for line in letter.text.splitlines()) <= 80
+    assert max(cell_len(line) for line in letter.text.splitlines()) <= 80
 
 
 def numbers(text: str) -> set[str]:

@@ -8,6 +8,7 @@ from datetime import UTC
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from adminkit.feedback import format
 from adminkit.feedback.chart import bars
@@ -90,12 +91,28 @@ def test_any_name_is_one_short_line_that_every_program_can_show(name: str) -> No
     shown.encode()
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "shown", "why"),
+    [
+        ("abc", 5, "abc  ", "filled up"),
+        ("abcdef", 5, "abcd…", "cut"),
+        ("大規模", 6, "大規模", "an East Asian character takes two columns"),
+        ("大規模", 5, "大規…", "and is cut whole"),
+        ("大規模", 4, "大 …", "or leaves a blank"),
+        ("e\u0301a", 3, "e\u0301a ", "an accent takes none"),
+        ("👩\u200d💻", 3, "👩\u200d💻 ", "several characters may be one picture"),
+    ],
+)
+def test_a_label_takes_the_columns_that_a_terminal_gives_it(text: str, columns: int, shown: str, why: str) -> None:
+    assert format.pad(text, columns) == shown, why
+
+
 @given(st.text(st.sampled_from("ab (),.。、（」日本語\n"), max_size=200), st.integers(12, 80))
 def test_filled_text_fits_and_loses_nothing(text: str, columns: int) -> None:
     lines = format.fill(text, columns, "  ").split("\n")
-    longest = max(map(format.wide, text.split()), default=0)
+    longest = max(map(cell_len, text.split()), default=0)
     # a closing bracket may hang over the edge, as may a word that is longer than the line
-    assert all(format.wide(line) <= max(columns + 12, longest + 2) for line in lines)
+    assert all(cell_len(line) <= max(columns + 12, longest + 2) for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
