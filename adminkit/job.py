@@ -27,6 +27,15 @@ LIMIT_SOURCES: Final = ("explicit", "stated", "default", "unknown")
 CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
 #: What may have submitted a job.
 SUBMITTERS: Final = ("sbatch", "srun", "salloc", "scrontab")
+#: What the numbers of the columns of `job` are in. A number that is not here is a name: an id, a code, a switch.
+UNITS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("submit_time", "seen_open", "eligible_time", "start_time", "end_time", "ckpt_at"), "UTC"),
+    **dict.fromkeys(("elapsed", "suspended", "time_limit", "limit_original", "cpu_time"), "seconds"),
+    **dict.fromkeys(("req_mem", "mem", "max_rss", "disk_read", "disk_write"), "bytes"),
+    **dict.fromkeys(("req_nodes", "req_cpus", "req_gpus", "nodes", "cpus", "gpus"), "count"),
+    **dict.fromkeys(("restarts", "ckpt_heard", "ckpt_requeues"), "count"),
+    "energy": "joules",
+}
 #: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
 CLASSES: Final = ("cpu", "single-gpu", "multi-gpu", "multi-node")
 

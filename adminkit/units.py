@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError, unknown_word
 
@@ -49,6 +49,25 @@ def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
     if word.isalpha():
         raise unknown_word("date", low, ("now", *_DAYS))
     raise UsageError(f"no such date: {word}", _WHEN_HINT)
+
+
+class Moment(NamedTuple):
+    """What counts as now, epoch seconds; `as_of` is the same where --as-of says so, else None."""
+
+    now: int
+    as_of: int | None
+
+
+def moment(as_of: str | None, clock: float) -> Moment:
+    """The now of a command that was typed at `clock`. UsageError for a moment that has not come."""
+    if as_of is None:
+        return Moment(int(clock), None)
+    when = parse_when(as_of, int(clock))
+    if when > clock:
+        raise UsageError(
+            f"--as-of {as_of}: {show_time(when)} has not come yet", f"it is {show_time(int(clock))}; name a time before"
+        )
+    return Moment(when, when)
 
 
 def parse_duration(text: str) -> int:

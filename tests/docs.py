@@ -10,7 +10,7 @@ import inspect
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -21,6 +21,9 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adminkit.cli.main import app
+from adminkit.render.frame import STYLES
+from adminkit.reports.catalogue import SPECS
+from adminkit.reports.spec import ReportSpec
 from tests import comment_words_page
 from tests.faults import page as faults_page
 from tests.faults import results as faults
@@ -217,9 +220,27 @@ def comment_words() -> str:
     return comment_words_page.markdown(NOTE.format(source="adminkit/trace/comment_words.py"))
 
 
+def reports(specs: Sequence[ReportSpec[Any]] = SPECS) -> str:
+    """docs/reports.md, from the specs of the reports."""
+    lines = ["# Reports", "", NOTE.format(source="adminkit/reports/"), ""]
+    lines += ["The columns of each, as a table, JSON, CSV, Markdown, a page, or a DataFrame [from Python](python.md)."]
+    lines += ["A report's own page says why, how it is computed, and has an example.", ""]
+    for spec in specs:
+        links = f"[More](reports/{spec.name}.md), [options](cli.md#adminkit-report-{spec.name})."
+        lines += [f"## {spec.name}", "", f"{spec.help} {links}", ""]
+        if spec.parts:
+            lines += [f"A row for each `--by` {', '.join(spec.parts)}; the column has that name.", ""]
+        lines += ["| column | unit | dtype | |", "|---|---|---|---|"]
+        for one in spec.fields:
+            dtype, unit = STYLES[one.style]
+            lines.append(f"| `{one.name}` | {unit or '–'} | {dtype} | {_cell(one.help)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "cli.md": cli, "config.md": config, "releases.md": releases, "reliability.md": reliability,
-    "comment-words.md": comment_words,
+    "comment-words.md": comment_words, "reports.md": reports,
 }  # fmt: skip
 
 

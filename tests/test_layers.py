@@ -31,7 +31,6 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "quote",
         "journal",
         "programs",
-        "__init__.py",
     ),
     ("render",),
     ("trace", "slurm"),
@@ -46,7 +45,8 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("feedback",),
     ("reports",),
     ("doctor", "demo"),
-    ("cli",),
+    ("cli", "frames"),
+    ("__init__.py",),
 )  # fmt: skip
 
 #: Modules that may start programs: Slurm's, the helper's, the host's sendmail, and the one that rehearses Lua.
@@ -297,6 +297,7 @@ def test_no_file_is_longer_than_a_sitting() -> None:
     [
         ("from adminkit.cli.main import main; assert main(['--help']) == 0", "the help"),
         ("from adminkit.cli.main import main; assert main(['report', 'accuracy', '--help']) == 0", "a command's help"),
+        ("import adminkit; adminkit.open", "the Python API, until a frame is made"),
         ("import adminkit.ingest.sync, adminkit.cli.sync", "sync"),
         ("import adminkit.ingest.files, adminkit.cli.import_", "import"),
         (

@@ -22,6 +22,7 @@ from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
 from adminkit.trace.sight import operators_only
+from adminkit.units import moment
 
 if TYPE_CHECKING:
     import sqlite3
@@ -82,7 +83,7 @@ def preview(
     from adminkit.cli.feedback_shown import show_due
     from adminkit.feedback.sample import sample as of_each_kind
 
-    when, settings = options.moment(as_of, time.time()), config.load() if sample else _settings()
+    when, settings = moment(as_of, time.time()), config.load() if sample else _settings()
     path, way, compose = find_trace(db, settings.db), Way(format.value, output), _compose(policy)
     with reader(path, when.as_of) as trace:
         _operators_only(path)

@@ -17,11 +17,11 @@ from adminkit.render.sink import Way, emit, write_aside
 from adminkit.units import show_time
 
 if TYPE_CHECKING:
-    from adminkit.cli.options import Moment
     from adminkit.config import Config
     from adminkit.feedback.letter import Compose, Letter
     from adminkit.feedback.plan import Found, Planned
     from adminkit.trace.outbox import Entry
+    from adminkit.units import Moment
 
 
 def show_due(

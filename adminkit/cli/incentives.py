@@ -21,6 +21,7 @@ from adminkit.stats.sources import refuse_demo
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import operators_only, whose
+from adminkit.units import Moment, moment
 
 if TYPE_CHECKING:
     from adminkit.economy.build import Computed, Table, Worth
@@ -71,7 +72,7 @@ def compute(
     from adminkit.economy.build import write_tables
     from adminkit.reports.incentives import everybody_report
 
-    path, when = find_trace(db, config.load().db), options.moment(as_of, time.time())
+    path, when = find_trace(db, config.load().db), moment(as_of, time.time())
     if out is not None and when.as_of is not None:
         raise UsageError("--out writes the tables of now, not --as-of", "leave out --out: it shows what they would be")
     rules, worth = _rules(policy, points_per_hour, when)
@@ -97,7 +98,7 @@ def show(
     from adminkit.economy import build
     from adminkit.reports.incentives import everybody_report, user_report
 
-    settings, when = config.load(), options.moment(as_of, time.time())
+    settings, when = config.load(), moment(as_of, time.time())
     now, path, code = when.now, find_trace(db, settings.db), settings.checkpoint.code
     rules, worth = _rules(policy, points_per_hour, when)
     with reader(path, when.as_of) as trace:
@@ -137,7 +138,7 @@ def install(
     from adminkit.economy.build import read_tables
     from adminkit.reports.incentives import preview, sizes
 
-    rules, worth = _rules(policy, points_per_hour, options.moment(None, time.time()))
+    rules, worth = _rules(policy, points_per_hour, moment(None, time.time()))
     tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
@@ -156,11 +157,11 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
-    return _computed(path, rules, worth, cluster, options.moment(None, time.time()), acts=True)[1]
+    return _computed(path, rules, worth, cluster, moment(None, time.time()), acts=True)[1]
 
 
 def _computed(
-    path: Path, rules: Policy, worth: Worth, cluster: str | None, when: options.Moment, *, acts: bool
+    path: Path, rules: Policy, worth: Worth, cluster: str | None, when: Moment, *, acts: bool
 ) -> tuple[Computed, list[Table]]:
     """Everybody's standing and the tables that follow from it, for the operators. `acts`: they are to be installed."""
     from adminkit.economy import build
@@ -196,7 +197,7 @@ def _held_out(now: int) -> Callable[[int], bool]:
     return lambda uid: held_out(uid, settings, now)
 
 
-def _rules(policy: Path | None, per_hour: float | None, when: options.Moment) -> tuple[Policy, Worth]:
+def _rules(policy: Path | None, per_hour: float | None, when: Moment) -> tuple[Policy, Worth]:
     """policy.toml, and what an hour of ageing is worth here, today's also as of another day."""
     from adminkit.economy.build import worth
     from adminkit.policy.load import find_policy, load_policy

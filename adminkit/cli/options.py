@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
-
-from adminkit.errors import UsageError
-from adminkit.units import parse_when, show_time
 
 
 class Format(StrEnum):
@@ -150,22 +147,3 @@ Plot = Annotated[bool, typer.Option("--plot", help="Draw the pictures in the ter
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE", help="Draw the pictures into FILE, a .png or an .svg.")
 ]
-
-
-class Moment(NamedTuple):
-    """What counts as now, epoch seconds; `as_of` is the same where --as-of says so, else None."""
-
-    now: int
-    as_of: int | None
-
-
-def moment(as_of: str | None, clock: float) -> Moment:
-    """The now of a command that was typed at `clock`. UsageError for a moment that has not come."""
-    if as_of is None:
-        return Moment(int(clock), None)
-    when = parse_when(as_of, int(clock))
-    if when > clock:
-        raise UsageError(
-            f"--as-of {as_of}: {show_time(when)} has not come yet", f"it is {show_time(int(clock))}; name a time before"
-        )
-    return Moment(when, when)

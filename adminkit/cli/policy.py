@@ -24,7 +24,7 @@ from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
-from adminkit.units import parse_when
+from adminkit.units import moment, parse_when
 
 if TYPE_CHECKING:
     from adminkit.lua.runtime import LuaVersion
@@ -182,7 +182,7 @@ def replay(
     from adminkit.reports.policy import replay_report, rules_at_note
     from adminkit.slurm.site_file import load_site
 
-    when, settings = options.moment(as_of, time.time()), config.load()
+    when, settings = moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
     asked = Asked((), queue or (), user or (), account or (), cluster or (), since, until)

@@ -25,7 +25,7 @@ from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
-from adminkit.units import parse_duration
+from adminkit.units import moment, parse_duration
 
 app = typer.Typer(help="What to ask for.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -82,7 +82,7 @@ def walltime(
     """Find a time limit for a user's next job, from runs like it, and the risk that it is too short."""
     from adminkit.policy.load import load_offer
 
-    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output)
+    when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
     path = find_trace(db, settings.db)
     site = load_offer(policy)
     offer = replace(site, risk=config.chosen(risk, site.risk))

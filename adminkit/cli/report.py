@@ -18,6 +18,7 @@ from adminkit.reports.answer import answer
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.spec import FILTERS, Asked, Option, ReportSpec
 from adminkit.trace.location import find_trace
+from adminkit.units import moment
 
 HELP: Final = "What the trace says."
 #: FILTERS of a command, as options. --as-of stands before those that follow --until.
@@ -81,7 +82,7 @@ def command(spec: ReportSpec[Any]) -> Callable[..., None]:
 
 def show(spec: ReportSpec[Any], asked: Asked, db: Path | None, way: Way, as_of: str | None = None) -> None:
     """Make the report and write it."""
-    when, settings = options.moment(as_of, time.time()), config.load()
+    when, settings = moment(as_of, time.time()), config.load()
     path = find_trace(db, settings.db)
     emit(answer(spec, asked, path, settings, when.now, as_of=when.as_of, pictures=way.pictures), way)
 

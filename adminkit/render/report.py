@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    import pandas
 
 Cell = str | int | float | None
 #: How a value is shown to people. JSON and CSV always carry the bare value in base units.
@@ -142,3 +145,12 @@ class Report:
         """Every row, the totals last, keyed by field name."""
         names = [f.name for f in self.fields]
         return [dict(zip(names, row, strict=True)) for row in (*self.rows, *self.totals)]
+
+    def to_frame(self, *, totals: bool = False) -> pandas.DataFrame:
+        """The rows as a DataFrame with a column per field; render/frame.py has the dtypes.
+
+        `totals` adds the rows set apart below them. `attrs` has the units and the header.
+        """
+        from adminkit.render.frame import report_frame
+
+        return report_frame(self, totals=totals)

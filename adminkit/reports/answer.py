@@ -26,7 +26,7 @@ def answer(
     as_of: int | None = None,
     pictures: bool = False,
 ) -> Report:
-    """The report `spec` of the trace at `path`, for this process's user. `now` and `as_of`: see cli/options.Moment."""
+    """The report `spec` of the trace at `path`, for this process's user. `now` and `as_of`: see units.Moment."""
     chosen = job_filter(asked, settings, now)
     if spec.every_end:
         chosen = replace(chosen, states=(), min_elapsed=-1)

@@ -37,7 +37,7 @@ class Filter:
     accounts: Sequence[str] = ()
     classes: Sequence[str] = ()
     states: Sequence[str] = STUDY_STATES
-    min_elapsed: int = STUDY_MIN_ELAPSED  # strictly longer jobs count
+    min_elapsed: int | None = STUDY_MIN_ELAPSED  # strictly longer jobs count; None: also those that never ran
     limit_source: str | None = None
     acting: bool = False  # only rows that may have consequences for a person
     checkpoint_code: int = field(kw_only=True)  # the site's: a run that leaves with it has more to do
@@ -52,7 +52,8 @@ class Filter:
             "states": self.states,
         }
         shown = {name: ", ".join(values) for name, values in words.items() if values}
-        shown["elapsed"] = f"> {self.min_elapsed} s"
+        if self.min_elapsed is not None:
+            shown["elapsed"] = f"> {self.min_elapsed} s"
         if self.limit_source:
             shown["limit source"] = self.limit_source
         return shown
@@ -108,7 +109,8 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         rules.append(("class", among("class", chosen.classes)))
     if chosen.states:
         rules.append(("state", among("state", chosen.states)))
-    rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
+    if chosen.min_elapsed is not None:
+        rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
     if limits:
         rules.append(("checkpoint", f"NOT {CARRIED_ON}"))
         rules += [
@@ -118,7 +120,8 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
     if chosen.limit_source:
         rules.append(("limit_source", among("limit_source", (chosen.limit_source,))))
     cases = " ".join(f"WHEN ({holds}) IS NOT TRUE THEN {k}" for k, (_, holds) in enumerate(rules, start=1))
-    return Selection(" AND ".join(window) or "TRUE", f"CASE {cases} ELSE 0 END", tuple(n for n, _ in rules), params)
+    reason = f"CASE {cases} ELSE 0 END" if cases else "0"
+    return Selection(" AND ".join(window) or "TRUE", reason, tuple(n for n, _ in rules), params)
 
 
 def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, int]:

@@ -6,6 +6,7 @@ values, which the two treat differently where one is NULL. What depends on a set
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 #: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
@@ -52,6 +53,15 @@ def step_of(table: str) -> str:
     )
 
 
+#: What the view has besides the columns of `job`, in its order -> what it is in. "" for a switch (0, 1); class is text.
+DERIVED: Final[Mapping[str, str]] = {
+    "req_limit": "seconds",
+    "class": "",
+    **dict.fromkeys(("size_nodes", "size_cpus", "size_gpus", "size_units"), "count"),
+    **dict.fromkeys(("interactive", "checkpoint"), ""),
+    **dict.fromkeys(("wait", "soft_limit"), "seconds"),
+    **dict.fromkeys(("acting", "study_counted"), ""),
+}
 _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: The statement that makes the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever
 #: attaches the file calls it otherwise; and it never sees temporary tables, so sight.py, which puts views before job

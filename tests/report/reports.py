@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from adminkit.config import Config
 from adminkit.job import Job
 from adminkit.render.report import Report
-from adminkit.reports.accuracy import accuracy_report
-from adminkit.reports.parallelism import parallelism_report
-from adminkit.reports.restarts import pieces_report, restarts_report
-from adminkit.stats.accuracy import accuracy
-from adminkit.stats.parallelism import parallelism
-from adminkit.stats.restarts import pieces, restarts
+from adminkit.reports import accuracy, feedback, parallelism, restarts
+from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.stats import test_effect as effects
 
 #: A name that harms what does not watch out: markup of every kind, a terminal's escape, a mirror for text.
 HOSTILE = "$x$<script>|\x1b[31m`x`\n*red*\u202e [bold]</script>"
@@ -85,24 +84,47 @@ def chain(number: int, runs: list[dict[str, Any]], **common: Any) -> list[Job]:
     return found
 
 
-def accuracy_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
+def query(chosen: Filter | None = None, by: str = "queue", **own: Any) -> Query:
     chosen = chosen or Filter(checkpoint_code=85)
-    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
-        return accuracy_report(accuracy(db, chosen, MONDAY, curves=True), chosen, "/var/lib/adminkit/trace.db")
+    return Query(chosen, MONDAY, "/var/lib/adminkit/trace.db", Config(), by, own, pictures=True)
+
+
+def report_of(spec: ReportSpec[Any], trace: Path, asked: Query) -> Report:
+    with reader(trace) as db:
+        return spec.view(spec.measure(db, asked), asked)
+
+
+def accuracy_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
+    return report_of(accuracy.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen))
 
 
 def parallelism_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
-    chosen = chosen or Filter(checkpoint_code=85)
-    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
-        return parallelism_report(parallelism(db, chosen), chosen, "/var/lib/adminkit/trace.db")
+    return report_of(parallelism.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen))
 
 
-def restarts_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
+def restarts_of(path: Path, jobs: list[Job], chosen: Filter | None = None, job_id: str | None = None) -> Report:
     chosen = replace(chosen or Filter(checkpoint_code=85), states=(), min_elapsed=-1)
-    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
-        return restarts_report(restarts(db, chosen), chosen, "queue", "/var/lib/adminkit/trace.db")
+    return report_of(restarts.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen, job=job_id))
 
 
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
-    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
-        return pieces_report(pieces(db, job_id), job_id, "/var/lib/adminkit/trace.db")
+    return restarts_of(path, jobs, job_id=job_id)
+
+
+def feedback_of(path: Path, jobs: list[Job], letters: dict[int, int]) -> Report:
+    """Of users some of whom are the hold-out."""
+    asked = query(Filter(["aaic"], checkpoint_code=85), days=28)
+    return feedback.SPEC.view(effects.measured(path / "t.db", jobs, letters, effects.HELD.__contains__), asked)
+
+
+_DAY: Final = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], checkpoint_code=85)
+#: Each report of the catalogue, of a trace that shows all it can say; and of an empty one.
+REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Report]]]] = {
+    "accuracy": (lambda path: accuracy_of(path, some_jobs(), _DAY), lambda path: accuracy_of(path, [])),
+    "parallelism": (lambda path: parallelism_of(path, some_jobs(), _DAY), lambda path: parallelism_of(path, [])),
+    "restarts": (lambda path: restarts_of(path, some_chains(), _DAY), lambda path: restarts_of(path, [])),
+    "feedback": (
+        lambda path: feedback_of(path, *effects.sample(1, gain=0.15)),
+        lambda path: feedback_of(path, [], {}),
+    ),
+}

@@ -13,12 +13,14 @@ import pytest
 
 from adminkit.render import text
 from adminkit.render.report import Report
+from adminkit.reports.catalogue import SPECS
 from adminkit.stats.select import Filter
 from tests.builders import HOUR, MONDAY, job
 from tests.conftest import GOLDEN
 from tests.docs import DOCS
 from tests.report.reports import (
     HOSTILE,
+    REVIEWED,
     accuracy_of,
     parallelism_of,
     pieces_of,
@@ -41,25 +43,15 @@ FORMATS: list[tuple[str, Callable[[Report], str]]] = [
 
 
 @pytest.mark.parametrize(("suffix", "shown"), FORMATS)
-@pytest.mark.parametrize(("name", "made"), [("accuracy", accuracy_of), ("parallelism", parallelism_of)])
-def test_each_format_is_as_reviewed(
+@pytest.mark.parametrize("name", [spec.name for spec in SPECS])
+def test_each_format_of_every_report_is_as_reviewed(
     tmp_path: Path,
     golden: Callable[[str, str], None],
     name: str,
-    made: Callable[..., Report],
     suffix: str,
     shown: Callable[[Report], str],
 ) -> None:
-    chosen = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], checkpoint_code=85)
-    golden(f"{name}.{suffix}", shown(made(tmp_path, some_jobs(), chosen)))
-
-
-@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
-def test_restarts_are_as_reviewed(
-    tmp_path: Path, golden: Callable[[str, str], None], suffix: str, shown: Callable[[Report], str]
-) -> None:
-    chosen = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], checkpoint_code=85)
-    golden(f"restarts.{suffix}", shown(restarts_of(tmp_path, some_chains(), chosen)))
+    golden(f"{name}.{suffix}", shown(REVIEWED[name][0](tmp_path)))
 
 
 @pytest.mark.parametrize("name", ["restarts.txt", "restarts-1.txt"])
@@ -76,18 +68,15 @@ def test_the_runs_of_one_job_are_as_reviewed(
 
 
 @pytest.mark.parametrize(("suffix", "shown"), FORMATS)
-@pytest.mark.parametrize(
-    ("name", "made"), [("accuracy", accuracy_of), ("parallelism", parallelism_of), ("restarts", restarts_of)]
-)
+@pytest.mark.parametrize("name", [spec.name for spec in SPECS])
 def test_an_empty_trace_is_shown_as_reviewed(
     tmp_path: Path,
     golden: Callable[[str, str], None],
     name: str,
-    made: Callable[..., Report],
     suffix: str,
     shown: Callable[[Report], str],
 ) -> None:
-    golden(f"{name}-empty.{suffix}", shown(made(tmp_path, [])))
+    golden(f"{name}-empty.{suffix}", shown(REVIEWED[name][1](tmp_path)))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

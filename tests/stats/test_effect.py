@@ -16,7 +16,6 @@ from adminkit.config import Feedback
 from adminkit.feedback.holdout import held_out, is_held_out
 from adminkit.findings.effect import LEAST_OTHERS, verdict
 from adminkit.job import Job
-from adminkit.render import text
 from adminkit.reports.feedback import feedback_report
 from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
@@ -198,13 +197,6 @@ def test_an_interval_decides(
     measure: Any, low: float | None, high: float | None, compared: int, others: int, expected: str
 ) -> None:
     assert verdict(Change(measure, 10, 0.1, 0.2, compared, others, 0.1, 0.0, 0.1, low, high)) == expected
-
-
-def test_the_report_reads_as_it_did(tmp_path: Path, golden: Callable[[str, str], None]) -> None:
-    found = measured(tmp_path / "t.db", *sample(1, gain=0.15), HELD.__contains__)
-    report = feedback_report(found, CHOSEN, Design(), "trace.db")
-    golden("feedback.txt", text.table(report, UTC, None, colour=False, ascii_only=False))
-    golden("feedback.csv", text.as_csv(report))
 
 
 # The hold-out

@@ -61,6 +61,14 @@ def test_each_job_counts_or_one_rule_leaves_it_out(
     assert {name for name, number in excluded.items() if number} == ({rule} if rule else set()), why
 
 
+def test_a_filter_that_asks_for_nothing_takes_every_run_also_those_that_wait(tmp_path: Path) -> None:
+    path = make_trace(tmp_path / "t.db", [job(1), job(2, state="PENDING", elapsed=None), job(3, elapsed=2**33)])
+    everything = select(Filter(states=(), min_elapsed=None, checkpoint_code=85), limits=False)
+    with reader(path) as db:
+        assert db.execute(f"SELECT count(*) FROM run WHERE {everything.where}", everything.params).fetchone() == (3,)
+    assert "elapsed" not in Filter(min_elapsed=None, checkpoint_code=85).described()
+
+
 def test_rules_are_counted_in_the_order_applied_and_each_job_once(tmp_path: Path) -> None:
     path = make_trace(
         tmp_path / "t.db",
