@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 600
 
 BIN := .venv/bin
 STAMP := .venv/.built
-BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/*)
+BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help docs demo check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
@@ -50,7 +50,7 @@ web:
 soak: $(STAMP)
 	@$(BIN)/python -m tests.setup.run soak
 
-bench: .venv/.bench
+bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 
 docs: $(STAMP)
@@ -107,7 +107,7 @@ $(STAMP): $(BUILT_FROM)
 	@touch $(STAMP)
 
 # What more a tier takes from PyPI.
-.venv/.web .venv/.bench: .venv/.%: $(STAMP)
+.venv/.web: .venv/.%: $(STAMP)
 	@$(BIN)/pip -q --disable-pip-version-check install -e '.[plots,dev,$*]' || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
 	@touch $@

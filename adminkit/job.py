@@ -22,8 +22,8 @@ AUDITED: Final = ("confirmed", "beyond")
 LIMIT_KINDS: Final = ("finite", "unlimited", "partition", "unknown")
 #: Who chose it. `stated`: typed, says a record that the job's owner may write: it counts for no points.
 LIMIT_SOURCES: Final = ("explicit", "stated", "default", "unknown")
-#: What became of a run that heard the checkpoint plugin's signal; spank/note.h has the meanings. The first two were put
-#: back into the queue.
+#: What became of a run that heard the checkpoint plugin's signal; spank/ckpt/note.h has the meanings. The first two
+#: were put back into the queue.
 CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
 #: What may have submitted a job.
 SUBMITTERS: Final = ("sbatch", "srun", "salloc", "scrontab")

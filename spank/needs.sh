@@ -1,6 +1,6 @@
 #!/bin/sh
-# needs.sh PREFIX COMPILER [OPTION…]: what is missing to build the plugin, all at once with the command, rather than a
-# compiler's error for each file. Exit 0: nothing.
+# needs.sh PREFIX COMPILER [OPTION…]: prints what is missing to build the plugins and the command that installs it, once,
+# instead of a compiler's error for each file. Exit 0: nothing is missing.
 prefix=$1
 shift
 what=""

@@ -1,6 +1,6 @@
-"""The generated references: `python -m tests.docs` writes docs/cli.md and docs/config.md anew.
+"""The generated references: `python -m tests.docs` writes docs/cli.md, docs/config.md and others.
 
-They are made from the signatures of the commands and the comments of etc/adminkit.toml, not from what a release of
+These two are made from the signatures of the commands and the comments of etc/adminkit.toml, not from what a release of
 typer makes of them, so that they are the same everywhere.
 """
 
@@ -21,6 +21,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adminkit.cli.main import app
+from tests import comment_words_page
 from tests.faults import page as faults_page
 from tests.faults import results as faults
 from tests.matrix import page, results
@@ -211,8 +212,14 @@ def reliability() -> str:
     return faults_page.markdown(faults.load())
 
 
+def comment_words() -> str:
+    """docs/comment-words.md, from the registry."""
+    return comment_words_page.markdown(NOTE.format(source="adminkit/trace/comment_words.py"))
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "cli.md": cli, "config.md": config, "releases.md": releases, "reliability.md": reliability,
+    "comment-words.md": comment_words,
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import acts
+from adminkit import actions
 
 FIRST = '{"at": 1, "what": "policy install"}\n'
 
@@ -23,8 +23,8 @@ FIRST = '{"at": 1, "what": "policy install"}\n'
 def test_a_line_is_read_again_whatever_was_there(tmp_path: Path, before: str, kept: int, why: str) -> None:
     log = tmp_path / "acts.jsonl"
     log.write_text(before)
-    acts.append(log, {"at": 9, "what": "incentives install"})
-    found = acts.read(log)
+    actions.append(log, {"at": 9, "what": "incentives install"})
+    found = actions.read(log)
     assert len(found) == kept + 1, why
     assert found[-1] == {"at": 9, "what": "incentives install"}, why
     assert log.read_text().startswith(before), "only ever appended"

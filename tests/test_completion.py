@@ -71,10 +71,12 @@ class Terminal:
         ("adminkit report restarts --by acc", "account", "the value of an option"),
         ("adminkit sync --time", "timeout", "an option"),
         ("adminkit import --map phi", "philly", "a map that came with adminkit"),
+        ("adminkit policy try --site clu", "cluster-alpha.toml", "a file that describes a cluster"),
     ],
 )
 def test_a_tab_completes(folder: Path, tmp_path: Path, shell: str, typed: str, word: str, why: str) -> None:
     command, first = SHELLS[shell]
+    (tmp_path / "cluster-alpha.toml").touch()
     if not shutil.which(command[0]):
         pytest.skip(f"not run: {shell} is not installed")
     path = f"{folder}/bin:/usr/bin:/bin"

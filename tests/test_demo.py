@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import demo
+from adminkit.demo import generate
 from adminkit.job import Job
 
 HOUR = 3600
@@ -29,11 +29,11 @@ _made: dict[int, Jobs] = {}
 
 def made(seed: int) -> Jobs:
     if seed not in _made:
-        _made[seed] = list(demo.jobs(seed))
+        _made[seed] = list(generate.jobs(seed))
     return _made[seed]
 
 
-@pytest.fixture(params=[demo.SEED, OTHER_SEED], ids=["seed", "another-seed"])
+@pytest.fixture(params=[generate.SEED, OTHER_SEED], ids=["seed", "another-seed"])
 def jobs(request: pytest.FixtureRequest) -> Jobs:
     return made(request.param)
 
@@ -119,7 +119,7 @@ def test_the_studys_figures_hold_whatever_the_seed(
 
 @pytest.mark.parametrize("queue", TABLE_3)
 def test_at_least_half_of_a_queues_jobs_ask_for_its_maximum_and_none_for_more(jobs: Jobs, queue: str) -> None:
-    maximum = demo.QUEUES[queue][1]
+    maximum = generate.QUEUES[queue][1]
     limits = [job.time_limit for job in jobs if job.queue == queue]
     assert max(limits) == maximum
     assert limits.count(maximum) >= len(limits) / 2
@@ -152,7 +152,7 @@ def test_parallel_jobs_are_in_the_queues_that_the_page_says(jobs: Jobs) -> None:
 
 def test_thirty_users_are_active_and_few_of_them_run_most_jobs(jobs: Jobs) -> None:
     counts = [count for _, count in Counter(job.user for job in jobs).most_common()]
-    months = (demo.END - demo.BEGIN) / DAY / 30.4
+    months = (generate.END - generate.BEGIN) / DAY / 30.4
     assert [count >= 10 * months for count in counts] == [True] * 30 + [False] * 34
     assert sum(counts[:10]) > len(jobs) / 2
 
@@ -160,7 +160,7 @@ def test_thirty_users_are_active_and_few_of_them_run_most_jobs(jobs: Jobs) -> No
 def test_a_program_repeated_by_its_user_runs_about_as_long_as_before() -> None:
     """Predicting from two earlier runs of the same user, name, GPUs and limit beats taking the limit."""
     runs = defaultdict(list)
-    for job in made(demo.SEED):
+    for job in made(generate.SEED):
         runs[job.user, job.queue, job.gpus, job.job_name, job.time_limit].append(job.elapsed)
     by_runs, by_limit = [], []
     for (*_, limit), times in runs.items():
@@ -172,7 +172,7 @@ def test_a_program_repeated_by_its_user_runs_about_as_long_as_before() -> None:
 
 
 def test_the_cluster_sleeps_at_night_at_weekends_in_obon_and_at_the_years_end() -> None:
-    moments = [datetime.fromtimestamp(job.submit_time, UTC) + timedelta(hours=9) for job in made(demo.SEED)]
+    moments = [datetime.fromtimestamp(job.submit_time, UTC) + timedelta(hours=9) for job in made(generate.SEED)]
     hours = Counter(moment.hour for moment in moments)
     days = Counter(moment.date().isoformat()[5:] for moment in moments)
     weekdays = [sum(m.weekday() == day for m in moments) for day in range(7)]
@@ -186,10 +186,10 @@ def test_the_cluster_sleeps_at_night_at_weekends_in_obon_and_at_the_years_end() 
 def test_every_job_lies_within_the_period() -> None:
     begin = int(datetime(2017, 7, 13, 15, tzinfo=UTC).timestamp())  # midnight in Japan
     end = int(datetime(2017, 12, 31, 15, tzinfo=UTC).timestamp())
-    assert begin == demo.BEGIN
-    assert end == demo.END
-    assert min(job.submit_time for job in made(demo.SEED)) >= begin
-    assert max(job.end_time for job in made(demo.SEED)) <= end
+    assert begin == generate.BEGIN
+    assert end == generate.END
+    assert min(job.submit_time for job in made(generate.SEED)) >= begin
+    assert max(job.end_time for job in made(generate.SEED)) <= end
 
 
 def test_the_times_of_a_job_follow_each_other_and_add_up(jobs: Jobs) -> None:
@@ -292,19 +292,21 @@ CELLS: dict[str, Callable[[Job], object]] = {
 
 @pytest.mark.parametrize("delimiter", ["\x1f", "|"])
 def test_the_text_is_what_sacct_would_print_of_these_jobs(delimiter: str) -> None:
-    some = made(demo.SEED)[::97] + [job for job in made(demo.SEED) if job.suspended or job.nodes > 8]
-    lines = [line.decode() for line in demo.sacct_text(some, delimiter)]
-    assert lines[0] == delimiter.join(demo.COLUMNS) + "\n"
-    assert list(CELLS) == list(demo.COLUMNS)
+    some = made(generate.SEED)[::97] + [job for job in made(generate.SEED) if job.suspended or job.nodes > 8]
+    lines = [line.decode() for line in generate.sacct_text(some, delimiter)]
+    assert lines[0] == delimiter.join(generate.COLUMNS) + "\n"
+    assert list(CELLS) == list(generate.COLUMNS)
     for job, line in zip(some, lines[1:], strict=True):
         assert line.endswith("\n")
-        assert dict(zip(demo.COLUMNS, line[:-1].split(delimiter), strict=True)) == {
+        assert dict(zip(generate.COLUMNS, line[:-1].split(delimiter), strict=True)) == {
             column: str(cell(job)) for column, cell in CELLS.items()
         }
 
 
 def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
-    unknown = {field.name for field in fields(Job) if all(getattr(job, field.name) is None for job in made(demo.SEED))}
+    unknown = {
+        field.name for field in fields(Job) if all(getattr(job, field.name) is None for job in made(generate.SEED))
+    }
     assert unknown == {
         "audited", "seen_open", "het_job", "het_offset", "cancelled_by", "reason", "flags", "cpu_time",
         "max_rss", "ckpt_at", "ckpt_heard", "ckpt_requeues", "ckpt_end",
@@ -314,7 +316,7 @@ def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
 
 
 def test_the_queues_are_the_studys() -> None:
-    assert demo.QUEUES == {
+    assert generate.QUEUES == {
         "gq": (1 * HOUR, 72 * HOUR, 50),
         "gq-short": (1 * HOUR, 3 * HOUR, 50),
         "gq-middle": (72 * HOUR, 168 * HOUR, 50),
@@ -323,13 +325,13 @@ def test_the_queues_are_the_studys() -> None:
 
 
 def checksum(jobs: Jobs) -> str:
-    return hashlib.sha256(b"".join(demo.sacct_text(jobs))).hexdigest()
+    return hashlib.sha256(b"".join(generate.sacct_text(jobs))).hexdigest()
 
 
 def test_the_trace_is_the_same_on_every_machine() -> None:
     """A changed sum is a changed trace: look at its pictures again, then say so in the CHANGELOG."""
-    assert checksum(made(demo.SEED)) == "b9267ac54b9399fda16c8bf84b65617e8ea4446c263b4827a32081a9d1a718b9"
-    assert checksum(made(OTHER_SEED)) != checksum(made(demo.SEED))
+    assert checksum(made(generate.SEED)) == "b9267ac54b9399fda16c8bf84b65617e8ea4446c263b4827a32081a9d1a718b9"
+    assert checksum(made(OTHER_SEED)) != checksum(made(generate.SEED))
 
 
 def test_the_order_of_python_hashes_plays_no_part() -> None:
@@ -347,7 +349,7 @@ def test_the_order_of_python_hashes_plays_no_part() -> None:
         ).stdout.strip()
         for seed in ("1", "2")
     ]
-    assert sums == [checksum(made(demo.SEED))] * 2
+    assert sums == [checksum(made(generate.SEED))] * 2
 
 
 def test_making_the_trace_needs_no_heavy_package() -> None:
@@ -358,12 +360,12 @@ def test_making_the_trace_needs_no_heavy_package() -> None:
 
 def test_the_page_shows_the_figures_of_the_trace() -> None:
     page = (Path(__file__).parent.parent / "docs" / "demo.md").read_text(encoding="utf-8")
-    jobs = made(demo.SEED)
+    jobs = made(generate.SEED)
     for queue, (_, mean, std, median) in TABLE_3.items():
         taken = [accuracy(queue, of)(jobs) for of in (statistics.fmean, statistics.stdev, statistics.median, min, max)]
         cells = [f"{a:.3f} [{b:.3f}]" for a, b in zip(taken, (mean, std, median, 0, 1), strict=True)]
         assert f"| {queue} | {' | '.join(cells)} |" in page
-        asks = share(queue, lambda j, most=demo.QUEUES[queue][1]: j.time_limit == most)(jobs)
+        asks = share(queue, lambda j, most=generate.QUEUES[queue][1]: j.time_limit == most)(jobs)
         assert re.search(rf"\| ask for (72 h|the maximum), in {queue} \| {100 * asks:.1f} % \|", page)
     for name, queue, hours in (("1 h", "gq", 1), ("1 h", "gq-short", 1), ("72 h", "gq-long", 72)):
         ends = share(queue, lambda j, hours=hours: j.elapsed <= hours * HOUR)(jobs)

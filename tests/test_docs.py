@@ -17,6 +17,7 @@ from adminkit.cli.main import main
 from adminkit.job import Job, Step
 from adminkit.trace import connect
 from tests import docs, old_traces
+from tests.trace.test_run_view import DERIVED
 from tests.trace.test_schema import STUDY
 
 PAGES = sorted(
@@ -101,10 +102,10 @@ def test_the_queries_of_the_trace_page_run_and_answer(tmp_path: Path) -> None:
     with sqlite3.connect(trace) as db:
         db.execute("UPDATE job SET gpus = 1, eligible_time = submit_time")
     queries = list(blocks(docs.DOCS / "trace.md", "sql"))
-    assert len(queries) == 3
+    assert len(queries) == 4
     with connect.reader(trace) as db:
         answers = [db.execute(query).fetchall() for query in queries]
-    assert answers == [[("gq", 1, 0.014)], [("user1", 71.0)], [("2017-07", 1, 0.02)]]
+    assert answers == [[("gq", 1, 0.014)], [("user1", 71.0)], [("2017-07", 1, 0.02)], [("2017-07", 1, 0.014, 0.02)]]
 
 
 def rows(heading: str) -> list[str]:
@@ -120,10 +121,18 @@ def rows(heading: str) -> list[str]:
         ("### job", [field.name for field in dataclasses.fields(Job)]),
         ("### step", [field.name for field in dataclasses.fields(Step)]),
         ("## The view `trace`", STUDY),
+        ("## The view `run`", DERIVED),
     ],
 )
 def test_the_trace_page_has_every_column_in_its_order(heading: str, expected: list[str]) -> None:
     assert rows(heading) == expected
+
+
+@pytest.mark.parametrize("table", ["node", "node_event", "outbox"])
+def test_the_trace_page_has_every_column_of(table: str, tmp_path: Path) -> None:
+    connect.create(tmp_path / "trace.db")
+    with sqlite3.connect(tmp_path / "trace.db") as db:
+        assert rows(f"### {table}") == [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
 
 
 def test_the_trace_page_has_every_table(tmp_path: Path) -> None:

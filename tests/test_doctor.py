@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 
 import adminkit
-from adminkit import config, doctor, doctor_sees
+from adminkit import config
 from adminkit.cli.main import main
-from adminkit.doctor import Check, examine, lacking
+from adminkit.doctor import examine as doctor
+from adminkit.doctor import sees
+from adminkit.doctor.check import Check
+from adminkit.doctor.examine import examine, lacking
 from adminkit.installed import helper_path
-from adminkit.trace import connect, place
-from adminkit.trace.rights import sidecars
+from adminkit.trace import connect, location
+from adminkit.trace.permissions import sidecars
 from tests.fakes import DATA, Programs, Pyslurm
 
 
@@ -41,7 +44,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     programs.says(
         "sacctmgr", cluster="sacctmgr-clusters", configuration="sacctmgr-configuration", user="sacctmgr-users"
     )
-    monkeypatch.setattr(doctor_sees, "is_root", lambda: False)
+    monkeypatch.setattr(sees, "is_root", lambda: False)
     monkeypatch.setattr(doctor.cluster, "admin_level", lambda: "Operator")
     return programs
 
@@ -224,7 +227,7 @@ def test_a_network_mount_and_a_full_disk_are_seen(
     assert look(trace, "disk").status == "warn"
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / {tmp_path} rw - lustre mds:/ rw\n")
-    monkeypatch.setattr(place, "MOUNTINFO", mounts)
+    monkeypatch.setattr(location, "MOUNTINFO", mounts)
     check = look(trace, "disk")
     assert (check.status, check.found.split(",")[0]) == ("missing", "lustre")
 

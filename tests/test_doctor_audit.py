@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from adminkit.doctor_audit import audits
+from adminkit.doctor.audit import audits
 from tests.builders import job, make_trace
 
 

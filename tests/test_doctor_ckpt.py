@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit import doctor_ckpt
-from adminkit.doctor_rules import Line
+from adminkit.doctor import ckpt
+from adminkit.doctor.rules import Line
 from adminkit.errors import AdminkitError
 from adminkit.slurm import plugstack
 from tests.fakes import Programs
@@ -53,10 +53,10 @@ class Site:
         )
         self.programs.add("scontrol", f"cat {self.folder}/config")
 
-    def look(self) -> dict[str, Line]:
+    def look(self, code: int = 85) -> dict[str, Line]:
         (self.folder / "nodes").write_text(self.nodes)
         self.programs.add("sinfo", f"cat {self.folder}/nodes")
-        return {line[0]: line for line in doctor_ckpt.checkpoints()}
+        return {line[0]: line for line in ckpt.checkpoints(code)}
 
 
 @pytest.fixture
@@ -99,6 +99,26 @@ def test_the_line_in_plugstack_conf(site: Site, text: str, status: str, says: st
     assert line[1] == status, why
     assert says in line[2], why
     assert bool(line[3]) == (status == "warn"), "a hint where something is to be done"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "status", "says", "why"),
+    [
+        ("", 85, "ok", "85 means that there is more to do", "both have the default"),
+        ("code=3 default=off", 3, "ok", "3 means", "both say so"),
+        ("code=3 code=4", 4, "ok", "4 means", "the plugin takes the last"),
+        ("code=128", 85, "ok", "85 means", "the plugin takes no such code and keeps its own"),
+        ("code=3", 85, "warn", "puts back what ends with 3", "letters would take such a run for a failed one"),
+        ("", 9, "warn", "puts back what ends with 85", "the settings alone were changed"),
+    ],
+)
+def test_the_plugin_and_the_settings_name_one_exit_code(
+    site: Site, arguments: str, code: int, status: str, says: str, why: str
+) -> None:
+    site.conf.write_text(f"optional adminkit_ckpt.so {arguments}\n")
+    line = site.look(code)["ckpt code"]
+    assert (line[1], says in line[2]) == (status, True), why
+    assert (f"code={code}" in line[3]) == (status == "warn"), "a hint where the two differ"
 
 
 def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
@@ -179,7 +199,7 @@ def test_the_nodes(site: Site, nodes: str, status: str, says: str) -> None:
 def test_how_processes_are_found(
     site: Site, monkeypatch: pytest.MonkeyPatch, proctrack: str, cgroup: str, mounted: bool, status: str, says: str
 ) -> None:
-    monkeypatch.setattr(doctor_ckpt, "_cgroups", lambda: mounted)
+    monkeypatch.setattr(ckpt, "_cgroups", lambda: mounted)
     site.settings(proctrack, cgroup)
     line = site.look()["ckpt steps"]
     assert (line[1], says in line[2], bool(line[3])) == (status, True, status == "warn"), line
@@ -195,7 +215,7 @@ def test_how_processes_are_found(
 )
 def test_where_steps_can_be_seen(tmp_path: Path, mounts: str, found: bool) -> None:
     (tmp_path / "mounts").write_text(mounts)
-    assert doctor_ckpt._cgroups(tmp_path / "mounts") == found
+    assert ckpt._cgroups(tmp_path / "mounts") == found
 
 
 def test_a_plugstack_conf_that_may_not_be_read_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adminkit.config import Config
-from adminkit.doctor_letters import letters
+from adminkit.doctor.letters import letters
 from tests.builders import add_letters, letter, make_trace
 from tests.feedback.site import folder, settings
 

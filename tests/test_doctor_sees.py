@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import doctor_sees
+from adminkit.doctor import sees
 from adminkit.slurm import cluster
 
 OPEN, HIDDEN, SHORT = "none", "jobs,usage", "1-00:00:00"
@@ -45,7 +45,7 @@ def say(
     """What Slurm answers; from 26.05 on slurmdbd's own PrivateData and start are not said."""
     text = f"PrivateData = {here}\n\nSlurmDBD configuration:\nMaxQueryTimeRange = {limit}\nPrivateData = {private}\n"
     text += "" if private is None else "BOOT_TIME = 2026-11-21T04:14:15\n"
-    monkeypatch.setattr(doctor_sees, "is_root", lambda: root)
+    monkeypatch.setattr(sees, "is_root", lambda: root)
     monkeypatch.setattr(cluster, "admin_level", lambda: level)
     monkeypatch.setattr(cluster, "accounting", lambda: cluster.parse_accounting(text))
 
@@ -54,7 +54,7 @@ def say(
 def test_what_is_seen_and_what_is_needed(case: str, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     level, private, limit, here, status, found, hint = CASES[case]
     say(monkeypatch, level, private, limit, here)
-    line = doctor_sees.sees(trace)
+    line = sees.sees(trace)
     assert (line[0], line[1]) == ("sees", status)
     assert found in line[2]
     assert hint in line[3]
@@ -64,11 +64,11 @@ def test_what_is_seen_and_what_is_needed(case: str, trace: Path, monkeypatch: py
 def test_an_operator_who_does_not_sync_is_left_alone(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person who is an operator for other work, and looks at the trace of user adminkit."""
     say(monkeypatch, "Operator", OPEN, "UNLIMITED", OPEN)
-    monkeypatch.setattr(doctor_sees, "syncs", lambda db: False)
-    assert doctor_sees.sees(trace)[1] == "ok"
+    monkeypatch.setattr(sees, "syncs", lambda db: False)
+    assert sees.sees(trace)[1] == "ok"
 
 
 def test_root_sees_every_job_whatever_its_level(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, None, HIDDEN, "UNLIMITED", "jobs", root=True)
     seen = "every job: AdminLevel None, PrivateData=jobs,usage, PrivateData=jobs of slurm.conf"
-    assert doctor_sees.sees(trace)[1:] == ("ok", seen, "")
+    assert sees.sees(trace)[1:] == ("ok", seen, "")

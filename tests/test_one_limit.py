@@ -20,19 +20,19 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.config import Config
+from adminkit.economy.build import Worth, compute, learnt, read_tables, tables, write_tables
+from adminkit.economy.tables import points
 from adminkit.feedback.compose import Composer
 from adminkit.feedback.letter import Due
 from adminkit.installed import data_file
 from adminkit.job import Job
+from adminkit.lua.runtime import Decider
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.incentive_build import Worth, compute, learnt, read_tables, tables, write_tables
-from adminkit.policy.incentive_tables import points
 from adminkit.policy.load import load_offer, load_policy
-from adminkit.policy.runtime import Decider
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer, round_up
 from adminkit.recommend.predict import Predictor, Rule
-from adminkit.report.recommend import advice_report
+from adminkit.reports.recommend import advice_report
 from adminkit.slurm.site import made_up
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.trace.connect import reader
@@ -108,7 +108,7 @@ class Site:
         policy = load_policy(self.policy)
         with reader(self.trace) as db:
             found = compute(db, policy, "aaic", NOW, Worth(points(policy.incentives, 60.0), None), checkpoint_code=85)
-            write_tables(self.folder, tables(found, learnt(db, policy, found, NOW), policy, NOW))
+            write_tables(self.folder, tables(found, learnt(db, policy, found, NOW, checkpoint_code=85), policy, NOW))
         return self.folder
 
 
@@ -194,7 +194,7 @@ def site(request: pytest.FixtureRequest, trace: Path, tmp_path_factory: pytest.T
     (folder / "policy.toml").write_text(POLICIES[request.param])
     mine: dict[str, list[Run]] = {}
     with reader(trace) as db:
-        for run in runs(db, acting=True):
+        for run in runs(db, acting=True, checkpoint_code=85):
             mine.setdefault(run.kind.user or "", []).append(run)
     return Site(trace, folder / "policy.toml", folder, mine)
 

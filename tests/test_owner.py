@@ -19,10 +19,11 @@ import pytest
 from adminkit import owner
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
-from adminkit.feedback import maildir, mark, people, prefs
+from adminkit.feedback import last_sent, prefs, recipients
+from adminkit.feedback.transport.base import maildir
 from adminkit.trace import connect
 from adminkit.trace.lock import only_one
-from adminkit.trace.rights import remedy
+from adminkit.trace.permissions import remedy
 from tests.builders import HOUR
 from tests.feedback.site import DAY, NOW, ended, folder, synced
 from tests.others import OWNER, READER, as_user
@@ -75,7 +76,7 @@ def top(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("ADMINKIT_CONFIG", str(place / "adminkit.toml"))
         monkeypatch.setenv("ADMINKIT_ACTS", str(place / "own" / "acts.jsonl"))
         monkeypatch.delenv("ADMINKIT_DB", raising=False)
-        monkeypatch.setattr(people, "system_name", {1001: "ada"}.get)
+        monkeypatch.setattr(recipients, "system_name", {1001: "ada"}.get)
         yield place
 
 
@@ -308,9 +309,9 @@ def test_a_letter_into_a_folder_and_a_mark_follow_no_link(top: Path, victims: Pa
     box.send("a@example.org", ["b@example.org"], b"two", "key")
     assert (top / "mail" / "new" / name).read_bytes().endswith(b"two")
     (top / ".mark.new").symlink_to(victims / "secret")
-    mark.keep(top / ".mark", 5)
-    assert mark.is_behind(top / ".mark", 4)
+    last_sent.keep(top / ".mark", 5)
+    assert last_sent.is_behind(top / ".mark", 4)
     (top / ".mark").unlink()
     (top / ".mark").symlink_to(victims / "secret")
-    assert not mark.is_behind(top / ".mark", 4)
+    assert not last_sent.is_behind(top / ".mark", 4)
     assert (victims / "secret").read_text() == SECRET

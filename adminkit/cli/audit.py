@@ -14,7 +14,7 @@ from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.errors import UsageError, unknown_word
 from adminkit.trace import connect
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import operators_only
 
 Cluster = Annotated[
@@ -52,9 +52,9 @@ def audit(
 ) -> None:
     """Ask slurmdbd about every row it is said to have told, and set aside what it contradicts or never had."""
     from adminkit.ingest.audit import audit as run
-    from adminkit.ingest.passes import Options
-    from adminkit.report.audit import audit_report
-    from adminkit.report.sink import Way, emit
+    from adminkit.ingest.sync_windows import Options
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.audit import audit_report
     from adminkit.slurm.cluster import parse_purge
 
     purge = None if purge_after is None else parse_purge(purge_after)
@@ -95,8 +95,8 @@ def restore(
 ) -> None:
     """Put back what an audit set aside, as rows that an operator vouches for. Shows which; --apply does it."""
     from adminkit.quote import clean
-    from adminkit.report.audit import aside_report
-    from adminkit.report.sink import Way, emit
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.audit import aside_report
     from adminkit.trace import audit as asides
     from adminkit.trace.lock import only_one
 

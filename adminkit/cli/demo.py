@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from adminkit.errors import AdminkitError
-from adminkit.trace.place import data_home
+from adminkit.trace.location import data_home
 
 Database = Annotated[
     Path | None, typer.Option("--db", metavar="FILE", help="Where to make it. Default: demo.db beside your own trace.")
@@ -36,30 +36,34 @@ def demo(db: Database = None, text: Text = None, plot: Plot = True, page: Page =
     if page:
         accuracy(db=path, job_class=[JobClass.SINGLE_GPU], format=Format.HTML, output=page)
     print("\nTry:", file=sys.stderr)
-    for words in ("parallelism", "accuracy --queue gq --format json"):
-        print(f"  adminkit report {words} --db {path}", file=sys.stderr)
+    for words in (
+        "report parallelism",
+        "report accuracy --queue gq --format json",
+        "feedback preview --sample --text --as-of 2017-08-15",
+    ):
+        print(f"  adminkit {words} --db {path}", file=sys.stderr)
 
 
 def make(path: Path, text: Path | None = None) -> None:
     """The demo's trace at `path`. A trace of anything else is left alone."""
-    from adminkit import demo as synthetic
+    from adminkit.demo import generate
     from adminkit.ingest.files import Import, import_stream
     from adminkit.owner import as_owner
-    from adminkit.report.sink import write_aside
+    from adminkit.render.sink import write_aside
     from adminkit.trace import connect
 
     if path.exists():
         with connect.reader(path) as trace:
             others = trace.execute(
-                "SELECT count(*) FROM job WHERE cluster <> ? OR source <> 'demo'", (synthetic.CLUSTER,)
+                "SELECT count(*) FROM job WHERE cluster <> ? OR source <> 'demo'", (generate.CLUSTER,)
             ).fetchone()[0]
         if others:
             raise AdminkitError(f"{path} holds {others} jobs that are no demo", "name another place with --db")
-    rows = b"".join(synthetic.sacct_text(synthetic.jobs()))
+    rows = b"".join(generate.sacct_text(generate.jobs()))
     if text:
         write_aside(text, rows)
     wanted = Import(
-        None, path, synthetic.CLUSTER, kind="demo", origin="demo", queues=synthetic.QUEUES, queues_since=synthetic.BEGIN
+        None, path, generate.CLUSTER, kind="demo", origin="demo", site=generate.SITE, site_since=generate.BEGIN
     )
     with as_owner(path):
         import_stream(wanted, io.BytesIO(rows), int(time.time()))

@@ -9,9 +9,9 @@ from adminkit.cli.options import Database, Format, FormatOption, Output
 
 def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
     """Say what is there and what is missing, each with a hint. Exit code 1 when something needed is missing."""
-    from adminkit.doctor import examine, lacking
-    from adminkit.report.checks import checks_report, checks_text
-    from adminkit.report.sink import Way, emit
+    from adminkit.doctor.examine import examine, lacking
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.checks import checks_report, checks_text
 
     path, checks = examine(db)
     rows = [(check.name, check.status, check.found, check.hint) for check in checks]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,22 +15,22 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
+from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
-from adminkit.trace.place import find_trace
 from adminkit.trace.sight import operators_only
 
 if TYPE_CHECKING:
     import sqlite3
 
     from adminkit.config import Config
-    from adminkit.feedback.due import Planned
     from adminkit.feedback.letter import Compose
+    from adminkit.feedback.plan import Planned
     from adminkit.feedback.send import Done, Tools
-    from adminkit.report.model import Report
+    from adminkit.render.report import Report
 
 app = typer.Typer(help="Letters to users.", invoke_without_command=True, rich_markup_mode=None)
 
@@ -38,6 +39,10 @@ Only = Annotated[
     list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only this user's. Repeat for more.")
 ]
 Text = Annotated[bool, typer.Option("--text", help="Print the letters themselves instead of a list.")]
+Sample = Annotated[
+    bool,
+    typer.Option("--sample", help="One letter of each kind as it would read, whoever gets letters; for a first look."),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Also write each letter into DIR, as mail (.eml) and .html.")
 ]
@@ -66,6 +71,8 @@ def preview(
     db: options.Database = None,
     policy: PolicyFile = None,
     user: Only = None,
+    as_of: options.AsOf = None,
+    sample: Sample = False,
     text: Text = False,
     out: Out = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -73,14 +80,17 @@ def preview(
 ) -> None:
     """Show what would go out now, and how many get nothing and why. Nothing is sent or noted."""
     from adminkit.cli.feedback_shown import show_due
+    from adminkit.feedback.sample import sample as of_each_kind
 
-    settings, path = _settings(), find_trace(db, config.load().db)
-    with reader(path) as trace:
+    when, settings = options.moment(as_of, time.time()), config.load() if sample else _settings()
+    path, way, compose = find_trace(db, settings.db), Way(format.value, output), _compose(policy)
+    with reader(path, when.as_of) as trace:
         _operators_only(path)
-        planned = _plan(trace, settings, path)
-        show_due(
-            trace, planned, settings, str(path), user or (), text, out, Way(format.value, output), _compose(policy)
-        )
+        if sample:
+            planned = of_each_kind(trace, settings, when.now, user or ())
+        else:
+            planned = _plan(trace, settings, path, when.now)
+        show_due(trace, planned, settings, when, str(path), user or (), text, out, way, compose)
 
 
 @app.command()
@@ -89,12 +99,15 @@ def run(
     policy: PolicyFile = None,
     send: Send = False,
     most: Most = None,
+    as_of: options.AsOf = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Send what is due and what waits. The first time it notes the moment from which jobs count."""
+    if send and as_of is not None:
+        raise UsageError("--send sends what is due now, not --as-of", "leave out --send: it shows what was due then")
     if not send:
-        preview(db, policy, format=format, output=output)
+        preview(db, policy, as_of=as_of, format=format, output=output)
         print("note: nothing was sent; --send does it", file=sys.stderr)
         return
     from adminkit.feedback.send import run as act
@@ -117,7 +130,7 @@ def status(
 ) -> None:
     """The outbox: how many letters are due, sent, refused or expired, and what went wrong."""
     from adminkit.cli.feedback_shown import standing
-    from adminkit.report.outbox import letters_report, status_report
+    from adminkit.reports.outbox import letters_report, status_report
     from adminkit.trace import outbox
 
     settings = config.load()
@@ -147,7 +160,7 @@ def resend(
     """Send letters once more, whatever became of them. Shows which; --send does it."""
     from adminkit.cli.feedback_shown import chosen
     from adminkit.feedback.send import resend as act
-    from adminkit.report.outbox import letters_report
+    from adminkit.reports.outbox import letters_report
 
     settings = config.load()
     path = find_trace(db, settings.db)
@@ -169,8 +182,8 @@ def resend(
 @app.command()
 def test(address: Address, send: Send = False) -> None:
     """Send one letter to ADDRESS that says nothing but that it arrived. Shows it; --send does it."""
-    from adminkit.feedback.transport import described
-    from adminkit.feedback.trial import send_trial, trial
+    from adminkit.feedback.test_message import send_trial, trial
+    from adminkit.feedback.transport.base import described
 
     settings = config.load().feedback
     message = trial(settings, address)
@@ -186,11 +199,11 @@ def _at_work(
     settings: Config, path: Path, policy: Path | None, act: Callable[[sqlite3.Connection, Config, Tools], Done]
 ) -> Iterator[tuple[sqlite3.Connection, Done]]:
     """Do `act` alone on the outbox of this trace, with a bar."""
-    from adminkit.feedback.mark import mark_of
-    from adminkit.feedback.people import People, read_addresses, system_name
+    from adminkit.feedback.last_sent import mark_of
     from adminkit.feedback.prefs import folder_of
+    from adminkit.feedback.recipients import People, read_addresses, system_name
     from adminkit.feedback.send import Tools
-    from adminkit.feedback.transport import opened
+    from adminkit.feedback.transport.base import opened
 
     if not path.exists():
         raise AdminkitError(f"no trace database at {path}", "run `adminkit sync` first, or name it with --db")
@@ -207,7 +220,7 @@ def _at_work(
 
 
 def _ran(trace: sqlite3.Connection, done: Done, database: str, settings: Config) -> Report:
-    from adminkit.report.outbox import run_report
+    from adminkit.reports.outbox import run_report
     from adminkit.trace import outbox
 
     waiting = len(outbox.find(trace, ["due", "claimed"]))
@@ -220,15 +233,13 @@ def _complain_of(done: Done) -> None:
         raise AdminkitError(f"no letter goes through: {done.stopped}", "they are kept; the next run tries again")
 
 
-def _plan(trace: sqlite3.Connection, settings: Config, path: Path) -> Planned:
-    import time
-
-    from adminkit.feedback.due import plan
-    from adminkit.feedback.people import People, read_addresses, system_name
+def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Planned:
+    from adminkit.feedback.plan import plan
     from adminkit.feedback.prefs import folder_of
+    from adminkit.feedback.recipients import People, read_addresses, system_name
 
     people = People(settings.feedback, system_name, read_addresses(settings.feedback.addresses))
-    return plan(trace, settings, people, folder_of(settings, path), int(time.time()), preview=True)
+    return plan(trace, settings, people, folder_of(settings, path), now, preview=True)
 
 
 def _settings(most: int | None = None) -> Config:

@@ -50,10 +50,10 @@ def prefs(
     output: options.Output = None,
 ) -> None:
     """Show what you chose, or choose: how often letters come, in which language, where to; hints or none."""
-    from adminkit.feedback.people import is_allowed
     from adminkit.feedback.prefs import Prefs, checked, folder_of, read, write
-    from adminkit.report.outbox import prefs_report
-    from adminkit.report.sink import Way, emit
+    from adminkit.feedback.recipients import is_allowed
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.outbox import prefs_report
 
     settings = config.load()
     folder, uid = folder_of(settings), os.getuid()
@@ -77,7 +77,7 @@ def prefs(
 
 def _domains(settings: config.Config) -> tuple[str, ...]:
     """Where letters may go, as far as this user may know: empty where the map of addresses cannot be read here."""
-    from adminkit.feedback.people import allowed_domains, read_addresses
+    from adminkit.feedback.recipients import allowed_domains, read_addresses
 
     chosen = settings.feedback
     try:

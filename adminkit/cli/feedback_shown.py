@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +13,14 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.owner import as_caller, as_owner
 from adminkit.quote import clean
-from adminkit.report.sink import Way, emit, write_aside
+from adminkit.render.sink import Way, emit, write_aside
+from adminkit.units import show_time
 
 if TYPE_CHECKING:
+    from adminkit.cli.options import Moment
     from adminkit.config import Config
-    from adminkit.feedback.due import Found, Planned
     from adminkit.feedback.letter import Compose, Letter
+    from adminkit.feedback.plan import Found, Planned
     from adminkit.trace.outbox import Entry
 
 
@@ -26,6 +28,7 @@ def show_due(
     trace: sqlite3.Connection,
     planned: Planned,
     settings: Config,
+    when: Moment,
     database: str,
     users: Sequence[str],
     text: bool,
@@ -34,9 +37,11 @@ def show_due(
     compose: Compose,
 ) -> None:
     """The letters as a list, or their texts; as files too where `out` says so."""
-    from adminkit.report.outbox import due_report
+    from adminkit.reports.outbox import due_report
 
-    now = int(time.time())
+    now = when.now
+    if when.as_of is not None and text:
+        print(f"note: as of {show_time(when.as_of)}", file=sys.stderr)
     found = [one for one in planned.found if not users or one.due.user in users]
     rows = []
     write = compose(trace, settings, now, [one.due for one in found])
@@ -54,12 +59,12 @@ def show_due(
             rows.append((one.entry(now), letter.subject))
             tick(number, len(found), number)
     if not text:
-        emit(due_report(rows, planned.left_out, planned.notes, database), way)
+        emit(due_report(rows, planned.left_out, planned.notes, database).dated(when.as_of), way)
 
 
 def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: int) -> None:
     """DIR/KIND-RUN-CLUSTER.eml and .html; the same letter has the same name."""
-    from adminkit.feedback.message import Envelope, build
+    from adminkit.feedback.mime import Envelope, build
 
     name = re.sub(r"[^A-Za-z0-9@-]+", "-", "-".join((found.due.kind, found.due.run, found.due.cluster)))
     recipients = tuple(found.due.address.split(", "))
@@ -75,10 +80,9 @@ def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: in
 
 def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[str]:
     """Since when letters go out, to where, and what is in the way: sentences."""
-    from adminkit.feedback.due import switched_on
+    from adminkit.feedback.plan import switched_on
     from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
-    from adminkit.feedback.transport import described
-    from adminkit.units import show_time
+    from adminkit.feedback.transport.base import described
 
     said = [f"letters go to {described(settings.feedback)}"]
     for cluster in settings.feedback.clusters:

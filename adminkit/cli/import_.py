@@ -13,16 +13,18 @@ from typing import Annotated, Final
 import typer
 
 from adminkit import config
-from adminkit.cli.options import Counted, CountedOption, Database
+from adminkit.cli.options import Counted, CountedOption, Database, complete_files, complete_site
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.ingest import mapping
 from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
+from adminkit.ingest.helper import Counts
 from adminkit.ingest.import_table import import_table, preview
-from adminkit.ingest.run import Counts
-from adminkit.quote import clean
+from adminkit.quote import clean, quote
+from adminkit.slurm.site import Site
+from adminkit.slurm.site_file import load_site
 from adminkit.stats.sources import Held, held
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.units import show_time
 
 #: How many rows --dry-run shows.
@@ -31,10 +33,8 @@ SHOWN: Final = 3
 
 def _complete_map(incomplete: str) -> list[str]:
     """The maps that came with adminkit, and TOML files."""
-    folder = incomplete.rpartition("/")[0]
-    there = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".")
-    files = [f"{folder}/{path.name}" if "/" in incomplete else path.name for path in there.glob("*.toml")]
-    return [name for name in (*mapping.shipped(), *sorted(files)) if name.startswith(incomplete)]
+    shipped = [name for name in mapping.shipped() if name.startswith(incomplete)]
+    return [*shipped, *complete_files(incomplete, (".toml",))]
 
 
 def import_(
@@ -73,6 +73,15 @@ def import_(
             autocompletion=_complete_map,
         ),
     ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            "--site",
+            metavar="FILE",
+            help="What the cluster was, as `adminkit site` writes it: name, queues with their limits, nodes.",
+            autocompletion=complete_site,
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --map: show how the first rows would be read, and write nothing.")
     ] = False,
@@ -101,10 +110,11 @@ def import_(
     path = None if file == "-" else Path(file)
     if path is None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
+    described = load_site(site) if site is not None else None
     wanted = Import(
         path=path,
         db=find_trace(db, config.load().db),
-        cluster=cluster,
+        cluster=_cluster(cluster, described),
         timezone=timezone,
         columns=columns.split(",") if columns is not None else None,
         delimiter=None
@@ -114,6 +124,7 @@ def import_(
         else delimiter,
         kind="import --trusted" if trusted else "import",
         origin="trusted" if trusted else None,
+        site=described,
         map=mapping.load_map(mapping.find_map(map)) if map is not None else None,
     )
     if dry_run:
@@ -138,6 +149,13 @@ def import_(
     refuse_many_rejected(counts, max_rejected)
 
 
+def _cluster(named: str | None, site: Site | None) -> str | None:
+    """The cluster of rows that do not say it: --cluster, else the one that --site describes."""
+    if site is not None and named not in (None, site.cluster):
+        raise UsageError(f"--site describes {site.cluster}, not {quote(named)}", "leave --cluster out")
+    return site.cluster if site is not None else named
+
+
 def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Counts:
     now = int(time.time())
     if wanted.map is not None:
@@ -149,8 +167,8 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
 
 
 def _show_first_rows(wanted: Import, format: Counted) -> None:
-    from adminkit.report.preview import preview_report
-    from adminkit.report.sink import Way, emit
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.preview import preview_report
 
     if wanted.map is None:
         raise UsageError("--dry-run shows how a map reads a table", "name one with --map")

@@ -15,15 +15,15 @@ from adminkit.cli import options
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.stats.select import only_cluster
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import operators_only, whose
 
 if TYPE_CHECKING:
-    from adminkit.policy.incentive_build import Computed, Table, Worth
+    from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
 app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
@@ -62,20 +62,23 @@ def compute(
     db: options.Database = None,
     cluster: Cluster = None,
     points_per_hour: PerHour = None,
+    as_of: options.AsOf = None,
     out: Out = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Derive the tables of points and hints from the trace. Nothing is installed."""
-    from adminkit.policy.incentive_build import write_tables
-    from adminkit.report.incentives import everybody_report
+    from adminkit.economy.build import write_tables
+    from adminkit.reports.incentives import everybody_report
 
-    path = find_trace(db, config.load().db)
-    rules, worth = _rules(policy, points_per_hour)
-    found, tables = _computed(path, rules, worth, cluster, acts=out is not None)
+    path, when = find_trace(db, config.load().db), options.moment(as_of, time.time())
+    if out is not None and when.as_of is not None:
+        raise UsageError("--out writes the tables of now, not --as-of", "leave out --out: it shows what they would be")
+    rules, worth = _rules(policy, points_per_hour, when)
+    found, tables = _computed(path, rules, worth, cluster, when, acts=out is not None)
     if out is not None:
         write_tables(out, tables)
-    emit(everybody_report(found, rules.incentives, str(path), tables), Way(format.value, output))
+    emit(everybody_report(found, rules.incentives, str(path), tables).dated(when.as_of), Way(format.value, output))
 
 
 @app.command()
@@ -85,18 +88,19 @@ def show(
     db: options.Database = None,
     cluster: Cluster = None,
     points_per_hour: PerHour = None,
+    as_of: options.AsOf = None,
     runs: Most = 20,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Explain one user's points line by line, or list everybody's."""
-    from adminkit.policy import incentive_build as build
-    from adminkit.report.incentives import everybody_report, user_report
+    from adminkit.economy import build
+    from adminkit.reports.incentives import everybody_report, user_report
 
-    settings = config.load()
-    now, path, code = int(time.time()), find_trace(db, settings.db), settings.checkpoint.code
-    rules, worth = _rules(policy, points_per_hour)
-    with reader(path) as trace:
+    settings, when = config.load(), options.moment(as_of, time.time())
+    now, path, code = when.now, find_trace(db, settings.db), settings.checkpoint.code
+    rules, worth = _rules(policy, points_per_hour, when)
+    with reader(path, when.as_of) as trace:
         user = next(iter(whose([user] if user else None, path)), None)
         where = only_cluster(trace, cluster)
         if user is None:
@@ -108,7 +112,7 @@ def show(
         else:
             found = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now), checkpoint_code=code)
             report = user_report(found, rules.incentives, str(path))
-    emit(report, Way(format.value, output))
+    emit(report.dated(when.as_of), Way(format.value, output))
 
 
 @app.command()
@@ -128,12 +132,12 @@ def install(
 ) -> None:
     """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_preview
-    from adminkit.policy.incentive_build import read_tables
-    from adminkit.policy.install import apply as act
-    from adminkit.policy.install import preview as look
-    from adminkit.report.incentives import preview, sizes
+    from adminkit.deploy.install import apply as act
+    from adminkit.deploy.install import preview as look
+    from adminkit.economy.build import read_tables
+    from adminkit.reports.incentives import preview, sizes
 
-    rules, worth = _rules(policy, points_per_hour)
+    rules, worth = _rules(policy, points_per_hour, options.moment(None, time.time()))
     tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
     notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
@@ -152,24 +156,24 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
         raise AdminkitError(
             f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
         )
-    return _computed(path, rules, worth, cluster, acts=True)[1]
+    return _computed(path, rules, worth, cluster, options.moment(None, time.time()), acts=True)[1]
 
 
 def _computed(
-    path: Path, rules: Policy, worth: Worth, cluster: str | None, *, acts: bool
+    path: Path, rules: Policy, worth: Worth, cluster: str | None, when: options.Moment, *, acts: bool
 ) -> tuple[Computed, list[Table]]:
     """Everybody's standing and the tables that follow from it, for the operators. `acts`: they are to be installed."""
-    from adminkit.policy import incentive_build as build
+    from adminkit.economy import build
 
-    now, code = int(time.time()), config.load().checkpoint.code
+    now, code = when.now, config.load().checkpoint.code
     held_out = _held_out(now)
-    with reader(path) as trace:
+    with reader(path, when.as_of) as trace:
         operators_only(path, "everybody's points are for the operators", "adminkit incentives show has yours")
         where = only_cluster(trace, cluster)
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")
         found = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
-        learnt = build.learnt(trace, rules, found, now, held_out)
+        learnt = build.learnt(trace, rules, found, now, held_out, checkpoint_code=code)
         return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
 
 
@@ -186,21 +190,21 @@ def _want_no_hints(path: Path) -> set[int]:
 
 def _held_out(now: int) -> Callable[[int], bool]:
     """Who gets neither letters nor hints for now."""
-    from adminkit.findings.holdout import held_out
+    from adminkit.feedback.holdout import held_out
 
     settings = config.load().feedback
     return lambda uid: held_out(uid, settings, now)
 
 
-def _rules(policy: Path | None, per_hour: float | None) -> tuple[Policy, Worth]:
-    """policy.toml, and what an hour of ageing is worth here."""
-    from adminkit.policy.incentive_build import worth
+def _rules(policy: Path | None, per_hour: float | None, when: options.Moment) -> tuple[Policy, Worth]:
+    """policy.toml, and what an hour of ageing is worth here, today's also as of another day."""
+    from adminkit.economy.build import worth
     from adminkit.policy.load import find_policy, load_policy
 
     if per_hour is not None and not 0 < per_hour < float("inf"):
         raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
     path, example = find_policy(policy)
     rules = load_policy(path)
-    found = worth(rules.incentives, per_hour)
+    found = worth(rules.incentives, per_hour, past=when.as_of is not None)
     note = (f"by the example {path}, as there is no policy.toml of this site",) if example else ()
     return rules, replace(found, notes=(*found.notes, *note))

@@ -28,6 +28,7 @@ from adminkit.cli import (
     policy_refresh,
     recommend,
     report,
+    site,
     sync,
     trace,
 )
@@ -40,6 +41,7 @@ _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 
 #: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.
 _INTERRUPTED: Final = 130
+_AS_OF: Final = "reports, recommend, incentives show and compute, policy replay and feedback preview take it"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(
@@ -65,6 +67,7 @@ app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
+app.command("site")(site.site)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 
@@ -155,6 +158,8 @@ def _usage(error: Any) -> tuple[str, str]:
     elif " is not one of " in message:  # the message is all that every release of typer has in common
         before, _, choices = message.partition(" is not one of ")
         wrong, words = before.rstrip("'").rpartition("'")[2], choices.split("'")[1::2]
+    if wrong == "--as-of":
+        return f"{error.ctx.command_path} knows no --as-of: only what shows takes it, not what acts", _AS_OF
     near = difflib.get_close_matches(wrong, words, n=1)
     if near:
         return message, f"did you mean {near[0]}?"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
+
+from adminkit.errors import UsageError
+from adminkit.units import parse_when, show_time
 
 
 class Format(StrEnum):
@@ -43,6 +47,26 @@ class LimitSource(StrEnum):
     UNKNOWN = "unknown"
 
 
+def complete_files(incomplete: str, endings: Sequence[str]) -> list[str]:
+    """The files with one of these endings, and the folders, that what was typed may become."""
+    folder = incomplete.rpartition("/")[0]
+    there = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".")
+    shown = f"{folder}/" if "/" in incomplete else ""
+    try:
+        inside = sorted(there.iterdir())
+    except OSError:
+        return []
+    names = [
+        f"{shown}{one.name}{'/' if one.is_dir() else ''}" for one in inside if one.suffix in endings or one.is_dir()
+    ]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_site(incomplete: str) -> list[str]:
+    """Files that may describe a cluster."""
+    return complete_files(incomplete, (".toml", ".json"))
+
+
 CountedOption = Annotated[Counted, typer.Option("--format", "-f", help="How to write the counts.")]
 Database = Annotated[
     Path | None,
@@ -50,6 +74,15 @@ Database = Annotated[
         "--db",
         metavar="FILE",
         help="The trace database. Default: $ADMINKIT_DB, the config, /var/lib/adminkit/trace.db, your own.",
+    ),
+]
+SiteFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--site",
+        metavar="FILE",
+        help="The cluster as `adminkit site` writes it down, TOML or JSON, instead of the one here.",
+        autocompletion=complete_site,
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write it.")]
@@ -78,6 +111,14 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="WHEN",
+        help="As if it were WHEN: later submissions are missing, runs that ended later are open. Forms: as --since.",
+    ),
+]
 Classes = Annotated[
     list[JobClass] | None,
     typer.Option(
@@ -106,3 +147,22 @@ Plot = Annotated[bool, typer.Option("--plot", help="Draw the pictures in the ter
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE", help="Draw the pictures into FILE, a .png or an .svg.")
 ]
+
+
+class Moment(NamedTuple):
+    """What counts as now, epoch seconds; `as_of` is the same where --as-of says so, else None."""
+
+    now: int
+    as_of: int | None
+
+
+def moment(as_of: str | None, clock: float) -> Moment:
+    """The now of a command that was typed at `clock`. UsageError for a moment that has not come."""
+    if as_of is None:
+        return Moment(int(clock), None)
+    when = parse_when(as_of, int(clock))
+    if when > clock:
+        raise UsageError(
+            f"--as-of {as_of}: {show_time(when)} has not come yet", f"it is {show_time(int(clock))}; name a time before"
+        )
+    return Moment(when, when)

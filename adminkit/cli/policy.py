@@ -17,18 +17,18 @@ from adminkit.cli import options
 from adminkit.cli.progress import progress
 from adminkit.cli.report import job_filter
 from adminkit.errors import AdminkitError, unknown_word
-from adminkit.report.sink import Way, emit
+from adminkit.render.sink import Way, emit
 from adminkit.stats.replay import one_cluster
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
 from adminkit.units import parse_when
 
 if TYPE_CHECKING:
+    from adminkit.lua.runtime import LuaVersion
     from adminkit.policy.model import Policy
-    from adminkit.policy.runtime import LuaVersion
-    from adminkit.report.model import Report
+    from adminkit.render.report import Report
     from adminkit.slurm.site import Site
 
 app = typer.Typer(help="The rules at submission.", no_args_is_help=True, rich_markup_mode=None)
@@ -49,21 +49,7 @@ PolicyFile = Annotated[
         "--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml, else the example shipped."
     ),
 ]
-SiteFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--site", metavar="FILE", help="The cluster as JSON or TOML. Default: the one here, else made up of the policy."
-    ),
-]
 Lua = Annotated[Release, typer.Option("--lua", help="The Lua to decide with.")]
-QueuesFrom = Annotated[
-    Path | None,
-    typer.Option(
-        "--queues-from",
-        metavar="FILE",
-        help="The cluster's queues: names, a line each, what `scontrol -o show partition` said, or a file for --site.",
-    ),
-]
 
 
 @app.callback()
@@ -74,16 +60,16 @@ def root() -> None:
 @app.command()
 def check(
     policy: PolicyFile = None,
-    queues_from: QueuesFrom = None,
+    site: options.SiteFile = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Say what is wrong with the policy, each with its place. Exit code 1 when something is."""
     from adminkit.policy.load import examine
-    from adminkit.report.policy import check_lines, check_report
+    from adminkit.reports.policy import check_lines, check_report
 
     path = _policy_path(policy)
-    queues, note = _queues(queues_from)
+    queues, note = _queues(site)
     found, problems = examine(path, queues)
     wrong = [one for one in problems if not one.note]
     verdict = (
@@ -103,7 +89,7 @@ def explain(
 ) -> None:
     """Say in sentences what the policy means."""
     from adminkit.policy.explain import explain as sentences
-    from adminkit.report.policy import explain_lines, explain_report
+    from adminkit.reports.policy import explain_lines, explain_report
 
     path, loaded = _load(policy)
     rows = sentences(loaded)
@@ -113,7 +99,7 @@ def explain(
 @app.command("try")
 def try_(
     policy: PolicyFile = None,
-    site: SiteFile = None,
+    site: options.SiteFile = None,
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Who submits.")] = None,
     account: Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="As sbatch has it.")] = None,
     qos: Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="As sbatch has it.")] = None,
@@ -144,10 +130,10 @@ def try_(
     output: options.Output = None,
 ) -> None:
     """What would happen to a job, and what its owner would read. The Lua of slurmctld decides; Slurm is not needed."""
+    from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
     from adminkit.policy.request import Typed, typed_request
-    from adminkit.policy.runtime import Decider
-    from adminkit.report.policy import try_lines, try_report
+    from adminkit.reports.policy import try_lines, try_report
 
     typed = Typed(
         user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
@@ -169,7 +155,7 @@ def try_(
 @app.command()
 def replay(
     policy: PolicyFile = None,
-    site: SiteFile = None,
+    site: options.SiteFile = None,
     db: options.Database = None,
     queue: options.Queues = None,
     user: options.Users = None,
@@ -177,9 +163,14 @@ def replay(
     cluster: options.Clusters = None,
     since: options.Since = None,
     until: options.Until = None,
-    as_of: Annotated[
+    as_of: options.AsOf = None,
+    at: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="WHEN", help="Rules as of then. Default: as if the date of each had come."),
+        typer.Option(
+            "--at",
+            metavar="WHEN",
+            help="Rules as of then. Default: as of --as-of, else as if the date of each had come.",
+        ),
     ] = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
@@ -187,21 +178,21 @@ def replay(
 ) -> None:
     """What the policy would have done to the jobs of the trace, before anything is installed."""
     from adminkit.policy.replay import replay_trace
-    from adminkit.report.policy import as_of_note, replay_report
-    from adminkit.slurm.site import load_site
+    from adminkit.reports.policy import replay_report, rules_at_note
+    from adminkit.slurm.site_file import load_site
 
-    now, settings = int(time.time()), config.load()
+    when, settings = options.moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
-    chosen = job_filter(now, settings.report, cluster, queue, user, account, since, until)
-    moment = None if as_of is None else parse_when(as_of, now)
-    with reader(file) as trace, progress("replaying") as tick:
+    chosen = job_filter(when.now, settings, cluster, queue, user, account, since, until)
+    rules_at = when.as_of if at is None else parse_when(at, when.now)
+    with reader(file, when.as_of) as trace, progress("replaying") as tick:
         chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))
         described = load_site(site) if site else None
-        found = replay_trace(trace, loaded, described, chosen, moment, LUAS[lua], lambda n, of: tick(n, of, n))
+        found = replay_trace(trace, loaded, described, chosen, rules_at, LUAS[lua], lambda n, of: tick(n, of, n))
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in found.counts.rules else [])]
-    notes = [f"policy {path}", as_of_note(moment), f"{found.counts.requests} different requests"]
-    emit(replay_report(found, chosen, str(file), rules, notes), way)
+    notes = [f"policy {path}", rules_at_note(rules_at), f"{found.counts.requests} different requests"]
+    emit(replay_report(found, chosen, str(file), rules, notes).dated(when.as_of), way)
 
 
 @app.command()
@@ -211,15 +202,15 @@ def diff(
         Path | None,
         typer.Option("--installed", metavar="DIR", help="The folder with policy.lua. Default: that of slurm.conf."),
     ] = None,
-    site: SiteFile = None,
+    site: options.SiteFile = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """What the file would change in the policy that is in place, rule by rule."""
+    from adminkit.lua.runtime import load_table
     from adminkit.policy.compile import policy_table
     from adminkit.policy.diff import differences
-    from adminkit.policy.runtime import load_table
-    from adminkit.report.policy import diff_lines, diff_report
+    from adminkit.reports.policy import diff_lines, diff_report
     from adminkit.slurm.controller import controller
 
     path, loaded = _load(policy)
@@ -234,7 +225,7 @@ def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
     """The texts of incentives.lua and hints.lua in this folder; None for one that is not there."""
     if folder is None:
         return None, None
-    from adminkit.policy.incentive_build import read_tables
+    from adminkit.economy.build import read_tables
 
     found = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
     return found.get("incentives"), found.get("hints")
@@ -259,7 +250,8 @@ def _policy_path(named: Path | None) -> Path:
 def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
     """The cluster: as a file has it, else as Slurm has it, else made up. With the uids of those users `also`."""
     from adminkit.slurm.gather import gather
-    from adminkit.slurm.site import load_site, made_up
+    from adminkit.slurm.site import made_up
+    from adminkit.slurm.site_file import load_site
 
     if file is not None:
         return load_site(file)
@@ -275,15 +267,16 @@ def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
 
 def _queues(file: Path | None) -> tuple[dict[str, int | None] | None, list[str]]:
     """The cluster's queues with their maximum limits, else None and why."""
-    from adminkit.policy.load import read_queues
-    from adminkit.slurm.cluster import queues
+    from adminkit.slurm.partitions import queues
+    from adminkit.slurm.site_file import load_site
 
-    if file is not None:
-        return read_queues(file), []
     try:
-        return {queue.name: queue.max_limit for queue in queues()}, []
+        known = load_site(file).queues if file is not None else queues()
     except AdminkitError as error:
-        return None, [f"note: the names of queues were not checked: {error.message}; --queues-from takes a file"]
+        if file is not None:
+            raise
+        return None, [f"note: the names of queues were not checked: {error.message}; --site takes a file"]
+    return {queue.name: queue.max_limit for queue in known}, []
 
 
 def _say(report: Report, lines: str, format: options.Format, output: Path | None) -> None:

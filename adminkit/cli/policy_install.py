@@ -17,7 +17,7 @@ from adminkit.config import chosen
 from adminkit.errors import AdminkitError
 
 if TYPE_CHECKING:
-    from adminkit.policy.install import Plan
+    from adminkit.deploy.install import Plan
     from adminkit.slurm.controller import Controller
 
 Folder = Annotated[
@@ -64,9 +64,9 @@ def install(
 ) -> None:
     """Put the rules where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_preview
-    from adminkit.policy.build import write_out
-    from adminkit.policy.install import apply as act
-    from adminkit.policy.install import preview
+    from adminkit.deploy.bundle import write_out
+    from adminkit.deploy.install import apply as act
+    from adminkit.deploy.install import preview
 
     plan, notes, cluster = _plan(policy, folder, push, fetch, source)
     if out is not None:
@@ -91,7 +91,7 @@ def rollback(
 ) -> None:
     """Go back to the rules before the last install. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_rollback
-    from adminkit.policy.install import installed, roll_back
+    from adminkit.deploy.install import installed, roll_back
 
     plan, found = place({"policy": ""}, folder, push, fetch)
     if apply:
@@ -105,7 +105,7 @@ def status(
 ) -> None:
     """What is installed, what slurmctld decides by, and whether all hosts agree. Exit code 1 when they do not."""
     from adminkit.cli.policy_shown import emit_status
-    from adminkit.policy.status import status as look
+    from adminkit.deploy.status import status as look
     from adminkit.slurm.controller import controller_or_conf, site_folder
 
     settings, found = config.load().policy, controller_or_conf()
@@ -119,7 +119,7 @@ def _plan(
     policy: Path | None, folder: Path | None, push: str | None, fetch: str | None, source: Path | None
 ) -> tuple[Plan, tuple[str, ...], str]:
     """What to install where, with notes on how it was made and the cluster's name."""
-    from adminkit.policy.build import build, read_built
+    from adminkit.deploy.bundle import build, read_built
     from adminkit.policy.load import find_policy
 
     if source is not None:
@@ -142,7 +142,7 @@ def place(
     tables: Mapping[str, str], folder: Path | None, push: str | None, fetch: str | None, program: bool = False
 ) -> tuple[Plan, Controller]:
     """Where it goes on this site: flags before settings before what slurmctld says."""
-    from adminkit.policy.install import Plan
+    from adminkit.deploy.install import Plan
     from adminkit.slurm.controller import controller_or_conf, inactive, site_folder
 
     settings, found = config.load(), controller_or_conf()

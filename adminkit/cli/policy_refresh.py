@@ -18,9 +18,9 @@ def refresh(
 ) -> None:
     """Ask slurmdbd who is an operator, and let the rules hold whoever is none any more. --apply does it."""
     from adminkit.cli.policy_shown import emit_done
-    from adminkit.policy import refresh as rules
-    from adminkit.report.installs import REFRESH_FIELDS, listing
-    from adminkit.report.sink import Way, emit
+    from adminkit.deploy import refresh as rules
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.deploy import REFRESH_FIELDS, listing
     from adminkit.slurm.gather import privileged
 
     plan, found = place({}, folder, push, fetch)

@@ -11,18 +11,18 @@ from adminkit.cli.options import Format
 from adminkit.errors import AdminkitError
 
 if TYPE_CHECKING:
-    from adminkit.policy.install import Change, Done, Plan
-    from adminkit.policy.status import Status
+    from adminkit.deploy.install import Change, Done, Plan
+    from adminkit.deploy.status import Status
 
 
 def emit_preview(
     changes: Sequence[Change], plan: Plan, cluster: str, notes: Sequence[str], format: Format, output: Path | None
 ) -> None:
     """The files that would be written, and for each table the generation now and then."""
-    from adminkit.policy.install import installed, rule_changes
-    from adminkit.policy.put import generation_of
-    from adminkit.report.installs import PREVIEW_FIELDS, listing
-    from adminkit.report.sink import Way, emit
+    from adminkit.deploy.files import generation_of
+    from adminkit.deploy.install import installed, rule_changes
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.deploy import PREVIEW_FIELDS, listing
 
     there = installed(plan.folder)
     said = [f"into {plan.folder}; nothing was written: --apply does it", *notes]
@@ -42,7 +42,7 @@ def emit_preview(
 
 
 def _entry_notes(changes: Sequence[Change], plan: Plan) -> list[str]:
-    from adminkit.policy.program import ENTRY, entry_lines, entry_state, shipped
+    from adminkit.deploy.program import ENTRY, entry_lines, entry_state, shipped
 
     if not any(change.file == ENTRY and change.kind == "the site's own" for change in changes):
         return []
@@ -54,9 +54,9 @@ def _entry_notes(changes: Sequence[Change], plan: Plan) -> list[str]:
 
 def emit_done(done: Done, plan: Plan, cluster: str, notes: Sequence[str], format: Format, output: Path | None) -> None:
     """A row per host and table; AdminkitError when it is not known to be in use everywhere."""
-    from adminkit.policy.program import entry_lines
-    from adminkit.report.installs import DONE_FIELDS, listing
-    from adminkit.report.sink import Way, emit
+    from adminkit.deploy.program import entry_lines
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.deploy import DONE_FIELDS, listing
 
     here = socket.gethostname().partition(".")[0]
     state = "confirmed" if done.confirmed else "not confirmed"
@@ -78,8 +78,8 @@ def emit_rollback(
     there: Mapping[str, str | None], plan: Plan, cluster: str, format: Format, output: Path | None
 ) -> None:
     """What rollback would bring back."""
-    from adminkit.report.installs import DONE_FIELDS, listing
-    from adminkit.report.sink import Way, emit
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.deploy import DONE_FIELDS, listing
 
     back = there.get("previous")
     if back is None:
@@ -91,8 +91,8 @@ def emit_rollback(
 
 def emit_status(seen: Status, cluster: str, format: Format, output: Path | None) -> None:
     """A row per table; what else is wrong as notes."""
-    from adminkit.report.installs import STATUS_FIELDS, listing
-    from adminkit.report.sink import Way, emit
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.deploy import STATUS_FIELDS, listing
 
     rows = [
         (one.name, one.installed, one.running, one.good, one.previous, one.written_at, one.state) for one in seen.tables

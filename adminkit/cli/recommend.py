@@ -17,14 +17,14 @@ from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all
 from adminkit.recommend.menu import LEAST_RISK, MOST_RISK, Offer
 from adminkit.recommend.predict import Rule
-from adminkit.report.model import Report
-from adminkit.report.recommend import advice_report, backtest_report
-from adminkit.report.sink import Way, emit
+from adminkit.render.report import Report
+from adminkit.render.sink import Way, emit
+from adminkit.reports.recommend import advice_report, backtest_report
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
 from adminkit.units import parse_duration
 
@@ -74,6 +74,7 @@ def walltime(
     cluster: Cluster = None,
     backtest: Backtest = False,
     risk: Risk = None,
+    as_of: options.AsOf = None,
     policy: PolicyFile = None,
     db: options.Database = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -82,7 +83,7 @@ def walltime(
     """Find a time limit for a user's next job, from runs like it, and the risk that it is too short."""
     from adminkit.policy.load import load_offer
 
-    settings, way = config.load(), Way(format.value, output)
+    when, settings, way = options.moment(as_of, time.time()), config.load(), Way(format.value, output)
     path = find_trace(db, settings.db)
     site = load_offer(policy)
     offer = replace(site, risk=config.chosen(risk, site.risk))
@@ -90,29 +91,31 @@ def walltime(
     if backtest and any(value is not None for value in kind[2:]):
         raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
     make = _tested if backtest else _advised
-    with reader(path) as trace:
+    with reader(path, when.as_of) as trace:
         user = next(iter(whose(_listed(user), path)), None)
         if not backtest and user is None:
             raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
         kind = kind._replace(user=user)
-        check_words(trace, Filter(_listed(cluster), users=_listed(user), queues=_listed(queue)))
-        report = make(trace, kind, offer, str(path))
-    emit(report, way)
+        code = settings.checkpoint.code
+        words = Filter(_listed(cluster), users=_listed(user), queues=_listed(queue), checkpoint_code=code)
+        check_words(trace, words)
+        report = make(trace, kind, offer, when.now, str(path), code)
+    emit(report.dated(when.as_of), way)
 
 
-def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, database: str) -> Report:
-    found = runs(trace, _listed(kind.user), _listed(kind.cluster))
-    most = queue_maximum(trace, kind.queue, kind.cluster, int(time.time())) if kind.queue else None
+def _advised(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str, code: int) -> Report:
+    found = runs(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
+    most = queue_maximum(trace, kind.queue, kind.cluster, now) if kind.queue else None
     told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
+    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
     rule = Rule(risk=offer.risk)
     return advice_report(advise(found, kind, offer, most), kind, rule, database, clusters(trace), told, left_out)
 
 
-def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, database: str) -> Report:
-    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster)), offer)
+def _tested(trace: sqlite3.Connection, kind: Kind, offer: Offer, now: int, database: str, code: int) -> Report:
+    tested = try_all(runs(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code), offer)
     told = by_source(trace, _listed(kind.user), _listed(kind.cluster))
-    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster))
+    left_out = untimed(trace, _listed(kind.user), _listed(kind.cluster), checkpoint_code=code)
     return backtest_report(tested, kind, Rule(risk=offer.risk), database, clusters(trace), told, left_out)
 
 

@@ -10,7 +10,7 @@ import typer
 from adminkit import config
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.trace import connect
-from adminkit.trace.place import find_trace
+from adminkit.trace.location import find_trace
 from adminkit.trace.sight import operators_only
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -26,8 +26,8 @@ def root() -> None:
 @app.command("status")
 def status(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
     """Windows, gaps, open runs and rows set aside, for every cluster synced."""
-    from adminkit.report.sink import Way, emit
-    from adminkit.report.status import status_report
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.status import status_report
     from adminkit.stats import status as measured
 
     path = find_trace(db, config.load().db)
@@ -43,8 +43,8 @@ def rejected(
     db: Database = None, limit: Limit = 100, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
     """The rows that could not be read, each with its place and the reason."""
-    from adminkit.report.sink import Way, emit
-    from adminkit.report.status import rejected_report
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.status import rejected_report
     from adminkit.stats import status as measured
 
     path = find_trace(db, config.load().db)

@@ -9,18 +9,18 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
-from adminkit.feedback import digest, end
-from adminkit.feedback.known import Known
+from adminkit.feedback import digest, job_letter
+from adminkit.feedback.format import NO_BREAK, subject_line
 from adminkit.feedback.letter import Due, Kind, Letter
+from adminkit.feedback.letter_data import Known
 from adminkit.feedback.templates import Templates
-from adminkit.feedback.words import NO_BREAK, subject_line
 from adminkit.recommend.menu import Offer
 
 if TYPE_CHECKING:
     from adminkit.config import Config
 
 _VALUES: Final[dict[Kind, Callable[[sqlite3.Connection, Due, Known, tzinfo | None], dict[str, Any]]]] = {
-    "end": end.values,
+    "end": job_letter.values,
     "digest": digest.digest,
     "operator": digest.operator,
 }

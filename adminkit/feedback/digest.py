@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any, Final
 
-from adminkit.feedback import words
+from adminkit.feedback import format
 from adminkit.feedback.chart import Bar, bars
-from adminkit.feedback.known import Known
 from adminkit.feedback.letter import Due
-from adminkit.feedback.views import Chart, Missed, Named, Weekly, recommended
+from adminkit.feedback.letter_data import Known
+from adminkit.feedback.template_values import Chart, Missed, Named, Weekly, recommended
 from adminkit.findings import week as judge
 from adminkit.quote import clean
 from adminkit.stats.finished import finished, tasks
@@ -55,7 +55,7 @@ def operator(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) 
         "before": _weekly(before, due.until - 5 * WEEK, due.submit) if before.runs else None,
         "trend": judge.trend(this, before),
         "sent": sent,
-        "failures": [(words.harmless(one.said, 160), one.letters) for one in failed],
+        "failures": [(format.harmless(one.said, 160), one.letters) for one in failed],
         "chart": Chart("cluster", _week_bars(weekly, due, tz)),
     }
 
@@ -71,7 +71,7 @@ def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) 
     if kind is not None and known is not None:
         advice, _ = recommended(known.advice(kind), kind, "over")
     week = one.week
-    return Named(words.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
+    return Named(format.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
 
 
 def _kind(due: Due, name: str, known: Known) -> Kind | None:
@@ -86,7 +86,7 @@ def _missed(db: sqlite3.Connection, due: Due, one: Late) -> Missed:
         key = array.key
     run = finished(db, due.cluster, *key)
     limit = run.kind.limit if run else None
-    return Missed(words.harmless(one.job_name), str(one.job_id_raw), (run.elapsed if run else None) or 0, limit)
+    return Missed(format.harmless(one.job_name), str(one.job_id_raw), (run.elapsed if run else None) or 0, limit)
 
 
 def _week_bars(weekly: Sequence[Week], due: Due, tz: tzinfo | None) -> list[Bar]:
@@ -95,7 +95,7 @@ def _week_bars(weekly: Sequence[Week], due: Due, tz: tzinfo | None) -> list[Bar]
     rows = []
     for place in range(begin, len(weekly)):
         since = due.until - (len(weekly) - place) * WEEK
-        rows.append((words.day(since + DAY // 2, due.language, tz), weekly[place].used, weekly[place].asked))
+        rows.append((format.day(since + DAY // 2, due.language, tz), weekly[place].used, weekly[place].asked))
     return bars(rows)
 
 

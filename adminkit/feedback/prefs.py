@@ -21,7 +21,7 @@ from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.feedback.letter import LANGUAGES
 from adminkit.quote import quote
-from adminkit.trace.place import SYSTEM_TRACE
+from adminkit.trace.location import SYSTEM_TRACE
 
 FOLDER_MODE: Final = 0o1733
 MOST: Final = 4096

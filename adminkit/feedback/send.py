@@ -15,22 +15,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from adminkit import acts, journal
+from adminkit import actions, journal
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
-from adminkit.feedback import mark
-from adminkit.feedback.due import Planned, due_of, plan, switched_on
+from adminkit.feedback import last_sent as mark
+from adminkit.feedback.calendar import WEEK, is_quiet
 from adminkit.feedback.letter import Compose, Due, Letter
-from adminkit.feedback.message import Envelope, build
-from adminkit.feedback.people import People
+from adminkit.feedback.mime import Envelope, build
+from adminkit.feedback.plan import Planned, due_of, plan, switched_on
 from adminkit.feedback.prefs import check_folder, make_folder, read
+from adminkit.feedback.recipients import People
 from adminkit.feedback.sweep import sweep
-from adminkit.feedback.transport import Later, Refused, Stopped, Transport
-from adminkit.feedback.week import WEEK, is_quiet
+from adminkit.feedback.transport.base import Later, Refused, Stopped, Transport
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace import outbox
+from adminkit.trace.actions import record_acts
 from adminkit.trace.connect import file_of
-from adminkit.trace.ledger import record_acts
 from adminkit.trace.outbox import Entry
 from adminkit.trace.windows import set_note
 
@@ -236,7 +236,7 @@ def _begin_anew(db: sqlite3.Connection, settings: Config, tools: Tools, now: int
     outbox.give_up(db, "the trace was put back from a copy; it may have been sent")
     for cluster in settings.feedback.clusters:
         set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
-        record_acts(db, [acts.act("feedback on", None, None, {}, cluster=cluster)])
+        record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
     if tools.mark is not None:
         mark.keep(tools.mark, outbox.last_claim(db))
     return "letters left that this trace does not know of: it is an older copy; what ended before now gets none"
@@ -250,7 +250,7 @@ def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int)
     for cluster in settings.feedback.clusters:
         if switched_on(db, cluster) is None:
             set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
-            record_acts(db, [acts.act("feedback on", None, None, {}, cluster=cluster)])
+            record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
             notes.append(f"{cluster} is switched on: what ended before now gets no letter")
     return notes
 
@@ -259,7 +259,7 @@ def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> N
     """In the ledger, where anything happened."""
     happened = {key: number for key, number in counts.items() if number}
     if happened:
-        record_acts(db, [acts.act(what, None, None, {}, letters=happened)])
+        record_acts(db, [actions.act(what, None, None, {}, letters=happened)])
 
 
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:

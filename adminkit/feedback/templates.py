@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError, cause, unknown_word
-from adminkit.feedback.words import filters
+from adminkit.feedback.format import filters
 from adminkit.installed import data_file
 from adminkit.owner import as_caller
 

@@ -18,20 +18,20 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
-from adminkit import acts, journal
+from adminkit import actions, journal
 from adminkit.errors import AdminkitError
-from adminkit.ingest import horizon, passes
+from adminkit.ingest import horizon, sync_windows
 from adminkit.ingest.audited import Audited
-from adminkit.ingest.passes import IDS_PER_QUERY, Options, Run, Tick
 from adminkit.ingest.sync import site_of
+from adminkit.ingest.sync_windows import IDS_PER_QUERY, Options, Run, Tick
 from adminkit.ingest.windows import DAY, HOUR, Window, covered
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.release import OPEN
 from adminkit.trace import answers, connect, runs, verdict, windows
 from adminkit.trace import audit as trace
+from adminkit.trace.actions import record_acts
 from adminkit.trace.audit import Asked, Told
-from adminkit.trace.intake import record_intake
-from adminkit.trace.ledger import record_acts
+from adminkit.trace.load_log import record_intake
 from adminkit.trace.lock import only_one
 
 #: The note that says that a cluster was audited, and what came of it.
@@ -145,7 +145,7 @@ def _chunk(work: _Work, since: int, until: int) -> None:
     stretch = Window(since, min(until, work.now))
     if stretch.width > 0:  # an end that is still to come is nobody's
         width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
-        passes.ask_stretches(work.run, windows.JOBS, [stretch], work.now, width)
+        sync_windows.ask_stretches(work.run, windows.JOBS, [stretch], work.now, width)
         if work.run.options.steps:
             _ask_steps(work, [stretch], width)
     confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
@@ -174,8 +174,8 @@ def _look_up(work: _Work, gone: Sequence[Told]) -> None:
 def _ask_ids(work: _Work, window: Window, some: Sequence[Told], ids: Sequence[int]) -> None:
     """Runs by id. Where something in the answer could not be read, fewer at once: then it shows whose that is."""
     answers.forget_unread(work.run.db)
-    passes.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
-    passes.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
+    sync_windows.ask_ids(work.run, window, work.run.site.finished, ids, work.now)
+    sync_windows.ask_ids(work.run, Window(work.now, work.now + 1), OPEN, ids, work.now)
     if not answers.unread(work.run.db):
         return
     if len(set(ids)) == 1:
@@ -188,7 +188,7 @@ def _ask_ids(work: _Work, window: Window, some: Sequence[Told], ids: Sequence[in
 
 def _ask_steps(work: _Work, stretches: Sequence[Window], width: int) -> None:
     answers.forget_unread(work.run.db)
-    passes.ask_stretches(work.run, windows.STEPS, stretches, work.now, width)
+    sync_windows.ask_stretches(work.run, windows.STEPS, stretches, work.now, width)
     work.steps_unread = work.steps_unread or answers.unread(work.run.db)
 
 
@@ -313,7 +313,7 @@ def _remember(work: _Work, began: float) -> None:
         (rows, 0, changed, counts["unknown"], counts["beyond"] + counts["open"]),
     )  # fmt: skip
     said = {name: many for name, many in counts.items() if many}
-    record_acts(work.db, [acts.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
+    record_acts(work.db, [actions.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
     text = ", ".join(f"{name} {many}" for name, many in said.items()) or "no rows"
     windows.set_note(work.db, work.cluster, DONE, text, work.now)
 

@@ -6,33 +6,33 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
-from adminkit import acts
+from adminkit import actions
 from adminkit.errors import TooManyRejected, UsageError
-from adminkit.ingest.fields import job_values, step_values
-from adminkit.ingest.layout import PEEK_BYTES, Layout, detect, named_columns
+from adminkit.ingest.detect import PEEK_BYTES, Layout, detect, named_columns
+from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
+from adminkit.ingest.machine import store_nodes, store_queues
 from adminkit.ingest.mapping import TableMap, zone_of
-from adminkit.ingest.run import Counts, RunTwice, Statement, ingest, is_plain, open_source
+from adminkit.ingest.sacct_fields import job_values, step_values
 from adminkit.ingest.spec import outputs
 from adminkit.ingest.swf import binds, swf_values
 from adminkit.owner import as_owner
-from adminkit.trace import build, connect
-from adminkit.trace.intake import record_intake, record_queue
-from adminkit.trace.ledger import record_acts
+from adminkit.slurm.site import Site
+from adminkit.trace import bulk_load, connect
+from adminkit.trace.actions import record_acts
+from adminkit.trace.load_log import record_intake
 from adminkit.trace.runs import fill_all_from_steps
+from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
 T = TypeVar("T")
 
 #: Fewer rows than this are not worth making an index anew.
 MANY_ROWS: Final = 10_000
-
-#: name -> (default limit, maximum limit, nodes); seconds
-Queues = Mapping[str, tuple[int | None, int | None, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Import:
     delimiter: str | None = None
     kind: str = "import"
     origin: str | None = None  # whose word the rows are, one of job.SOURCES; None: the format's
-    queues: Queues | None = None
-    queues_since: int = 0  # from when on the limits in `queues` hold
+    site: Site | None = None  # what the cluster was made of
+    site_since: int = 0  # from when on
     map: TableMap | None = None
 
     @property
@@ -111,9 +111,9 @@ def import_stream(
 
 def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Counts]) -> Counts:
     """A new trace at `db`, built beside it. RunTwice, with nothing built, where `reading.once` was wrong."""
-    with build.made(db) as target:
-        with build.opened(target) as built:
-            before, after = build.later_indexes(built, reading.once)
+    with bulk_load.made(db) as target:
+        with bulk_load.opened(target) as built:
+            before, after = bulk_load.later_indexes(built, reading.once)
         return load(replace(reading, fresh=True, before=before, after=after), target)
 
 
@@ -122,7 +122,7 @@ def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) 
     stored = db.execute("SELECT coalesce(max(rowid), 0) FROM job").fetchone()[0]
     if rows is None or rows < MANY_ROWS or rows < 2 * stored:
         return reading
-    before, after = build.later_indexes(db, key_too=False)
+    before, after = bulk_load.later_indexes(db, key_too=False)
     return replace(reading, before=before, after=after)
 
 
@@ -137,10 +137,9 @@ def _load(
 ) -> Counts:
     """The rows of `source` (a stream and what was read of it already) into the trace at `target`."""
     started = time.monotonic()
-    opened = build.opened if reading.fresh else connect.writer
-    with opened(target) as db:
-        for queue, (default, maximum, nodes) in (wanted.queues or {}).items():
-            record_queue(db, wanted.cluster or "", queue, wanted.queues_since, default, maximum, nodes)
+    opened = bulk_load.opened if reading.fresh else connect.writer
+    with opened(target) as db, transaction(db):
+        remember_site(db, wanted)
     counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
@@ -150,6 +149,14 @@ def _load(
     return counts
 
 
+def remember_site(db: sqlite3.Connection, wanted: Import) -> None:
+    """The queues and nodes of a described cluster; without nodes, those that the trace has stay as they are."""
+    if wanted.site is not None:
+        store_queues(db, wanted.site.cluster, wanted.site.queues, wanted.site_since)
+        if wanted.site.nodes:
+            store_nodes(db, wanted.site.cluster, wanted.site.nodes, wanted.site_since)
+
+
 def remember(
     db: sqlite3.Connection, wanted: Import, now: int, seconds: float, totals: tuple[int, int, int, int, int]
 ) -> None:
@@ -157,7 +164,7 @@ def remember(
     record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
     if wanted.origin == "trusted":
         said = {"source": wanted.source, "rows": totals[0], "new": totals[1], "changed": totals[2]}
-        record_acts(db, [acts.act("import trusted", None, None, {}, **said)])
+        record_acts(db, [actions.act("import trusted", None, None, {}, **said)])
 
 
 def _reading(layout: Layout, wanted: Import, now: int) -> Statement:

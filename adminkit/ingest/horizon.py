@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from adminkit.ingest import passes
-from adminkit.ingest.passes import Run
+from adminkit.ingest import sync_windows
+from adminkit.ingest.sync_windows import Run
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.slurm.release import OPEN
 from adminkit.slurm.sacct import SacctFailed
@@ -51,7 +51,7 @@ def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
 def latest(run: Run, wanted: Iterable[Pair], now: int) -> list[Pair]:
     """The last runs that slurmdbd holds: enough of them to tell which of `wanted` are followed by one."""
     answers.empty(run.db)
-    passes.ask_ids(run, Window(now, now + 1), OPEN, (), now)
+    sync_windows.ask_ids(run, Window(now, now + 1), OPEN, (), now)
     found = [(submit, NEVER) for submit in runs.submissions(run.db, run.site.cluster)]
     last, at, width = _last(found), now, HOUR
     left = [pair for pair in wanted if not follows(last, pair)]
@@ -95,9 +95,9 @@ def _held(run: Run, window: Window, now: int) -> list[Pair]:
     """The runs that ended in a window."""
     answers.empty(run.db)
     try:
-        passes.ask_ids(run, window, run.site.finished, (), now)
+        sync_windows.ask_ids(run, window, run.site.finished, (), now)
     except SacctFailed as error:
         if error.unreachable:
             raise
-        passes.ask_stretches(run, windows.JOBS, [window], now)  # it was too much at once
+        sync_windows.ask_stretches(run, windows.JOBS, [window], now)  # it was too much at once
     return runs.held(run.db, run.site.cluster)

@@ -13,11 +13,11 @@ from typing import IO
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.cells import Bad, Value
 from adminkit.ingest.csv_rows import CsvRows, Record
-from adminkit.ingest.files import Import, remember
+from adminkit.ingest.files import Import, remember, remember_site
+from adminkit.ingest.helper import Counts, open_packed
 from adminkit.ingest.mapping import TableMap
-from adminkit.ingest.run import Counts, open_packed
 from adminkit.ingest.table import DELIMITERS, RowReader, row_reader
-from adminkit.trace import build, connect
+from adminkit.trace import bulk_load, connect
 from adminkit.trace.load import BATCH, JobLoad
 from adminkit.trace.transaction import transaction
 from adminkit.units import show_time
@@ -88,6 +88,7 @@ class _Loading:
                     self._put(load, batch, aside)
             self._put(load, batch, aside)
             counts = self._counts(load)
+            remember_site(db, self.wanted)
             totals = (counts.rows, counts.new, counts.changed, counts.rejected, 0)
             remember(db, self.wanted, self.now, time.monotonic() - started, totals)
         return counts
@@ -157,8 +158,8 @@ def import_table(wanted: Import, now: int, progress: Progress | None = None) -> 
             connect.prepare(wanted.db)
             with connect.writer(wanted.db) as db:
                 return loading.run(db)
-        with build.made(wanted.db) as target, build.opened(target) as db:
-            before, after = build.later_indexes(db, key_too=False)
+        with bulk_load.made(wanted.db) as target, bulk_load.opened(target) as db:
+            before, after = bulk_load.later_indexes(db, key_too=False)
             for sql in before:
                 db.execute(sql)
             counts = loading.run(db)

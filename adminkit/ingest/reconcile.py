@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.ingest.passes import Run, ask_stretches
+from adminkit.ingest.sync_windows import Run, ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.slurm.sacct import Answer, SacctFailed
 from adminkit.trace import runs, windows

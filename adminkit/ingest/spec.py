@@ -1,4 +1,4 @@
-"""The column spec: what adminkit-ingest makes of each input column. adminkit/native/sacct.h is its manual.
+"""The column spec: what adminkit-ingest makes of each input column. adminkit/native/common/sacct.h is its manual.
 
 One kind per input column; a kind has a fixed number of outputs, bound in order to the statement's parameters
 ?1, ?2 … A `!` after the kind refuses a row where its first output is unknown; a `^` gives a step row the value that
@@ -17,7 +17,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "text": ("text",),  # a name; empty is unknown
     "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
     # free, what a record of the policy in its first word says, and a note of the checkpoint plugin in any
-    "noted": ("text", "limit", "source", "at", "heard", "requeues", "end"),
+    "admin_comment": ("text", "limit", "source", "at", "heard", "requeues", "end"),
     "submitted": ("by", "ckpt", "program", "framework", "container"),  # what is kept of a command line
     "int": ("value",),
     "serial": ("value",),  # 64 bits without a sign, kept as 64 with one

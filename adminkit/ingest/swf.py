@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from adminkit.ingest.run import Statement
+from adminkit.ingest.helper import Statement
 from adminkit.ingest.spec import outputs, parameters
 
 #: What is read of a header, at most: names in all, and characters of one.

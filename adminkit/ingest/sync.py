@@ -8,18 +8,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
+from typing import Final
 
-from adminkit import acts
+from adminkit import actions
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.ingest import passes
-from adminkit.ingest.passes import Options, Run, Site, Summary, Tick
+from adminkit.ingest import sync_windows
+from adminkit.ingest.machine import store_events, store_nodes, store_queues
 from adminkit.ingest.reconcile import reconcile
-from adminkit.slurm import cluster as slurm
-from adminkit.slurm import release
+from adminkit.ingest.sync_windows import Options, Run, Site, Summary, Tick
+from adminkit.slurm import cluster, partitions, release
+from adminkit.slurm.events import node_events
 from adminkit.trace import connect, runs, windows
-from adminkit.trace.intake import record_intake, record_queue
-from adminkit.trace.ledger import record_acts
+from adminkit.trace.actions import record_acts
+from adminkit.trace.load_log import record_intake
 from adminkit.trace.lock import only_one
+from adminkit.trace.transaction import transaction
+
+#: Seconds for which an event may reach slurmdbd late: as long as past windows are compared.
+EVENTS_LATE: Final = 35 * 86_400
+#: The fact that says when events were asked for.
+_EVENTS: Final = "node events"
 
 
 def sync(
@@ -39,7 +47,7 @@ def sync(
 def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
     """What was done to Slurm from this host. A log that cannot be read is said, and hinders nothing."""
     try:
-        record_acts(db, acts.read(log) if log else ())
+        record_acts(db, actions.read(log) if log else ())
     except AdminkitError as error:
         talk(f"{error.message}: its acts are not collected")
 
@@ -50,16 +58,17 @@ def _sync_one(
     now, started = int(time.time()), time.monotonic()
     run = Run(db, site_of(name), options, spool, talk, tick=tick)
     first = _first(db, options, name)
-    passes.doubt_after_restart(run, now)
-    _note_queues(run, now)
+    sync_windows.doubt_after_restart(run, now)
+    _note_machine(run, now)
+    _note_events(run, first, now)
     mark = runs.watermark(db)
-    passes.ask_windows(run, windows.JOBS, first, now)
-    passes.ask_open(run, now)
+    sync_windows.ask_windows(run, windows.JOBS, first, now)
+    sync_windows.ask_open(run, now)
     if options.steps:
-        passes.ask_windows(run, windows.STEPS, first, now)
+        sync_windows.ask_windows(run, windows.STEPS, first, now)
     reconcile(run, now)
-    passes.notice_rebuilt(run, mark, now)
-    passes.tell_altered(run)
+    sync_windows.notice_rebuilt(run, mark, now)
+    sync_windows.tell_altered(run)
     done = run.summary.closed + run.summary.open
     record_intake(
         db, "sync", "sacct", name, now, time.monotonic() - started,
@@ -68,23 +77,39 @@ def _sync_one(
     return run.summary
 
 
-def _note_queues(run: Run, now: int) -> None:
-    """The queues' limits of today. slurmctld may be away: accounting is read all the same."""
+def _note_machine(run: Run, now: int) -> None:
+    """Queues and nodes of today. slurmctld may be away: accounting is read all the same."""
     name = run.site.cluster
     try:
-        found = slurm.queues(name)
+        queues, nodes = partitions.queues(name), partitions.nodes(name)
     except AdminkitError as error:
         run.talk(f"{error.message}; queue limits are as last seen, and what is asked for now stays provisional")
         return
-    for queue in found:
-        record_queue(run.db, name, queue.name, now, queue.default_limit, queue.max_limit, queue.nodes)
+    with transaction(run.db):
+        store_queues(run.db, name, queues, now)
+        if nodes:  # PrivateData=nodes may hide them all: that says nothing of any
+            store_nodes(run.db, name, nodes, now)
+
+
+def _note_events(run: Run, first: int, now: int) -> None:
+    """What happened to nodes since `first`, or since a while before the last run: slurmdbd may learn of it late."""
+    name = run.site.cluster
+    last = windows.note(run.db, name, _EVENTS)
+    try:
+        events = node_events(name, max(0, first if last is None else max(first, last[1] - EVENTS_LATE)))
+    except AdminkitError as error:
+        run.talk(f"{error.message}; events of nodes are as last seen")
+        return
+    with transaction(run.db):
+        store_events(run.db, name, events)
+        windows.set_note(run.db, name, _EVENTS, str(len(events)), now)
 
 
 def _clusters(wanted: Sequence[str]) -> list[str]:
     """The clusters to ask for. Trap: sacct -M with a name nobody has answers nothing, and exits with 0."""
     if not wanted:
-        return [slurm.local_cluster()]
-    slurm.refuse_unknown_clusters(wanted, slurm.known_clusters())
+        return [cluster.local_cluster()]
+    cluster.refuse_unknown_clusters(wanted, cluster.known_clusters())
     return list(wanted)
 
 
@@ -95,14 +120,14 @@ def site_of(name: str) -> Site:
         fields=release.sacct_fields(),
         finished=release.finished_states(),
         backlog=lambda: _backlog(name),
-        dbd_started=slurm.accounting().booted_at,
+        dbd_started=cluster.accounting().booted_at,
     )
 
 
 def _backlog(name: str) -> int | None:
     """None where slurmctld is away: what it still holds for slurmdbd then lies on its disk."""
     try:
-        return slurm.dbd_backlog(name)
+        return cluster.dbd_backlog(name)
     except AdminkitError:
         return None
 

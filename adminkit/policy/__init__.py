@@ -1,1 +1,1 @@
-"""Rules at submission: policy.toml, checked, written as Lua tables, tried, replayed and installed."""
+"""The language of rules: policy.toml, validated, explained, compared, compiled, tried and replayed."""

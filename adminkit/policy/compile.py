@@ -8,8 +8,8 @@ from dataclasses import asdict
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
-from adminkit.policy import lua_text
-from adminkit.policy.checks import CONDITIONS
+from adminkit.lua import literal
+from adminkit.policy.kinds import CONDITIONS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.slurm.site import Site, SiteQueue
 
@@ -48,13 +48,13 @@ def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = N
 
 def policy_text(table: Table) -> str:
     """The file policy.lua."""
-    return lua_text.module(table, "Written by `adminkit policy install`; edit policy.toml instead.")
+    return literal.module(table, "Written by `adminkit policy install`; edit policy.toml instead.")
 
 
 def generation(table: Mapping[str, Any]) -> str:
     """Twelve digits that stand for the content of a table, whenever it was made."""
     content = {key: value for key, value in table.items() if key not in ("generation", "made_at")}
-    return hashlib.sha256(lua_text.literal(content).encode("ascii")).hexdigest()[:12]
+    return hashlib.sha256(literal.literal(content).encode("ascii")).hexdigest()[:12]
 
 
 def _order(policy: Policy, site: Site) -> list[str]:
@@ -74,8 +74,8 @@ def _queue(queue: SiteQueue) -> Table:
     facts = {key: value for key, value in asdict(queue).items() if value is not None and key != "name"}
     if not facts["whole"]:
         del facts["whole"]
-    if "node_mem_mib" in facts:
-        facts["node_mem"] = facts.pop("node_mem_mib")
+    if "node_mem" in facts:
+        facts["node_mem"] >>= 20  # MiB, as Slurm's Lua has it
     return facts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminkit.policy.checks import LIMITS
+from adminkit.policy.kinds import LIMITS
 from adminkit.units import show_duration
 
 #: Differ from one making to the next, or follow from the rest.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final
 
-from adminkit.policy.checks import LIMITS
+from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.units import show_duration, show_time
 

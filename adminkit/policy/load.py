@@ -10,14 +10,12 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, ValidationError
 
 from adminkit.config import read_toml
-from adminkit.errors import AdminkitError, cause, unknown_word
+from adminkit.errors import AdminkitError, unknown_word
 from adminkit.installed import data_file
-from adminkit.policy.check import Problem, clashes
 from adminkit.policy.model import Policy
 from adminkit.policy.texts import LANGUAGES
+from adminkit.policy.validate import Problem, clashes
 from adminkit.recommend.menu import Offer
-from adminkit.slurm.cluster import parse_partitions
-from adminkit.slurm.site import load_site
 
 SYSTEM_POLICY: Final = Path("/etc/adminkit/policy.toml")
 _HINT: Final = "name a policy with --policy; docs/policy.md has every key"
@@ -65,19 +63,6 @@ def examine_table(
     except ValidationError as error:
         return None, [_problem(one, raw) for one in error.errors(include_url=False)]
     return policy, clashes(policy, queues)
-
-
-def read_queues(path: Path) -> dict[str, int | None]:
-    """A cluster's queues with their maximum limits from a file: a Site, `scontrol -o show partition`, or names."""
-    if path.suffix in (".json", ".toml"):
-        return {queue.name: queue.max_limit for queue in load_site(path).queues}
-    try:
-        text = path.read_text("utf-8", "replace")
-    except OSError as error:
-        why = cause(error)
-        raise AdminkitError(f"couldn't read {path}: {why}", "name another with --queues-from") from error
-    found: dict[str, int | None] = {queue.name: queue.max_limit for queue in parse_partitions(text)}
-    return found or dict.fromkeys(text.split())
 
 
 def _problem(error: Any, raw: Mapping[str, Any]) -> Problem:

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from adminkit.job import CLASSES
-from adminkit.policy.checks import ACTIONS, CHECKS, Action
 from adminkit.policy.durations import seconds
-from adminkit.policy.incentive_model import Hints, Incentives
+from adminkit.policy.incentive_settings import Hints, Incentives
+from adminkit.policy.kinds import ACTIONS, CHECKS, Action
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
 from adminkit.recommend.menu import LEAST_RISK, MENU, MOST_RISK, RISK, Offer
 

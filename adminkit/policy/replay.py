@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from adminkit.lua.runtime import USUAL, Decider, Decision, LuaVersion, Request
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request
-from adminkit.policy.runtime import USUAL, Decider, Decision, LuaVersion, Request
 from adminkit.slurm.site import Site, made_up
 from adminkit.stats.replay import Asked, Row, at_most, excluded, queue_limits, submissions
 from adminkit.stats.select import Filter, snapshot, span
@@ -76,11 +76,11 @@ def replay_trace(
     policy: Policy,
     site: Site | None,
     chosen: Filter,
-    as_of: int | None,
+    rules_at: int | None,
     version: LuaVersion = USUAL,
     tick: Callable[[int, int], None] = lambda done, total: None,
 ) -> Replayed:
-    """Replay the jobs that `chosen`, of one cluster, takes. `as_of` None: as if the date of every rule had come.
+    """Replay the jobs that `chosen`, of one cluster, takes. `rules_at` None: as if the date of every rule had come.
 
     Without a site the queues are the policy's and the trace's own, with the limits that the trace last saw.
     """
@@ -89,7 +89,7 @@ def replay_trace(
             limits = queue_limits(db, "".join(chosen.clusters))
             site = made_up([*policy.queues(), *limits], policy.users(), limits)
         dates = [policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)]
-        now = max(dates) if as_of is None else as_of
+        now = max(dates) if rules_at is None else rules_at
         decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
         most = at_most(db)
         rows = submissions(db, chosen)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adminkit.errors import UsageError
-from adminkit.policy.runtime import Request
+from adminkit.lua.runtime import Request
 from adminkit.stats.replay import Asked
 from adminkit.units import parse_duration
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from adminkit.policy.checks import ACTIONS
+from adminkit.policy.kinds import ACTIONS
 
 LANGUAGES: Final = ("en", "ja")
 

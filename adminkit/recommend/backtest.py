@@ -28,7 +28,7 @@ class Score:
 
     method: str
     given: int = 0  # runs for which it had something to say
-    accuracy_sum: float = 0.0  # of min(limit / need, need / limit)
+    prediction_accuracy_sum: float = 0.0  # of min(limit / need, need / limit)
     over: int = 0  # runs that needed more
     asked: int = 0  # seconds
 
@@ -36,7 +36,7 @@ class Score:
         """Count a run that needed `need` and would have been given `limit`."""
         self.given += limit is not None
         used = request if limit is None or limit > request else max(limit, 1)
-        self.accuracy_sum += used / need if used < need else need / used
+        self.prediction_accuracy_sum += used / need if used < need else need / used
         self.over += used < need
         self.asked += used
 

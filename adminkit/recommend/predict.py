@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from adminkit.recommend.menu import RISK
 from adminkit.stats.runs import Kind, Run
-from adminkit.stats.select import DEFAULT_MIN_ELAPSED
+from adminkit.trace.run_view import STUDY_MIN_ELAPSED
 
 #: Ends that a limit has nothing to do with. Every other one came from outside.
 BY_ITSELF: Final = ("COMPLETED", "FAILED", "OUT_OF_MEMORY")
@@ -161,7 +161,7 @@ def at_limit(run: Run) -> bool:
 
 def was_cut(run: Run) -> bool:
     """Whether it may have needed more than it got."""
-    crashed = run.state != "COMPLETED" and run.elapsed <= DEFAULT_MIN_ELAPSED
+    crashed = run.state != "COMPLETED" and run.elapsed <= STUDY_MIN_ELAPSED
     return crashed or run.state not in BY_ITSELF or at_limit(run)
 
 

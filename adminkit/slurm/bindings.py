@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, Final, Protocol
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import release
-from adminkit.slurm.run import ask
-from adminkit.slurm.site import Node, SiteQueue
+from adminkit.slurm.process import ask
+from adminkit.slurm.site import UNTYPED, SiteNode, SiteQueue
 
 #: States that squeue counts as pending, running or suspended. The others are over, or do not tell.
 _OPEN: Final = frozenset(
@@ -52,6 +51,7 @@ class _Partition(Protocol):
 class _Node(Protocol):
     """What is read of pyslurm.Node. Memory in MiB; gres by name, or by name:type."""
 
+    name: str
     partitions: list[str]
     total_cpus: int
     real_memory: int | None
@@ -66,14 +66,6 @@ class _Job(Protocol):
     submit_time: int | None
     state: str
     admin_comment: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """A partition, without its nodes. `has_default` is false where it has no DefaultTime of its own."""
-
-    queue: SiteQueue
-    has_default: bool
 
 
 def found() -> tuple[Any, str]:
@@ -94,50 +86,47 @@ def found() -> tuple[Any, str]:
         return None, f"does not load: {error}"
 
 
-def partitions(module: Any) -> list[Partition]:
+def partitions(module: Any) -> list[SiteQueue]:
     """The local cluster's, in Slurm's order. AdminkitError when slurmctld is away."""
     loaded: Iterable[_Partition] = _load(module, module.Partitions)
     return [
-        Partition(
-            SiteQueue(
-                name=one.name,
-                default_limit=_seconds(one.default_time),
-                max_limit=_seconds(one.max_time),
-                min_nodes=_number(one.min_nodes),
-                max_nodes=_number(one.max_nodes),
-                up=one.state == "UP" and not one.is_root_only and not one.requires_reservation,
-                is_default=bool(one.is_default),
-                total_nodes=int(one.total_nodes),
-                allow_accounts=_names(one.allowed_accounts),
-                deny_accounts=_names(one.denied_accounts),
-                allow_qos=_names(one.allowed_qos),
-                deny_qos=_names(one.denied_qos),
-                allow_groups=_names(one.allowed_groups),
-            ),
-            one.default_time is not None,
+        SiteQueue(
+            name=one.name,
+            default_limit=_seconds(one.default_time),
+            max_limit=_seconds(one.max_time),
+            min_nodes=_number(one.min_nodes),
+            max_nodes=_number(one.max_nodes),
+            up=one.state == "UP" and not one.is_root_only and not one.requires_reservation,
+            is_default=bool(one.is_default),
+            total_nodes=int(one.total_nodes),
+            allow_accounts=_names(one.allowed_accounts),
+            deny_accounts=_names(one.denied_accounts),
+            allow_qos=_names(one.allowed_qos),
+            deny_qos=_names(one.denied_qos),
+            allow_groups=_names(one.allowed_groups),
         )
         for one in loaded
     ]
 
 
-def nodes(module: Any) -> list[Node]:
+def nodes(module: Any) -> list[SiteNode]:
     """The local cluster's. AdminkitError when slurmctld is away."""
     loaded: Iterable[_Node] = _load(module, module.Nodes)
-    found = []
-    for one in loaded:
-        gpus = {name: count for name, count in one.configured_gres.items() if name.partition(":")[0] == "gpu"}
-        types = {name.partition(":")[2] for name in gpus}
-        found.append(
-            Node(
-                queues=frozenset(one.partitions),
-                cpus=one.total_cpus,
-                mem=one.real_memory or 0,
-                gpus=sum(gpus.values()),
-                gpu_types=frozenset(types - {""}),
-                features=frozenset(one.available_features),
-            )
+    return [
+        SiteNode(
+            name=one.name,
+            cpus=one.total_cpus,
+            mem=None if one.real_memory is None else one.real_memory << 20,
+            gpus={
+                gres.partition(":")[2] or UNTYPED: count
+                for gres, count in one.configured_gres.items()
+                if gres.partition(":")[0] == "gpu"
+            },
+            features=frozenset(one.available_features),
+            queues=frozenset(one.partitions),
         )
-    return found
+        for one in loaded
+    ]
 
 
 def admin_comments(module: Any) -> list[tuple[int, int, str]]:

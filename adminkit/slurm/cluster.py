@@ -1,8 +1,4 @@
-"""What the cluster looks like: its name, its queues and their limits, what slurmctld still has to tell slurmdbd.
-
-Queues come from pyslurm where it goes with this Slurm (see bindings.py), else from scontrol. Everything else here comes
-from Slurm's own programs.
-"""
+"""The clusters that slurmdbd keeps accounts of, slurmdbd itself, and what slurmctld still has to tell it."""
 
 from __future__ import annotations
 
@@ -13,31 +9,18 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
-from adminkit.slurm import bindings
-from adminkit.slurm.run import NoSuchProgram, ask
+from adminkit.slurm.keyvalue import given, settings
+from adminkit.slurm.process import NoSuchProgram, ask
 from adminkit.units import parse_duration
-
-Source = Literal["pyslurm", "scontrol"]
 
 #: Seconds for which jobs are kept that are never purged.
 FOR_GOOD: Final = 1 << 61
 
 #: Levels at which slurmdbd shows the jobs of others and takes questions of any length.
 OPERATORS: Final = ("Operator", "Administrator")
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """A queue as it is configured now. Limits are seconds; None is no limit."""
-
-    name: str
-    default_limit: int | None
-    max_limit: int | None
-    nodes: int | None
-    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,56 +35,12 @@ class Accounting:
     purges_after: int | None = None  # seconds after submission that a job is kept at least: PurgeJobAfter
 
 
-def queues(cluster: str | None = None) -> list[Queue]:
-    """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
-    pyslurm, _ = bindings.found()
-    if pyslurm is not None and (cluster is None or cluster == local_cluster()):
-        return [
-            Queue(
-                one.queue.name,
-                one.queue.default_limit if one.has_default else one.queue.max_limit,
-                one.queue.max_limit,
-                one.queue.total_nodes,
-                one.queue.is_default,
-            )
-            for one in bindings.partitions(pyslurm)
-        ]
-    return parse_partitions(ask(["scontrol", "-o", *_on(cluster), "--all", "show", "partition"]))
-
-
-def queue_source() -> Source:
-    """Which way queues() asks about the local cluster."""
-    return "scontrol" if bindings.found()[0] is None else "pyslurm"
-
-
-def parse_partitions(text: str) -> list[Queue]:
-    """`scontrol -o show partition`: one line per queue, words of Key=Value."""
-    found = []
-    for line in text.splitlines():
-        words = dict(word.partition("=")[::2] for word in line.split(" ") if "=" in word)
-        if "PartitionName" not in words:
-            continue
-        maximum = parse_limit(words.get("MaxTime", "UNLIMITED"))
-        default = words.get("DefaultTime", "NONE")
-        nodes = words.get("TotalNodes", "")
-        found.append(
-            Queue(
-                words["PartitionName"],
-                maximum if default == "NONE" else parse_limit(default),
-                maximum,
-                int(nodes) if nodes.isdigit() else None,
-                words.get("Default") == "YES",
-            )
-        )
-    return found
-
-
 def local_cluster() -> str:
     """The name of the cluster this host belongs to. With slurmctld away, slurmdbd's only cluster."""
     try:
-        found = re.search(r"^ClusterName\s*=\s*(\S+)", ask(["scontrol", "show", "config"]), re.MULTILINE)
-        if found is not None:
-            return found.group(1)
+        name = given(settings(ask(["scontrol", "show", "config"])).get("ClusterName"))
+        if name is not None:
+            return name
     except NoSuchProgram:
         raise
     except AdminkitError:
@@ -125,7 +64,7 @@ def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
 
 def dbd_backlog(cluster: str | None = None) -> int | None:
     """How many records slurmctld still holds for slurmdbd; None where it does not say."""
-    return parse_backlog(ask(["sdiag", *_on(cluster)]))
+    return parse_backlog(ask(["sdiag", *on(cluster)]))
 
 
 def parse_backlog(text: str) -> int | None:
@@ -153,7 +92,7 @@ def parse_accounting(text: str) -> Accounting:
     ours, there, theirs = text.partition("SlurmDBD configuration")
     if not there:
         raise AdminkitError("slurmdbd does not answer", "look whether slurmdbd runs and answers: sacctmgr show cluster")
-    words, here = _settings(theirs), _settings(ours)
+    words, here = settings(theirs), settings(ours)
     boot = words.get("BOOT_TIME")
     return Accounting(
         release=None if boot is None else words.get("SLURMDBD_VERSION"),
@@ -163,10 +102,6 @@ def parse_accounting(text: str) -> Accounting:
         purges_after=parse_purge(words.get("PurgeJobAfter", "")),
         private_here=_private(here),
     )
-
-
-def _settings(text: str) -> dict[str, str]:
-    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}
 
 
 def _private(words: Mapping[str, str]) -> frozenset[str]:
@@ -227,5 +162,6 @@ def _epoch(text: str) -> int | None:
         return int(text) if text.isdigit() else None
 
 
-def _on(cluster: str | None) -> list[str]:
+def on(cluster: str | None) -> list[str]:
+    """The option that names a cluster to scontrol, sdiag and squeue; none for the local one."""
     return [] if cluster is None else ["-M", cluster]

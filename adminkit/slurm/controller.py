@@ -14,13 +14,13 @@ from typing import Final
 
 from adminkit import config
 from adminkit.errors import AdminkitError
-from adminkit.slurm.run import ask
+from adminkit.slurm.keyvalue import given, settings
+from adminkit.slurm.process import ask
 
 #: Where slurm.conf is unless $SLURM_CONF says otherwise, or Slurm lies below slurm_prefix and has one there.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
 
 _DEEPEST: Final = 8  # files that include files
-_LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*?)\s*$", re.MULTILINE)
 _KEYS: Final = (
     "ClusterName",
     "SlurmctldHost",
@@ -143,16 +143,13 @@ def parse_conf(text: str, path: Path, away: str) -> Controller:
 
 
 def parse_config(text: str) -> Controller:
-    """`scontrol show config`, of which a later part tells of the plugins: the first word of a name counts."""
-    words: dict[str, str] = {}
-    for key, value in _LINE.findall(text):
-        words.setdefault(key, value)
-    return _controller(words)
+    """`scontrol show config`."""
+    return _controller(settings(text))
 
 
 def _controller(words: Mapping[str, str]) -> Controller:
     user, uid = _user(words.get("SlurmUser", ""))
-    conf = _known(words.get("SLURM_CONF"))
+    conf = given(words.get("SLURM_CONF"))
     return Controller(
         cluster=words.get("ClusterName", ""),
         conf=Path(conf) if conf else None,
@@ -163,7 +160,7 @@ def _controller(words: Mapping[str, str]) -> Controller:
         plugins=tuple(word.removeprefix("job_submit/") for word in _list(words.get("JobSubmitPlugins"))),
         store=frozenset(_list(words.get("AccountingStoreFlags"))),
         priority=words.get("PriorityType", ""),
-        site_factor=_known(words.get("PrioritySiteFactorPlugin")),
+        site_factor=given(words.get("PrioritySiteFactorPlugin")),
     )
 
 
@@ -212,9 +209,5 @@ def _group(uid: int | None) -> int | None:
         return None
 
 
-def _known(text: str | None) -> str | None:
-    return None if text in (None, "", "(null)", "N/A") else text
-
-
 def _list(text: str | None) -> list[str]:
-    return [word.strip() for word in (_known(text) or "").split(",") if word.strip()]
+    return [word.strip() for word in (given(text) or "").split(",") if word.strip()]

@@ -7,7 +7,7 @@ from typing import Final
 
 from adminkit.slurm import bindings
 from adminkit.slurm.cluster import local_cluster
-from adminkit.slurm.run import ask
+from adminkit.slurm.process import ask
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 
 #: Wider than any record of ours; what is cut off is somebody else's text behind it.

@@ -5,7 +5,6 @@ A plugin is read here, never loaded: its ELF symbols say what Slurm itself would
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.slurm.keyvalue import given, settings
+from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release
-from adminkit.slurm.run import ask
 
-_CONFIG: Final = re.compile(r"^ *([A-Za-z]+) *= ?(.*?) *$", re.MULTILINE)
 #: Of a node: its name, its host's, the release of its slurmd.
 _NODES: Final = "%N %n %v"
 _DEEPEST: Final = 8  # files that include files
@@ -40,6 +39,12 @@ class Line:
     number: int
     required: bool
     path: Path
+    arguments: tuple[str, ...] = ()
+
+    def value(self, key: str) -> str | None:
+        """What its last argument KEY=… says, as the plugin reads it; None where there is no such argument."""
+        values = [word.removeprefix(f"{key}=") for word in self.arguments if word.startswith(f"{key}=")]
+        return values[-1] if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +61,13 @@ def setup() -> Setup:
 
 def parse_setup(text: str) -> Setup:
     """`scontrol show config`; its second part tells of cgroups."""
-    words: dict[str, str] = {}
-    for key, value in _CONFIG.findall(text):
-        if value not in ("", "(null)", "N/A"):
-            words.setdefault(key, value)
-    conf = words.get("PlugStackConfig")
+    words = settings(text)
+    conf = given(words.get("PlugStackConfig"))
     return Setup(
         Path(conf) if conf else None,
-        tuple(Path(folder) for folder in words.get("PluginDir", "").split(":") if folder),
-        words.get("ProctrackType", ""),
-        words.get("CgroupPlugin"),
+        tuple(Path(folder) for folder in (given(words.get("PluginDir")) or "").split(":") if folder),
+        given(words.get("ProctrackType")) or "",
+        given(words.get("CgroupPlugin")),
     )
 
 
@@ -100,7 +102,8 @@ def plugin_lines(conf: Path, name: str, folders: tuple[Path, ...], depth: int = 
             for file in _included(conf, words[1]):
                 yield from plugin_lines(file, name, folders, depth + 1)
         elif words[0] in ("optional", "required") and Path(words[1]).name == name:
-            yield Line(conf, number, words[0] == "required", _resolved(Path(words[1]), folders))
+            path = _resolved(Path(words[1]), folders)
+            yield Line(conf, number, words[0] == "required", path, tuple(words[2:]))
 
 
 def _included(conf: Path, pattern: str) -> list[Path]:

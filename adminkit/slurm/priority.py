@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.run import ask
+from adminkit.slurm.keyvalue import settings
+from adminkit.slurm.process import ask
 from adminkit.units import parse_duration
 
 MULTIFACTOR: Final = "priority/multifactor"
@@ -50,7 +51,7 @@ def ranking() -> Ranking:
 
 def parse_ranking(text: str) -> Ranking:
     """`scontrol show config`."""
-    words = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}
+    words = settings(text)
     kind = words.get("PriorityType")
     if not kind:
         raise AdminkitError("slurmctld does not say its PriorityType", "give --points-per-hour")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.run import NoSuchProgram, ask
+from adminkit.slurm.process import NoSuchProgram, ask
 
 Release = tuple[int, int, int]
 

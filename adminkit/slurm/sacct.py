@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.run import NoRoom, NoSuchProgram, spool
+from adminkit.slurm.process import NoRoom, NoSuchProgram, spool
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 
 #: Fields that are points in time.

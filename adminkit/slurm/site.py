@@ -1,32 +1,31 @@
-"""Site: what the rules at submission have to know of one cluster, as a value that can be kept in a file.
+"""Site: a cluster's queues, nodes, QOS and associations, as a value that can be kept in a file (site_file.py).
 
-`policy install` gathers it from Slurm; `try` and `replay` take it from a file, or make one up of the queues that a
-policy names.
+`policy install` gathers it from Slurm and `adminkit site` writes it down; other commands take it from a file (--site).
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
-
-from adminkit.errors import AdminkitError, cause
 
 #: Uids of users who are known by name only, from here on: above any that a system gives away.
 _MADE_UP: Final = 4_000_000_000
 
+#: What Slurm calls a GPU of no type.
+UNTYPED: Final = "gpu"
+
+_FORM: Final[Any] = {"extra": "forbid", "strict": True}
+
 
 @dataclass(frozen=True, slots=True)
 class SiteQueue:
-    """A queue at the time of installation. None is unknown; of a limit or of who may use it, that there is none.
+    """A queue as it is configured. None is unknown; for a limit or a list of who may use it: no such limit or list.
 
-    Trap: unlike cluster.Queue, `default_limit` is None where the queue has no DefaultTime of its own.
+    Trap: `default_limit` is None where the queue has no DefaultTime of its own; `usual_limit` is what a job then gets.
     """
 
-    __pydantic_config__ = {"extra": "forbid", "strict": True}  # noqa: RUF012 - read by pydantic, never changed
+    __pydantic_config__ = _FORM
 
     name: str
     default_limit: int | None = None  # seconds
@@ -37,7 +36,7 @@ class SiteQueue:
     is_default: bool = False
     total_nodes: int | None = None
     node_cpus: int | None = None  # of its largest node, like the next two
-    node_mem_mib: int | None = None
+    node_mem: int | None = None  # bytes
     node_gpus: int | None = None
     gpu_types: frozenset[str] | None = None
     features: frozenset[str] | None = None
@@ -48,33 +47,103 @@ class SiteQueue:
     allow_groups: frozenset[str] | None = None
     whole: bool = False  # its jobs take whole nodes: OverSubscribe=EXCLUSIVE
 
+    @property
+    def usual_limit(self) -> int | None:
+        """The limit of a job that asks for none, seconds; None for no limit."""
+        return self.max_limit if self.default_limit is None else self.default_limit
+
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One node's size. Memory in MiB."""
+class SiteNode:
+    """A node as it is configured. None is unknown."""
 
-    queues: frozenset[str]
-    cpus: int
-    mem: int
-    gpus: int
-    gpu_types: frozenset[str]
-    features: frozenset[str]
+    __pydantic_config__ = _FORM
+
+    name: str
+    cpus: int | None = None
+    mem: int | None = None  # bytes
+    gpus: Mapping[str, int] = field(default_factory=dict)  # how many of each type; UNTYPED for one without
+    features: frozenset[str] = frozenset()
+    queues: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteQos:
+    """A QOS. None is no limit."""
+
+    __pydantic_config__ = _FORM
+
+    name: str
+    priority: int = 0
+    max_limit: int | None = None  # seconds: MaxWall
+    flags: frozenset[str] = frozenset()
+    preempts: frozenset[str] = frozenset()
+    max_tres: Mapping[str, int] = field(default_factory=dict)  # of one job; memory in bytes
+    max_user_tres: Mapping[str, int] = field(default_factory=dict)  # of one user's running jobs
+    group_tres: Mapping[str, int] = field(default_factory=dict)  # of all running jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """An account, or a user's part of one (`user`), in one queue where `queue` names it. None is no limit."""
+
+    __pydantic_config__ = _FORM
+
+    account: str
+    user: str | None = None
+    queue: str | None = None
+    parent: str | None = None  # of an account
+    shares: int | None = None  # None: its parent's
+    max_limit: int | None = None  # seconds: MaxWall
+    qos: frozenset[str] = frozenset()
+    default_qos: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
     """One cluster. `privileged` are the uids of root, SlurmUser, operators and administrators."""
 
-    __pydantic_config__ = {"extra": "forbid", "strict": True}  # noqa: RUF012 - read by pydantic, never changed
+    __pydantic_config__ = _FORM
 
     cluster: str
     queues: tuple[SiteQueue, ...] = ()
     privileged: frozenset[int] = frozenset({0})
     uids: Mapping[str, int] = field(default_factory=dict)  # of the users that the policy names
+    nodes: tuple[SiteNode, ...] = ()
+    qos: tuple[SiteQos, ...] = ()
+    associations: tuple[Association, ...] = ()
 
     def queue(self, name: str) -> SiteQueue | None:
         """The queue of this name."""
         return next((one for one in self.queues if one.name == name), None)
+
+
+#: The fields of a queue that its nodes say.
+SIZES: Final = ("node_cpus", "node_mem", "node_gpus", "gpu_types", "features")
+
+
+def sized(queue: SiteQueue, nodes: Iterable[SiteNode]) -> SiteQueue:
+    """The queue with what its largest node has, where it does not say that itself."""
+    inside = [node for node in nodes if queue.name in node.queues]
+    if not inside:
+        return queue
+    sizes: dict[str, Any] = {
+        "node_cpus": max((node.cpus for node in inside if node.cpus is not None), default=None),
+        "node_mem": max((node.mem for node in inside if node.mem is not None), default=None),
+        "node_gpus": max(sum(node.gpus.values()) for node in inside),
+        "gpu_types": frozenset(name for node in inside for name in node.gpus if name != UNTYPED),
+        "features": frozenset().union(*(node.features for node in inside)),
+    }
+    return replace(queue, **{name: value for name, value in sizes.items() if getattr(queue, name) is None})
+
+
+def unsized(queue: SiteQueue, nodes: Iterable[SiteNode]) -> SiteQueue:
+    """The queue without what `sized` would say of it."""
+    nothing: dict[str, Any] = dict.fromkeys(SIZES)
+    same = sized(replace(queue, **nothing), nodes)
+    return replace(
+        queue, **{name: none for name, none in nothing.items() if getattr(queue, name) == getattr(same, name)}
+    )
 
 
 def made_up(
@@ -95,25 +164,6 @@ def made_up(
     )
 
 
-def load_site(path: Path) -> Site:
-    """A Site from a file, JSON or TOML by its ending. AdminkitError names the file and the key."""
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        text = path.read_text("utf-8")
-        raw: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        return TypeAdapter(Site).validate_json(json.dumps(raw))
-    except OSError as error:
-        why = cause(error)
-        raise AdminkitError(f"couldn't read {path}: {why}", "name another with --site") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise AdminkitError(f"{path}: {key}: {first['msg'].lower()}", "docs/policy.md shows such a file") from error
-    except (ValueError, TypeError) as error:
-        raise AdminkitError(f"{path} is no description of a cluster: {error}", "see docs/policy.md") from error
-
-
-def site_text(site: Site) -> str:
-    """A Site as JSON that load_site reads back, the same text for the same Site."""
-    return json.dumps(asdict(site), indent=2, default=sorted) + "\n"
+def keys_of(kind: type) -> list[str]:
+    """The keys that a table of the file may have, in their order."""
+    return [one.name for one in fields(kind)]

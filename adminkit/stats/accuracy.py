@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import CPUS, GPUS, LIMIT, Filter, clusters, left_out, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 #: One row per job that counts, packed because a Python object costs more than SQLite's whole row: elapsed below the
 #: limit, 32 bits each (select() takes none that is longer); then who chose the limit (2 bits: 1 the default, 2 the
 #: user, 0 not known), CPUs + 1 (30 bits) and GPUs + 1, 0 where they are unknown.
-JOBS: Final = f"""
-SELECT cluster, queue, ({LIMIT} << 32) | elapsed,
+JOBS: Final = """
+SELECT cluster, queue, (req_limit << 32) | elapsed,
     CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END
-    | (CASE WHEN {CPUS} BETWEEN 0 AND 500000000 THEN {CPUS} + 1 ELSE 0 END << 2)
-    | (CASE WHEN {GPUS} BETWEEN 0 AND 500000000 THEN {GPUS} + 1 ELSE 0 END << 32)
-FROM job WHERE """
+    | (CASE WHEN size_cpus BETWEEN 0 AND 500000000 THEN size_cpus + 1 ELSE 0 END << 2)
+    | (CASE WHEN size_gpus BETWEEN 0 AND 500000000 THEN size_gpus + 1 ELSE 0 END << 32)
+FROM run WHERE """
 
 #: A queue's limits as they are at :now. Of several rows SQLite shows the one that has the maximum.
 QUEUE_LIMITS: Final = """

@@ -7,59 +7,50 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.select import CHECKPOINT, GPUS, LIMIT, NODES, TOO_LONG, Filter, select
-from adminkit.stats.sources import ACTING, STEP_OF_JOB
+from adminkit.stats.select import CARRIED_ON, Filter, select
+from adminkit.trace.run_view import TOO_LONG
 from adminkit.trace.runs import LOST
 
 #: Tasks that were submitted longer ago belong to an older array of the same number: Slurm's numbers come around.
 _SAME_ARRAY: Final = 180 * 86_400
 
-#: SQL: how a batch job that can be carried on says so, or shows it.
-_CHECKPOINT: Final = f"""({CHECKPOINT} OR ckpt_at IS NOT NULL OR coalesce(restarts, 0) > 0
-    OR exit_code = :code OR ckpt_asked = 1)"""
-#: SQL: somebody sat before it. salloc and srun name themselves; where that is not known there is no batch step.
-INTERACTIVE: Final = f"""(job_name = 'interactive' OR submitted_by IN ('salloc', 'srun') OR EXISTS (SELECT 1 FROM step
-        WHERE {STEP_OF_JOB} AND step = 'interactive')
-    OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step
-        WHERE {STEP_OF_JOB})
-    AND NOT EXISTS (SELECT 1 FROM step
-        WHERE {STEP_OF_JOB} AND step = 'batch'))"""
+#: SQL: can be carried on, whether or not it was: it asks the checkpoint plugin, or was warned though nothing heard it.
+_CHECKPOINT: Final = f"({CARRIED_ON} OR ckpt_at IS NOT NULL OR coalesce(ckpt_asked, 0))"
 _COUNTS: Final = f"state = 'COMPLETED' AND elapsed >= 0 AND elapsed < {TOO_LONG}"
-_BOUNDED: Final = f"{_COUNTS} AND {LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"
-_UNITS: Final = f"max(coalesce(nullif({GPUS}, 0), {NODES}, 1), 1)"
+_BOUNDED: Final = f"{_COUNTS} AND req_limit > 0"
 
 _SUMS: Final = f"""
     min(submit_time), max(end_time), max(user), max(uid), max(account), max(queue), max(job_name), count(*),
     count(*) FILTER (WHERE end_time IS NULL AND seen_open >= :now - {LOST}),
     count(*) FILTER (WHERE {_COUNTS}), count(*) FILTER (WHERE {_BOUNDED}),
-    coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max({LIMIT}) FILTER (WHERE {_BOUNDED}), 0),
-    coalesce(sum(elapsed * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
-    coalesce(sum({LIMIT} * {_UNITS}) FILTER (WHERE {_BOUNDED}), 0),
-    coalesce(max({INTERACTIVE}), 0), coalesce(max({_CHECKPOINT}), 0)
+    coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max(req_limit) FILTER (WHERE {_BOUNDED}), 0),
+    coalesce(sum(elapsed * size_units) FILTER (WHERE {_BOUNDED}), 0),
+    coalesce(sum(req_limit * size_units) FILTER (WHERE {_BOUNDED}), 0),
+    max(interactive), max({_CHECKPOINT})
 """
 #: Components of a het job share one limit: its leader speaks for all.
-_RECENT: Final = f"""
-FROM job WHERE cluster = :cluster AND {ACTING} AND end_time >= :since AND end_time <= :now
+_RECENT: Final = """
+FROM run WHERE cluster = :cluster AND acting AND end_time >= :since AND end_time <= :now
     AND coalesce(het_offset, 0) = 0"""
 _RUNS: Final = f"""
 SELECT job_id_raw, 0, {_SUMS} {_RECENT} AND array_job IS NULL GROUP BY job_id_raw, submit_time ORDER BY end_time
 """
 _ARRAYS: Final = f"""
-SELECT array_job, 1, {_SUMS} FROM job
-WHERE cluster = :cluster AND {ACTING} AND submit_time >= :now - {_SAME_ARRAY}
+SELECT array_job, 1, {_SUMS} FROM run
+WHERE cluster = :cluster AND acting AND submit_time >= :now - {_SAME_ARRAY}
     AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
 GROUP BY array_job
 """
 #: How well each user asked: used and reserved, over runs that count in a report.
-_HABITS: Final = f"""
-SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * {LIMIT}) FROM job
-WHERE {{where}} AND uid IS NOT NULL
+_HABITS: Final = """
+SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * req_limit) FROM run
+WHERE {where} AND uid IS NOT NULL
 GROUP BY uid
 """
 #: A digest tells of batch runs.
-_ACTIVE: Final = f"""
-SELECT DISTINCT uid, user, account FROM job
-WHERE {{where}} AND NOT coalesce({INTERACTIVE}, 0)
+_ACTIVE: Final = """
+SELECT DISTINCT uid, user, account FROM run
+WHERE {where} AND NOT interactive
     AND uid IS NOT NULL AND user IS NOT NULL
 ORDER BY uid, user, account
 """
@@ -105,7 +96,7 @@ class Habit:
 
 def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint_code: int) -> Iterator[Ended]:
     """What ended in [since, now] and may have consequences, single runs first."""
-    values = {"cluster": cluster, "since": since, "now": now, "code": checkpoint_code}
+    values = {"cluster": cluster, "since": since, "now": now, "checkpoint_code": checkpoint_code}
     for sql in (_RUNS, _ARRAYS):
         for row in db.execute(sql, values):
             yield Ended(*row)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from adminkit.stats.select import GPUS, LIMIT, NODES, Filter, select
+from adminkit.stats.select import Filter, select
 
 DAY: Final = 86_400
 Measure = Literal["accuracy", "unused_hours"]
@@ -25,9 +25,9 @@ SELECT uid, min(sent_at) / 86400 FROM outbox
 WHERE cluster = ? AND state = 'sent' AND sent_at IS NOT NULL AND uid IS NOT NULL AND kind <> 'operator' GROUP BY uid
 """
 _DAYS: Final = f"""
-SELECT uid, submit_time / {DAY} AS submitted, end_time / {DAY} AS ended, count(*), total(elapsed * 1.0 / {LIMIT}),
-    total(max({LIMIT} - elapsed, 0) * coalesce(nullif({GPUS}, 0), {NODES}, 1))
-FROM job WHERE """
+SELECT uid, submit_time / {DAY} AS submitted, end_time / {DAY} AS ended, count(*), total(elapsed * 1.0 / req_limit),
+    total(max(req_limit - elapsed, 0) * size_units)
+FROM run WHERE """
 
 
 @dataclass(frozen=True, slots=True)

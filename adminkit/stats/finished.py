@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.stats.runs import KIND, Kind
-from adminkit.stats.select import CPUS, GPUS, NODES, TOO_LONG
-from adminkit.stats.sources import ACTING
+from adminkit.trace.run_view import TOO_LONG
 
 #: The kind's eight fields first, what it says of the request; then what the run got and used.
 _RUN: Final = f"""
 SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
-    CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END, {NODES}, {CPUS}, {GPUS}, mem, cpu_time, max_rss
-FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
+    CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END,
+    size_nodes, size_cpus, size_gpus, mem, cpu_time, max_rss
+FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
 """
 #: Of a task that was requeued only the last run: SQLite shows the row that has the maximum.
 _TASKS: Final = f"""
-SELECT job_id_raw, max(submit_time), state, elapsed FROM job
-WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND {ACTING}
+SELECT job_id_raw, max(submit_time), state, elapsed FROM run
+WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND acting
     AND elapsed BETWEEN 0 AND {TOO_LONG} AND start_time IS NOT NULL AND array_task IS NOT NULL
 GROUP BY array_task ORDER BY array_task
 """

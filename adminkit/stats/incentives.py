@@ -7,14 +7,17 @@ GPUs has its CPUs over `cpus_per_gpu`. Milli-GPU-seconds are called *work*.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG, class_sql
-from adminkit.stats.sources import ACTING, STEP_OF_JOB, acting
-from adminkit.trace.record import paid_class
+from adminkit.stats.select import CARRIED_ON
+from adminkit.stats.sources import STEP_OF_RUN
+from adminkit.trace.decision_sql import paid_class
+from adminkit.trace.run_view import TOO_LONG, class_sql
+from adminkit.trace.sight import everybodys
 
 DAY: Final = 86_400
 #: Work in an hour of one GPU.
@@ -31,12 +34,6 @@ LEFT_OUT: Final = (
 _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
 
-#: An earlier run of the same job was requeued: what this one ran is not all that it needed.
-_REQUEUED_BEFORE: Final = f"""
-EXISTS (SELECT 1 FROM job AS earlier WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
-    AND {acting("earlier")} AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED')
-"""
-
 #: Single work side by side: most step time is in steps of one node and at most one GPU, and two of them overlap. Steps
 #: that use no CPU are no work; the batch step cannot tell what it holds.
 _BUNDLE: Final = f"""
@@ -47,7 +44,7 @@ _BUNDLE: Final = f"""
                PARTITION BY coalesce(gpus <= 1 AND nodes <= 1, 0) ORDER BY start_time, end_time, step
                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS together
        FROM step
-       WHERE {STEP_OF_JOB}
+       WHERE {STEP_OF_RUN}
            AND step NOT IN ('batch', 'extern', 'interactive') AND end_time > start_time
            AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
 """
@@ -61,9 +58,9 @@ _MISPAID: Final = f"""(CASE WHEN admin_comment GLOB 'ak1:*,cls=*'
 _RUNS: Final = f"""
 SELECT *, CASE
     WHEN elapsed IS NULL OR elapsed <= :min_elapsed OR elapsed >= {TOO_LONG} THEN 'short'
-    WHEN checkpoint THEN 'checkpoint'
+    WHEN carried_on THEN 'checkpoint'
     WHEN coalesce(state NOT IN ('COMPLETED', 'TIMEOUT'), 1) THEN 'state'
-    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR coalesce(asked NOT BETWEEN 1 AND {TOO_LONG}, 1)
+    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR asked IS NULL
         THEN 'limit'
     WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
     WHEN size IS NULL THEN 'size'
@@ -77,19 +74,18 @@ FROM (
     SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time,
         CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END AS elapsed,
         limit_original IS NOT NULL AS recorded,
-        {LIMIT} AS asked,
+        req_limit AS asked,
         {{need}} AS need,
-        CASE WHEN {GPUS} BETWEEN 1 AND {_MOST_GPUS} THEN {GPUS} * 1000
-            WHEN {GPUS} > {_MOST_GPUS} THEN NULL
-            WHEN {CPUS} BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST({CPUS} * 1000 / :cpus_per_gpu AS INTEGER), 1)
+        CASE WHEN size_gpus BETWEEN 1 AND {_MOST_GPUS} THEN size_gpus * 1000
+            WHEN size_gpus > {_MOST_GPUS} THEN NULL
+            WHEN size_cpus BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST(size_cpus * 1000 / :cpus_per_gpu AS INTEGER), 1)
             END AS size,
-        cpu_time / nullif(elapsed * {CPUS}, 0) AS used_share,
-        {NODES} > 1 OR {GPUS} > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
-        CASE WHEN {_MISPAID} THEN 1 WHEN {NODES} > 1 OR {GPUS} > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
-        state = 'REQUEUED' OR restarts > 0 OR exit_code = :checkpoint_code
-            OR {CHECKPOINT} OR {_REQUEUED_BEFORE} AS checkpoint
-    FROM job
-    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND {ACTING}
+        cpu_time / nullif(elapsed * size_cpus, 0) AS used_share,
+        size_nodes > 1 OR size_gpus > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
+        CASE WHEN {_MISPAID} THEN 1 WHEN size_nodes > 1 OR size_gpus > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
+        {CARRIED_ON} AS carried_on
+    FROM run
+    WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND acting
     LIMIT -1
 ) LIMIT -1
 """
@@ -112,8 +108,8 @@ WHERE reason IN ('{COUNTED}', '{MISSED}')
 """
 
 #: Runs of the window that are not looked at: whose word cannot have consequences, and of nobody known by number.
-_PASSED_OVER: Final = f"""
-SELECT count(*) FILTER (WHERE NOT {ACTING}), count(*) FILTER (WHERE {ACTING} AND uid IS NULL) FROM job
+_PASSED_OVER: Final = """
+SELECT count(*) FILTER (WHERE NOT acting), count(*) FILTER (WHERE acting AND uid IS NULL) FROM run
 WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
 """
 
@@ -179,7 +175,9 @@ def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, 
     """
     statement, params = _statement(_SUMS, question, uid)
     if of_all:
-        statement = statement.replace("FROM job", "FROM main.job").replace("FROM step", "FROM main.step")
+        for table in ("run", "step"):
+            statement = re.sub(rf"\bFROM {table}\b(?! AS)", f"FROM {table} AS {table}", statement)
+            statement = re.sub(rf"\bFROM {table}\b", f"FROM {everybodys(db, table)}", statement)
     yield from map(Sums._make, db.execute(statement, params))
 
 
@@ -199,7 +197,7 @@ def passed_over(db: sqlite3.Connection, question: Question) -> dict[str, int]:
 def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
     """The number of the user's latest run there; None where the trace does not know it."""
     found = db.execute(
-        f"SELECT uid FROM job WHERE user = ? AND cluster = ? AND uid IS NOT NULL AND {ACTING}"
+        "SELECT uid FROM run WHERE user = ? AND cluster = ? AND uid IS NOT NULL AND acting"
         " ORDER BY end_time DESC LIMIT 1",
         (user, cluster),
     ).fetchone()

@@ -9,33 +9,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.job import CLASSES
-from adminkit.stats.select import (
-    CLASS,
-    GPUS,
-    NODES,
-    Filter,
-    class_sql,
-    clusters,
-    left_out,
-    select,
-    snapshot,
-    span,
-)
+from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
+from adminkit.trace.run_view import class_sql
 
 #: Plain jobs. One row per class, GPUs and nodes.
-PLAIN: Final = f"""
-SELECT {CLASS} AS class, {GPUS} AS gpus, {NODES} AS nodes, count(*), 0
-FROM job WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3
+PLAIN: Final = """
+SELECT class, size_gpus, size_nodes, count(*), 0
+FROM run WHERE het_job IS NULL AND {where} GROUP BY 1, 2, 3
 """
 
 #: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts anew;
 #: submission times do not tell the runs apart, since components are submitted one after the other.
 HET: Final = f"""
 SELECT {class_sql("nodes", "gpus")}, gpus, nodes, count(*), sum(components) FROM (
-    SELECT sum({NODES}) AS nodes, sum({GPUS}) AS gpus, count(*) AS components FROM (
+    SELECT sum(size_nodes) AS nodes, sum(size_gpus) AS gpus, count(*) AS components FROM (
         SELECT *, {{reason}} AS rule,
             row_number() OVER (PARTITION BY cluster, het_job, het_offset ORDER BY submit_time) AS run
-        FROM job WHERE het_job IS NOT NULL AND {{within}}
+        FROM run WHERE het_job IS NOT NULL AND {{within}}
     ) WHERE rule = 0 GROUP BY cluster, het_job, run
 ) GROUP BY 1, 2, 3
 """

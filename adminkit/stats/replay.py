@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
-from adminkit.stats.select import ENDED_STATES, TOO_LONG, TYPED, Filter, Selection, clusters, left_out, select
+from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
+from adminkit.trace.run_view import TOO_LONG
 
 #: A requeue's earlier runs are no submissions.
 STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
@@ -22,10 +23,10 @@ KIND: Final = f"""CASE
 
 #: One row per job: Asked's fields, then the seconds it ran.
 ROWS: Final = f"""
-SELECT user, uid, account, queue, qos, {KIND}, {TYPED},
+SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
     limit_source = 'unknown' AND limit_kind = 'finite', elapsed
-FROM job WHERE {{where}}
+FROM run WHERE {{where}}
 """
 
 #: The limits of each queue as they are now: its newest row.
@@ -62,7 +63,7 @@ def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
 
 def at_most(db: sqlite3.Connection) -> int:
     """How many rows submissions() could bring: counted in an index, for a progress bar."""
-    return int(db.execute("SELECT count(*) FROM job").fetchone()[0])
+    return int(db.execute("SELECT count(*) FROM run").fetchone()[0])
 
 
 def excluded(db: sqlite3.Connection, chosen: Filter, jobs: int) -> dict[str, int]:

@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
-from adminkit.stats.select import CLASS, Filter, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, select, snapshot, span
 
 #: What a chain can be grouped by -> SQL over the table of chains.
 PARTS: Final[Mapping[str, str]] = {
     "queue": "queue",
     "user": "user",
     "account": "account",
-    "class": CLASS,
+    "class": "class",
     "ended": "ended",
 }
 
 #: Each run of the jobs in {ids}, beside the run before it. Traps: at its limit a run that is put back becomes REQUEUED,
 #: so its TIMEOUT is known by its length; the count of a run that was put back so stands in the next run's note only.
 _RUNS: Final = """
-SELECT job.*, coalesce(lag(state) OVER runs = 'REQUEUED', 0) AS goes_on,
+SELECT run.*, coalesce(lag(state) OVER runs = 'REQUEUED', 0) AS goes_on,
     CASE WHEN lag(state) OVER runs = 'REQUEUED' THEN max(start_time - lag(end_time) OVER runs, 0) END AS waited,
     max(end_time) OVER runs AS last_end,
     state = 'REQUEUED' AND (coalesce(ckpt_end IN ('more', 'limit'), 0)
@@ -37,18 +37,18 @@ SELECT job.*, coalesce(lag(state) OVER runs = 'REQUEUED', 0) AS goes_on,
     CASE WHEN state = 'REQUEUED' AND coalesce(ckpt_heard, 0) = 0 THEN elapsed END AS unsaved,
     CASE WHEN end_time IS NULL THEN 'open' WHEN ckpt_end IN ('max', 'short', 'refused') THEN ckpt_end
         ELSE lower(state) END AS ended
-FROM job WHERE (cluster, job_id_raw) IN ({ids})
+FROM run WHERE (cluster, job_id_raw) IN ({ids})
 WINDOW runs AS (PARTITION BY cluster, job_id_raw ORDER BY submit_time)
 """
 
 #: One row per chain. Trap: the bare columns are those of the row with the max(), of which there may be one only.
 _CHAINS: Final = f"""
-SELECT cluster, queue, user, account, nodes, req_nodes, gpus, req_gpus, state, ended, max(submit_time),
+SELECT cluster, queue, user, account, class, state, ended, max(submit_time),
     last_end AS end_time, total(elapsed) AS elapsed, count(*) AS runs, total(waited) AS waited, total(saving) AS saving,
     total(unsaved) AS unsaved, total(ours) AS ours, total(ckpt_at IS NOT NULL) AS signals, total(unheeded) AS unheeded,
     total(ckpt_heard = 0) AS uncaught
 FROM (SELECT *, total(NOT goes_on) OVER (PARTITION BY cluster, job_id_raw ORDER BY submit_time) AS chain
-      FROM ({_RUNS.format(ids="SELECT cluster, job_id_raw FROM job WHERE state = 'REQUEUED' OR ckpt_at IS NOT NULL")}))
+      FROM ({_RUNS.format(ids="SELECT cluster, job_id_raw FROM run WHERE state = 'REQUEUED' OR ckpt_at IS NOT NULL")}))
 GROUP BY cluster, job_id_raw, chain HAVING count(*) > 1 OR total(ckpt_at IS NOT NULL) > 0
 """
 
@@ -61,7 +61,7 @@ FROM ({chains})
 _PIECES: Final = f"""
 SELECT cluster, job_id, user, queue, submit_time, start_time, end_time, state, elapsed, time_limit, waited, ckpt_at,
     ckpt_heard, unheeded, CASE WHEN ours AND ckpt_end IS NULL THEN 'limit' ELSE ckpt_end END, saving, unsaved
-FROM ({_RUNS.format(ids="SELECT cluster, job_id_raw FROM job WHERE {wanted}")})
+FROM ({_RUNS.format(ids="SELECT cluster, job_id_raw FROM run WHERE {wanted}")})
 ORDER BY cluster, coalesce(array_job, job_id_raw), job_id_raw, submit_time
 """
 

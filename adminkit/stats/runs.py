@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
-from adminkit.stats.select import CHECKPOINT, CPUS, GPUS, LIMIT, NODES, TOO_LONG
-from adminkit.stats.sources import ACTING
+from adminkit.stats.select import CARRIED_ON
+from adminkit.trace.run_view import TOO_LONG
 
 #: SQL: the fields of a Kind.
-KIND: Final = f"""
-cluster, user, job_name, queue, coalesce(req_nodes, {NODES}), coalesce(req_cpus, {CPUS}),
-    coalesce(req_gpus, {GPUS}), CASE WHEN {LIMIT} > 0 AND {LIMIT} < {TOO_LONG} THEN {LIMIT} END
+KIND: Final = """
+cluster, user, job_name, queue, coalesce(req_nodes, nodes), coalesce(req_cpus, cpus),
+    coalesce(req_gpus, gpus), req_limit
 """
 #: SQLite sorts in temporary files, so that no trace has to fit in memory.
 RUNS: Final = f"""
 SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state
-FROM job WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND user IS NOT NULL
-    AND NOT {CHECKPOINT}{{more}}
+FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND user IS NOT NULL
+    AND NOT {CARRIED_ON}{{more}}
 ORDER BY submit_time, cluster, job_id_raw
 """
 #: Runs that ended, nobody knows when: SWF without waits and job tables without starts say only how long they ran.
 UNTIMED: Final = f"""
-SELECT count(*) FROM job WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND start_time IS NULL AND end_time IS NULL
-    AND user IS NOT NULL AND NOT {CHECKPOINT}{{more}}
+SELECT count(*) FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND start_time IS NULL AND end_time IS NULL
+    AND user IS NOT NULL AND NOT {CARRIED_ON}{{more}}
 """
 
 
@@ -63,31 +63,39 @@ def runs(
     since: int | None = None,
     *,
     acting: bool = False,
+    checkpoint_code: int,
 ) -> Iterator[Run]:
     """The runs of these users (all for none) on these clusters by submission, one after the other.
 
     With `since` only those that ended at or after it. `acting`: only those that may have consequences for a person.
+    `checkpoint_code`: the site's; a run that left with it has more to do.
     """
-    more = ("" if since is None else f" AND end_time >= {since:d}") + _among(users, clusters)
+    more, params = _among(users, clusters, checkpoint_code)
+    if since is not None:
+        more, params = f"{more} AND end_time >= :since", {**params, "since": since}
     if acting:
-        more += f" AND {ACTING}"
-    for row in db.execute(RUNS.format(more=more), (*users, *clusters)):
+        more += " AND acting"
+    for row in db.execute(RUNS.format(more=more), params):
         yield Run(Kind(*row[:8]), *row[8:])
 
 
-def untimed(db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = ()) -> int:
+def untimed(
+    db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = (), *, checkpoint_code: int
+) -> int:
     """How many runs of these users on these clusters have a run time, but neither a start nor an end."""
-    sql = UNTIMED.format(more=_among(users, clusters))
-    return int(db.execute(sql, (*users, *clusters)).fetchone()[0])
+    more, params = _among(users, clusters, checkpoint_code)
+    return int(db.execute(UNTIMED.format(more=more), params).fetchone()[0])
 
 
-def _among(users: Sequence[str], clusters: Sequence[str]) -> str:
-    """SQL for rows of these, whose names are bound in this order; nothing for all."""
-    return "".join(
-        f" AND {column} IN ({', '.join('?' * len(values))})"
-        for column, values in (("user", users), ("cluster", clusters))
-        if values
-    )
+def _among(users: Sequence[str], clusters: Sequence[str], checkpoint_code: int) -> tuple[str, dict[str, str | int]]:
+    """SQL for rows of these, nothing for all, and the values of all parameters."""
+    sql, params = "", dict[str, str | int](checkpoint_code=checkpoint_code)
+    for column, values in (("user", users), ("cluster", clusters)):
+        bound = {f"{column}{number}": value for number, value in enumerate(values)}
+        if bound:
+            sql += f" AND {column} IN ({', '.join(f':{name}' for name in bound)})"
+            params |= bound
+    return sql, params
 
 
 def queue_maximum(db: sqlite3.Connection, queue: str, cluster: str | None, now: int) -> int | None:

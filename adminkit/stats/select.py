@@ -8,49 +8,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
-from adminkit.stats.sources import ACTING
+from adminkit.trace.run_view import STUDY_MIN_ELAPSED, STUDY_STATES, TOO_LONG
 
-#: The study's: jobs that ended as they should, or at their limit.
-DEFAULT_STATES: Final = ("COMPLETED", "TIMEOUT")
 #: Slurm's states of a finished job. "all" among the states a person names stands for these.
 ENDED_STATES: Final = (
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REQUEUED",
     "TIMEOUT",
 )  # fmt: skip
-#: Shorter or equal jobs are mostly typing errors (the study's choice), in seconds.
-DEFAULT_MIN_ELAPSED: Final = 60
-#: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
-TOO_LONG: Final = 2**31 - 1
-
-#: SQL: what was typed at submission, else the final limit; NULL for none.
-TYPED: Final = "coalesce(limit_original, time_limit)"
-#: SQL: the most that the job ever asked for, whoever lowered or raised it since; NULL for none. Nobody looks better by
-#: lowering a limit before the end, nor by typing a small one and having it raised.
-LIMIT: Final = f"max({TYPED}, coalesce(time_limit, limit_original))"
-#: SQL: ended by a checkpoint, or one piece of a job that was: how long it ran says nothing about its limit.
-#: Every note has a count of requeues, so most runs are told by one column.
-CHECKPOINT: Final = "(ckpt_requeues IS NOT NULL AND coalesce(ckpt_heard > 0 OR ckpt_requeues > 0, 0))"
-#: SQL: allocated, else requested.
-NODES: Final = "coalesce(nodes, req_nodes)"
-GPUS: Final = "coalesce(gpus, req_gpus)"
-CPUS: Final = "coalesce(cpus, req_cpus)"
-
-
-def class_sql(nodes: str, gpus: str) -> str:
-    """SQL: one of job.CLASSES from two SQL expressions; NULL where the GPUs are unknown."""
-    return (
-        f"CASE WHEN {nodes} > 1 THEN 'multi-node' WHEN {gpus} > 1 THEN 'multi-gpu'"
-        f" WHEN {gpus} = 1 THEN 'single-gpu' WHEN {gpus} = 0 THEN 'cpu' END"
-    )
-
-
-#: SQL: the class of the job in this row.
-CLASS: Final = class_sql(NODES, GPUS)
+#: SQL: the run was carried on, or is a piece of a job that was: how long it ran says nothing about its limit. Beside
+#: the view's column stands what a setting decides: a run that left with :checkpoint_code has more to do.
+CARRIED_ON: Final = "(checkpoint OR exit_code IS :checkpoint_code)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +36,11 @@ class Filter:
     users: Sequence[str] = ()
     accounts: Sequence[str] = ()
     classes: Sequence[str] = ()
-    states: Sequence[str] = DEFAULT_STATES
-    min_elapsed: int = DEFAULT_MIN_ELAPSED  # strictly longer jobs count
+    states: Sequence[str] = STUDY_STATES
+    min_elapsed: int = STUDY_MIN_ELAPSED  # strictly longer jobs count
     limit_source: str | None = None
     acting: bool = False  # only rows that may have consequences for a person
+    checkpoint_code: int = field(kw_only=True)  # the site's: a run that leaves with it has more to do
 
     def described(self) -> dict[str, str]:
         """What is filtered, for people: {"states": "COMPLETED, TIMEOUT", "elapsed": "> 60 s", …}."""
@@ -87,7 +60,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A Filter as SQL over the table job; `params` are the values of its named parameters.
+    """A Filter as SQL over the view run; `params` are the values of its named parameters.
 
     `within` is the window's condition. `reason` is 0 for a job that counts, else k for the k-th of `rules` (from 1).
     """
@@ -104,7 +77,7 @@ class Selection:
 
 def select(chosen: Filter, *, limits: bool) -> Selection:
     """`chosen` as SQL. `limits` also leaves out checkpoint runs and jobs without a finite limit, a rule per reason."""
-    params: dict[str, str | int] = {}
+    params: dict[str, str | int] = {"checkpoint_code": chosen.checkpoint_code} if limits else {}
 
     def bound(value: str | int) -> str:
         name = f"v{len(params)}"
@@ -121,7 +94,7 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         window.append(f"end_time < {bound(chosen.until)}")
     rules: list[tuple[str, str]] = []  # name, what must hold
     if chosen.acting:
-        rules.append(("source", ACTING))
+        rules.append(("source", "acting"))
     for name, values in (
         ("cluster", chosen.clusters),
         ("queue", chosen.queues),
@@ -131,15 +104,17 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         if values:
             rules.append((name, among(name, values)))
     if chosen.classes:
-        rules.append(("class_unknown", f"{CLASS} IS NOT NULL"))
-        rules.append(("class", among(CLASS, chosen.classes)))
+        rules.append(("class_unknown", "class IS NOT NULL"))
+        rules.append(("class", among("class", chosen.classes)))
     if chosen.states:
         rules.append(("state", among("state", chosen.states)))
     rules.append(("elapsed", f"elapsed > {bound(max(chosen.min_elapsed, -1))} AND elapsed < {TOO_LONG}"))
     if limits:
-        rules.append(("checkpoint", f"NOT {CHECKPOINT}"))
-        rules += [(f"limit_{kind}", f"({LIMIT} > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")]
-        rules.append(("limit_unknown", f"{LIMIT} > 0 AND {LIMIT} < {TOO_LONG}"))
+        rules.append(("checkpoint", f"NOT {CARRIED_ON}"))
+        rules += [
+            (f"limit_{kind}", f"(req_limit > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")
+        ]
+        rules.append(("limit_unknown", "req_limit > 0"))
     if chosen.limit_source:
         rules.append(("limit_source", among("limit_source", (chosen.limit_source,))))
     cases = " ".join(f"WHEN ({holds}) IS NOT TRUE THEN {k}" for k, (_, holds) in enumerate(rules, start=1))
@@ -152,11 +127,11 @@ def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, 
     Trap: without the LIMIT SQLite would write the whole CASE once into every sum.
     """
     sums = ", ".join(f"total(rule = {k})" for k in range(1, len(chosen.rules) + 1))
-    reasons = f"SELECT {chosen.reason} AS rule FROM job WHERE {chosen.within} LIMIT -1"
+    reasons = f"SELECT {chosen.reason} AS rule FROM run WHERE {chosen.within} LIMIT -1"
     counts = db.execute(f"SELECT {sums} FROM ({reasons}) WHERE rule > 0", chosen.params).fetchone()
     excluded = dict(zip(chosen.rules, map(int, counts), strict=True))
     if chosen.within != "TRUE":
-        everything = int(db.execute("SELECT count(*) FROM job").fetchone()[0])
+        everything = int(db.execute("SELECT count(*) FROM run").fetchone()[0])
         excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}
     return excluded
 
@@ -164,10 +139,10 @@ def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, 
 def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
     """`chosen` with its states and classes spelt as the trace spells them. UsageError for a word the trace lacks."""
     for kind, words, sources in (
-        ("cluster", chosen.clusters, ("job", "queue")),
-        ("queue", chosen.queues, ("job", "queue")),
-        ("user", chosen.users, ("job",)),
-        ("account", chosen.accounts, ("job",)),
+        ("cluster", chosen.clusters, ("run", "queue")),
+        ("queue", chosen.queues, ("run", "queue")),
+        ("user", chosen.users, ("run",)),
+        ("account", chosen.accounts, ("run",)),
     ):
         for word in words:
             if not any(_has(db, table, kind, word) for table in sources):
@@ -176,10 +151,10 @@ def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
     for word in (state.strip().upper() for state in chosen.states):
         if word == "ALL":
             states += ENDED_STATES
-        elif word in ENDED_STATES or _has(db, "job", "state", word):
+        elif word in ENDED_STATES or _has(db, "run", "state", word):
             states.append(word)
         else:
-            raise unknown_word("state", word, {*ENDED_STATES, "ALL", *_known(db, ("job",), "state")})
+            raise unknown_word("state", word, {*ENDED_STATES, "ALL", *_known(db, ("run",), "state")})
     for word in chosen.classes:
         if word not in CLASSES:
             raise unknown_word("class", word, CLASSES)
@@ -191,10 +166,10 @@ def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
 def clusters(db: sqlite3.Connection) -> list[str]:
     """The clusters that have jobs, by name: one look into the key's index for each, not a scan."""
     found: list[str] = []
-    (name,) = db.execute("SELECT min(cluster) FROM job").fetchone()
+    (name,) = db.execute("SELECT min(cluster) FROM run").fetchone()
     while name is not None:
         found.append(name)
-        (name,) = db.execute("SELECT min(cluster) FROM job WHERE cluster > ?", (name,)).fetchone()
+        (name,) = db.execute("SELECT min(cluster) FROM run WHERE cluster > ?", (name,)).fetchone()
     return found
 
 
@@ -214,8 +189,8 @@ def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
 
 def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:
     """The first and the last end of any job, epoch seconds."""
-    (first,) = db.execute("SELECT min(end_time) FROM job").fetchone()
-    (last,) = db.execute("SELECT max(end_time) FROM job").fetchone()
+    (first,) = db.execute("SELECT min(end_time) FROM run").fetchone()
+    (last,) = db.execute("SELECT max(end_time) FROM run").fetchone()
     return first, last
 
 

@@ -1,8 +1,8 @@
-"""Which rows count for what, by who told us of them: the one home of that rule.
+"""Which rows count for what, by who told us of them.
 
 Reports count every row. What acts on people (points, letters, hints) counts what slurmdbd told us itself or an operator
-vouched for, and nothing that slurmdbd could not confirm when an audit asked it. Rows of the demo pass too, so that a
-preview has something to show: whatever installs or sends calls `refuse_demo` first.
+vouched for, and nothing that slurmdbd could not confirm when an audit asked it: the column `acting` of `run`. Rows of
+the demo pass too, so that a preview has something to show: whatever installs or sends calls `refuse_demo` first.
 """
 
 from __future__ import annotations
@@ -13,23 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.trace.run_view import step_of
 
 #: Found in an index of such rows alone.
 _DEMO: Final = "SELECT EXISTS (SELECT 1 FROM job WHERE cluster = ? AND source = 'demo')"
-_HELD: Final = "SELECT count(*), count(DISTINCT coalesce(user, uid)), min(end_time), max(end_time) FROM job"
-_BY_SOURCE: Final = "SELECT source, count(*) FROM job WHERE {which} GROUP BY source ORDER BY count(*) DESC, source"
-
-
-def acting(table: str = "job") -> str:
-    """SQL: whether the row may have consequences for a person."""
-    return f"({table}.source IN ('slurmdbd', 'trusted') AND {table}.audited IS NOT 'beyond' OR {table}.source = 'demo')"
-
-
-#: SQL: of the job in this row.
-ACTING: Final = acting()
+_HELD: Final = "SELECT count(*), count(DISTINCT coalesce(user, uid)), min(end_time), max(end_time) FROM run"
+_BY_SOURCE: Final = "SELECT source, count(*) FROM run WHERE {which} GROUP BY source ORDER BY count(*) DESC, source"
 #: SQL: whether a step belongs to the run in this row, and is the word of the same source.
-STEP_OF_JOB: Final = """(step.cluster, step.job_id_raw, step.submit_time, step.source)
-        = (job.cluster, job.job_id_raw, job.submit_time, job.source)"""
+STEP_OF_RUN: Final = step_of("run")
 #: SQL: told by slurmdbd itself, what sync looks after.
 SYNCED: Final = "source = 'slurmdbd'"
 
@@ -48,7 +39,7 @@ class Held:
 def held(db: sqlite3.Connection) -> Held:
     """All of the trace in a few numbers."""
     runs, users, first, last = db.execute(_HELD).fetchone()
-    names = [row[0] for row in db.execute("SELECT DISTINCT cluster FROM job ORDER BY cluster")]
+    names = [row[0] for row in db.execute("SELECT DISTINCT cluster FROM run ORDER BY cluster")]
     return Held(runs, users, names, first, last)
 
 

@@ -15,18 +15,18 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from adminkit.stats.sources import ACTING
+from adminkit.stats.clip import overlap
 
 #: One row when a job joins a queue's line, one when it leaves, for jobs that waited at some time in [since, until).
 #: SQLite sorts them in temporary files. Trap: the first part is found by the index on end_time, the second by the one
 #: on jobs that have not ended; one WHERE for both would read the whole table.
-_MOMENTS: Final = f"""
+_MOMENTS: Final = """
 WITH waited (cluster, queue, user, joined, left) AS (
-    SELECT cluster, queue, user, eligible_time, coalesce(start_time, end_time) FROM job
-    WHERE end_time >= :since AND {ACTING} AND eligible_time < :until AND coalesce(start_time, end_time) > :since
+    SELECT cluster, queue, user, eligible_time, coalesce(start_time, end_time) FROM run
+    WHERE end_time >= :since AND acting AND eligible_time < :until AND coalesce(start_time, end_time) > :since
     UNION ALL
-    SELECT cluster, queue, user, eligible_time, coalesce(start_time, :until) FROM job
-    WHERE end_time IS NULL AND {ACTING} AND eligible_time < :until AND coalesce(start_time, :until) > :since
+    SELECT cluster, queue, user, eligible_time, coalesce(start_time, :until) FROM run
+    WHERE end_time IS NULL AND acting AND eligible_time < :until AND coalesce(start_time, :until) > :since
 )
 SELECT cluster, queue, joined AS at, 1, coalesce(user, '?') FROM waited WHERE left > joined
 UNION ALL
@@ -51,7 +51,7 @@ class Line:
         while place < len(self.at) and self.at[place] < until:
             after = self.at[place + 1] if place + 1 < len(self.at) else until
             if self.alone[place] not in (None, user):
-                seconds += max(min(after, until) - max(self.at[place], since), 0)
+                seconds += overlap(self.at[place], after, since, until)
             place += 1
         return seconds
 

@@ -11,24 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from adminkit.stats.due import INTERACTIVE
-from adminkit.stats.select import GPUS, LIMIT, NODES, Filter, select
+from adminkit.stats.select import Filter, select
 from adminkit.stats.waiting import Line
 
 WEEK: Final = 7 * 86_400
 
-_GPUS: Final = f"coalesce({GPUS}, 0)"
-_NODES: Final = f"CASE WHEN {_GPUS} = 0 THEN max(coalesce({NODES}, 1), 1) ELSE 0 END"
-_BATCH: Final = f" AND user IS NOT NULL AND NOT coalesce({INTERACTIVE}, 0)"
+_GPUS: Final = "coalesce(size_gpus, 0)"
+_NODES: Final = f"CASE WHEN {_GPUS} = 0 THEN size_units ELSE 0 END"
+_BATCH: Final = " AND user IS NOT NULL AND NOT interactive"
 _RUNS: Final = f"""
-SELECT user, job_name, queue, start_time, end_time, elapsed, {LIMIT}, state, {_GPUS}, {_NODES}
-FROM job WHERE """
+SELECT user, job_name, queue, start_time, end_time, elapsed, req_limit, state, {_GPUS}, {_NODES}
+FROM run WHERE """
 #: The week is counted back from :until, 0 the last one. A run of more than its limit wastes nothing.
 _WEEKS: Final = f"""
-SELECT {{who}}, (:until - 1 - end_time) / {WEEK} AS week, count(*), sum(elapsed), sum({LIMIT}),
-    total(elapsed * 1.0 / {LIMIT}), sum(max({LIMIT} - elapsed, 0) * {_GPUS}),
-    sum(max({LIMIT} - elapsed, 0) * {_NODES})
-FROM job WHERE """
+SELECT {{who}}, (:until - 1 - end_time) / {WEEK} AS week, count(*), sum(elapsed), sum(req_limit),
+    total(elapsed * 1.0 / req_limit), sum(max(req_limit - elapsed, 0) * {_GPUS}),
+    sum(max(req_limit - elapsed, 0) * {_NODES})
+FROM run WHERE """
 
 
 class Reserved(NamedTuple):

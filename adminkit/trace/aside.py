@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-#: Stands for the delimiter of sacct's answer in what is kept of it (adminkit/native/aside.h).
+#: Stands for the delimiter of sacct's answer in what is kept of it (adminkit/native/ingest/aside.h).
 ASIDE: Final = "\x1f"
 
 #: More than the journal has lines for.

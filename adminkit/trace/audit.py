@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
-from adminkit import acts
+from adminkit import actions
 from adminkit.job import Job, Step
-from adminkit.trace.ledger import record_acts
+from adminkit.trace.actions import record_acts
 from adminkit.trace.transaction import transaction
 from adminkit.trace.verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 
@@ -323,7 +323,7 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
             db.execute(f"UPDATE job SET audited = NULL {_OF}", key)
             back.append(f"{one.cluster} {one.run}")
         if back:
-            record_acts(db, [acts.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
+            record_acts(db, [actions.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
     return len(back)
 
 

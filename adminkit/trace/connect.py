@@ -22,10 +22,10 @@ from typing import Final
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
 from adminkit.owner import as_owner, of_its_owner, of_own_child
-from adminkit.trace.place import refuse_network_mount
-from adminkit.trace.rights import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
+from adminkit.trace.location import refuse_network_mount
+from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
-from adminkit.trace.sight import restrict, sees_others
+from adminkit.trace.sight import sees_others, shadow
 
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
@@ -59,10 +59,10 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 
 
 @contextmanager
-def reader(path: Path) -> Iterator[sqlite3.Connection]:
+def reader(path: Path, as_of: int | None = None) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
 
-    Who may not see the jobs of others finds their own in it.
+    Who may not see the jobs of others finds their own in it. With `as_of`, epoch seconds, it is the trace of then.
     """
     with as_owner(path):
         with _permitted(path, "read"):
@@ -80,8 +80,9 @@ def reader(path: Path) -> Iterator[sqlite3.Connection]:
                     f"{path} has schema {version}, this release reads {SCHEMA_VERSION}",
                     f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
                 )
-            if not sees_others(path):
-                restrict(db)
+            own = not sees_others(path)
+            if own or as_of is not None:
+                shadow(db, own=own, as_of=as_of)
             yield db
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from adminkit.trace.record import limit_original, limit_source
+from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.transaction import transaction
 
 #: Seconds. A run without an end that no snapshot has shown for so long is lost: nobody looks it up, or waits for it.

@@ -11,6 +11,8 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.trace.run_view import RUN_VIEW
+
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
@@ -95,6 +97,25 @@ CREATE TABLE queue (
 ) STRICT
 """
 
+# What a node is from `since` on; the newest row is today's. present = 0: Slurm no longer has it, and the rest is NULL.
+# Lists are in order, between commas: gpu_types a100:4,v100:2.
+_NODE = """
+CREATE TABLE node (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
+    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
+    PRIMARY KEY (cluster, node, since)
+) STRICT
+"""
+
+# When a node could not be used, as slurmdbd has it; end_time is NULL while it lasts.
+_NODE_EVENT = """
+CREATE TABLE node_event (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, start_time INTEGER NOT NULL, end_time INTEGER,
+    state TEXT NOT NULL, reason TEXT, user TEXT, uid INTEGER,
+    PRIMARY KEY (cluster, node, start_time)
+) STRICT
+"""
+
 # Small facts adminkit keeps about a cluster (slurmdbd's release, when it was rebuilt …).
 _NOTE = """
 CREATE TABLE note (
@@ -148,10 +169,13 @@ def m001_trace(db: Database) -> None:
         _REJECTED,
         _INTAKE,
         _QUEUE,
+        _NODE,
+        _NODE_EVENT,
         _NOTE,
         _ACT,
         _OUTBOX,
         _TRACE,
+        RUN_VIEW,
     ):
         db.execute(table)
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
@@ -164,6 +188,8 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
     # Is there any row of the demo? Nothing is installed or sent of those.
     db.execute("CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo'")
+    # Was an earlier run of the same job put back? The view run asks it of every run.
+    db.execute("CREATE INDEX job_requeued ON job (cluster, job_id_raw, submit_time) WHERE state = 'REQUEUED'")
     # array_job: an array is judged, and told of, as a whole.
     db.execute("CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL")
     # what is left to send, and when a user last got a letter.

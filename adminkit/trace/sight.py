@@ -1,8 +1,10 @@
-"""Whose jobs this process may be shown: the one home of that rule.
+"""Whose jobs this process may be shown, and as of when: the one home of these rules.
 
 Root, the trace's owner and its group see everybody's jobs; others, who read a trace only where its mode was opened to
 all, see their own. What adds up over users is for the operators too, but for counts. This keeps commands from telling:
 who can read the file can read it without adminkit.
+
+Both rules are TEMP views that stand before the trace's own tables: a SELECT names `job` and gets what it may have.
 """
 
 from __future__ import annotations
@@ -17,19 +19,34 @@ from typing import Final
 from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
+from adminkit.trace.as_of import select_of
+from adminkit.units import show_time
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
-#: Views that stand before the trace's own tables; `main.` names these, for counts.
-_VIEWS: Final = (
-    "CREATE TEMP VIEW job AS SELECT * FROM main.job WHERE {own}",
-    """CREATE TEMP VIEW step AS SELECT * FROM main.step AS s WHERE EXISTS (
-        SELECT 1 FROM main.job AS j WHERE j.cluster = s.cluster AND j.job_id_raw = s.job_id_raw
-            AND j.submit_time = s.submit_time AND {own})""",
-    "CREATE TEMP VIEW job_aside AS SELECT * FROM main.job_aside WHERE {own}",
-    "CREATE TEMP VIEW step_aside AS SELECT * FROM main.step_aside WHERE FALSE",
-    "CREATE TEMP VIEW trace AS SELECT * FROM main.trace WHERE user = '{name}'",
-    "CREATE TEMP VIEW outbox AS SELECT * FROM main.outbox WHERE {own}",
-    "CREATE TEMP VIEW rejected AS SELECT * FROM main.rejected WHERE FALSE",
+#: Every table that a view may stand before, and which of its rows are one user's own. TRUE: it is of the site, not of a
+#: job. Each has a second view with everybody's rows, for counts: `all_job` for `job`.
+_OWN_ROWS: Final = {
+    "job": "{own}",
+    "step": """EXISTS (SELECT 1 FROM all_job AS j WHERE j.cluster = all_step.cluster
+        AND j.job_id_raw = all_step.job_id_raw AND j.submit_time = all_step.submit_time AND {own})""",
+    "job_aside": "{own}",
+    "step_aside": "FALSE",
+    "outbox": "{own}",
+    "rejected": "FALSE",
+    "window": "TRUE",
+    "queue": "TRUE",
+    "node": "TRUE",
+    "node_event": "TRUE",
+    "note": "TRUE",
+    "act": "TRUE",
+    "intake": "TRUE",
+}
+#: The schema's own views over job and step, made once more over what stands before those.
+_VIEWS: Final = ("trace", "run")
+_VIEW_SQL: Final = "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name = ?"
+#: Before a SELECT it makes job and step everybody's.
+_OF_ALL: Final = "WITH " + ", ".join(
+    f"{table} AS NOT MATERIALIZED (SELECT * FROM all_{table})" for table in ("job", "step")
 )
 
 
@@ -41,14 +58,37 @@ def sees_others(path: Path) -> bool:
     return os.geteuid() in (0, facts.st_uid) or facts.st_gid in (os.getegid(), *os.getgroups())
 
 
-def restrict(db: sqlite3.Connection) -> None:
-    """From here on this connection shows the jobs of this process's user only, whatever is asked of it."""
-    uid, name = os.geteuid(), _own_name().replace("'", "''")
-    own = _OWN.format(uid=uid, name=name)
+def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
+    """From here on this connection shows the trace as it was at `as_of` (epoch seconds; None: as it is), with `own` the
+    jobs of this process's user only, whatever is asked of it.
+
+    UsageError where no job that it would show was submitted by `as_of`.
+    """
+    mine = _OWN.format(uid=os.geteuid(), name=_own_name().replace("'", "''")) if own else "TRUE"
     db.execute("PRAGMA query_only = 0")
+    for table, rows in _OWN_ROWS.items():
+        everybodys = f"SELECT * FROM main.{table}" if as_of is None else select_of(table, as_of)
+        db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
+        which = rows.format(own=mine) if own else "TRUE"
+        db.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM all_{table} WHERE {which}")
     for view in _VIEWS:
-        db.execute(view.format(own=own, name=name))
+        _, _, select = db.execute(_VIEW_SQL, (view,)).fetchone()[0].partition(" AS ")
+        db.execute(f"CREATE TEMP VIEW all_{view} AS {_OF_ALL} {select}")
+        db.execute(f"CREATE TEMP VIEW {view} AS {select}")
     db.execute("PRAGMA query_only = 1")
+    if as_of is not None and db.execute("SELECT 1 FROM job LIMIT 1").fetchone() is None:
+        (first,) = db.execute(f"SELECT min(submit_time) FROM main.job WHERE {mine}").fetchone()
+        if first is not None:
+            raise UsageError(
+                f"no job of the trace was submitted by {show_time(as_of)}", f"the first one was at {show_time(first)}"
+            )
+
+
+def everybodys(db: sqlite3.Connection, table: str) -> str:
+    """The SQL name of that table with everybody's rows, as of the moment that this connection shows. For counts."""
+    view = f"all_{table}"
+    there = db.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (view,)).fetchone()
+    return f"temp.{view}" if there else f"main.{table}"
 
 
 def whose(users: Sequence[str] | None, path: Path) -> list[str]:

@@ -76,13 +76,19 @@ end
 -- All rules of one queue once, in order; nil is a queue that nobody knows. True where the job was changed.
 local function judge_queue(outcome, job, queue, request, ruleset, accept)
     local facts = queue and ruleset.facts[queue]
-    local list = queue and (ruleset.of_queue[queue] or ruleset.anywhere) or ruleset.rules
+    local checks = queue and (ruleset.of_queue[queue] or ruleset.anywhere) or ruleset.everything
     local changed = false
-    for i = 1, #list do
-        local rule = list[i]
-        local number = rule.broken(job, rule.value, facts, request)
-        if number and judge(outcome, rule, number, job, queue, facts, request, accept) then
-            changed = true
+    for c = 1, #checks do
+        local list = checks[c]
+        local measure, compare = list.measure, list.compare
+        local first, second = measure(job, facts, request)
+        for i = 1, #list do
+            local rule = list[i]
+            local number = compare(first, second, rule.value, request)
+            if number then
+                changed = judge(outcome, rule, number, job, queue, facts, request, accept) or changed
+                first, second = measure(job, facts, request) -- which the rule may have changed
+            end
         end
     end
     return changed

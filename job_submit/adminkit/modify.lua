@@ -80,7 +80,7 @@ local function forgiving(changed, request, job, ruleset)
         if changed.queues or changed.account or changed.qos then
             return false
         end
-        local number = rule.broken(before, rule.value, facts, job)
+        local number = rules.broken(rule, before, facts, job)
         if not number or number == rules.UNTOLD or not rules.applies(rule.when, before, job, facts) then
             return false
         end

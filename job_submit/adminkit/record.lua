@@ -4,7 +4,7 @@ local text = need("text")
 
 local record = {}
 
-local find, gmatch, gsub, match, sub = string.find, string.gmatch, string.gsub, string.match, string.sub
+local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
 
 local LIMIT = "^%d+$"
 local RULES = ",rules="
@@ -15,44 +15,30 @@ end)
 -- Slurm refuses a job whose comment is longer, and looks after the script has run.
 local MOST_BYTES = 1024
 
--- The first word of `field` as { lim, src, rules = {…} }, and what follows it. nil unless the whole word is a record.
+-- What may stand behind the source, in this order: docs/comment-words.md. `soft` and `el` are to come, and are read over.
+local MORE = { "cls", "own", "soft", "el", "rules" }
+
+-- The first word of `field` as { lim, src, rules = {…}, cls, own }. nil unless the whole word is a record.
 function record.read(field)
-    if not field or sub(field, 1, 4) ~= "ak1:" then
+    local lim, src, rest = match(field or "", "^ak1:lim=(%w+),src=([ed])([^ ]*)")
+    if not lim or (src == "d") ~= (lim == "none") or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
         return nil
     end
-    local first = match(field, "^%S+")
-    local rest = match(field, "^%S+%s(.*)$")
-    local body = sub(first, 5)
     local seen = {}
-    if body == "" or sub(body, -1) == "," then
-        return nil
-    end
-    for item in gmatch(body, "[^,]*") do
-        local key, value = match(item, "^(%l+)=([%w_.+-]+)$")
-        if key then
-            if seen[key] then
-                return nil
-            end
-            seen[key] = value
-        elseif item ~= "" then
-            return nil
+    for i = 1, #MORE do
+        local value, after = match(rest, "^," .. MORE[i] .. "=([A-Za-z0-9_.+-]+)(.*)$")
+        if value then
+            seen[MORE[i]], rest = value, after
         end
     end
-    if find(body, ",,", 1, true) or sub(body, 1, 1) == "," then
-        return nil
-    end
-    local lim, src = seen.lim, seen.src
-    if (src ~= "e" and src ~= "d") or not lim or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
-        return nil
-    end
-    if (src == "d") ~= (lim == "none") then
+    if rest ~= "" then
         return nil
     end
     local rules = {}
     for name in gmatch(seen.rules or "", "[^+]+") do
         rules[#rules + 1] = name
     end
-    return { lim = lim, src = src, rules = rules, cls = seen.cls, own = seen.own }, rest
+    return { lim = lim, src = src, rules = rules, cls = seen.cls, own = seen.own }
 end
 
 local finite = text.kept(function(limit)

@@ -153,19 +153,28 @@ local function possible(queue, job, request)
     return time and open or DOUBT
 end
 
+-- Whether a rule that `number` breaks would neither refuse the job nor change it.
+local function lets_pass(rule, number, job, facts, request)
+    if number == rules.UNTOLD or rule.check == "default_limit" or rules.outcome(rule, request.now) == "warn" then
+        return true
+    end
+    local meant, spread = rules.applies(rule.when, job, request, facts)
+    return not meant or spread
+        or (rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request) ~= nil)
+end
+
 -- Whether the job, whose size in this queue is known, would come through the queue's rules unrefused and unchanged. The second
 -- value is true where none of them has anything to say to it.
 local function passes(queue, job, request)
-    local is_silent = true
-    for i = 1, #queue.rules do
-        local rule = queue.rules[i]
-        local number = rule.broken(job, rule.value, queue.facts, request)
-        if number then
-            is_silent = false
-            if number ~= rules.UNTOLD and rule.check ~= "default_limit" and rules.outcome(rule, request.now) ~= "warn" then
-                local meant, spread = rules.applies(rule.when, job, request, queue.facts)
-                local cap = rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, queue.facts, request)
-                if meant and not spread and not cap then
+    local facts, is_silent = queue.facts, true
+    for c = 1, #queue.rules do
+        local list = queue.rules[c]
+        local first, second = list.measure(job, facts, request)
+        for i = 1, #list do
+            local number = list.compare(first, second, list[i].value, request)
+            if number then
+                is_silent = false
+                if not lets_pass(list[i], number, job, facts, request) then
                     return false, false
                 end
             end
@@ -178,7 +187,8 @@ end
 -- as it is. The second value names a queue that might have and comes before it; the third is that of passes().
 function route.shortest(job, request, ruleset)
     local doubtful
-    local there = { limit = job.limit, kind = job.kind, time_min = job.time_min } -- the job, in the queue that is looked at
+    -- The job, in the queue that is looked at.
+    local there = { limit = job.limit, kind = job.kind, time_min = job.time_min, nodes = nil, class = nil }
     for i = 1, #ruleset.candidates do
         local queue, is_silent = ruleset.candidates[i], nil
         local answer = possible(queue, job, request)

@@ -1,5 +1,6 @@
--- What every rule means. A check looks at a job and says nil (the rule holds), UNTOLD (the request does not show what the rule
--- looks at), or the number that breaks the rule. Nothing is changed here but by an amendment, which changes the job.
+-- What every rule means. A check measures a job, which gives two numbers, and compares them with the value of each rule: nil
+-- (the rule holds), UNTOLD (the request does not show what the rule looks at), or the number that breaks the rule. Nothing is
+-- changed here but by an amendment, which changes the job.
 --
 -- `job` is of allocation.job_of, `request` the rest of what was asked for, `facts` what the policy knows of the queue, or nil.
 local need = ...
@@ -31,49 +32,62 @@ local function effective(job, facts)
 end
 rules.effective = effective
 
--- broken(job, value, facts, request), by the name of the check.
-local broken = {}
+-- measure(job, facts, request) and compare(first, second, value, request), by the name of the check.
+local measure, compare = {}, {}
+
+function measure.require_limit(job)
+    return job.kind
+end
 
 -- The limit has to be given.
-function broken.require_limit(job)
-    if job.kind == "unset" then
+function compare.require_limit(kind)
+    if kind == "unset" then
         return 0
     end
-    return job.kind == "unknown" and UNTOLD or nil
+    return kind == "unknown" and UNTOLD or nil
 end
 
 -- A job that gives no limit gets this one.
-broken.default_limit = broken.require_limit
+measure.default_limit, compare.default_limit = measure.require_limit, compare.require_limit
+
+function measure.min_limit(job)
+    local limit = huge
+    if job.kind == "finite" then
+        limit = job.limit
+    elseif job.kind == "unknown" then
+        limit = nil
+    end
+    return limit, job.time_min or huge
+end
 
 -- Nobody asks for less, and backfill may not shrink a job below.
-function broken.min_limit(job, value)
-    if job.kind == "unknown" then
+function compare.min_limit(limit, time_min, value)
+    if not limit then
         return UNTOLD
     end
-    if job.kind == "finite" and job.limit < value then
-        return job.limit
-    end
-    if job.time_min and job.time_min < value then
-        return job.time_min
-    end
-    return nil
+    return limit < value and limit or time_min < value and time_min or nil
+end
+
+function measure.max_limit(job, facts)
+    return effective(job, facts), job.time_min or 0
 end
 
 -- Nobody runs longer, be it by his own limit, by the queue's default or by --time-min.
-function broken.max_limit(job, value, facts)
-    local limit = effective(job, facts)
+function compare.max_limit(limit, time_min, value)
     if limit and limit > value then
         return limit
     end
-    if job.time_min and job.time_min > value then
-        return job.time_min
+    if time_min > value then
+        return time_min
     end
     return limit == nil and UNTOLD or nil
 end
 
+measure.restartable_above = measure.max_limit
+
 -- Longer only for jobs that can be stopped and carried on.
-function broken.restartable_above(job, value, facts, request)
-    local number = broken.max_limit(job, value, facts)
+function compare.restartable_above(limit, time_min, value, request)
+    local number = compare.max_limit(limit, time_min, value)
     if not number then
         return nil
     end
@@ -104,24 +118,35 @@ function number_of.cpus(_, request)
 end
 
 -- The least that a job asks for is held to the minimum, the most that Slurm may give it to the maximum.
-for name, number in pairs(number_of) do
-    broken[name] = function(job, range, facts, request)
-        local least, low, high = number(job, request), range.min, range.max
-        if least and ((low and least < low) or (high and least > high)) then
-            return least
-        end
-        local unknown = not least and UNTOLD or nil
-        local most = high and most_of(name, job, facts, request)
-        if not most then
-            return unknown
-        elseif most > high then
-            return most
-        end
-        return low and unknown
+local function compare_count(least, most, range)
+    local low, high = range.min, range.max
+    if least and ((low and least < low) or (high and least > high)) then
+        return least
     end
+    if high and most then
+        if most > high then
+            return most
+        elseif not low then
+            return nil
+        end
+    end
+    return not least and UNTOLD or nil
 end
 
-rules.broken = broken
+for name, number in pairs(number_of) do
+    measure[name] = function(job, facts, request)
+        return number(job, request), most_of(name, job, facts, request)
+    end
+    compare[name] = compare_count
+end
+
+rules.measure, rules.compare = measure, compare
+
+-- What breaks this rule: nil, UNTOLD or a number.
+function rules.broken(rule, job, facts, request)
+    local first, second = measure[rule.check](job, facts, request)
+    return compare[rule.check](first, second, rule.value, request)
+end
 
 -- Whether this check looks at a number of nodes, CPUs or GPUs; its value is a range.
 function rules.is_count(name)

@@ -10,6 +10,7 @@ local ruleset = {}
 
 local huge, min = math.huge, math.min
 local NONE = text.NONE
+local ANY = {}
 
 local function rule_of(place, rule, policy)
     return {
@@ -20,7 +21,6 @@ local function rule_of(place, rule, policy)
         action = rule.action,
         from = rule.from,
         when = rule.when,
-        broken = rules.broken[rule.check],
         messages = rule_text.of(rule, policy),
     }
 end
@@ -43,16 +43,22 @@ local function in_order(policy)
     return list
 end
 
--- The rules that can matter in a queue; nil for one that no rule names.
+-- The rules that can matter in a queue, in order, a list for each check; `queue` is nil for one that no rule names, ANY
+-- for one that nobody knows.
 local function rules_in(list, queue)
-    local matter = {}
+    local checks, of_check = {}, nil
     for i = 1, #list do
-        local queues = list[i].when and list[i].when.queues
-        if not queues or queues[queue] then
-            matter[#matter + 1] = list[i]
+        local rule = list[i]
+        local queues = rule.when and rule.when.queues
+        if not queues or queue == ANY or queues[queue] then
+            if not of_check or of_check.check ~= rule.check then
+                of_check = { check = rule.check, measure = rules.measure[rule.check], compare = rules.compare[rule.check] }
+                checks[#checks + 1] = of_check
+            end
+            of_check[#of_check + 1] = rule
         end
     end
-    return matter
+    return checks
 end
 
 local function default_of(queues)
@@ -104,16 +110,16 @@ end
 
 -- What a decision needs of these tables, which must not change afterwards; `incentives` and `hints` may be nil.
 --
--- `rules` are all of them, `of_queue` those of each queue that is known or named by a rule, `anywhere` those of every other
--- one. `facts` are the policy's queues, `queues` the same as of queue_of, `candidates` those of them to which jobs may be
--- routed, and `default` the name of Slurm's default queue, or nil.
+-- `of_queue` are the rules of each queue that is known or named by a rule, `anywhere` those of every other one, `everything`
+-- all of them, for a job of which nobody knows the queue. `facts` are the policy's queues, `queues` the same as of queue_of,
+-- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil.
 function ruleset.of(policy, incentives, hints)
     local facts, routing = policy.queues or NONE, policy.routing or NONE
     local list = in_order(policy)
     local made = {
         policy = policy,
-        rules = list,
         anywhere = rules_in(list, nil),
+        everything = rules_in(list, ANY),
         of_queue = {},
         check_of = { routing = "routing" },
         facts = facts,

@@ -13,18 +13,18 @@ from pathlib import Path
 from tests.bench.pairs import Ratio
 
 FOLDER = Path("build/bench")
-PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "tree")
+PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "snapshot")
 
 #: Program or module -> how to get it.
 SOURCES = {
     "cc": "apt-get install gcc libc6-dev",
-    "duckdb": f"{sys.executable} -m pip install -e '.[bench]' (make bench does that by itself)",
+    "duckdb": f"{sys.executable} -m pip install -e '.[dev]'",
     "sqlite3": "apt-get install sqlite3",
     "taskset": "apt-get install util-linux",
 }
 #: What a part cannot do without; one that needs Slurm or Lua says itself that it was not run.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
-NEEDS |= {"tree": ("cc", "taskset")}
+NEEDS |= {"snapshot": ("cc", "taskset")}
 
 
 def missing(parts: Sequence[str]) -> list[str]:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from adminkit.config import Config, Feedback
 from adminkit.feedback.compose import Composer
-from adminkit.feedback.due import plan
 from adminkit.feedback.letter import Letter
-from adminkit.feedback.message import Envelope, build
-from adminkit.feedback.people import People
+from adminkit.feedback.mime import Envelope, build
+from adminkit.feedback.plan import plan
+from adminkit.feedback.recipients import People
 from adminkit.recommend.menu import Offer
 from adminkit.trace.outbox import SWITCHED_ON
 from adminkit.trace.windows import set_note

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from adminkit import demo
+from adminkit.demo import generate
 from tests.bench import pairs
 from tests.bench.tools import adminkit
 
@@ -15,7 +15,7 @@ POLICY = Path(__file__).parent.parent.parent / "etc" / "policy.toml"
 
 def trace(rows: int, folder: Path) -> tuple[Path, int]:
     """The look-alike as often as makes about so many rows, each time with ids of its own, and how many they are."""
-    once = list(demo.jobs())
+    once = list(generate.jobs())
     times = max(1, round(rows / len(once)))
     db, text = folder / f"look-alike-{times}.db", folder / f"look-alike-{times}.txt"
     if not db.exists():
@@ -23,7 +23,7 @@ def trace(rows: int, folder: Path) -> tuple[Path, int]:
         with text.open("wb") as out:
             for turn in range(times):
                 shifted = (replace(job, job_id_raw=job.job_id_raw + turn * step, db_index=None) for job in once)
-                lines = demo.sacct_text(shifted)
+                lines = generate.sacct_text(shifted)
                 header = next(lines)
                 out.writelines([header] if turn == 0 else [])
                 out.writelines(lines)

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from adminkit.policy.incentive_json import dumped
+from adminkit.economy.points_file import dumped
 from tests.bench import pairs
 from tests.cluster.cluster import Cluster
 from tests.cluster.ruled import HEAD, Ruled, ruling

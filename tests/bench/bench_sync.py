@@ -15,8 +15,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from adminkit.ingest import passes
-from adminkit.ingest.fields import JOB_FIELDS
+from adminkit.ingest import sync_windows
+from adminkit.ingest.sacct_fields import JOB_FIELDS
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.slurm.release import FINISHED
@@ -106,11 +106,11 @@ def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
 def _job_pass(db: Path, since: int) -> float:
     """Seconds that the pass takes in a trace made before; its windows are imported and recorded."""
     cluster = slurm.local_cluster()
-    site = passes.Site(cluster, release.sacct_fields(), release.finished_states(), lambda: 0, None)
+    site = sync_windows.Site(cluster, release.sacct_fields(), release.finished_states(), lambda: 0, None)
     with connect.writer(db) as trace, tempfile.TemporaryDirectory(dir=db.parent) as spool:
-        run = passes.Run(trace, site, passes.Options(db), Path(spool), print)
+        run = sync_windows.Run(trace, site, sync_windows.Options(db), Path(spool), print)
         started = time.perf_counter()
-        passes.ask_windows(run, windows.JOBS, since, int(time.time()))
+        sync_windows.ask_windows(run, windows.JOBS, since, int(time.time()))
         return time.perf_counter() - started
 
 

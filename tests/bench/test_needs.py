@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.bench import __main__ as bench
     ("words", "absent", "why"),
     [
         (["parse"], ["duckdb", "taskset"], "one part"),
-        (["import", "tree"], ["cc", "sqlite3", "taskset"], "of two parts, each once"),
+        (["import", "snapshot"], ["cc", "sqlite3", "taskset"], "of two parts, each once"),
         ([], ["cc", "duckdb", "sqlite3", "taskset"], "all of them"),
     ],
 )
@@ -36,3 +37,8 @@ def test_all_that_is_missing_is_said_at_once_with_the_command(
 def test_what_is_named_can_be_got() -> None:
     assert {name for names in bench.NEEDS.values() for name in names} == set(bench.SOURCES)
     assert set(bench.NEEDS) <= set(bench.PARTS)
+
+
+def test_every_part_is_a_file_and_every_file_a_part() -> None:
+    files = {path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")}
+    assert files == set(bench.PARTS)

@@ -13,6 +13,7 @@ static const char *const specs[] = {
     "time,time^,text",
     "jobid!,time!^,submitted,free,time!",
     "submitted",
+    "int,admin_comment",
 };
 
 static const struct ak_format formats[] = {

@@ -33,3 +33,6 @@ printf '\003\000\002%s' '18446744073709551614
 printf '\005\001\004%s' 'cpu=1,|gpu:|cpu=x|
 gres/gpu:=1|gpu(|energy=18446744073709551615|' >lists
 printf '\004\000\011name\377\342\230|two\r\n\r\nlines|3\r\n\000|\355\240\200|4' >bytes
+printf '\011\001\004%s' '1|ak1:lim=7200,src=e,cls=multi-node,own=node,rules=a+b ck1:at=9,heard=3,rq=1,end=more mine|
+2|ak1:lim=none,src=d ck1:at=99999999999999999999,heard=0,rq=0|
+3|ak1:lim=inf,src=e,rules= ck1:at=,heard=|' >comment

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -35,6 +36,30 @@ def test_it_says_that_it_is_synthetic(made: tuple[Path, str]) -> None:
 def test_the_readme_shows_what_it_prints(made: tuple[Path, str]) -> None:
     report = made[1][made[1].index("Accuracy of time limits") :].rstrip()
     assert report in README.read_text()
+
+
+SHOWN: list[tuple[str, str]] = [
+    (page.name, block)
+    for page in (README, *sorted((README.parent / "docs").glob("*.md")))
+    for block in re.findall(r"^```\n\$ adminkit (.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    if "--as-of" in block.partition("\n")[0]
+]
+
+
+@pytest.mark.parametrize(("page", "block"), SHOWN, ids=[f"{page} {block[:30]}" for page, block in SHOWN])
+def test_the_pages_show_what_a_newcomer_reads_of_a_day_of_the_demo(
+    made: tuple[Path, str], page: str, block: str
+) -> None:
+    """Points, letters and a report, by a policy that the page makes; a long answer is shown to where it gets dull."""
+    typed, _, shown = block.partition("\n")
+    (line,) = re.findall(r"^printf .*$", (README.parent / "docs" / "demo.md").read_text(), re.MULTILINE)
+    subprocess.run(["sh", "-c", line], cwd=made[0], check=True)
+    assert run(made[0], *typed.split()).stdout.startswith(shown)
+    assert len(shown.splitlines()) >= 3
+
+
+def test_the_pages_show_points_letters_and_a_report() -> None:
+    assert {block.split()[0] for _, block in SHOWN} == {"incentives", "feedback", "report"}
 
 
 def test_its_rows_are_never_taken_for_slurmdbds(made: tuple[Path, str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.cli.main import main
-from adminkit.feedback import people
+from adminkit.feedback import recipients
 from adminkit.feedback.prefs import Prefs, read, write
 from adminkit.trace import outbox
 from adminkit.trace.lock import only_one
@@ -29,7 +29,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("ADMINKIT_DB", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "adminkit.toml"))
-    monkeypatch.setattr(people, "system_name", {1001: "ada", 1002: "bob"}.get)
+    monkeypatch.setattr(recipients, "system_name", {1001: "ada", 1002: "bob"}.get)
     say(tmp_path)
 
 

@@ -16,10 +16,10 @@ import pytest
 from adminkit import config
 from adminkit.cli import incentives
 from adminkit.cli.main import main
+from adminkit.deploy.program import put_program, shipped
+from adminkit.economy.build import read_tables
 from adminkit.feedback.prefs import Prefs, make_folder, write
-from adminkit.policy.incentive_build import read_tables
-from adminkit.policy.program import put_program, shipped
-from adminkit.policy.runtime import Lua
+from adminkit.lua.runtime import Lua
 from tests.builders import HOUR, make_trace
 from tests.fakes import Programs
 from tests.policy.incentive_cases import MENU, NOW, good, run

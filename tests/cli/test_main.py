@@ -131,7 +131,7 @@ def test_an_interrupt_says_that_nothing_is_broken(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adminkit.doctor.examine", interrupted)
+    monkeypatch.setattr("adminkit.doctor.examine.examine", interrupted)
     assert main(["doctor"]) == 130
     error, hint = capsys.readouterr().err.strip().splitlines()
     assert error == "error: interrupted"

@@ -10,7 +10,8 @@ import pytest
 from adminkit.cli.main import main
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import load_policy
-from adminkit.slurm.site import Site, SiteQueue, site_text
+from adminkit.slurm.site import Site, SiteQueue
+from adminkit.slurm.site_file import site_text
 from tests.builders import HOUR, job, make_trace
 from tests.policy.policies import STRICT, rules
 
@@ -51,8 +52,8 @@ def test_check_says_that_queues_were_not_looked_at(strict: str, capsys: pytest.C
 def test_check_compares_with_queues_from_a_file(
     strict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = write(tmp_path / "queues", "gq gq-short")
-    assert main(["policy", "check", "--policy", strict, "--queues-from", names]) == 1
+    described = write(tmp_path / "two.json", site_text(SITE))
+    assert main(["policy", "check", "--policy", strict, "--site", described]) == 1
     out = capsys.readouterr().out
     assert "error  rules[4].queues (gq-middle-one-gpu) and the cluster's queues: no such queue: gq-middle\n" in out
     assert "1 to mend" in out

@@ -139,7 +139,7 @@ def test_settings_hold_unless_an_option_says_otherwise(
 
 
 def test_the_settings_defaults_are_the_filters() -> None:
-    usual, plain = config.Report(), Filter()
+    usual, plain = config.Report(), Filter(checkpoint_code=85)
     assert (usual.states, usual.min_elapsed) == (plain.states, plain.min_elapsed)
 
 
@@ -191,3 +191,14 @@ def test_one_jobs_runs_are_shown_by_its_id(chains: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith("error: no run of job 77 in the trace\nhint: write 123")
     assert main(["report", "restarts", "--db", str(chains), "--by", "que"]) == 2
     assert "did you mean queue?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("code", "left_out"), [(85, 0), (99, 1)])
+def test_the_site_says_with_which_code_a_run_has_more_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int, left_out: int
+) -> None:
+    path = make_trace(tmp_path / "t.db", [job(1), job(2, state="FAILED", exit_code=99)])
+    (tmp_path / "c.toml").write_text(f"[checkpoint]\ncode = {code}\n")
+    monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "c.toml"))
+    assert main(["report", "accuracy", "--db", str(path), "--states", "all", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["meta"]["excluded"]["checkpoint"] == left_out

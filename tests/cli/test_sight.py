@@ -136,7 +136,7 @@ def test_an_outsider_is_shown_their_own_and_operators_everybodys(
 
 
 def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
-    """Whoever adds a table says which. window, queue, note, act and intake are of the site, not of a job."""
+    """Whoever adds a table says which. window, queue, node, node_event, note, act and intake are of the site."""
 
     def look() -> dict[str, int]:
         with reader(trace) as db:
@@ -148,9 +148,18 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
             }
 
     everything = as_user(READER, GROUP, look)
-    narrowed = {"job", "step", "job_aside", "step_aside", "trace", "outbox", "rejected"}
+    narrowed = {"job", "run", "step", "job_aside", "step_aside", "trace", "outbox", "rejected"}
     assert {name for name, rows in everything.items() if rows} == narrowed
-    assert set(everything) == narrowed | {"window", "queue", "note", "act", "intake", "_sqlite_migrations"}
+    assert set(everything) == narrowed | {
+        "window",
+        "queue",
+        "node",
+        "node_event",
+        "note",
+        "act",
+        "intake",
+        "_sqlite_migrations",
+    }
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}
 
 

@@ -10,12 +10,13 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS
-from adminkit.ingest.layout import DELIMITERS
+from adminkit.ingest.detect import DELIMITERS
+from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from tests.cluster.cluster import Cluster
 
 #: What a forged record says; everybody may see which runs `news` has.
@@ -46,10 +47,11 @@ class Job:
         """sbatch it; the (first) job id."""
         words: list[bytes] = [b"sbatch", b"--parsable", b"-o", b"/dev/null", b"-t", b"5", *map(os.fsencode, options)]
         if self.folder is not None:
-            folder = os.fsencode(cluster.work) + b"/" + self.folder
-            with _umask():
-                Path(os.fsdecode(folder)).mkdir(parents=True, exist_ok=True)
-            words += [b"--chdir", folder]
+            folder = cluster.work / os.fsdecode(self.folder)
+            with suppress(FileExistsError):
+                folder.mkdir()
+                folder.chmod(0o777)  # no umask: it is the process's, and jobs are submitted by threads
+            words += [b"--chdir", os.fsencode(folder)]
         script = cluster.work / "hostile.sh"
         # `$1` is the step's name, as an argument: a script could hold no byte less.
         words += [*self.options, b"-J", self.name, os.fsencode(script), self.steps or b"", *self.arguments]
@@ -138,13 +140,3 @@ class _Texts:
         else:
             text = delimiter * self.pick.randint(1, 60) + b"\n"
         return text.translate(None, _NOT)
-
-
-class _umask:
-    """Folders that every user may enter."""
-
-    def __enter__(self) -> None:
-        self.before = os.umask(0)
-
-    def __exit__(self, *_: object) -> None:
-        os.umask(self.before)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from adminkit.ingest.fields import RECORD_FIELDS, fields_of
+from adminkit.ingest.sacct_fields import RECORD_FIELDS, fields_of
 from adminkit.slurm import release
 from adminkit.slurm.release import Release
 from tests.cluster.cluster import FINISHED
@@ -22,8 +22,8 @@ _FLAGS: Final = {"RQ", "RS", "RV"}
 
 #: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
 READERS: Final = {
-    "cluster": (("scontrol", "-o", "--all", "show", "partition"), ("sacctmgr", "show", "configuration")),
-    "gather": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
+    "cluster": (("sacctmgr", "show", "configuration"),),
+    "partitions": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
     "controller": (("scontrol", "show", "config"),),
     "plugstack": (("scontrol", "show", "config"),),
     "priority": (("scontrol", "show", "config"),),

@@ -196,4 +196,5 @@ class Ledger:
     def _write(self, book: dict[str, Any]) -> None:
         fresh = self.path.with_suffix(".new")
         fresh.write_text(json.dumps(book, indent=1) + "\n")
+        fresh.chmod(0o644)  # whatever the umask: the guard trusts no ledger that others may write
         fresh.replace(self.path)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.fields import JOB_FIELDS, STEP_FIELDS
+from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from adminkit.slurm import cluster as slurm
-from adminkit.slurm import release, run
+from adminkit.slurm import process, release
 from tests.cluster.cluster import Cluster
 
 
@@ -36,8 +36,8 @@ def test_every_field_and_state_of_ours_is_taken_by_it(reached: Cluster) -> None:
     fields = [name for name in dict.fromkeys((*JOB_FIELDS, *STEP_FIELDS)) if name in release.sacct_fields()]
     states = release.finished_states()
     assert set(states) == set(release.FINISHED)
-    run.ask(["sacct", "-a", "-n", "-S", "now-1minute", "-E", "now", "-s", ",".join(states), "-o", ",".join(fields)])
-    run.ask(["sacct", "-a", "-n", "-S", "now-1minute", "-E", "now", "-s", ",".join(release.OPEN), "-o", "JobID"])
+    process.ask(["sacct", "-a", "-n", "-S", "now-1minute", "-E", "now", "-s", ",".join(states), "-o", ",".join(fields)])
+    process.ask(["sacct", "-a", "-n", "-S", "now-1minute", "-E", "now", "-s", ",".join(release.OPEN), "-o", "JobID"])
     assert release.finished_states((*states, "NOSUCH")) == states
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.fields import fields_of
-from adminkit.policy.runtime import LuaVersion
+from adminkit.ingest.sacct_fields import fields_of
+from adminkit.lua.runtime import LuaVersion
 from adminkit.slurm.release import Release
 from tests.cluster import known
 from tests.lua.runtime import RELEASES, Lua

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.policy.incentive_json import dumped
-from adminkit.slurm.act import PROBE, touch
+from adminkit.economy.points_file import dumped
+from adminkit.slurm.reload import PROBE, touch
 from tests.cluster.ruled import Ruled, at_most
 from tests.policy.hostile import EXTREME, GENERATED, TABLES
 

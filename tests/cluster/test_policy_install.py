@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import doctor_rules
-from adminkit.slurm.act import touch
+from adminkit.doctor import rules
+from adminkit.slurm.reload import touch
 from tests.cluster.machine import release
 from tests.cluster.ruled import ADMINKIT, HEAD, Ruled, at_most
 
@@ -123,7 +123,7 @@ def test_doctor_says_when_slurmdbd_would_not_keep_the_record(ruled: Ruled) -> No
     assert "AccountingStoreFlags=job_comment" in doctor
     ruled.rules('version = 1\nrecord = "extra"\n')
     doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=1).stdout
-    lacks = release() < doctor_rules.STORES["extra"][1]
+    lacks = release() < rules.STORES["extra"][1]
     why = "this Slurm has no extra" if lacks else "in extra, which slurmdbd does not keep"
     assert re.search(rf"missing +record +{why}", doctor), doctor
 

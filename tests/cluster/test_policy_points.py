@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.policy.incentive_json import dumped
-from adminkit.slurm.act import touch
+from adminkit.economy.points_file import dumped
+from adminkit.slurm.reload import touch
 from tests.cluster.cluster import Word
 from tests.cluster.processes import until
 from tests.cluster.ruled import Ruled, at_most

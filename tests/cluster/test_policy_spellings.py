@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.policy.lua_text import module
+from adminkit.lua.literal import module
 from tests.cluster.machine import PREFIX
 from tests.cluster.processes import until
 from tests.cluster.ruled import Ruled

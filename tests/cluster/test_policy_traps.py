@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.slurm.act import touch
+from adminkit.slurm.reload import touch
 from tests.cluster.operator import adminkit, one
 from tests.cluster.processes import until
 from tests.cluster.ruled import SHORT_MAX, Ruled, Said, at_most, rule

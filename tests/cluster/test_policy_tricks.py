@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.policy.incentive_build import read_tables
+from adminkit.economy.build import read_tables
 from tests.cluster.operator import adminkit
 from tests.cluster.ruled import HEAD, Ruled, at_most, rule
 

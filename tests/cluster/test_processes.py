@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import ending
-from tests.cluster.processes import ClusterError, Ledger, Process, environment, parent, start_time, until
+from tests.cluster.processes import LEDGER, ClusterError, Ledger, Process, environment, parent, start_time, until
 
 
 def test_what_was_started_is_written_down_and_ended(tmp_path: Path) -> None:
@@ -41,6 +41,15 @@ def test_a_pid_that_was_given_to_another_process_is_never_signalled(tmp_path: Pa
         ledger.stop(Process("stale", stranger.pid, started - 1))
         assert stranger.poll() is None
         stranger.kill()
+
+
+def test_nobody_else_may_write_a_ledger_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Ledger(tmp_path).own(None)
+    finally:
+        os.umask(before)
+    assert (tmp_path / LEDGER).stat().st_mode & 0o777 == 0o644, "the guard would take its daemons for a real Slurm's"
 
 
 def test_a_ledger_of_an_earlier_boot_names_nobody(tmp_path: Path) -> None:

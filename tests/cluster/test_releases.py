@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.fields import fields_of
-from adminkit.slurm import act, bindings, gather, open_jobs, plugstack, priority, release
+from adminkit.ingest.sacct_fields import fields_of
 from adminkit.slurm import cluster as slurm
+from adminkit.slurm import gather, open_jobs, plugstack, priority, pyslurm, release, reload
 from tests.cluster import known, machine
 from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
@@ -61,7 +61,7 @@ def test_every_question_has_its_answer(reached: Cluster) -> None:
         assert waiting.jobs >= 1
     finally:
         reached.ask("scancel", *map(str, jobs))
-    assert act.probe() is None, "a submission that is tested, without a script of ours"
+    assert reload.probe() is None, "a submission that is tested, without a script of ours"
     found = plugstack.nodes()
     assert {node.name for node in found} == {"n1", "n2", "n3", "n4"}
     assert {node.release for node in found} == {release.show_release(release.release())}
@@ -85,13 +85,13 @@ def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Clus
 
 
 def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    module, why = bindings.found()
+    module, why = pyslurm.found()
     if module is None:
         pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
     job = reached.submit("true", "--hold", "--time=5", user="games")
     reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
     theirs = (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
-    monkeypatch.setattr(bindings, "found", lambda: (None, ""))
+    monkeypatch.setattr(pyslurm, "found", lambda: (None, ""))
     try:
         assert theirs == (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
         assert [said for one, _, said in theirs[2] if one == job] == ["a word"]
@@ -103,13 +103,13 @@ def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch
 
 #: What is made of a header, and the object that is then not built.
 CHANGES = [
-    ("slurm.h", r"\bslurm_load_job\b", "slurm_load_one_job", "ask.o"),
-    ("slurm.h", r"(extern int slurm_requeue\()", r"\1void *more, ", "ask.o"),
-    ("slurm.h", r"\brestart_cnt\b", "restarts", "ask.o"),
-    ("slurm.h", r"\bJOB_CANCELLED\b", "JOB_ENDED_BY_USER", "ask.o"),
-    ("slurm.h", r"\bslurm_update_job\b", "slurm_modify_job", "note_leave.o"),
-    ("spank.h", r"(spank_err_t spank_getenv ?\()", r"\1int more, ", "adminkit_ckpt.o"),
-    ("spank.h", r"\bS_TASK_EXIT_STATUS\b", "S_TASK_STATUS", "adminkit_ckpt.o"),
+    ("slurm.h", r"\bslurm_load_job\b", "slurm_load_one_job", "common/slurmctld.o"),
+    ("slurm.h", r"(extern int slurm_requeue\()", r"\1void *more, ", "common/slurmctld.o"),
+    ("slurm.h", r"\brestart_cnt\b", "restarts", "common/slurmctld.o"),
+    ("slurm.h", r"\bJOB_CANCELLED\b", "JOB_ENDED_BY_USER", "common/slurmctld.o"),
+    ("slurm.h", r"\bslurm_update_job\b", "slurm_modify_job", "common/slurmctld.o"),
+    ("spank.h", r"(spank_err_t spank_getenv ?\()", r"\1int more, ", "ckpt/adminkit_ckpt.o"),
+    ("spank.h", r"\bS_TASK_EXIT_STATUS\b", "S_TASK_STATUS", "ckpt/adminkit_ckpt.o"),
 ]
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.ingest.passes import Options
 from adminkit.ingest.sync import sync
+from adminkit.ingest.sync_windows import Options
 from tests.cluster.cluster import Cluster
 from tests.cluster.operator import ADMINKIT, adminkit, one, rows
 from tests.cluster.processes import until

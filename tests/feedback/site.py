@@ -11,8 +11,8 @@ from typing import Any
 
 from adminkit.config import Config, Feedback
 from adminkit.feedback.letter import Due, Letter
-from adminkit.feedback.people import People
 from adminkit.feedback.prefs import make_folder
+from adminkit.feedback.recipients import People
 from adminkit.feedback.send import Clock, Tools
 from adminkit.job import Job
 from adminkit.trace.outbox import SWITCHED_ON

@@ -13,8 +13,8 @@ import pytest
 
 from adminkit.config import Checkpoint, Config, Report
 from adminkit.errors import AdminkitError
-from adminkit.feedback.due import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.letter import Due
+from adminkit.feedback.plan import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox

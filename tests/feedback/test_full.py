@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.feedback.mark import mark_of
+from adminkit.feedback.last_sent import mark_of
 from adminkit.trace import outbox
 from tests.feedback.site import Kept, folder, synced, tools
 from tests.feedback.test_send import STEPS, THREE, act, states

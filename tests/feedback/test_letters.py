@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from adminkit.config import Config, Feedback
 from adminkit.errors import AdminkitError
-from adminkit.feedback import views
+from adminkit.feedback import template_values
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.compose import Composer
+from adminkit.feedback.format import SUBJECT, wide
 from adminkit.feedback.letter import LANGUAGES, Letter
 from adminkit.feedback.templates import TEMPLATES
-from adminkit.feedback.words import SUBJECT, wide
 from adminkit.installed import data_file
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer
@@ -75,7 +75,7 @@ def test_every_number_about_a_job_is_that_of_the_trace(known: Path) -> None:
     (letter,) = write(known, end())
     assert LAST.elapsed is not None
     with closing(sqlite3.connect(known)) as db:
-        mine = list(runs(db, ["ada"], ["aaic"]))
+        mine = list(runs(db, ["ada"], ["aaic"], checkpoint_code=85))
         advice = walltime(mine, Kind("aaic", "ada", "train_resnet", "gq", 1, 8, 1, 72 * HOUR), Offer())
     assert advice.limit is not None and advice.risk is not None
     last = [one for one in JOBS if one.job_name == "train_resnet"][-6:]
@@ -248,7 +248,7 @@ def test_a_limit_that_was_mostly_too_short_is_not_shown(tmp_path: Path, language
 def test_the_chart_shows_the_run_itself_whatever_its_user_did_since(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adminkit.feedback.known.RUNS", 5)
+    monkeypatch.setattr("adminkit.feedback.letter_data.RUNS", 5)
     since = [run(500 + n, NEXT_MONDAY - HOUR + n, 600, job_name="other") for n in range(9)]
     (letter,) = write(trace(tmp_path / "t.db", [*JOBS[:40], LAST, *since]), end())
     assert letter.text.count(" h 17 min of 72 h") == 1, "once, and once in the subject, which is no part of the text"
@@ -409,7 +409,16 @@ def test_a_site_replaces_one_template_and_keeps_the_rest(known: Path, tmp_path: 
 def test_the_page_lists_every_value_that_a_template_may_say() -> None:
     page = (GOLDEN.parent.parent / "docs" / "letters.md").read_text()
     rows = {line for line in page.splitlines() if re.match(r"\| (end|digest|operator|all)", line)}
-    for view in (views.Ran, views.Tasked, views.Recommended, views.Weekly, views.Named, views.Missed, views.Chart, Bar):
+    for view in (
+        template_values.Ran,
+        template_values.Tasked,
+        template_values.Recommended,
+        template_values.Weekly,
+        template_values.Named,
+        template_values.Missed,
+        template_values.Chart,
+        Bar,
+    ):
         names = {f.name for f in fields(view)}
         assert any(names <= set(re.findall(r"`(\w+)`", row)) for row in rows), view
     assert set(TEMPLATES) == {one.name for one in data_file("etc", "letters", TEMPLATES[0]).parent.iterdir()}

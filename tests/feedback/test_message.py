@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback.letter import Letter
-from adminkit.feedback.message import LONGEST_SUBJECT, Envelope, build, message_id, one_line
+from adminkit.feedback.mime import LONGEST_SUBJECT, Envelope, build, message_id, one_line
 
 KEY = ("aaic", "4711@1796083200", "end")
 SITE = Feedback(sender="adminkit@example.org", reply_to="help@example.org")

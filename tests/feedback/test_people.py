@@ -11,8 +11,8 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 
 from adminkit.errors import AdminkitError
-from adminkit.feedback.people import read_addresses, system_name
 from adminkit.feedback.prefs import Prefs, is_address
+from adminkit.feedback.recipients import read_addresses, system_name
 from tests.feedback.site import people, settings
 
 

@@ -17,12 +17,12 @@ import pytest
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
-from adminkit.feedback.due import switched_on
+from adminkit.feedback.last_sent import mark_of
 from adminkit.feedback.letter import Due, Letter
-from adminkit.feedback.mark import mark_of
+from adminkit.feedback.plan import switched_on
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.feedback.send import LONGEST_WAIT, Clock, Done, Tools, resend, run, wait_after
-from adminkit.feedback.transport import Later, Refused, Stopped, opened
+from adminkit.feedback.transport.base import Later, Refused, Stopped, opened
 from adminkit.job import Job
 from adminkit.trace import outbox
 from tests.builders import HOUR

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from adminkit.config import WEEKDAYS
-from adminkit.feedback.week import Week, has_come, is_quiet, last_week
+from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 
 TOKYO, BERLIN = ZoneInfo("Asia/Tokyo"), ZoneInfo("Europe/Berlin")
 

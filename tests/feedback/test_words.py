@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.feedback import words
+from adminkit.feedback import format
 from adminkit.feedback.chart import bars
 from tests.builders import HOUR, MONDAY
 
@@ -30,8 +30,8 @@ from tests.builders import HOUR, MONDAY
     ],
 )
 def test_durations(seconds: float, en: str, ja: str) -> None:
-    assert words.duration(seconds, "en").replace(words.NO_BREAK, " ") == en
-    assert words.duration(seconds, "ja") == ja
+    assert format.duration(seconds, "en").replace(format.NO_BREAK, " ") == en
+    assert format.duration(seconds, "ja") == ja
 
 
 @pytest.mark.parametrize(
@@ -45,21 +45,21 @@ def test_durations(seconds: float, en: str, ja: str) -> None:
     ],
 )
 def test_hours_that_were_reserved(gpu: float, node: float, en: str, ja: str) -> None:
-    assert words.hours(gpu, node, "en").replace(words.NO_BREAK, " ") == en
-    assert words.hours(gpu, node, "ja") == ja
+    assert format.hours(gpu, node, "en").replace(format.NO_BREAK, " ") == en
+    assert format.hours(gpu, node, "ja") == ja
 
 
 @pytest.mark.parametrize(
     ("value", "said"), [(0, "0 %"), (0.001, "<1 %"), (0.054, "5 %"), (0.999, ">99 %"), (1, "100 %"), (1.2, "120 %")]
 )
 def test_shares_are_never_none_or_all_of_what_is_only_nearly_so(value: float, said: str) -> None:
-    assert words.share(value).replace(words.NO_BREAK, " ") == said
+    assert format.share(value).replace(format.NO_BREAK, " ") == said
 
 
 def test_moments() -> None:
-    assert words.moment(MONDAY + 10 * HOUR, "en", UTC) == "5 Jan 10:00"
-    assert words.moment(MONDAY + 10 * HOUR, "ja", UTC) == "1月5日 10:00"
-    assert (words.day(MONDAY, "en", UTC), words.day(MONDAY, "ja", UTC)) == ("5 Jan", "1月5日")
+    assert format.moment(MONDAY + 10 * HOUR, "en", UTC) == "5 Jan 10:00"
+    assert format.moment(MONDAY + 10 * HOUR, "ja", UTC) == "1月5日 10:00"
+    assert (format.day(MONDAY, "en", UTC), format.day(MONDAY, "ja", UTC)) == ("5 Jan", "1月5日")
 
 
 @pytest.mark.parametrize(
@@ -78,24 +78,24 @@ def test_moments() -> None:
     ],
 )
 def test_names_are_made_harmless(name: str | None, shown: str, why: str) -> None:
-    assert words.harmless(name) == shown, why
+    assert format.harmless(name) == shown, why
 
 
 @given(st.text(max_size=300))
 def test_any_name_is_one_short_line_that_every_program_can_show(name: str) -> None:
-    shown = words.harmless(name)
-    assert 1 <= len(shown) <= words.NAME
+    shown = format.harmless(name)
+    assert 1 <= len(shown) <= format.NAME
     assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in shown)
-    assert words.harmless(shown) == shown
+    assert format.harmless(shown) == shown
     shown.encode()
 
 
 @given(st.text(st.sampled_from("ab (),.。、（」日本語\n"), max_size=200), st.integers(12, 80))
 def test_filled_text_fits_and_loses_nothing(text: str, columns: int) -> None:
-    lines = words.fill(text, columns, "  ").split("\n")
-    longest = max(map(words.wide, text.split()), default=0)
+    lines = format.fill(text, columns, "  ").split("\n")
+    longest = max(map(format.wide, text.split()), default=0)
     # a closing bracket may hang over the edge, as may a word that is longer than the line
-    assert all(words.wide(line) <= max(columns + 12, longest + 2) for line in lines)
+    assert all(format.wide(line) <= max(columns + 12, longest + 2) for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
@@ -109,7 +109,7 @@ def test_filled_text_fits_and_loses_nothing(text: str, columns: int) -> None:
     ],
 )
 def test_lines_break_where_people_would(text: str, lines: list[str], why: str) -> None:
-    assert words.fill(text, 14 if "制" in text else 10).split("\n") == lines, why
+    assert format.fill(text, 14 if "制" in text else 10).split("\n") == lines, why
 
 
 def test_bars_share_a_scale_and_show_what_little_there_is() -> None:

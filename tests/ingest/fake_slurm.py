@@ -61,6 +61,8 @@ elif name == "sdiag":
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:
     print("ClusterName             = alpha")
+elif name == "scontrol" and "node" in args:
+    print(state["nodes"])
 elif name == "scontrol":
     print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
 elif name == "sacctmgr" and "configuration" in args:
@@ -69,6 +71,13 @@ elif name == "sacctmgr" and "configuration" in args:
     print("PurgeJobAfter = " + state["purge"] if state["purge"] is not None else "")
 elif name == "sacctmgr" and "user" in args:
     pass
+elif name == "sacctmgr" and "event" in args:
+    seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
+    after = clock(next(word.partition("=")[2] for word in args if word.startswith("start=")))
+    write("events.log", after)
+    for node, start, end, what, who, why in state["events"]:
+        if end is None or end > after:
+            print(f"alpha|{node}|{start}{seal}|{'Unknown' if end is None else f'{end}{seal}'}|{what}|{who}|{why}")
 elif name == "sacctmgr":
     print("\n".join(state["clusters"]))
 elif name == "sacct" and "--helpformat" in args:
@@ -128,6 +137,8 @@ class FakeSlurm:
         self.jobs: list[dict[str, str]] = []
         self.rules: list[dict[str, Any]] = []
         self.comments: list[tuple[int, int, str]] = []  # of open jobs: (JobIDRaw, Submit, AdminComment)
+        self.nodes = "NodeName=n1 CPUTot=40 RealMemory=1000 Gres=gpu:a100:4 AvailableFeatures=ib Partitions=gq"
+        self.events: list[tuple[str, int, int | None, str, str, str]] = []  # node, start, end, state, user, reason
         self.backlog = 0
         self.purge: str | None = "NONE"  # None: it does not say
         self.clusters = ["alpha"]
@@ -140,6 +151,8 @@ class FakeSlurm:
             "jobs": self.jobs,
             "comments": self.comments,
             "rules": self.rules,
+            "nodes": self.nodes,
+            "events": self.events,
             "backlog": self.backlog,
             "purge": self.purge,
             "clusters": self.clusters,
@@ -147,7 +160,7 @@ class FakeSlurm:
             "fields": self.fields,
         }
         (self.folder / "state").write_bytes(marshal.dumps(state))
-        for name in ("asked.log", "marks.log"):
+        for name in ("asked.log", "marks.log", "events.log"):
             (self.folder / name).write_text("")
 
     def asked(self, steps: bool = False) -> list[tuple[int, int, str]]:
@@ -161,6 +174,10 @@ class FakeSlurm:
     def marks(self) -> list[dict[str, Any]]:
         """What every question for jobs was told by, in order: delimiter, seal, words, fields, states, until, at."""
         return self._logged("marks.log")
+
+    def events_since(self) -> list[int]:
+        """From when on events of nodes were asked for, in order."""
+        return self._logged("events.log")
 
     def _logged(self, name: str) -> list[Any]:
         return [ast.literal_eval(line) for line in (self.folder / name).read_text().splitlines()]

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from adminkit.ingest.fields import (
+from adminkit.ingest.sacct_fields import (
     FREE_FIELDS,
     JOB_FIELDS,
     KINDS_OF_FIELDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.errors import UsageError
-from adminkit.ingest.layout import detect, named_columns
+from adminkit.ingest.detect import detect, named_columns
 from adminkit.ingest.swf import Header
 
 HEADER = "JobID|JobIDRaw|Cluster|Submit|State|JobName"

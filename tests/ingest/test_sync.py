@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import acts, journal
+from adminkit import actions, journal
 from adminkit.errors import AdminkitError
-from adminkit.ingest.passes import Options, Summary
 from adminkit.ingest.sync import sync
+from adminkit.ingest.sync_windows import Options, Summary
 from adminkit.slurm.sacct import SacctFailed
 from tests.ingest.fake_slurm import FakeSlurm, job
 
@@ -259,10 +259,10 @@ def test_a_beginning_in_the_future_is_refused(slurm: FakeSlurm, db: Path, said: 
 
 def test_acts_on_this_host_are_collected_once(slurm: FakeSlurm, db: Path, said: list[str], tmp_path: Path) -> None:
     log = tmp_path / "acts.jsonl"
-    acts.append(log, acts.act("policy install", "3f2a9c01d2e4", None, {"head": "confirmed"}, table="policy"))
+    actions.append(log, actions.act("policy install", "3f2a9c01d2e4", None, {"head": "confirmed"}, table="policy"))
     log.write_bytes(log.read_bytes() + b'{"at": 1, "what": "\xff\\ud800"}\nno act\n{"at": "soon"}\n')
     run(slurm, db, said, since=NOW - DAY, acts=log)
-    acts.append(log, acts.act("policy rollback", None, "3f2a9c01d2e4", {}))
+    actions.append(log, actions.act("policy rollback", None, "3f2a9c01d2e4", {}))
     run(slurm, db, said, acts=log)
     with closing(sqlite3.connect(db)) as trace:
         found = trace.execute("SELECT what, generation FROM act ORDER BY at, what").fetchall()
@@ -384,7 +384,7 @@ def test_a_record_where_its_owner_may_write_is_asked_for_alone_and_is_stated_onl
     field = record.capitalize()
     slurm.fields = [*slurm.fields, "Comment", "Extra"]
     slurm.jobs = [
-        job(1, NOW - HOUR, **{field: "ak1:lim=600,src=e,rules=a"}),
+        job(1, NOW - HOUR, **{field: f"ak1:lim=600,src=e,rules=a ck1:at={NOW - HOUR},heard=1,rq=1,end=more"}),
         job(2, NOW - HOUR, **{field: "ak1:lim=none,src=d"}),
         job(3, NOW - HOUR, **{field: "words"}),
         job(4, **{field: "ak1:lim=60,src=e"}),
@@ -392,6 +392,7 @@ def test_a_record_where_its_owner_may_write_is_asked_for_alone_and_is_stated_onl
     run(slurm, db, said, since=NOW - DAY, record=record)
     sources = "SELECT group_concat(limit_source || coalesce(limit_original, '')) FROM (SELECT * FROM job ORDER BY 2)"
     assert one(db, sources) == "stated600,default,unknown,stated60"
+    assert one(db, "SELECT count(ckpt_at) + count(ckpt_requeues) FROM job") == 0, "a note is read in AdminComment alone"
     slurm.jobs[0][field] = "ak1:lim=601,src=e"
     run(slurm, db, said, record=record)
     assert str(one(db, sources)).startswith("stated600"), "it stays what it was first seen to be"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from adminkit.policy import runtime
-from adminkit.policy.tried import LUAS as RELEASES
+from adminkit.deploy.rehearse import LUAS as RELEASES
+from adminkit.lua import runtime
 
 __all__ = ["JOB_SUBMIT", "MODULES", "RELEASES", "Lua"]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adminkit.policy.lua_text import module
+from adminkit.lua.literal import module
 from tests.lua.policies import QUEUES
 from tests.lua.runtime import JOB_SUBMIT, Lua
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.lua_text import module
-from adminkit.policy.put import MOST_BYTES
+from adminkit.lua.literal import MOST_BYTES, module
 from tests.lua.policies import hints, incentives, policy
 from tests.lua.runtime import MODULES, Lua
 from tests.policy.hostile import EXTREME, GENERATED, TABLES

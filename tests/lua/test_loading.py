@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.lua_text import module
+from adminkit.lua.literal import module
 from tests.lua import site
 from tests.lua.policies import HOUR, hints, incentives, policy, queue, rule
 from tests.lua.runtime import Lua

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.runtime import LuaVersion
+from adminkit.lua.runtime import LuaVersion
 from tests.lua import site
 from tests.lua.policies import (
     ALICE,

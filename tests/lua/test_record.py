@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.comment_words import CASES, Case
 from tests.lua.policies import HOUR, applied, policy, request, rule
 from tests.lua.runtime import Lua
 
@@ -20,50 +21,27 @@ def read(lua: Lua, field: str) -> Any:
     return lua.ask("record", "read", field)
 
 
-@pytest.mark.parametrize(
-    ("field", "expected"),
-    [
-        ("ak1:lim=259200,src=e", ("259200", "e", [])),
-        ("ak1:lim=259200,src=e,rules=gq-max+a.b_c", ("259200", "e", ["gq-max", "a.b_c"])),
-        ("ak1:lim=none,src=d", ("none", "d", [])),
-        ("ak1:lim=inf,src=e mine", ("inf", "e", [])),
-        ("ak1:src=e,lim=60", ("60", "e", [])),
-        ("ak1:lim=60,src=e,new=1\nmore", ("60", "e", [])),
-    ],
-)
-def test_a_record_is_read(lua: Lua, field: str, expected: tuple[str, str, list[str]]) -> None:
-    found = read(lua, field)
-    assert (found["lim"], found["src"], found["rules"] or []) == expected
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_comment_says(lua: Lua, case: Case) -> None:
+    found = read(lua, case.comment)
+    if case.record is None:
+        assert found is None
+    else:
+        rules = case.record.more.get("rules", "").split("+")
+        assert (found["lim"], found["src"], found["rules"] or [""]) == (case.record.lim, case.record.src, rules)
+        assert (found.get("cls"), found.get("own")) == (case.record.more.get("cls"), case.record.more.get("own"))
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "",
-        "ak1:",
-        "ak1:,",
-        "ak2:lim=60,src=e",
-        " ak1:lim=60,src=e",
-        "JS1:H4sIAAAA",
-        "xak1:lim=60,src=e",
-        "ak1:lim=60",
-        "ak1:src=e",
-        "ak1:lim=60,src=x",
-        "ak1:lim=-60,src=e",
-        "ak1:lim=6.5,src=e",
-        "ak1:lim=none,src=e",
-        "ak1:lim=60,src=d",
-        "ak1:lim=60,src=e,",
-        "ak1:lim=60,,src=e",
-        "ak1:lim=60,lim=70,src=e",
-        "ak1:lim=60,src=e,rules=",
-        "ak1:lim=60,src=e,rules=a;b",
-        "ak1:lim=60;src=e",
-        "ak1:lim=60,src=eJS1:xyz",
-    ],
-)
-def test_what_is_no_record(lua: Lua, field: str) -> None:
-    assert read(lua, field) is None
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_other_word_stays_when_a_record_is_written(lua: Lua, case: Case) -> None:
+    """Those to come, those of others and those that are none: behind the record, to the byte."""
+    limit = case.record.limit if case.record and case.record.limit is not None else 2 * H
+    asked = request(queues=["gq"], limit=limit, admin_comment=case.comment)
+    written = lua.decide(asked, policy(record="admin_comment")).get("record")
+    if written is not None:
+        assert written == f"ak1:lim={limit},src=e" + (f" {case.comment}" if case.comment else "")
+    else:
+        assert case.record is not None, "only a record of ours is left as it is"
 
 
 @given(st.text(alphabet="ak1:limsrcuen=,+ \n0129-.d", max_size=60))

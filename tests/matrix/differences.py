@@ -17,16 +17,22 @@ class Difference:
 
 DIFFERENCES: Final = (
     Difference(
-        "23.02", "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)", "adminkit/ingest/fields.py"
+        "23.02",
+        "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)",
+        "adminkit/ingest/sacct_fields.py",
     ),
-    Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor_rules.py"),
+    Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor/rules.py"),
     Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
     Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/slurm_api.lua"),
-    Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/given.h"),
+    Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
     Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
     Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/config.py"),
-    Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/slurm_compat.h"),
-    Difference("24.11", "DBIndex is the job's SLUID, up to 2^64; before, a row number", "adminkit/native/values.c"),
+    Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/common/slurm_compat.h"),
+    Difference(
+        "24.11",
+        "DBIndex is the job's SLUID, up to 2^64; before, a row number",
+        "adminkit/native/common/scalar_fields.c",
+    ),
     Difference("24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/cluster.py"),
     Difference(
         "24.11", "MariaDB from 11.6 on isolates snapshots, which slurmdbd does not support", "tests/cluster/config.py"
@@ -34,9 +40,9 @@ DIFFERENCES: Final = (
     Difference(
         "26.05",
         "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t, no number",
-        "spank/slurm_compat.h",
+        "spank/common/slurm_compat.h",
     ),
-    Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/slurm_compat.h"),
+    Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/common/slurm_compat.h"),
     Difference(
         "26.05",
         "an error in job_submit.lua refuses the job; before, it was accepted",
@@ -55,7 +61,7 @@ DIFFERENCES: Final = (
     Difference(
         "26.05",
         "a queue of whole nodes is Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
-        "adminkit/slurm/gather.py",
+        "adminkit/slurm/partitions.py",
     ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
 )

@@ -1,7 +1,7 @@
 """The slow, obvious parser of the same column spec, to hold adminkit-ingest against.
 
-Written from adminkit/native/sacct.h, with regular expressions, fractions and datetime; never from the C. A row is what
-`adminkit-ingest --dump` prints: ["job", …], ["step", …] or ["rejected", line, reason].
+Written from adminkit/native/common/sacct.h, with regular expressions, fractions and datetime; never from the C. A row
+is what `adminkit-ingest --dump` prints: ["job", …], ["step", …] or ["rejected", line, reason].
 """
 
 from __future__ import annotations
@@ -693,21 +693,22 @@ def usage(text: bytes) -> list[Value]:
 
 
 #: Kinds that may hold delimiters and newlines.
-FREE = ("free", "noted", "submitted")
+FREE = ("free", "admin_comment", "submitted")
 
-#: The grammar of docs/policy-spec.md.
+#: The grammar of docs/comment-words.md.
 NOTE = re.compile(
     rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)"
-    rb"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    rb"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?"
+    rb"(?:,soft=[A-Za-z0-9_.+-]+)?(?:,el=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
     re.DOTALL,
 )
 
 
-#: The grammar of spank/note.h: a whole word between blanks.
+#: The checkpoint plugin's note: a whole word between blanks.
 CKPT = re.compile(rb"(?: |\A)ck1:at=(\d+),heard=(\d+),rq=(\d+)(?:,end=([a-z]+))?(?= |\Z)", re.DOTALL)
 
 
-def noted(text: bytes) -> list[Value]:
+def admin_comment(text: bytes) -> list[Value]:
     return [text or None, *recorded(text), *checkpoint(text)]
 
 
@@ -723,18 +724,21 @@ def recorded(text: bytes) -> list[Value]:
 
 def checkpoint(text: bytes) -> list[Value]:
     found = CKPT.search(text)
-    return [*map(capped, found.groups()[:3]), found.group(4)] if found else [None] * 4
+    if found is None:
+        return [None] * 4
+    at, heard, requeues, end = found.groups()
+    return [capped(at), capped(heard, 2**32 - 1), capped(requeues, 2**32 - 1), end]
 
 
-def capped(digits: bytes) -> int:
-    return min(int(digits), 2**63 - 10)
+def capped(digits: bytes, most: int = 2**63 - 1) -> int:
+    return min(int(digits), most)
 
 
 CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "skip": lambda text: [],
     "text": lambda text: [None if text in (b"", b"(null)") else text],
     "free": lambda text: [text or None],
-    "noted": noted,
+    "admin_comment": admin_comment,
     "int": sentinel(integer),
     "serial": sentinel(serial),
     "real": sentinel(real),

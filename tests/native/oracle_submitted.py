@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-_SOURCE: Final = (Path(__file__).parents[2] / "adminkit/native/submitted.c").read_text()
+_SOURCE: Final = (Path(__file__).parents[2] / "adminkit/native/common/submitted.c").read_text()
 
 
 def _list(name: str) -> frozenset[bytes]:

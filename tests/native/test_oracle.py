@@ -21,7 +21,7 @@ from tests.native.oracle import Format
 POOL: dict[str, list[bytes]] = {
     "skip": [b"anything", b""],
     "text": ["gpu-a100", "名前", "aàb", "(null)", ""],  # type: ignore[list-item]
-    "noted": [
+    "admin_comment": [
         *(b"ak1:lim=60,src=e", b"ak1:lim=none,src=d,rules=a+b c|d", b"ak1:lim=inf,src=e", b"ak1:lim=inf,src=e\n"),
         *(b"ak1:lim=9999999999999999999,src=e x", b"ak1:lim=60,src=d", b"ak1:lim=,src=e", b"ak1:lim=60,src=e,rules="),
         *(b"JS1:x", b""),
@@ -223,7 +223,7 @@ def test_bytes_that_are_nothing(data: bytes, spec: str, form: Format) -> None:
 @given(st.data())
 def test_every_kind_alone(data: st.DataObject) -> None:
     """All values of the pool and some strange ones, each in a row of its own, so that each gets its own verdict."""
-    kind = data.draw(st.sampled_from(sorted(set(KINDS) - {"skip", "free", "noted"})))
+    kind = data.draw(st.sampled_from(sorted(set(KINDS) - {"skip", "free", "admin_comment"})))
     strange = st.text(alphabet="0123456789.:-,=KMGTcn?+_[]() %egrsputym/aT", max_size=24).map(str.encode)
     values = data.draw(st.lists(st.one_of(st.sampled_from(VALUES[kind]), st.sampled_from(ANY), strange), max_size=60))
     values = [value.replace(b"\x1f", b"").replace(b"\n", b"").replace(b"\r", b"") for value in values]
@@ -310,7 +310,7 @@ def captures() -> list[Path]:
 @pytest.mark.skipif(not captures(), reason="not run: $ADMINKIT_TRACES names no folder of captures")
 def test_captures_of_real_clusters_and_the_same_with_holes() -> None:
     """Every capture under $ADMINKIT_TRACES, as it is and with bytes lost."""
-    from adminkit.ingest.fields import columns_for
+    from adminkit.ingest.sacct_fields import columns_for
 
     tried = 0
     for path in captures():

@@ -11,9 +11,9 @@ import pytest
 from packaging.requirements import Requirement
 
 import adminkit
-from adminkit import acts
+from adminkit import actions
+from adminkit.deploy import files
 from adminkit.feedback import prefs
-from adminkit.policy import put
 from adminkit.trace import connect
 from tests.packages import where
 from tests.packages.where import ROOT
@@ -101,8 +101,8 @@ def test_files_have_the_modes_of_the_table() -> None:
     table = {path: one.mode for path, one in where.writes().items()}
     assert table["trace.db"] == connect.FILE_MODE
     assert table["/var/lib/adminkit"] == connect.FOLDER_MODE
-    assert table["acts.jsonl"] == acts.MODE
-    assert (table["/etc/slurm/adminkit"], table["*.lua"]) == (put.FOLDER_MODE, put.FILE_MODE)
+    assert table["acts.jsonl"] == actions.MODE
+    assert (table["/etc/slurm/adminkit"], table["*.lua"]) == (files.FOLDER_MODE, files.FILE_MODE)
     assert table["prefs"] == prefs.FOLDER_MODE
 
 

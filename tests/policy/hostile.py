@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from adminkit.policy.lua_text import module
+from adminkit.lua.literal import module
 
 #: What a whole table of points begins with; each part of the table is checked and this one is good.
 HEAD: Final = 'return { ["format"] = 1, ["generation"] = "evil", ["made_at"] = 1, ["cap"] = 0, ["users"] = {},'

@@ -8,12 +8,13 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from typing import Any
 
+from adminkit.economy.build import Computed, Explained, Worth, compute, explain
+from adminkit.economy.tables import points
 from adminkit.job import Job, Step
-from adminkit.policy.incentive_build import Computed, Explained, Worth, compute, explain
-from adminkit.policy.incentive_model import Incentives
-from adminkit.policy.incentive_tables import points
+from adminkit.policy.incentive_settings import Incentives
 from adminkit.policy.model import Policy
 from adminkit.trace import schema
+from adminkit.trace.run_view import RUN_VIEW
 from tests.builders import HOUR, MONDAY, job
 
 DAY = 24 * HOUR
@@ -70,6 +71,7 @@ def trace(jobs: Iterable[Job], steps: Iterable[Step] = ()) -> Iterator[sqlite3.C
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         db.execute(schema._JOB)
         db.execute(schema._STEP)
+        db.execute(RUN_VIEW)
         for table, kind, rows in (("job", Job, jobs), ("step", Step, steps)):
             names = [f.name for f in fields(kind)]
             columns, values = ", ".join(f'"{name}"' for name in names), ", ".join(f":{name}" for name in names)

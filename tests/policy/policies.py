@@ -7,11 +7,11 @@ from datetime import UTC
 from typing import Any
 
 from adminkit.installed import data_file
-from adminkit.policy.check import Problem
+from adminkit.lua.runtime import Decider, LuaVersion
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import examine_table
 from adminkit.policy.model import Policy
-from adminkit.policy.runtime import Decider, LuaVersion
+from adminkit.policy.validate import Problem
 from adminkit.slurm.site import Site, made_up
 
 LUAS: tuple[LuaVersion, ...] = ("lua51", "lua54")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.checks import ACTIONS, CHECKS, CONDITIONS, LIMITS
+from adminkit.deploy.rehearse import check_table
+from adminkit.lua.literal import literal
+from adminkit.lua.runtime import Lua
 from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.kinds import ACTIONS, CHECKS, CONDITIONS, LIMITS
 from adminkit.policy.load import examine_table, load_policy
-from adminkit.policy.lua_text import literal
-from adminkit.policy.runtime import Lua
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, PLACEHOLDERS, known_placeholders, names, placeholders
-from adminkit.policy.tried import check_table
 from adminkit.slurm.site import Site, SiteQueue, made_up
 from tests.policy.policies import LUAS, SHIPPED, STRICT, compiled, policy, rules
 
@@ -62,7 +62,7 @@ def test_users_stand_in_it_by_name_and_by_uid() -> None:
 
 
 def test_a_queue_is_compiled_as_it_is_and_its_memory_in_mib() -> None:
-    queue = SiteQueue("gq", 3600, 7200, 1, 50, True, True, 50, 40, 262144, 8, frozenset({"p100"}), frozenset())
+    queue = SiteQueue("gq", 3600, 7200, 1, 50, True, True, 50, 40, 262144 << 20, 8, frozenset({"p100"}), frozenset())
     assert table_of("version = 1", Site("alpha", (queue,)))["queues"] == {
         "gq": {
             "default_limit": 3600, "max_limit": 7200, "min_nodes": 1, "max_nodes": 50, "up": True, "is_default": True,

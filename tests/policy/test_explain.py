@@ -7,14 +7,14 @@ from datetime import UTC
 
 import pytest
 
+from adminkit.lua.runtime import Lua
 from adminkit.policy.compile import policy_table
 from adminkit.policy.diff import Difference, differences
 from adminkit.policy.explain import explain
 from adminkit.policy.load import load_policy
 from adminkit.policy.request import Typed, typed_request
-from adminkit.policy.runtime import Lua
-from adminkit.report.policy import diff_lines, explain_lines, explain_report, try_lines, try_report
-from adminkit.report.text import as_csv, as_json
+from adminkit.render.text import as_csv, as_json
+from adminkit.reports.policy import diff_lines, explain_lines, explain_report, try_lines, try_report
 from adminkit.slurm.site import Site, SiteQueue, made_up
 from tests.policy.policies import SHIPPED, STRICT, compiled, decider, policy, rules
 

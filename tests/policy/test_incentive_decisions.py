@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from adminkit.economy.tables import Hint, hints_table, incentives_table, lua
+from adminkit.lua.runtime import Decider, LuaVersion
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.incentive_model import Hints
-from adminkit.policy.incentive_tables import Hint, hints_table, incentives_table, lua
-from adminkit.policy.runtime import Decider, LuaVersion
+from adminkit.policy.incentive_settings import Hints
 from adminkit.slurm.site import made_up
 from tests.builders import HOUR
 from tests.policy.incentive_cases import NOW, everybody, good, policy, run, step

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from adminkit.economy.build import compute, learnt, tables
+from adminkit.economy.tables import Hint
 from adminkit.job import Job
+from adminkit.lua.runtime import Decider
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.incentive_build import compute, learnt, tables
-from adminkit.policy.incentive_tables import Hint
-from adminkit.policy.runtime import Decider
 from adminkit.slurm.site import made_up
 from tests.builders import HOUR
 from tests.policy.incentive_cases import DAY, NOW, policy, run, trace, worth
@@ -27,7 +27,7 @@ def hints(jobs: list[Job], **settings: Any) -> list[Hint]:
     rules = rules.model_copy(update={"hints": rules.hints.model_copy(update=settings)})
     with trace(jobs) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        return sorted(learnt(db, rules, found, NOW))
+        return sorted(learnt(db, rules, found, NOW, checkpoint_code=85))
 
 
 def test_a_name_in_a_queue_has_a_row() -> None:
@@ -61,8 +61,8 @@ def test_who_is_held_out_gets_none() -> None:
     rules = policy()
     with trace(history()) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        assert list(learnt(db, rules, found, NOW, {1001}.__contains__)) == []
-        assert list(learnt(db, rules, found, NOW, {1002}.__contains__))
+        assert list(learnt(db, rules, found, NOW, {1001}.__contains__, checkpoint_code=85)) == []
+        assert list(learnt(db, rules, found, NOW, {1002}.__contains__, checkpoint_code=85))
 
 
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
@@ -70,7 +70,10 @@ def test_a_hint_reaches_the_user_who_asks_for_too_much(version: Any) -> None:
     rules = policy()
     with trace(history()) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        made = {one.name: one.text.encode() for one in tables(found, learnt(db, rules, found, NOW), rules, NOW)}
+        made = {
+            one.name: one.text.encode()
+            for one in tables(found, learnt(db, rules, found, NOW, checkpoint_code=85), rules, NOW)
+        }
     text = policy_text(policy_table(rules, made_up(["gq"]), NOW)).encode()
     decider = Decider(text, made["incentives"], made["hints"], version)
     asked = {"now": NOW, "uid": 1001, "user": "ada", "queues": ["gq"], "job_name": "train", "limit": 3 * DAY}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from adminkit.economy.build import compute, explain
 from adminkit.job import Job
-from adminkit.policy.incentive_build import compute, explain
 from tests.builders import HOUR
 from tests.policy.incentive_cases import NOW, good, policy, run, trace, worth
 

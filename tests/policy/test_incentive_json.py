@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit import journal
+from adminkit.economy import points_file
+from adminkit.economy.build import as_table, read_tables
 from adminkit.errors import AdminkitError
-from adminkit.policy import incentive_json
-from adminkit.policy.incentive_build import as_table, read_tables
-from adminkit.policy.put import MOST_BYTES
+from adminkit.lua.literal import MOST_BYTES
 from tests.others import OWNER, READER
 from tests.policy.hostile import TABLES
 
@@ -35,24 +35,24 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="as root only: files of o
 
 def good(**changes: Any) -> str:
     """The text of incentives.json with parts changed, as JSON has them; None takes one out."""
-    whole = {**json.loads(incentive_json.dumped(POINTS)), **changes}
+    whole = {**json.loads(points_file.dumped(POINTS)), **changes}
     return json.dumps({key: value for key, value in whole.items() if value is not None})
 
 
 def hints(**changes: Any) -> str:
-    return json.dumps({**json.loads(incentive_json.dumped(HINTS)), **changes})
+    return json.dumps({**json.loads(points_file.dumped(HINTS)), **changes})
 
 
 def refused(name: str, text: str | bytes) -> str:
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     with pytest.raises(AdminkitError) as caught:
-        incentive_json.parsed(name, data, "it")
+        points_file.parsed(name, data, "it")
     return caught.value.message
 
 
 @pytest.mark.parametrize(("name", "table"), [("incentives", POINTS), ("hints", HINTS)])
 def test_what_is_written_is_read_and_becomes_the_same_lua(name: str, table: dict[str, Any]) -> None:
-    found = incentive_json.parsed(name, incentive_json.dumped(table).encode(), "it")
+    found = points_file.parsed(name, points_file.dumped(table).encode(), "it")
     assert found == table
     assert as_table(name, found).text == as_table(name, table).text
 
@@ -136,7 +136,7 @@ def test_whatever_else_stands_there_is_refused(value: Any) -> None:
 def test_a_name_cannot_become_code() -> None:
     hostile = 'x"] = 1 } os.exit(1) --'
     data = hints(users={"1": {hostile: {hostile: [1, 2, 3, 4]}}}).encode()
-    text = as_table("hints", incentive_json.parsed("hints", data, "it")).text
+    text = as_table("hints", points_file.parsed("hints", data, "it")).text
     assert "exit(" not in text
 
 

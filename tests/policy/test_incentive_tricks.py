@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job, Step
-from adminkit.report.incentives import user_report
+from adminkit.reports.incentives import user_report
 from tests.builders import HOUR
 from tests.policy.incentive_cases import ada, good, policy, run, step
 

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from pydantic import ValidationError
 
+from adminkit.economy.build import as_table
+from adminkit.economy.score import bare_name, earned
+from adminkit.economy.tables import Hint, Points, hints_table, incentives_table, lua, points
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
 from adminkit.job import Job
-from adminkit.policy.incentive_build import as_table
-from adminkit.policy.incentive_model import Hints, Incentives
-from adminkit.policy.incentive_tables import Hint, Points, hints_table, incentives_table, lua, points
-from adminkit.policy.incentives import bare_name, earned
-from adminkit.policy.runtime import Lua, LuaVersion
+from adminkit.lua.runtime import Lua, LuaVersion
+from adminkit.policy.incentive_settings import Hints, Incentives
 from tests.builders import HOUR
 from tests.policy.incentive_cases import MENU, NOW, PER_HOUR, ada, everybody, good, run
 

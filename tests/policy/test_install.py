@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import acts
+from adminkit import actions
+from adminkit.deploy import hosts, program
+from adminkit.deploy.files import checksums, generation_of, read_text, table_path
+from adminkit.deploy.install import Done, Plan, apply, confirm, installed, preview, roll_back, rule_changes
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.policy import hosts, program
-from adminkit.policy.install import Done, Plan, apply, confirm, installed, preview, roll_back, rule_changes
-from adminkit.policy.put import checksums, generation_of, read_text, table_path
-from adminkit.slurm.act import Running
+from adminkit.slurm.reload import Running
 from tests.fakes import Programs
 from tests.policy.test_put import DAMAGED, table
 
@@ -65,7 +65,7 @@ def test_what_is_there_already_is_the_same(folder: Path, slurm: Programs) -> Non
 def test_an_install_is_confirmed_and_on_record(folder: Path, slurm: Programs) -> None:
     done = put(folder)
     assert (done.confirmed, done.ok, done.entry, done.running) == (True, True, "ours", Running("one", None, None))
-    (record,) = acts.read(folder.parent / "log" / "acts.jsonl")
+    (record,) = actions.read(folder.parent / "log" / "acts.jsonl")
     assert record["what"] == "policy install"
     assert (record["generation"], record["before"], record["hosts"]) == ("one", None, {HERE: "confirmed"})
     checked = subprocess.run(["/usr/bin/sha256sum", "-c", "--quiet", hosts.SUMS], cwd=folder, check=False)
@@ -92,7 +92,7 @@ def test_rollback_brings_the_previous_one_back_and_logs_it(folder: Path, slurm: 
     done = roll_back(plan(folder), "policy rollback")
     assert (done.confirmed, done.puts[0].generation, done.puts[0].before) == (True, "one", "two")
     assert installed(folder)["policy"] == {"": "one", "good": "one", "previous": "two"}
-    assert [record["what"] for record in acts.read(folder.parent / "log" / "acts.jsonl")][-1] == "policy rollback"
+    assert [record["what"] for record in actions.read(folder.parent / "log" / "acts.jsonl")][-1] == "policy rollback"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_install_that_is_not_seen_to_be_in_use_says_so(
     done = put(folder, inactive=inactive)
     assert not done.confirmed
     assert doubt in done.doubt
-    (record,) = acts.read(folder.parent / "log" / "acts.jsonl")
+    (record,) = actions.read(folder.parent / "log" / "acts.jsonl")
     assert doubt in record["hosts"][HERE]
     assert installed(folder)["policy"][""] == "one", "the files are in place all the same"
 
@@ -209,7 +209,7 @@ def test_the_other_host_gets_the_same_files_the_entry_last(
     (host,) = done.hosts
     assert (host.pushed, host.differs, host.state, done.ok) == (True, (), "the same", True)
     assert checksums(second) == checksums(folder)
-    (record,) = acts.read(folder.parent / "log" / "acts.jsonl")
+    (record,) = actions.read(folder.parent / "log" / "acts.jsonl")
     assert record["hosts"] == {HERE: "confirmed", "second": "the same"}
     log = second.parent / "order"
     slurm.add("carry", f'echo "$2" >> {log}')
@@ -238,7 +238,7 @@ def test_without_a_command_the_steps_are_printed_the_entry_last(folder: Path, sl
         f"rsync -a {folder}/job_submit.lua root@second:{folder}/",
         f"ssh root@second 'cd {folder} && sha256sum -c --quiet adminkit/SHA256SUMS'",
     ]
-    assert acts.read(folder.parent / "log" / "acts.jsonl")[0]["hosts"]["second"] == "by hand"
+    assert actions.read(folder.parent / "log" / "acts.jsonl")[0]["hosts"]["second"] == "by hand"
 
 
 @pytest.mark.parametrize(
@@ -268,23 +268,23 @@ def test_a_later_install_of_points_does_not_bless_a_policy_changed_by_hand(folde
 
 def test_acts_are_appended_whole_and_lines_that_are_none_are_passed_over(tmp_path: Path) -> None:
     log = tmp_path / "var" / "acts.jsonl"
-    acts.append(log, acts.act("policy install", "one", None, {"head": "confirmed"}, table="policy"))
+    actions.append(log, actions.act("policy install", "one", None, {"head": "confirmed"}, table="policy"))
     with log.open("ab") as file:
         file.write(b"{ damaged\n[1]\n")
-    acts.append(log, acts.act("policy rollback", "zero", "one", {"head": "学\n"}))
-    assert [one["what"] for one in acts.read(log)] == ["policy install", "policy rollback"]
+    actions.append(log, actions.act("policy rollback", "zero", "one", {"head": "学\n"}))
+    assert [one["what"] for one in actions.read(log)] == ["policy install", "policy rollback"]
     assert len(log.read_text().splitlines()) == 4
     assert json.loads(log.read_text().splitlines()[0])["table"] == "policy"
     assert log.stat().st_mode & 0o777 == 0o640
-    assert acts.read(tmp_path / "nosuch") == []
+    assert actions.read(tmp_path / "nosuch") == []
 
 
 def test_who_is_behind_root_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_USER", "alice")
-    found = acts.act("policy install", "one", None, {})
+    found = actions.act("policy install", "one", None, {})
     assert found["for"] == "alice"
     monkeypatch.delenv("SUDO_USER")
-    assert "for" not in acts.act("policy install", "one", None, {})
+    assert "for" not in actions.act("policy install", "one", None, {})
 
 
 def test_many_at_once_lose_no_line(tmp_path: Path) -> None:
@@ -295,13 +295,13 @@ def test_many_at_once_lose_no_line(tmp_path: Path) -> None:
         if child == 0:
             try:
                 for _ in range(20):
-                    acts.append(log, acts.act("policy install", str(number), None, {"host": "x" * 500}))
+                    actions.append(log, actions.act("policy install", str(number), None, {"host": "x" * 500}))
             finally:
                 os._exit(0)
         children.append(child)
     for child in children:
         os.waitpid(child, 0)
-    assert len(acts.read(log)) == 160
+    assert len(actions.read(log)) == 160
 
 
 def test_a_generation_that_was_rolled_back_is_named(folder: Path, slurm: Programs) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.policy.load import examine, find_policy, load_policy, read_queues
+from adminkit.policy.load import examine, find_policy, load_policy
 from adminkit.policy.model import Range
 from tests.policy.policies import SHIPPED, parsed, policy, rules
 
@@ -172,19 +172,6 @@ def test_the_example_is_used_where_no_policy_is_written(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text("version = 1")
     assert find_policy(None, tmp_path / "policy.toml") == (tmp_path / "policy.toml", False)
     assert find_policy(tmp_path / "x.toml", tmp_path / "policy.toml") == (tmp_path / "x.toml", False)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("names", "gq\ngq-short\n", {"gq": None, "gq-short": None}),
-        ("said", "PartitionName=gq MaxTime=3-00:00:00 TotalNodes=5\n", {"gq": 259200}),
-        ("site.json", '{"cluster": "a", "queues": [{"name": "gq", "max_limit": 60}]}', {"gq": 60}),
-    ],
-)
-def test_queues_are_read_from_what_an_operator_has(name: str, text: str, expected: object, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-    assert read_queues(tmp_path / name) == expected
 
 
 def test_the_example_is_right_by_itself_and_on_its_cluster() -> None:

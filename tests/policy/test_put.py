@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.deploy import files
+from adminkit.deploy.bundle import read_built, write_out
+from adminkit.deploy.files import checksums, differing, generation_of, put_back, put_table, table_path
+from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
-from adminkit.policy import put
-from adminkit.policy.build import read_built, write_out
-from adminkit.policy.lua_text import module
-from adminkit.policy.put import checksums, differing, generation_of, put_back, put_table, table_path
-from adminkit.policy.tried import check_table
-from adminkit.slurm.act import touch
+from adminkit.lua.literal import module
+from adminkit.slurm.reload import touch
 
 DAMAGED = "return {"
 
@@ -34,19 +34,19 @@ def kept(folder: Path, name: str = "policy") -> tuple[str | None, str | None, st
     """The generations of the table, its good copy and its previous one; "damaged" for what Lua would not take."""
     found: list[str | None] = []
     for kind in ("", "good", "previous"):
-        text = put.read_text(table_path(folder, name, kind))
-        whole = text is None or put.usable(name, text, check_table)
+        text = files.read_text(table_path(folder, name, kind))
+        whole = text is None or files.usable(name, text, check_table)
         found.append((generation_of(text) if whole else "damaged") if text is not None else None)
     return found[0], found[1], found[2]
 
 
-def place(folder: Path, text: str, name: str = "policy") -> put.Put:
+def place(folder: Path, text: str, name: str = "policy") -> files.Put:
     return put_table(folder, name, text, check_table)
 
 
 def test_the_first_one_has_a_good_copy_and_nothing_to_go_back_to(tmp_path: Path) -> None:
     done = place(tmp_path, table("one"))
-    assert done == put.Put("policy", "one", None, True)
+    assert done == files.Put("policy", "one", None, True)
     assert kept(tmp_path) == ("one", "one", None)
     with pytest.raises(AdminkitError, match=r"no policy\.previous\.lua to go back to"):
         put_back(tmp_path, "policy", check_table)
@@ -54,9 +54,9 @@ def test_the_first_one_has_a_good_copy_and_nothing_to_go_back_to(tmp_path: Path)
 
 def test_the_second_one_keeps_the_first_and_rollback_swaps_them(tmp_path: Path) -> None:
     place(tmp_path, table("one"))
-    assert place(tmp_path, table("two")) == put.Put("policy", "two", "one", True)
+    assert place(tmp_path, table("two")) == files.Put("policy", "two", "one", True)
     assert kept(tmp_path) == ("two", "two", "one")
-    assert put_back(tmp_path, "policy", check_table) == put.Put("policy", "one", "two", True)
+    assert put_back(tmp_path, "policy", check_table) == files.Put("policy", "one", "two", True)
     assert kept(tmp_path) == ("one", "one", "two")
     put_back(tmp_path, "policy", check_table)
     assert kept(tmp_path) == ("two", "two", "one")
@@ -264,7 +264,7 @@ def test_what_a_reader_sees_meanwhile_is_always_whole(tmp_path: Path) -> None:
     if child == 0:
         try:
             for turn in range(40):
-                put.put_file(table_path(tmp_path, "policy"), texts[turn % 2])
+                files.put_file(table_path(tmp_path, "policy"), texts[turn % 2])
         finally:
             os._exit(0)
     reads = 0

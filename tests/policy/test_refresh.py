@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.deploy import refresh as module
+from adminkit.deploy.files import read_text, table_path
+from adminkit.deploy.install import Plan, apply, roll_back
+from adminkit.deploy.refresh import look, refresh, refreshed
 from adminkit.errors import AdminkitError
-from adminkit.policy import refresh as module
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.install import Plan, apply, roll_back
-from adminkit.policy.put import read_text, table_path
-from adminkit.policy.refresh import look, refresh, refreshed
 from adminkit.slurm.site import Site, SiteQueue
 from tests.fakes import Programs
 from tests.policy.policies import policy as policy_of

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.deploy import install
+from adminkit.deploy.program import ENTRY, shipped
+from adminkit.deploy.rehearse import rehearse
 from adminkit.errors import AdminkitError
-from adminkit.policy import install
-from adminkit.policy.program import ENTRY, shipped
-from adminkit.policy.tried import rehearse
 from tests.policy.test_put import table
 
 DEEP = 'if ("").pack == nil then local x = ("a"):rep(9):find((".-"):rep(200000)) end return 0'

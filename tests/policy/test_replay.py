@@ -11,11 +11,11 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.job import Job
-from adminkit.policy import replay as replaying
+from adminkit.lua.runtime import Decision
+from adminkit.policy import replay
 from adminkit.policy.replay import Count, Replayed, replay_trace
-from adminkit.policy.runtime import Decision
-from adminkit.report import text
-from adminkit.report.policy import as_of_note, replay_report
+from adminkit.render import text
+from adminkit.reports.policy import replay_report, rules_at_note
 from adminkit.slurm.site import Site
 from adminkit.stats.replay import Asked, excluded, one_cluster, queue_limits, submissions
 from adminkit.stats.select import Filter
@@ -51,9 +51,9 @@ def jobs() -> list[Job]:
     ]
 
 
-def replayed(path: Path, text_: str = STRICT, as_of: int | None = None, version: Any = "lua51") -> Replayed:
+def replayed(path: Path, text_: str = STRICT, rules_at: int | None = None, version: Any = "lua51") -> Replayed:
     with reader(path) as db:
-        return replay_trace(db, policy(text_), None, Filter(clusters=("aaic",)), as_of, version)
+        return replay_trace(db, policy(text_), None, Filter(clusters=("aaic",), checkpoint_code=85), rules_at, version)
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def test_each_rule_says_what_it_did_and_what_it_could_not_tell(trace: Path) -> N
     assert rules["long-jobs-restartable"].untold >= 3
 
 
-def test_a_date_that_is_ahead_only_warns_as_of_today(trace: Path) -> None:
-    found = replayed(trace, as_of=MONDAY).counts
+def test_a_date_that_is_ahead_only_warns_at_a_day_before_it(trace: Path) -> None:
+    found = replayed(trace, rules_at=MONDAY).counts
     assert found.rules["gq-short-later"] == Count(jobs=1, warned=1)
     assert found.queues["gq-short"] == Count(jobs=1, accepted=1, warned=1)
 
@@ -100,7 +100,7 @@ def test_people_are_told_apart_only_where_the_policy_does() -> None:
         return Decision("accept")
 
     site = Site("a", uids={"grace": 7}, privileged=frozenset({0, 9}))
-    decided = replaying.judge(decide, policy(STRICT), site, 0)
+    decided = replay.judge(decide, policy(STRICT), site, 0)
     plain = Asked("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None, 0)
     for user, uid in [("carol", 1), ("dave", 2), ("carol", 1), ("ada", 3), ("grace", 4), ("erin", 9), (None, 5)]:
         decided(plain._replace(user=user, uid=uid))
@@ -109,7 +109,7 @@ def test_people_are_told_apart_only_where_the_policy_does() -> None:
 
 def test_what_is_kept_is_summed_up_before_it_grows(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = replayed(trace).counts
-    monkeypatch.setattr(replaying, "MOST_KEPT", 2)
+    monkeypatch.setattr(replay, "MOST_KEPT", 2)
     parts = replayed(trace).counts
     assert (parts.total, parts.rules, parts.queues, parts.users) == (
         whole.total, whole.rules, whole.queues, whole.users,
@@ -117,16 +117,16 @@ def test_what_is_kept_is_summed_up_before_it_grows(trace: Path, monkeypatch: pyt
 
 
 def test_progress_is_told(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaying, "TICK", 5)
+    monkeypatch.setattr(replay, "TICK", 5)
     ticks: list[tuple[int, int]] = []
     with reader(trace) as db:
-        chosen = Filter(clusters=("aaic",))
+        chosen = Filter(clusters=("aaic",), checkpoint_code=85)
         replay_trace(db, policy(STRICT), None, chosen, None, tick=lambda done, total: ticks.append((done, total)))
     assert ticks == [(5, 15), (10, 15)]
 
 
 def test_the_jobs_are_those_of_the_filter(trace: Path) -> None:
-    chosen = Filter(clusters=("aaic",), users=("bob",), since=MONDAY)
+    chosen = Filter(clusters=("aaic",), users=("bob",), since=MONDAY, checkpoint_code=85)
     with reader(trace) as db:
         rows = [Asked(*row[:-1]) for row in submissions(db, chosen)]
         without = excluded(db, chosen, len(rows))
@@ -143,10 +143,10 @@ def test_the_queues_have_the_limits_last_seen(trace: Path) -> None:
 def test_a_policy_is_for_one_cluster(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "two.db", [job(1), job(2, cluster="beta")])) as db:
         with pytest.raises(UsageError, match="aaic, beta"):
-            one_cluster(db, Filter())
-        assert one_cluster(db, Filter(clusters=("beta",))).clusters == ("beta",)
+            one_cluster(db, Filter(checkpoint_code=85))
+        assert one_cluster(db, Filter(clusters=("beta",), checkpoint_code=85)).clusters == ("beta",)
     with reader(make_trace(tmp_path / "none.db")) as db:
-        assert one_cluster(db, Filter()).clusters == ()
+        assert one_cluster(db, Filter(checkpoint_code=85)).clusters == ()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_report_is_as_reviewed(
 ) -> None:
     found = replayed(trace)
     names = [rule.name for rule in policy(STRICT).rules]
-    chosen = Filter(clusters=("aaic",))
-    notes = ["policy strict.toml", as_of_note(None)]
+    chosen = Filter(clusters=("aaic",), checkpoint_code=85)
+    notes = ["policy strict.toml", rules_at_note(None)]
     report = replay_report(found, chosen, "/var/lib/adminkit/trace.db", names, notes)
     golden(f"policy-replay.{suffix}", shown(report))

@@ -9,10 +9,10 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
+from adminkit.lua.runtime import Decider, Lua, LuaVersion, load_table
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import load_policy
 from adminkit.policy.request import Typed, per_node, slurm_limit, trace_request, typed_request
-from adminkit.policy.runtime import Decider, Lua, LuaVersion, load_table
 from adminkit.slurm.site import made_up
 from adminkit.stats.replay import Asked
 from tests.policy.policies import LUAS, STRICT, compiled, decider, policy

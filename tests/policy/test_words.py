@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adminkit.policy.checks import ACTIONS, CHECKS, NUMBERS, Action
+from adminkit.lua.runtime import Lua
+from adminkit.policy.kinds import ACTIONS, CHECKS, NUMBERS, Action
 from adminkit.policy.request import Typed, typed_request
-from adminkit.policy.runtime import Lua
 from adminkit.policy.texts import OUTCOMES, known_placeholders
 from tests.policy.policies import decider, rules
 

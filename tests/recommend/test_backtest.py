@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from adminkit.recommend.backtest import LAST_TWO, REQUEST, SAFE, Backtest, backtest, online
 from adminkit.recommend.predict import Predictor, Recommendation, Rule
-from adminkit.report import text
-from adminkit.report.recommend import backtest_report
+from adminkit.render import text
+from adminkit.reports.recommend import backtest_report
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
@@ -100,7 +100,7 @@ def test_a_run_that_ends_in_the_second_of_a_submission_is_not_known_to_it() -> N
 
 def figures(tested: Backtest, method: str) -> tuple[int, float, int]:
     score = next(one for one in tested.scores if one.method == method)
-    return score.given, round(score.accuracy_sum / tested.runs, 4), score.over
+    return score.given, round(score.prediction_accuracy_sum / tested.runs, 4), score.over
 
 
 def test_the_figures_of_ten_equal_runs_are_worked_out_by_hand() -> None:
@@ -155,14 +155,14 @@ def test_the_table_is_as_reviewed(
     tmp_path: Path, golden: Callable[[str, str], None], suffix: str, shown: Callable[..., str]
 ) -> None:
     with reader(small_trace(tmp_path / "t.db")) as db:
-        tested, told = backtest(runs(db), OFFER), by_source(db)
+        tested, told = backtest(runs(db, checkpoint_code=85), OFFER), by_source(db)
         report = backtest_report(tested, Kind(), Rule(), "/var/lib/adminkit/trace.db", ["aaic"], told)
     golden(f"recommend-backtest.{suffix}", shown(report))
 
 
 def test_an_empty_trace_says_so(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "t.db")) as db:
-        report = backtest_report(backtest(runs(db), OFFER), Kind(), Rule(), "t.db", [], {})
+        report = backtest_report(backtest(runs(db, checkpoint_code=85), OFFER), Kind(), Rule(), "t.db", [], {})
     assert (list(report.rows), report.meta.notes) == ([], ["no run with a limit has ended"])
 
 
@@ -187,8 +187,8 @@ def test_public_traces_reach_their_targets(tmp_path: Path, name: str) -> None:
     accuracy, over, count = PUBLIC[name]
     assert main(["import", str(source), "--cluster", "public", "--db", str(tmp_path / "t.db")]) == 0
     with reader(tmp_path / "t.db") as db:
-        tested = backtest(runs(db), OFFER)
+        tested = backtest(runs(db, checkpoint_code=85), OFFER)
     safe = next(one for one in tested.scores if one.method == SAFE)
     assert tested.runs == count
-    assert safe.accuracy_sum / tested.runs >= accuracy
+    assert safe.prediction_accuracy_sum / tested.runs >= accuracy
     assert safe.over / tested.runs <= over

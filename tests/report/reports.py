@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from adminkit.job import Job
-from adminkit.report.accuracy import accuracy_report
-from adminkit.report.model import Report
-from adminkit.report.parallelism import parallelism_report
-from adminkit.report.restarts import pieces_report, restarts_report
+from adminkit.render.report import Report
+from adminkit.reports.accuracy import accuracy_report
+from adminkit.reports.parallelism import parallelism_report
+from adminkit.reports.restarts import pieces_report, restarts_report
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.parallelism import parallelism
 from adminkit.stats.restarts import pieces, restarts
@@ -86,19 +86,19 @@ def chain(number: int, runs: list[dict[str, Any]], **common: Any) -> list[Job]:
 
 
 def accuracy_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
-    chosen = chosen or Filter()
+    chosen = chosen or Filter(checkpoint_code=85)
     with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
         return accuracy_report(accuracy(db, chosen, MONDAY, curves=True), chosen, "/var/lib/adminkit/trace.db")
 
 
 def parallelism_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
-    chosen = chosen or Filter()
+    chosen = chosen or Filter(checkpoint_code=85)
     with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
         return parallelism_report(parallelism(db, chosen), chosen, "/var/lib/adminkit/trace.db")
 
 
 def restarts_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
-    chosen = replace(chosen or Filter(), states=(), min_elapsed=-1)
+    chosen = replace(chosen or Filter(checkpoint_code=85), states=(), min_elapsed=-1)
     with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
         return restarts_report(restarts(db, chosen), chosen, "queue", "/var/lib/adminkit/trace.db")
 

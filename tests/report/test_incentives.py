@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC
 
-from adminkit.policy.incentive_build import Table, Worth
-from adminkit.policy.incentive_tables import points
-from adminkit.report import text
-from adminkit.report.incentives import LACKING, REASONS, everybody_report, preview, user_report
-from adminkit.report.model import Report
+from adminkit.economy.build import Table, Worth
+from adminkit.economy.tables import points
+from adminkit.render import text
+from adminkit.render.report import Report
+from adminkit.reports.incentives import LACKING, REASONS, everybody_report, preview, user_report
 from adminkit.slurm.priority import Spread
 from adminkit.stats.incentives import DAY, LEFT_OUT
 from tests.builders import HOUR

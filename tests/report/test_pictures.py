@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.report.draw import picture
-from adminkit.report.html import page
-from adminkit.report.model import Boxes, Curves, Report
-from adminkit.report.terminal import plot
+from adminkit.render.figure import picture
+from adminkit.render.html import page
+from adminkit.render.report import Boxes, Curves, Report
+from adminkit.render.terminal import plot
 from tests.builders import HOUR, job
 from tests.report.reports import HOSTILE, accuracy_of, parallelism_of, some_jobs
 

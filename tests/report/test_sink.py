@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.report.sink import Way, emit, write_aside
+from adminkit.render.sink import Way, emit, write_aside
 from tests.builders import job
 from tests.report.reports import accuracy_of, some_jobs
 

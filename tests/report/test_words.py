@@ -6,8 +6,8 @@ from datetime import UTC
 
 import pytest
 
-from adminkit.report.model import Cell, Style
-from adminkit.report.words import percent, show, some
+from adminkit.render.format import percent, show, some
+from adminkit.render.report import Cell, Style
 
 
 @pytest.mark.parametrize(

@@ -163,20 +163,19 @@ def _daemon(host: Host) -> str:
         if suspects:
             time.sleep(host.pause)
             suspects = {pid: name for pid, name in _strangers(host).items() if pid in suspects}
-    for pid, name in suspects.items():
-        folder = environment(pid, host.proc).get(MARK, "")
-        lost = f"; it belongs to a test cluster whose folder {folder} is gone, end it with: kill {pid}"
-        return f"{name} is running (pid {pid}){lost if folder and not Path(folder).exists() else ''}"
-    return ""
+    return next((f"{name} is running (pid {pid}){why}" for pid, (name, why) in suspects.items()), "")
 
 
-def _strangers(host: Host) -> dict[int, str]:
+def _strangers(host: Host) -> dict[int, tuple[str, str]]:
+    """Pid -> a daemon's name, and why it is no test's where it seems to be one."""
     known: dict[Path, set[int]] = {}
     found = {}
     for pid in pids(host.proc):
         name = next((name for name in _names(host, pid) if name in DAEMONS), "")
-        if name and start_time(pid, host.proc) is not None and not _started_by_a_test(host, pid, name, known):
-            found[pid] = name
+        if name and start_time(pid, host.proc) is not None and not _in_a_container_of_tests(host, pid):
+            why = _why_no_tests(host, pid, name, known)
+            if why is not None:
+                found[pid] = (name, why)
     return found
 
 
@@ -193,23 +192,25 @@ def _names(host: Host, pid: int) -> list[str]:
     return names
 
 
-def _started_by_a_test(host: Host, pid: int, name: str, known: dict[Path, set[int]]) -> bool:
-    """Whether a test cluster's ledger names the process or one it descends from, or a step belongs to one."""
-    if _in_a_container_of_tests(host, pid):
-        return True
+def _why_no_tests(host: Host, pid: int, name: str, known: dict[Path, set[int]]) -> str | None:
+    """None where a test cluster's ledger names the process or one it descends from, or a step belongs to one."""
     mark = environment(pid, host.proc).get(MARK, "")
     folder = Path(mark) if mark else _folder_of(host, pid)
-    if folder is None or not _is_test_folder(folder):
-        return False
+    if folder is None:
+        return ""
+    if not folder.exists():
+        return f"; it belongs to a test cluster whose folder {folder} is gone, end it with: kill {pid}"
+    if not _is_test_folder(folder):
+        return f"; {folder / LEDGER} is not there, or others may write it"
     if name == "slurmstepd":
-        return True
+        return None
     if folder not in known:
         book = Ledger(folder).read()
         known[folder] = {process.pid for process in book if start_time(process.pid, host.proc) == process.started}
     ancestor = pid
     while ancestor > 1 and ancestor not in known[folder]:
         ancestor = parent(ancestor, host.proc)
-    return ancestor > 1
+    return None if ancestor > 1 else f"; {folder / LEDGER} names neither it nor its parents"
 
 
 def _in_a_container_of_tests(host: Host, pid: int) -> bool:

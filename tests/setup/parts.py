@@ -53,7 +53,7 @@ def _check(root: Path) -> list[Part]:
         Part("ruff check", _python("ruff", "check", ".")),
         Part("ruff format", _python("ruff", "format", "--check", ".")),
     ]
-    sources = _files(root, "adminkit/native/*.[ch]", "tests/c/*.[ch]", "spank/*.[ch]", "tests/spank/*.[ch]")
+    sources = _files(root, "adminkit/native/*/*.[ch]", "tests/c/*.[ch]", "spank/*/*.[ch]", "tests/spank/*.[ch]")
     command = ("clang-format", "--dry-run", "--Werror", *sources)
     found.append(Part("clang-format", command, needs("clang-format", "clang-format")))
     if _files(root, "job_submit/**/*.lua"):
@@ -78,7 +78,7 @@ def _sanitizers(root: Path) -> list[Part]:
         command = ("sh", "-c", script, sys.executable)
         found.append(Part("C under ASan and UBSan", command, needs("cc", "gcc")))
         found.append(Part("a minute of fuzzing", ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60"), fuzzer))
-    if (root / "tests/spank/fuzz_procfs.c").exists():
+    if (root / "tests/spank/fuzz_proc_parse.c").exists():
         found.append(Part("fuzzing of /proc's texts", ("make", "-C", "tests/spank", "fuzz"), fuzzer))
     return found
 

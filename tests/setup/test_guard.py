@@ -198,10 +198,22 @@ def unrecorded(root: Path, folder: Path) -> None:
     fake_process(root, 700, "slurmctld", env=f"ADMINKIT_CLUSTER={folder}")
 
 
-@pytest.mark.parametrize("setup", [another_start_time, of_an_earlier_boot, writable_by_all, no_ledger, unrecorded])
-def test_a_process_that_only_looks_like_ours_says_no(root: Path, tmp_path: Path, setup: Setup) -> None:
+@pytest.mark.parametrize(
+    ("setup", "why"),
+    [
+        (another_start_time, "names neither it nor its parents"),
+        (of_an_earlier_boot, "names neither it nor its parents"),
+        (writable_by_all, "is not there, or others may write it"),
+        (no_ledger, "is not there, or others may write it"),
+        (unrecorded, "names neither it nor its parents"),
+    ],
+)
+def test_a_process_that_only_looks_like_ours_says_no_and_why(
+    root: Path, tmp_path: Path, setup: Setup, why: str
+) -> None:
     setup(root, tmp_path / "try")
-    assert guard.check(host(root)).detail == "slurmctld is running (pid 700)"
+    ledger = tmp_path / "try/processes.json"
+    assert guard.check(host(root)).detail == f"slurmctld is running (pid 700); {ledger} {why}"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm import bindings, cluster, gather, open_jobs
+from adminkit.slurm import bindings, gather, open_jobs, partitions
 from adminkit.slurm.controller import parse_conf
+from adminkit.slurm.site import sized
 from tests.fakes import Programs, Pyslurm
-from tests.slurm.test_cluster import QUEUES
-from tests.slurm.test_controller import NODES
-from tests.slurm.test_controller import QUEUES as SITE_QUEUES
+from tests.slurm.test_partitions import NODES, QUEUES
+from tests.slurm.test_partitions import QUEUE_LINES as SITE_QUEUES
 
 part = Pyslurm.partition
 
@@ -41,10 +41,10 @@ def test_queues_are_those_of_scontrol(pyslurm: Pyslurm) -> None:
             part("free"),
         ]
     )
-    assert cluster.queue_source() == "pyslurm"
-    assert cluster.queues() == QUEUES[:4]
-    assert cluster.queues("alpha") == QUEUES[:4], "the local cluster by its name"
-    assert cluster.queues("beta") == QUEUES, "pyslurm reaches the local cluster only"
+    assert partitions.source() == "pyslurm"
+    assert partitions.queues() == QUEUES[:4]
+    assert partitions.queues("alpha") == QUEUES[:4], "the local cluster by its name"
+    assert partitions.queues("beta") == QUEUES, "pyslurm reaches the local cluster only"
 
 
 def test_queues_and_nodes_of_a_site_are_those_of_scontrol(pyslurm: Pyslurm, programs: Programs) -> None:
@@ -61,16 +61,17 @@ def test_queues_and_nodes_of_a_site_are_those_of_scontrol(pyslurm: Pyslurm, prog
             part("booked", max_time=30, requires_reservation=True),
         ],
         Nodes=[
-            node(["gq", "short"], 40, 256_000, {"gpu:a100": 4, "gpu:v100": 2, "craynetwork": 4}, ["ib", "fast"]),
-            node(["gq"], 80, 512_000, {}, []),
-            node([], 4, None, {"gpu": 1}, []),
+            node("n1", ["gq", "short"], 40, 256_000, {"gpu:a100": 4, "gpu:v100": 2, "craynetwork": 4}, ["ib", "fast"]),
+            node("n2", ["gq"], 80, 512_000, {}, []),
+            node("n3", [], 4, 1000, {"gpu": 1}, []),
         ],
     )  # fmt: skip
-    said = gather.parse_queues(SITE_QUEUES, gather.parse_nodes(NODES))
-    found = list(gather.gather((), parse_conf("ClusterName=alpha\nSlurmUser=root\n", Path("/x"), "")).site.queues)
-    assert found[:2] == said[:2]
-    assert [(one.name, one.up, one.max_limit) for one in found] == [(one.name, one.up, one.max_limit) for one in said]
-    assert bindings.nodes(bindings.found()[0])[2].gpus == 1
+    nodes = partitions.parse_nodes(NODES)
+    said = [sized(queue, nodes) for queue in partitions.parse_queues(SITE_QUEUES)]
+    found = gather.gather((), parse_conf("ClusterName=alpha\nSlurmUser=root\n", Path("/x"), "")).site
+    assert list(found.queues[:2]) == said[:2]
+    assert [(o.name, o.up, o.max_limit) for o in found.queues] == [(o.name, o.up, o.max_limit) for o in said]
+    assert list(found.nodes) == nodes
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_one_of_another_release_is_not_even_imported(
     programs.add("sacct", f"echo {here}")
     programs.says("scontrol", show_partition="scontrol-partitions")
     assert bindings.found() == (None, why)
-    assert cluster.queues() == QUEUES, "through scontrol"
+    assert partitions.queues() == QUEUES, "through scontrol"
 
 
 def test_it_is_not_imported_where_slurmctld_does_not_answer(
@@ -136,10 +137,17 @@ def test_one_that_does_not_load_says_why(programs: Programs, tmp_path: Path, mon
 def test_slurmctld_going_away_in_between_is_said(pyslurm: Pyslurm) -> None:
     pyslurm.fail()
     with pytest.raises(AdminkitError, match="couldn't ask slurmctld: Unable to contact"):
-        cluster.queues()
+        partitions.queues()
 
 
-def node(queues: list[str], cpus: int, mem: int | None, gres: dict[str, int], features: list[str]) -> SimpleNamespace:
+def node(
+    name: str, queues: list[str], cpus: int, mem: int | None, gres: dict[str, int], features: list[str]
+) -> SimpleNamespace:
     return SimpleNamespace(
-        partitions=queues, total_cpus=cpus, real_memory=mem, configured_gres=gres, available_features=features
+        name=name,
+        partitions=queues,
+        total_cpus=cpus,
+        real_memory=mem,
+        configured_gres=gres,
+        available_features=features,
     )

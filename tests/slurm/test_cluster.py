@@ -8,46 +8,12 @@ import pytest
 
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm import cluster
-from adminkit.slurm.cluster import Queue
 from tests.fakes import DATA, Programs
-
-#: tests/data/slurm/scontrol-partitions.txt
-QUEUES = [
-    Queue("gq", 3600, 259_200, 4, True),
-    Queue("short", 10_800, 10_800, 2),  # DefaultTime=NONE: the maximum
-    Queue("long", 259_200, None, 4),
-    Queue("free", None, None, 0),
-    Queue("tick", 90, 1_252_800, 1),
-]
 
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     return Programs(tmp_path / "bin", monkeypatch)
-
-
-def test_queues_have_limits_in_seconds_and_none_for_no_limit(programs: Programs) -> None:
-    programs.says("scontrol", show_partition="scontrol-partitions")
-    assert cluster.queue_source() == "scontrol"
-    assert cluster.queues() == QUEUES
-
-
-def test_another_cluster_is_asked_by_name_and_hidden_queues_count(programs: Programs) -> None:
-    programs.add("scontrol", 'echo "$*" >&2; exit 1')
-    with pytest.raises(AdminkitError, match="-M beta --all show partition"):
-        cluster.queues("beta")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "why"),
-    [
-        ("", [], "no partition yet"),
-        ("No partitions in the system\n", [], "said in words"),
-        ("PartitionName=a MaxTime=30 DefaultTime=00:10 TotalNodes=x\n", [Queue("a", 10, 1800, None)], "bare minutes"),
-    ],
-)
-def test_odd_answers_about_partitions(text: str, expected: list[Queue], why: str) -> None:
-    assert cluster.parse_partitions(text) == expected, why
 
 
 def test_the_clusters_are_named_by_slurmctld_and_slurmdbd(programs: Programs) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.slurm import act, controller, gather
+from adminkit.slurm import controller, gather, reload
 from adminkit.slurm.controller import parse_conf, parse_config
-from adminkit.slurm.site import SiteQueue
 from tests.fakes import Programs
+from tests.slurm.test_partitions import NODES, QUEUE_LINES
 
 CONFIG = """Configuration data as of 1795234487
 AccountingStoreFlags    = job_comment,job_env
@@ -30,20 +30,6 @@ SLURM_CONF              = /etc/slurm/slurm.conf
 Cgroup Support Configuration:
 SlurmUser               = (null)
 Slurmctld(primary) at head is UP
-"""
-NODES = """\
-NodeName=n1 Arch=x86_64 CPUTot=40 AvailableFeatures=ib,fast Gres=gpu:a100:4(S:0-1),gpu:v100:2 RealMemory=256000 \
-State=IDLE Partitions=gq,short OS=Linux 6.1 Reason=it is Gres=gpu:99 CPUTot=1 [root@2026]
-NodeName=n2 Arch=x86_64 CPUTot=80 AvailableFeatures=(null) Gres=(null) RealMemory=512000 State=DOWN+DRAIN Partitions=gq
-NodeName=n3 CPUTot=4 RealMemory=1000 Gres=gpu State=FUTURE
-"""
-QUEUES = """\
-PartitionName=gq AllowGroups=ALL AllowAccounts=physics,chemistry DenyQos=bad Default=YES DefaultTime=01:00:00 \
-MaxNodes=UNLIMITED MaxTime=3-00:00:00 MinNodes=0 RootOnly=NO State=UP TotalNodes=2
-PartitionName=short AllowGroups=staff DenyAccounts=physics AllowQos=normal Default=NO DefaultTime=NONE MaxNodes=2 \
-MaxTime=UNLIMITED MinNodes=1 OverSubscribe=EXCLUSIVE RootOnly=NO State=DRAIN TotalNodes=1
-PartitionName=roots AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL RootOnly=YES State=UP MaxTime=30 TotalNodes=0
-PartitionName=booked AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL RootOnly=NO ReqResv=YES State=UP MaxTime=30
 """
 
 
@@ -161,56 +147,11 @@ def test_whether_slurmuser_may_read_a_file(tmp_path: Path, mode: int, group: str
     assert controller.readable_by(path, found) == readable
 
 
-def test_queues_have_their_lists_their_state_and_their_largest_node() -> None:
-    gq, short, roots, booked = gather.parse_queues(QUEUES, gather.parse_nodes(NODES))
-    assert gq == SiteQueue(
-        "gq", 3600, 259_200, 0, None, True, True, 2, 80, 512_000, 6, frozenset({"a100", "v100"}),
-        frozenset({"ib", "fast"}), frozenset({"physics", "chemistry"}), None, None, frozenset({"bad"}), None,
-    )  # fmt: skip
-    assert (short.up, short.default_limit, short.max_limit, short.max_nodes) == (False, None, None, 2)
-    assert (short.allow_accounts, short.deny_accounts) == (None, frozenset({"physics"}))
-    assert (gq.whole, short.whole) == (False, True)
-    assert (short.allow_qos, short.allow_groups) == (frozenset({"normal"}), frozenset({"staff"}))
-    assert (roots.up, roots.node_cpus, roots.gpu_types) == (False, None, None)
-    assert not booked.up, "Slurm takes no job there without a reservation"
-
-
-@pytest.mark.parametrize(
-    ("words", "whole"),
-    [
-        ("OverSubscribe=EXCLUSIVE", True),
-        ("OverSubscribe=NO", False),
-        ("OverSubscribe=FORCE:4 ExclusiveUser=YES", False),
-        ("OverSubscribe=NO Exclusive=NODE", True),
-        ("OverSubscribe=NO Exclusive=USER", False),
-        ("", False),
-    ],
-)
-def test_whether_a_queue_gives_whole_nodes_in_the_words_of_every_release(words: str, whole: bool) -> None:
-    (found,) = gather.parse_queues(f"PartitionName=a State=UP {words}\n")
-    assert found.whole == whole
-
-
-@pytest.mark.parametrize(
-    ("text", "gpus", "types"),
-    [
-        ("gpu:8", 8, set()),
-        ("gpu", 1, set()),
-        ("gpu:a100:4(S:0-1),gpu:v100:2(S:1)", 6, {"a100", "v100"}),
-        ("craynetwork:4,gpu:h100:2", 2, {"h100"}),
-        ("(null)", 0, set()),
-        ("", 0, set()),
-    ],
-)
-def test_gpus_of_a_node(text: str, gpus: int, types: set[str]) -> None:
-    assert gather.parse_gres(text) == (gpus, types)
-
-
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Programs:
     programs = Programs(tmp_path / "bin", monkeypatch)
     (tmp_path / "nodes").write_text(NODES)
-    (tmp_path / "queues").write_text(QUEUES)
+    (tmp_path / "queues").write_text(QUEUE_LINES)
     programs.add("scontrol", f'case "$*" in *node*) cat {tmp_path}/nodes;; *) cat {tmp_path}/queues;; esac')
     programs.add("sacctmgr", "printf 'games|Operator\\nnobodyatall|Administrator\\nnews|None\\n'")
     return programs
@@ -258,7 +199,7 @@ def test_the_time_of_the_entry_always_grows(
     path = tmp_path / "job_submit.lua"
     path.touch()
     os.utime(path, (before, before))
-    assert act.touch(path, at_least, now) == then, why
+    assert reload.touch(path, at_least, now) == then, why
     assert path.stat().st_mtime == then
 
 
@@ -266,23 +207,23 @@ def test_the_time_of_the_entry_always_grows(
     ("script", "expected"),
     [
         ("echo 'sbatch: error: adminkit generation 3f2a9c01d2e4 incentives none hints 77' >&2; exit 1",
-         act.Running("3f2a9c01d2e4", None, "77")),
+         reload.Running("3f2a9c01d2e4", None, "77")),
         ("echo 'sbatch: Job 7 to start at …' >&2; exit 0", None),
         ("echo 'allocation failure: Invalid account' >&2; exit 1", None),
     ],
 )  # fmt: skip
 def test_what_slurmctld_decides_by(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, expected: act.Running | None
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, expected: reload.Running | None
 ) -> None:
     Programs(tmp_path / "bin", monkeypatch).add("sbatch", script)
-    assert act.probe() == expected
+    assert reload.probe() == expected
 
 
 def test_a_slurmctld_that_is_away_is_not_one_without_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     programs = Programs(tmp_path / "bin", monkeypatch)
     programs.add("sbatch", "echo 'allocation failure: Unable to contact slurm controller' >&2; exit 1")
     with pytest.raises(AdminkitError, match="contact slurm controller"):
-        act.probe()
+        reload.probe()
 
 
 VALUES = {"files": ["/etc/slurm/adminkit", "/etc/slurm/job submit.lua"], "host": "head; reboot", "folder": "/etc/slurm"}
@@ -298,7 +239,7 @@ VALUES = {"files": ["/etc/slurm/adminkit", "/etc/slurm/job submit.lua"], "host":
     ],
 )  # fmt: skip
 def test_a_command_is_split_once_and_values_never_are(template: str, words: list[str]) -> None:
-    assert act.command(template, VALUES) == words
+    assert reload.command(template, VALUES) == words
 
 
 @pytest.mark.parametrize(
@@ -306,4 +247,4 @@ def test_a_command_is_split_once_and_values_never_are(template: str, words: list
 )
 def test_a_command_that_cannot_be_meant(template: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        act.command(template, VALUES)
+        reload.command(template, VALUES)

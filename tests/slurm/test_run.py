@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm import run
+from adminkit.slurm import process
 from tests.fakes import Programs
 
 
@@ -22,7 +22,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
 
 def test_arguments_arrive_one_by_one_and_no_shell_looks_at_them(programs: Programs) -> None:
     programs.add("sacct", 'for word in "$@"; do printf "<%s>" "$word"; done')
-    assert run.ask(["sacct", "a b", "$(id)", "--delimiter=\x1f", "*"]) == "<a b><$(id)><--delimiter=\x1f><*>"
+    assert process.ask(["sacct", "a b", "$(id)", "--delimiter=\x1f", "*"]) == "<a b><$(id)><--delimiter=\x1f><*>"
 
 
 def test_times_are_epochs_in_utc_and_words_english(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +30,7 @@ def test_times_are_epochs_in_utc_and_words_english(programs: Programs, monkeypat
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("SLURM_CONF", "/srv/slurm.conf")
-    assert run.ask(["sacct"]) == "UTC %s C /srv/slurm.conf\n"
+    assert process.ask(["sacct"]) == "UTC %s C /srv/slurm.conf\n"
 
 
 def test_variables_that_would_change_the_question_do_not_reach_the_program(
@@ -39,17 +39,17 @@ def test_variables_that_would_change_the_question_do_not_reach_the_program(
     programs.add("sacct", "env")
     for name in ("SLURM_CLUSTERS", "SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL"):
         monkeypatch.setenv(name, "trap")
-    assert "trap" not in run.ask(["sacct"])
+    assert "trap" not in process.ask(["sacct"])
 
 
 def test_the_program_has_no_input_to_wait_for(programs: Programs) -> None:
     programs.add("sacctmgr", "cat; echo done")
-    assert run.ask(["sacctmgr"], timeout=20) == "done\n"
+    assert process.ask(["sacctmgr"], timeout=20) == "done\n"
 
 
 def test_bytes_that_are_no_text_come_through(programs: Programs) -> None:
     programs.add("sacct", r"printf 'a\377b'")
-    assert run.ask(["sacct"]) == "a\ufffdb"
+    assert process.ask(["sacct"]) == "a\ufffdb"
 
 
 def test_a_slurm_under_a_prefix_of_its_own_counts_before_path(
@@ -62,15 +62,15 @@ def test_a_slurm_under_a_prefix_of_its_own_counts_before_path(
         (tmp_path / "opt" / folder / name).write_text("#!/bin/sh\necho below the prefix\n")
         (tmp_path / "opt" / folder / name).chmod(0o755)
     monkeypatch.setenv("ADMINKIT_SLURM_PREFIX", str(tmp_path / "opt"))
-    said = [run.ask([name]) for name in ("sacct", "slurmctld", "rsync")]
+    said = [process.ask([name]) for name in ("sacct", "slurmctld", "rsync")]
     assert said == ["below the prefix\n", "below the prefix\n", "no program of Slurm\n"]
     monkeypatch.delenv("ADMINKIT_SLURM_PREFIX")
-    assert run.ask(["sacct"]) == "on PATH\n"
+    assert process.ask(["sacct"]) == "on PATH\n"
 
 
 def test_a_missing_program_is_said_with_what_to_install(programs: Programs) -> None:
-    with pytest.raises(run.NoSuchProgram) as caught:
-        run.ask(["sacct", "-V"])
+    with pytest.raises(process.NoSuchProgram) as caught:
+        process.ask(["sacct", "-V"])
     assert caught.value.message == "sacct is not on PATH"
     assert "client programs" in caught.value.hint
 
@@ -99,7 +99,7 @@ def test_a_failure_says_what_the_program_said_and_what_to_do(
 ) -> None:
     programs.add("sacct", script)
     with pytest.raises(AdminkitError) as caught:
-        run.ask(["sacct"])
+        process.ask(["sacct"])
     assert caught.value.message.startswith("couldn't run sacct: ")
     assert message in caught.value.message
     assert hint in caught.value.hint
@@ -108,14 +108,14 @@ def test_a_failure_says_what_the_program_said_and_what_to_do(
 def test_a_program_that_cannot_be_executed_is_said(programs: Programs) -> None:
     programs.add("sacct", "").write_bytes(b"\x7fELF nonsense")
     with pytest.raises(AdminkitError, match="couldn't run sacct: "):
-        run.ask(["sacct"])
+        process.ask(["sacct"])
 
 
 def test_at_the_time_limit_the_program_and_its_children_are_ended(programs: Programs, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     programs.add("sacct", f"sleep 300 & echo $! >> {pids}; echo $$ >> {pids}; trap '' TERM; wait; sleep 300")
-    with pytest.raises(run.SlurmTimeout) as caught:
-        run.ask(["sacct"], timeout=0.5)
+    with pytest.raises(process.SlurmTimeout) as caught:
+        process.ask(["sacct"], timeout=0.5)
     assert "no answer within 0.5 s" in caught.value.message
     for pid in pids.read_text().split():
         assert not running(int(pid)), f"{pid} outlived its time limit"
@@ -137,7 +137,7 @@ def test_an_interrupt_leaves_no_program_behind(programs: Programs, tmp_path: Pat
 def test_spool_writes_the_answer_to_a_file_and_says_how_long_it_took(programs: Programs) -> None:
     programs.add("sacct", "echo row")
     with tempfile.TemporaryFile() as target:
-        seconds = run.spool(["sacct"], target)
+        seconds = process.spool(["sacct"], target)
         target.seek(0)
         assert target.read() == b"row\n"
     assert 0 < seconds < 60
@@ -160,12 +160,12 @@ def test_an_answer_that_the_disk_has_no_room_for_is_none(programs: Programs) -> 
     """Slurm's programs do not look whether their words could be written, and end with 0."""
     programs.add("sacct", "echo rows 2>/dev/null; exit 0")
     with Path("/dev/full").open("wb") as full, pytest.raises(AdminkitError) as caught:
-        run.spool(["sacct"], full)
+        process.spool(["sacct"], full)
     assert caught.value.message == "couldn't keep the answer of sacct: no space left on device"
 
 
 def test_a_program_that_leaves_a_child_behind_is_not_waited_for(programs: Programs) -> None:
     programs.add("sacct", "sleep 30 & echo rows")
     began = time.monotonic()
-    assert run.ask(["sacct"], timeout=20) == "rows\n"
+    assert process.ask(["sacct"], timeout=20) == "rows\n"
     assert time.monotonic() - began < 10

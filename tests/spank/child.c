@@ -1,6 +1,6 @@
 /* child.c - what a step runs, for the tests of the watch and of the plugin: `child NUMBER CODE FD` leaves
- * with CODE at signal NUMBER, at 0 only hears it, below 0 ignores it. FD is told when that is set. A program
- * of its own, as what valgrind runs catches every signal. */
+ * with CODE at signal NUMBER; with CODE 0 it stays, below 0 it ignores the signal. FD gets a byte when that
+ * is set. A program of its own, as what valgrind runs catches every signal. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>

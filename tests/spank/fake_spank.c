@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "slurm_compat.h"
+#include "common/slurm_compat.h"
 
 #define SET_TO(type, value) *va_arg(place, type *) = (type)(value)
 

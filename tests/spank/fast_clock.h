@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "clock.h"
+#include "common/clock.h"
 
 #ifndef SPEED
 #define SPEED 40
@@ -24,25 +24,25 @@ static void fast_start(void) {
     fast_begin = fast_real(CLOCK_REALTIME);
 }
 
-int64_t ck_now(void) {
+int64_t ak_now(void) {
     return fast_begin + (fast_real(CLOCK_REALTIME) - fast_begin) * SPEED;
 }
 
-int64_t ck_steady(void) {
+int64_t ak_steady(void) {
     return fast_real(CLOCK_MONOTONIC) * SPEED;
 }
 
-int ck_clock_cond(pthread_cond_t *cond) {
+int ak_cond_init(pthread_cond_t *cond) {
     return pthread_cond_init(cond, NULL);
 }
 
-void ck_clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
+void ak_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t span) {
     int64_t until = fast_real(CLOCK_REALTIME) + span / SPEED + 1;
     struct timespec at = {(time_t)(until / 1000), until % 1000 * 1000000};
     pthread_cond_timedwait(cond, mutex, &at);
 }
 
-void ck_sleep(int64_t span) {
+void ak_sleep(int64_t span) {
     struct timespec real = {(time_t)(span / SPEED / 1000), span / SPEED % 1000 * 1000000};
     nanosleep(&real, NULL);
 }

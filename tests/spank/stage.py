@@ -1,4 +1,4 @@
-"""A stage for real processes: starts them, has spank/deliver.c signal them, and asks them who heard."""
+"""A stage for real processes: starts them, has spank/ckpt/signal_send.c signal them, and asks them which heard."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SPANK = HERE.parents[1] / "spank"
 TRAIN = HERE / "train.py"
-PARTS = ("cgroup", "deliver", "names", "process", "procfs", "targets", "tree")
+PARTS = (
+    *("common/cgroup", "common/proc_parse"),
+    *("ckpt/known_programs", "ckpt/proc_read", "ckpt/signal_send", "ckpt/snapshot", "ckpt/targets"),
+)
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", f"-I{SPANK}")
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def build(folder: Path) -> None:
-    """`tell`, with sanitizers, and `actor`, without: neither it nor what it is copied to is looked into."""
+    """`send`, with sanitizers, and `actor`, without: neither it nor what it is copied to is looked into."""
     sources = [str(SPANK / f"{part}.c") for part in PARTS]
-    subprocess.run(["cc", *FLAGS, *SANITIZE, "-o", folder / "tell", HERE / "tell.c", *sources], check=True)
+    subprocess.run(["cc", *FLAGS, *SANITIZE, "-o", folder / "send", HERE / "send.c", *sources], check=True)
     subprocess.run(["cc", *FLAGS, "-o", folder / "actor", HERE / "actor.c"], check=True)
 
 
 @dataclass(frozen=True)
-class Told:
+class Delivery:
     line: str  # for the job's stderr
-    fates: Mapping[int, str]  # by pid: sent, spared, gone, changed, refused
+    outcomes: Mapping[int, str]  # by pid: sent, not-target, gone, changed, refused
 
 
 @dataclass
@@ -77,22 +80,22 @@ class Stage:
         return sorted(path.read_text().split("\n")[:-1]) if path.exists() else []
 
     def wait_heard(self, *expected: str) -> None:
-        """These and no others hear: who is signalled by mistake does so within the same moment."""
+        """These and no others hear: one that is signalled by mistake would within the same 0.2 s."""
         until = time.monotonic() + 10
         while self.heard() != sorted(expected) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(0.2)
         assert self.heard() == sorted(expected)
 
-    def tell(self, *flags: object, roots: Sequence[int] | None = None, uid: int | None = None) -> Told:
+    def send(self, *flags: object, roots: Sequence[int] | None = None, uid: int | None = None) -> Delivery:
         """ck_deliver() for us, with the first started process as the task, unless something else is said."""
         who = os.getuid() if uid is None else uid
         tasks = [self.started[0].pid] if roots is None else roots
-        argv = [str(self.tools / "tell"), "--uid", str(who), *map(str, (*flags, *tasks))]
+        argv = [str(self.tools / "send"), "--uid", str(who), *map(str, (*flags, *tasks))]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stderr == "", done.stderr + done.stdout
         line, *rest = done.stdout.splitlines()
-        return Told(line, {int(pid): fate for pid, fate, *_ in map(str.split, rest)})
+        return Delivery(line, {int(pid): outcome for pid, outcome, *_ in map(str.split, rest)})
 
     def wait_catches(self, process: int, number: signal.Signals = signal.SIGTERM) -> None:
         """Until it has a handler: a program that starts has none yet."""

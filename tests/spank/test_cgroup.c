@@ -1,7 +1,7 @@
-/* A step in cgroups of version 1 and 2: which processes it has, and whether it is frozen. Folders made up as
- * Slurm and the kernel make them; then the kernel's own version 2, where there is one to write to: for that
- * none of its controllers is needed. */
-#include "cgroup.h"
+/* A step in cgroups v1 and v2: its processes, and whether it is frozen. First in folders like those that
+ * Slurm and the kernel make; then in the kernel's own v2, where it can be written to, which needs none of its
+ * controllers. */
+#include "common/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "cases.h"
-#include "deliver.h"
+#include "ckpt/signal_send.h"
+#include "common/suspended.h"
 #include "fake_spank.h"
-#include "pause.h"
 
 static char place[64] = "/tmp/ck-cgroup-XXXXXX";
 
@@ -39,7 +39,7 @@ static void make(const char *below) {
 
 static const struct {
     const char *why, *file, *text;
-    bool paused;
+    bool suspended;
 } SIGNS[] = {
     {"v1 runs", "freezer.state", "THAWED\n", false},
     {"v1 freezes", "freezer.state", "FREEZING\n", true},
@@ -52,10 +52,10 @@ static const struct {
 static void signs(void) {
     char step[256], path[512];
     snprintf(step, sizeof step, "%s/step_0", place);
-    CASE(!ck_paused(getpid(), NULL) && !ck_paused(getpid(), step), "no such folder");
+    CASE(!ak_step_suspended(getpid(), NULL) && !ak_step_suspended(getpid(), step), "no such folder");
     for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++) {
         CASE(put(step, SIGNS[i].file, SIGNS[i].text), "%s", strerror(errno));
-        CASE(ck_paused(getpid(), step) == SIGNS[i].paused, "%s", SIGNS[i].why);
+        CASE(ak_step_suspended(getpid(), step) == SIGNS[i].suspended, "%s", SIGNS[i].why);
         snprintf(path, sizeof path, "%s/%s", step, SIGNS[i].file);
         unlink(path);
     }
@@ -71,16 +71,16 @@ static void processes(void) {
     CASE(put(step, "slurm/cgroup.procs", "100\n"), "slurmstepd");
     CASE(put(step, "user/task_0/cgroup.procs", "4194303\n0\n201\n"), "one outside of the pid namespace");
     CASE(put(step, "user/task_0/mine/cgroup.procs", "301\n302\n"), "below");
-    ssize_t count = ck_cgroup_pids(step, 100, &pids, &more);
+    ssize_t count = ak_cgroup_pids(step, 100, &pids, &more);
     long sum = 0;
     for (ssize_t i = 0; i < count; i++)
         sum += pids[i];
     CASE(count == 5 && !more && sum == 100 + 4194303 + 201 + 301 + 302, "%zd, %ld", count, sum);
     free(pids);
-    CASE(ck_cgroup_pids(step, 2, &pids, &more) == 2 && more, "as many as are wanted");
+    CASE(ak_cgroup_pids(step, 2, &pids, &more) == 2 && more, "as many as are wanted");
     free(pids);
     snprintf(step, sizeof step, "%s/step_1", place);
-    CASE(ck_cgroup_pids(step, 100, &pids, &more) == -1 && errno == ENOENT, "no such step");
+    CASE(ak_cgroup_pids(step, 100, &pids, &more) == -1 && errno == ENOENT, "no such step");
     free(pids);
 }
 
@@ -90,18 +90,18 @@ static void find_v2(char *point, size_t size) {
     FILE *mounts = fopen("/proc/self/mountinfo", "r");
     *point = '\0';
     while (mounts && !*point && fgets(line, sizeof line, mounts))
-        ck_parse_mount(line, strcspn(line, "\n"), "", "/", point, size);
+        ak_parse_mount(line, strcspn(line, "\n"), "", "/", point, size);
     if (mounts)
         fclose(mounts);
 }
 
-static bool wait_for(pid_t task, const char *step, bool paused) {
-    for (int i = 0; i < 2000 && ck_paused(task, step) != paused; i++)
+static bool wait_for(pid_t task, const char *step, bool suspended) {
+    for (int i = 0; i < 2000 && ak_step_suspended(task, step) != suspended; i++)
         usleep(1000);
-    return ck_paused(task, step) == paused;
+    return ak_step_suspended(task, step) == suspended;
 }
 
-/* A task in .../job_1/step_0/user/task_0 is found, frozen, thawed and told. */
+/* A task in .../job_1/step_0/user/task_0 is found, frozen, thawed and signalled. */
 static void the_kernel(const char *top) {
     static const char *const LEVELS[] = {"", "/job_1", "/job_1/step_0", "/job_1/step_0/user",
                                          "/job_1/step_0/user/task_0"};
@@ -114,19 +114,19 @@ static void the_kernel(const char *top) {
     pid_t task = fake_child(SIGTERM, 85);
     snprintf(pid, sizeof pid, "%d", (int)task);
     CASE(put(path[4], "cgroup.procs", pid), "%s", strerror(errno));
-    CASE(ck_step_cgroup(task, step, sizeof step) && strcmp(step, path[2]) == 0, "%s is not %s", step,
+    CASE(ak_step_cgroup(task, step, sizeof step) && strcmp(step, path[2]) == 0, "%s is not %s", step,
          path[2]);
-    CASE(!ck_paused(task, step), "it runs");
+    CASE(!ak_step_suspended(task, step), "it runs");
     CASE(put(path[3], "cgroup.freeze", "1") && wait_for(task, step, true), "it is frozen");
     CASE(put(path[3], "cgroup.freeze", "0") && wait_for(task, step, false), "it goes on");
 
     struct ck_scope scope = {.uid = getuid(), .signal = SIGTERM, .cgroup = step, .stepd = getpid()};
-    struct ck_heard heard;
+    struct ck_delivery delivery;
     int status = 0;
-    CASE(ck_deliver(&scope, &heard) == 0 && heard.seen == 1 && heard.sent == 1, "%zu seen, %zu told",
-         heard.seen, heard.sent);
-    ck_heard_free(&heard);
-    kill(task, heard.sent ? 0 : SIGKILL);
+    CASE(ck_signal_send(&scope, &delivery) == 0 && delivery.seen == 1 && delivery.sent == 1,
+         "%zu seen, %zu signalled", delivery.seen, delivery.sent);
+    ck_delivery_free(&delivery);
+    kill(task, delivery.sent ? 0 : SIGKILL);
     CASE(waitpid(task, &status, 0) == task && WIFEXITED(status) && WEXITSTATUS(status) == 85, "status %d",
          status);
     for (size_t i = ALL; i > 0; i--)

@@ -1,5 +1,5 @@
 /* When the plugin asks and when it signals. Seconds in the tables; the step begins at 1000000. */
-#include "deadline.h"
+#include "ckpt/deadline.h"
 
 #include "cases.h"
 

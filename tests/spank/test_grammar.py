@@ -1,4 +1,4 @@
-"""The plugin and job_submit's Lua understand the same values of ADMINKIT_CKPT: a wish of one is a wish of the other."""
+"""The plugin and job_submit's Lua agree on which values of ADMINKIT_CKPT ask for checkpoints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.policy.runtime import LuaVersion
+from adminkit.lua.runtime import LuaVersion
 from tests.lua.runtime import Lua
 
 HERE = Path(__file__).resolve().parent
@@ -35,13 +35,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("cc") is None:
         pytest.skip("no cc")
     made = tmp_path_factory.mktemp("spank") / "wants"
-    command = ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{SPANK}", "-o", made, HERE / "wants.c", SPANK / "options.c"]
+    command = ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{SPANK}", "-o", made, HERE / "wants.c", SPANK / "ckpt/options.c"]
     subprocess.run(command, check=True)
     return made
 
 
 @pytest.mark.parametrize("release", ["lua51", "lua54"])
-def test_both_take_the_same_values_for_wishes(program: Path, release: LuaVersion) -> None:
+def test_both_take_the_same_values_for_requests(program: Path, release: LuaVersion) -> None:
     lua = Lua(release)
     seen = set()
 

@@ -54,7 +54,7 @@ def test_what_the_build_lacks_is_said_at_once_with_the_command(
     bare.write_text("#!/bin/sh\nexit 1\n")
     bare.chmod(0o755)
     words = [f"CC={tmp_path / compiler}", f"OUT={tmp_path}/out", f"SLURM_PREFIX={tmp_path}"]
-    goal = f"{tmp_path}/out/deadline.o"
+    goal = f"{tmp_path}/out/ckpt/deadline.o"
     done = subprocess.run(["make", "-s", "-C", folder, goal, *words], capture_output=True, text=True, check=False)
     lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     assert (done.returncode, lines[0]) == (

@@ -1,6 +1,6 @@
-/* What a job asks for: the cases of tests/data/ckpt_options.tsv, what they come to, and the words of
+/* The options of a job: the cases of tests/data/ckpt_options.tsv and their values; the settings of
  * plugstack.conf. */
-#include "options.h"
+#include "ckpt/options.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -23,19 +23,19 @@ static struct ck_site site(void) {
     return site;
 }
 
-/* "ckpt_signal=TERM@300;ckpt_off=" into said. Cuts `options`. */
-static void options_into(struct ck_said *said, char *options) {
-    for (char *next = options; next && strcmp(options, "-") != 0;) {
+/* "ckpt_signal=TERM@300;ckpt_off=" into `options`. Cuts `text`. */
+static void read_options(struct ck_job_options *options, char *text) {
+    for (char *next = text; next && strcmp(text, "-") != 0;) {
         char *value = strsep(&next, ";");
         char *name = strsep(&value, "=");
         if (strcmp(name, "ckpt_signal") == 0)
-            said->signal = value;
+            options->signal = value;
         else if (strcmp(name, "ckpt_requeue") == 0)
-            said->requeue = value;
+            options->requeue = value;
         else if (strcmp(name, "ckpt_target") == 0)
-            said->target = value;
+            options->target = value;
         else
-            said->off = true;
+            options->off = true;
     }
 }
 
@@ -53,13 +53,13 @@ static void the_table(void) {
         if (*line == '#')
             continue;
         line[strcspn(line, "\n")] = '\0';
-        char *value = strsep(&next, "\t"), *options = strsep(&next, "\t");
+        char *value = strsep(&next, "\t"), *given = strsep(&next, "\t");
         char *expected = strsep(&next, "\t");
-        struct ck_said said = {.variable = strcmp(value, "-") == 0 ? NULL : value};
-        struct ck_wish wish;
-        options_into(&said, options);
-        ck_wish_read(&wish, &said, &ours, why, sizeof why);
-        CASE(wish.on == (strcmp(expected, "yes") == 0), "%s (%s)", next, why);
+        struct ck_job_options options = {.variable = strcmp(value, "-") == 0 ? NULL : value};
+        struct ck_request request;
+        read_options(&options, given);
+        ck_request_read(&request, &options, &ours, why, sizeof why);
+        CASE(request.on == (strcmp(expected, "yes") == 0), "%s (%s)", next, why);
         cases++;
     }
     fclose(table);
@@ -74,7 +74,7 @@ static const struct {
     bool again;
     long most;
     bool shells, jvms;
-} WISHES[] = {
+} REQUESTS[] = {
     {"nothing said", NULL, NULL, NULL, NULL, false, SIGTERM, 300, false, 100, false, false},
     {"the site's signal", "on", NULL, NULL, NULL, true, SIGTERM, 300, false, 100, false, false},
     {"all parts", "usr1@60,requeue=5,target=jvm", NULL, NULL, NULL, true, SIGUSR1, 60, true, 5, false, true},
@@ -86,19 +86,21 @@ static const struct {
     {"the option aims too", "USR1@60", NULL, NULL, "jvm", true, SIGUSR1, 60, false, 100, false, true},
 };
 
-static void wishes(void) {
+static void requests(void) {
     struct ck_site ours = site();
-    for (size_t i = 0; i < sizeof WISHES / sizeof *WISHES; i++) {
-        struct ck_said said = {false, WISHES[i].signal, WISHES[i].requeue, WISHES[i].target,
-                               WISHES[i].variable};
-        struct ck_wish wish;
+    for (size_t i = 0; i < sizeof REQUESTS / sizeof *REQUESTS; i++) {
+        struct ck_job_options options = {false, REQUESTS[i].signal, REQUESTS[i].requeue, REQUESTS[i].target,
+                                         REQUESTS[i].variable};
+        struct ck_request request;
         char why[256];
-        ck_wish_read(&wish, &said, &ours, why, sizeof why);
-        CASE(*why == '\0', "%s: %s", WISHES[i].why, why);
-        CASE(wish.on == WISHES[i].on && wish.signal == WISHES[i].number && wish.lead == WISHES[i].lead, "%s",
-             WISHES[i].why);
-        CASE(wish.requeue == WISHES[i].again && wish.requeues == WISHES[i].most, "%s", WISHES[i].why);
-        CASE(wish.shells == WISHES[i].shells && wish.jvms == WISHES[i].jvms, "%s", WISHES[i].why);
+        ck_request_read(&request, &options, &ours, why, sizeof why);
+        CASE(*why == '\0', "%s: %s", REQUESTS[i].why, why);
+        CASE(request.on == REQUESTS[i].on && request.signal == REQUESTS[i].number &&
+                 request.lead == REQUESTS[i].lead,
+             "%s", REQUESTS[i].why);
+        CASE(request.requeue == REQUESTS[i].again && request.requeues == REQUESTS[i].most, "%s",
+             REQUESTS[i].why);
+        CASE(request.shells == REQUESTS[i].shells && request.jvms == REQUESTS[i].jvms, "%s", REQUESTS[i].why);
     }
 }
 
@@ -106,7 +108,7 @@ static void bounds(void) {
     static const struct {
         const char *variable;
         long lead, most;
-        const char *said; /* NULL: nothing */
+        const char *message; /* a part of it; NULL: none */
     } BOUNDS[] = {
         {"TERM@60,requeue=3", 60, 3, NULL},
         {"TERM@5", 30, 4, "30 s"},
@@ -119,12 +121,12 @@ static void bounds(void) {
     char why[256];
     CASE(ck_site_read(&ours, 3, words, why, sizeof why), "%s", why);
     for (size_t i = 0; i < sizeof BOUNDS / sizeof *BOUNDS; i++) {
-        struct ck_said said = {.variable = BOUNDS[i].variable};
-        struct ck_wish wish;
-        ck_wish_read(&wish, &said, &ours, why, sizeof why);
-        CASE(wish.on && wish.lead == BOUNDS[i].lead && wish.requeues == BOUNDS[i].most, "%s",
+        struct ck_job_options options = {.variable = BOUNDS[i].variable};
+        struct ck_request request;
+        ck_request_read(&request, &options, &ours, why, sizeof why);
+        CASE(request.on && request.lead == BOUNDS[i].lead && request.requeues == BOUNDS[i].most, "%s",
              BOUNDS[i].variable);
-        CASE(BOUNDS[i].said ? strstr(why, BOUNDS[i].said) != NULL : *why == '\0', "%s: %s",
+        CASE(BOUNDS[i].message ? strstr(why, BOUNDS[i].message) != NULL : *why == '\0', "%s: %s",
              BOUNDS[i].variable, why);
     }
 }
@@ -177,13 +179,14 @@ static void plugstack(void) {
     char why[128], *words[] = {"default=on", "requeue=50", "max_requeue=9", "poll=10", "code=99"};
     CASE(ck_site_read(&ours, 5, words, why, sizeof why), "%s", why);
     CASE(ours.on && ours.requeue && ours.requeues == 9 && ours.poll == 10 && ours.code == 99, "all words");
-    struct ck_wish wish;
-    ck_wish_read(&wish, &(struct ck_said){.off = true}, &ours, why, sizeof why);
-    CASE(!wish.on, "--ckpt-off where the site's default is on");
-    ck_wish_read(&wish, &(struct ck_said){.variable = "off"}, &ours, why, sizeof why);
-    CASE(!wish.on, "ADMINKIT_CKPT=off where the site's default is on");
-    ck_wish_read(&wish, &(struct ck_said){0}, &ours, why, sizeof why);
-    CASE(wish.on && wish.requeue && wish.requeues == 9, "nothing said where the site's default is on");
+    struct ck_request request;
+    ck_request_read(&request, &(struct ck_job_options){.off = true}, &ours, why, sizeof why);
+    CASE(!request.on, "--ckpt-off where the site's default is on");
+    ck_request_read(&request, &(struct ck_job_options){.variable = "off"}, &ours, why, sizeof why);
+    CASE(!request.on, "ADMINKIT_CKPT=off where the site's default is on");
+    ck_request_read(&request, &(struct ck_job_options){0}, &ours, why, sizeof why);
+    CASE(request.on && request.requeue && request.requeues == 9,
+         "nothing said where the site's default is on");
 }
 
 /* The words that etc/plugstack.conf.d/adminkit.conf explains, with the values it gives, are what holds
@@ -214,7 +217,7 @@ static void the_example(void) {
 
 int main(void) {
     the_table();
-    wishes();
+    requests();
     bounds();
     plugstack();
     the_example();

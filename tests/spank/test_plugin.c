@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cases.h"
+#include "ckpt/step_records.h"
+#include "common/slurm_compat.h"
 #include "fake_spank.h"
 #include "fast_clock.h"
-#include "records.h"
-#include "slurm_compat.h"
 
 #define CALL(callback) CASE(callback(NULL, words, word) == 0, "%s", #callback)
 #define EXITED(code) ((code) << 8)
@@ -29,7 +29,7 @@ static void add_word(char *text) {
 }
 
 /* The number that a command prints, or -1. */
-static int said_by(const char *command) {
+static int printed_by(const char *command) {
     int count = 0;
     FILE *list = popen(command, "r");
     if (!list || fscanf(list, "%d", &count) != 1)
@@ -40,7 +40,7 @@ static int said_by(const char *command) {
 }
 
 static int threads(void) {
-    return said_by("ls /proc/$PPID/task | wc -l");
+    return printed_by("ls /proc/$PPID/task | wc -l");
 }
 
 /* How many of them a signal to slurmstepd may interrupt: all but what cannot be blocked is in the mask of the
@@ -49,7 +49,7 @@ static int interruptible(void) {
 #ifdef BRIEF
     return 1;
 #else
-    return said_by("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l");
+    return printed_by("grep -L 'SigBlk:.*fffffffe7ffbfeff' /proc/$PPID/task/*/status | wc -l");
 #endif
 }
 
@@ -68,7 +68,7 @@ static struct fake_job *job(void) {
 /* From slurmd's start of the step to the forked tasks; the job has `limit` seconds. */
 static void begin(uint32_t step, int limit) {
     fake.step = step;
-    began = ck_now() / 1000;
+    began = ak_now() / 1000;
     job()->start = began;
     job()->end = began + limit;
     add_word(state_word);
@@ -82,12 +82,12 @@ static void begin(uint32_t step, int limit) {
 /* Waits until the task has left, at most `span` seconds of the fast clock; kills it then. */
 static void let_run(int span) {
     while (waitpid(fake.task, &fake.status, WNOHANG) == 0) {
-        if (ck_now() > (began + span) * 1000) {
+        if (ak_now() > (began + span) * 1000) {
             kill(fake.task, SIGKILL);
             waitpid(fake.task, &fake.status, 0);
             break;
         }
-        ck_sleep(500);
+        ak_sleep(500);
     }
 }
 
@@ -154,7 +154,7 @@ static void reaches_its_limit(void) {
     CASE(requeued("heard=1,rq=1,end=limit") == 1, "%s", fake.log);
 }
 
-/* slurmctld is back when slurmstepd has told it that the job failed. */
+/* slurmctld is back once slurmstepd has reported that the job failed. */
 static void is_late(void) {
     set("ADMINKIT_CKPT", "TERM@60,requeue");
     begin(SLURM_BATCH_SCRIPT, 240);
@@ -169,8 +169,8 @@ static void is_late(void) {
     job()->state = JOB_FAILED | JOB_COMPLETING;
     fake_unlock();
     for (int i = 0; i < 100 && !strstr(fake.log, "goes back"); i++)
-        ck_sleep(1000);
-    ck_sleep(10000);
+        ak_sleep(1000);
+    ak_sleep(10000);
     fake_lock();
     CASE(requeued("heard=1,rq=1,end=more") == 1, "%s", fake.log);
     fake_unlock();
@@ -247,7 +247,7 @@ static void is_short(void) {
          job()->questions, fake.log);
 }
 
-static void has_no_wish(void) {
+static void has_no_request(void) {
     begin(SLURM_BATCH_SCRIPT, 120);
     CASE(threads() == 1, "%d threads", threads());
     let_run(90);
@@ -280,14 +280,14 @@ static void is_configured_wrongly(void) {
 static void is_a_step(void) {
     struct ck_steps steps;
     set("ADMINKIT_CKPT", "TERM@60,requeue");
-    CASE(ck_records_begin(state, fake.job) == 0, "begin");
+    CASE(ck_step_records_create(state, fake.job) == 0, "begin");
     begin(0, 240);
     let_run(300);
     end();
-    CASE(ck_records_read(state, fake.job, &steps) == 0 && steps.code[85] && steps.heard == 1, "%u heard",
+    CASE(ck_step_records_read(state, fake.job, &steps) == 0 && steps.code[85] && steps.heard == 1, "%u heard",
          steps.heard);
     CASE(job()->requeues + job()->updates == 0, "that is the batch step's");
-    ck_records_end(state, fake.job);
+    ck_step_records_remove(state, fake.job);
 }
 
 /* Nothing catches the signal on this node, the fourth of the step. */
@@ -312,7 +312,7 @@ static void is_deaf_on_one_of_a_thousand(void) {
 /* Its Slurm is newer and the task's environment says the end: no question but the one before the signal. */
 static void knows_its_end(void) {
     char end_time[32];
-    snprintf(end_time, sizeof end_time, "%ld", (long)(ck_now() / 1000 + 240));
+    snprintf(end_time, sizeof end_time, "%ld", (long)(ak_now() / 1000 + 240));
     setenv("SLURM_JOB_END_TIME", end_time, 1);
     set("ADMINKIT_CKPT", "TERM@100");
     begin(0, 240);
@@ -324,12 +324,13 @@ static void knows_its_end(void) {
 /* That is of its environment, and the limit was raised since. */
 static void knows_an_end_that_was_moved(void) {
     char end_time[32];
-    snprintf(end_time, sizeof end_time, "%ld", (long)(ck_now() / 1000 + 110));
+    snprintf(end_time, sizeof end_time, "%ld", (long)(ak_now() / 1000 + 110));
     setenv("SLURM_JOB_END_TIME", end_time, 1);
     set("ADMINKIT_CKPT", "TERM@60");
     begin(0, 240);
     let_run(170);
-    CASE(WIFSIGNALED(fake.status) && WTERMSIG(fake.status) == SIGKILL, "told 130 s too early: %s", fake.log);
+    CASE(WIFSIGNALED(fake.status) && WTERMSIG(fake.status) == SIGKILL, "signalled 130 s too early: %s",
+         fake.log);
     end();
 }
 
@@ -340,7 +341,7 @@ static void is_submitted(void) {
     CASE(fake_option("ckpt-signal", "USR1@90") == 0 && fake_option("ckpt-requeue", NULL) == 0, "options");
     CALL(slurm_spank_init_post_opt);
     CALL(slurm_spank_exit);
-    unsigned asked = CK_SBATCH_SAYS_MODE ? 1 : 0; /* later releases are not asked, and there is no hint */
+    unsigned asked = AK_SBATCH_HAS_OPEN_MODE ? 1 : 0; /* later releases are not asked, and there is no hint */
     CASE(!strstr(fake.log, "--open-mode=append") == !asked && fake.confs == asked, "%s", fake.log);
     *fake.log = '\0';
     setenv("SLURM_OPEN_MODE", "a", 1);
@@ -364,7 +365,7 @@ static void (*const SCENARIOS[])(void) = {goes_on,
                                           hangs_at_the_end,
                                           is_noted_late,
                                           is_short,
-                                          has_no_wish,
+                                          has_no_request,
                                           is_not_to_be_watched,
                                           is_configured_wrongly,
                                           is_a_step,

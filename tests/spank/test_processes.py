@@ -51,10 +51,10 @@ def everyones_stage(open_folder: Path, tools: Path) -> Iterator[Stage]:
 
 @pytest.mark.parametrize("mode", ["catch", "sigwait", "sigwait-thread", "signalfd"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGRTMIN + 3])
-def test_one_that_hears_is_told_once(stage: Stage, mode: str, number: int) -> None:
+def test_one_that_takes_it_is_signalled_once(stage: Stage, mode: str, number: int) -> None:
     pid = stage.start(stage.actor("one", mode, number=number), "one")
-    told = stage.tell("--signal", int(number))
-    assert told.fates == {pid: "sent"}
+    delivery = stage.send("--signal", int(number))
+    assert delivery.outcomes == {pid: "sent"}
     stage.wait_heard("one")
 
 
@@ -68,28 +68,28 @@ def test_one_that_hears_is_told_once(stage: Stage, mode: str, number: int) -> No
 )
 def test_one_that_would_not_hear_is_let_be(stage: Stage, mode: str, line: str) -> None:
     pid = stage.start(stage.actor("one", mode), "one")
-    told = stage.tell()
-    assert told.line == f"nothing here hears SIGTERM: actor ({pid}), {line}"
+    delivery = stage.send()
+    assert delivery.line == f"nothing here hears SIGTERM: actor ({pid}), {line}"
     stage.wait_heard()
     assert stage.alive(pid)
 
 
-def test_one_that_holds_the_signal_back_is_told_where_nothing_below_hears(stage: Stage) -> None:
+def test_one_that_holds_the_signal_back_is_signalled_where_nothing_below_hears(stage: Stage) -> None:
     pid = stage.start(stage.actor("one", "block"), "one")
-    assert stage.tell().fates == {pid: "sent"}
+    assert stage.send().outcomes == {pid: "sent"}
     stage.wait_heard()
     assert stage.alive(pid)
 
 
 def test_one_that_holds_the_signal_back_is_walked_through_where_something_below_hears(stage: Stage) -> None:
     stage.start(stage.actor("above", "block", *stage.actor("below", "catch")), "above", "below")
-    assert stage.tell().fates == {stage.pid("below"): "sent"}
+    assert stage.send().outcomes == {stage.pid("below"): "sent"}
     stage.wait_heard("below")
 
 
 def test_a_wrapper_that_catches_is_the_topmost(stage: Stage) -> None:
     stage.start(stage.actor("above", "catch", *stage.actor("below", "catch")), "above", "below")
-    stage.tell()
+    stage.send()
     stage.wait_heard("above")
 
 
@@ -99,17 +99,17 @@ def test_one_that_has_ended_and_was_not_waited_for_is_no_target(stage: Stage) ->
     while any(map(stage.alive, stage.children(pid))) and time.monotonic() < until:
         time.sleep(0.01)
     assert stage.children(pid) != []
-    assert stage.tell().line == f"nothing here hears SIGTERM: actor ({pid}), which would die of it"
+    assert stage.send().line == f"nothing here hears SIGTERM: actor ({pid}), which would die of it"
 
 
 @needs_root
 def test_processes_of_others_are_let_be(everyones_stage: Stage) -> None:
     stage = everyones_stage
     stage.start(stage.actor("other", "catch"), "other", user=65534)
-    told = stage.tell(uid=1)
-    assert told.line.endswith("which is another user's")
+    delivery = stage.send(uid=1)
+    assert delivery.line.endswith("which is another user's")
     stage.wait_heard()
-    stage.tell(uid=65534)
+    stage.send(uid=65534)
     stage.wait_heard("other")
 
 
@@ -134,7 +134,7 @@ def test_a_shell_with_a_trap_is_walked_through(stage: Stage, shell: str) -> None
         pytest.skip(f"no {shell}")
     argv = [path, *(["sh"] if shell == "busybox" else []), "-c"]
     stage.start([*argv, f"cd '{stage.folder}'; {SHELLS[shell]}; {stage.train} train; true"], "train")
-    assert stage.tell().fates == {stage.pid("train"): "sent"}
+    assert stage.send().outcomes == {stage.pid("train"): "sent"}
     stage.wait_heard("train")
     assert stage.alive(stage.started[0].pid)
 
@@ -144,7 +144,7 @@ def test_a_shell_with_an_exit_trap_is_walked_through(stage: Stage) -> None:
     stage.start(
         ["bash", "-c", f"cd '{stage.folder}'; trap 'echo shell >>heard' EXIT; {stage.train} train; true"], "train"
     )
-    stage.tell()
+    stage.send()
     stage.wait_heard("train")
     assert stage.alive(stage.started[0].pid)
 
@@ -155,14 +155,14 @@ def test_a_script_is_a_shell_whatever_its_name(stage: Stage) -> None:
     script.chmod(0o755)
     pid = stage.start([str(script)], "train")
     assert Path(f"/proc/{pid}/comm").read_text() == "slurm_script\n"
-    stage.tell()
+    stage.send()
     stage.wait_heard("train")
 
 
-def test_a_shell_is_told_where_that_was_asked_for(stage: Stage) -> None:
+def test_a_shell_is_signalled_where_that_was_asked_for(stage: Stage) -> None:
     script = f"cd '{stage.folder}'; trap 'echo shell >>heard' TERM; {stage.train} train & wait; wait"
     pid = stage.start(["bash", "-c", script], "train")
-    assert stage.tell("--shells").fates == {pid: "sent"}
+    assert stage.send("--shells").outcomes == {pid: "sent"}
     stage.wait_heard("shell")
 
 
@@ -175,7 +175,7 @@ def test_an_interactive_shell_is_let_be_even_then(stage: Stage, number: int) -> 
     pid = stage.start([sys.executable, "-c", on_terminal], stdin=terminal)
     os.write(keyboard, f"{stage.train} train\n".encode())
     train = stage.pid("train")
-    assert stage.tell("--signal", int(number), "--shells").fates == {train: "sent"}
+    assert stage.send("--signal", int(number), "--shells").outcomes == {train: "sent"}
     stage.wait_heard("train")
     assert stage.alive(pid)
     os.close(keyboard)
@@ -188,15 +188,15 @@ def test_an_interactive_shell_is_let_be_even_then(stage: Stage, number: int) -> 
 def test_workers_live_until_the_checkpoint_is_written(stage: Stage) -> None:
     """They inherit the handler; after the signal the pool still computes."""
     stage.start(["bash", "-c", f"{stage.train} train workers; true"], "train")
-    assert stage.tell().fates == {stage.pid("train"): "sent"}
+    assert stage.send().outcomes == {stage.pid("train"): "sent"}
     stage.wait_heard("train", "checkpoint 285")
 
 
 def test_every_branch_has_its_own_target(stage: Stage) -> None:
     stage.start(["bash", "-c", f"{stage.train} a & {stage.train} b & sleep 60 & wait"], "a", "b")
-    told = stage.tell()
-    assert told.fates == {stage.pid("a"): "sent", stage.pid("b"): "sent"}
-    assert told.line.startswith("SIGTERM to python") and "; python" in told.line
+    delivery = stage.send()
+    assert delivery.outcomes == {stage.pid("a"): "sent", stage.pid("b"): "sent"}
+    assert delivery.line.startswith("SIGTERM to python") and "; python" in delivery.line
     stage.wait_heard("a", "b")
 
 
@@ -206,7 +206,7 @@ def test_a_launcher_that_kills_what_it_runs_is_walked_through(stage: Stage, name
     shutil.copy(stage.tools / "actor", launcher)
     argv = [str(launcher), "launcher", "deadly", "15", sys.executable, str(TRAIN), "train"]
     stage.start(argv, "launcher", "train")
-    stage.tell()
+    stage.send()
     stage.wait_heard("train")
     assert stage.alive(stage.pid("train"))
 
@@ -214,7 +214,7 @@ def test_a_launcher_that_kills_what_it_runs_is_walked_through(stage: Stage, name
 def test_the_launcher_of_that_test_would_have_killed_it(stage: Stage) -> None:
     """Under a name that nobody knows, so the test above can fail."""
     stage.start(stage.actor("launcher", "deadly", sys.executable, TRAIN, "train"), "launcher", "train")
-    stage.tell()
+    stage.send()
     stage.wait_heard("launcher")
     assert not stage.alive(stage.pid("train"))
 
@@ -236,7 +236,7 @@ def test_torchrun_is_walked_through(stage: Stage, how: str) -> None:
         argv = ["env", f"PYTHONPATH={stage.folder}", sys.executable, "-um", "torch.distributed.run", str(TRAIN)]
     path.write_text(code)
     stage.start(argv, "a", "b")
-    stage.tell()
+    stage.send()
     stage.wait_heard("a", "b")
 
 
@@ -249,7 +249,7 @@ def test_the_real_torchrun_is_walked_through(stage: Stage) -> None:
     options = ["--nproc_per_node", "2", "--redirects", "1", "--tee", "1"]
     pid = stage.start([python, "-m", "torch.distributed.run", *options, str(TRAIN), "rank"])
     ranks = [stage.pid("rank0"), stage.pid("rank1")]
-    assert stage.tell().fates == dict.fromkeys(ranks, "sent")
+    assert stage.send().outcomes == dict.fromkeys(ranks, "sent")
     stage.wait_heard("rank0", "rank1")
     assert stage.alive(pid)
 
@@ -257,7 +257,7 @@ def test_the_real_torchrun_is_walked_through(stage: Stage) -> None:
 def test_timeout_is_walked_through(stage: Stage) -> None:
     """It would pass the signal to its whole group, so that workers hear it too and the training twice."""
     pid = stage.start(["timeout", "60", sys.executable, str(TRAIN), "train", "workers"], "train")
-    assert stage.tell().fates == {stage.pid("train"): "sent"}
+    assert stage.send().outcomes == {stage.pid("train"): "sent"}
     stage.wait_heard("train", "checkpoint 285")
     assert stage.alive(pid)
 
@@ -268,22 +268,22 @@ def test_a_go_program_is_let_be(stage: Stage) -> None:
         pytest.skip("no Go program: apt-get install gron")
     pid = stage.start([gron], stdin=subprocess.PIPE)
     stage.wait_catches(pid)
-    assert stage.tell().line == f"nothing here hears SIGTERM: gron ({pid}), which is a Go program"
+    assert stage.send().line == f"nothing here hears SIGTERM: gron ({pid}), which is a Go program"
     time.sleep(0.2)
     assert stage.alive(pid)
 
 
-def test_a_java_program_is_told_only_where_that_was_asked_for(stage: Stage) -> None:
+def test_a_java_program_is_signalled_only_where_that_was_asked_for(stage: Stage) -> None:
     java = shutil.which("java")
     if java is None:
         pytest.skip("no Java: apt-get install default-jre-headless")
     pid = stage.start([java, "-Xmx32m", "-m", "java.rmi/sun.rmi.registry.RegistryImpl", "0"])
     until = time.monotonic() + 20
-    while "which is a runtime" not in stage.tell().line and time.monotonic() < until:
+    while "which is a runtime" not in stage.send().line and time.monotonic() < until:
         time.sleep(0.1)
-    assert stage.tell().line == f"nothing here hears SIGTERM: java ({pid}), which is a runtime that always ends on it"
+    assert stage.send().line == f"nothing here hears SIGTERM: java ({pid}), which is a runtime that always ends on it"
     assert stage.alive(pid)
-    assert stage.tell("--jvms").fates == {pid: "sent"}
+    assert stage.send("--jvms").outcomes == {pid: "sent"}
     assert stage.started[0].wait(20) == 143
 
 
@@ -297,7 +297,7 @@ def test_a_python_in_a_pid_namespace_is_found(stage: Stage) -> None:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     assert stage.pid("train") == 1
     stage.known = {int(child) for child in children}
-    assert stage.tell().fates == {int(children[0]): "sent"}
+    assert stage.send().outcomes == {int(children[0]): "sent"}
     stage.wait_heard("train")
     assert stage.alive(pid)
 
@@ -306,7 +306,7 @@ def test_a_daemon_that_went_to_the_step_daemon_is_found(stage: Stage) -> None:
     command = ["bash", "-c", f"setsid {stage.train} daemon & exit"]
     stepd = stage.start(stage.actor("stepd", "reaper", *command), "stepd", "daemon")
     assert Path(f"/proc/{stage.pid('daemon')}/stat").read_text().rpartition(")")[2].split()[1] == str(stepd)
-    assert stage.tell("--stepd", stepd, roots=()).fates == {stage.pid("daemon"): "sent"}
+    assert stage.send("--stepd", stepd, roots=()).outcomes == {stage.pid("daemon"): "sent"}
     stage.wait_heard("daemon")
 
 
@@ -335,13 +335,13 @@ def test_a_daemon_is_found_through_the_cgroup(stage: Stage, cgroup: Path) -> Non
         f"{enter}; (setsid {stage.train} daemon workers &); echo $$ >'{cgroup}/cgroup.procs'; exec {stage.train} task"
     )
     stage.start(["bash", "-c", script], "daemon", "task")
-    told = stage.tell("--cgroup", cgroup, roots=())
-    assert told.fates == {stage.pid("daemon"): "sent", stage.pid("task"): "sent"}
+    delivery = stage.send("--cgroup", cgroup, roots=())
+    assert delivery.outcomes == {stage.pid("daemon"): "sent", stage.pid("task"): "sent"}
     stage.wait_heard("daemon", "task", "checkpoint 285")
     stage.end()
 
 
 def test_a_cgroup_that_is_gone_leaves_the_tree(stage: Stage) -> None:
     stage.start(["bash", "-c", f"{stage.train} train; true"], "train")
-    assert stage.tell("--cgroup", "/sys/fs/cgroup/no/such/step").fates == {stage.pid("train"): "sent"}
+    assert stage.send("--cgroup", "/sys/fs/cgroup/no/such/step").outcomes == {stage.pid("train"): "sent"}
     stage.wait_heard("train")

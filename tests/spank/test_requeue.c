@@ -1,5 +1,5 @@
 /* Whether a run goes back into the queue, and what is said of it. */
-#include "requeue.h"
+#include "ckpt/requeue.h"
 
 #include <string.h>
 
@@ -16,41 +16,44 @@ static const struct {
     unsigned heard;
     int script, step, other; /* exit codes; 0: none but that */
     unsigned derived;
-    enum ck_state state;
+    enum ak_job_state state;
     bool allowed;
     int ran, lead;
     enum ck_verdict verdict;
     const char *said; /* a part of the line; NULL: none */
 } CASES[] = {
-    {"not asked for", false, 5, 0, true, 1, 85, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_NOT_WANTED, NULL},
-    {"the script's code", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_MORE, "(1 of 5)"},
-    {"a step's code behind a script's 0", WANTED, 5, 0, true, 1, 0, 85, 0, 0, CK_RUNNING, true, 900, 60,
+    {"not asked for", false, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_RUNNING, true, 900, 60, CK_NOT_WANTED, NULL},
+    {"the script's code", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_RUNNING, true, 900, 60, CK_MORE,
+     "(1 of 5)"},
+    {"a step's code behind a script's 0", WANTED, 5, 0, true, 1, 0, 85, 0, 0, AK_JOB_RUNNING, true, 900, 60,
      CK_MORE, "85"},
-    {"a step's 85 beside one's 137", WANTED, 5, 0, true, 1, 0, 85, 137, EXITED(137), CK_RUNNING, true, 900,
-     60, CK_MORE, "85"},
-    {"slurmctld knows it of another node", WANTED, 5, 0, true, 0, 0, 0, 0, EXITED(85), CK_RUNNING, true, 900,
-     60, CK_MORE, "85"},
-    {"another code", WANTED, 5, 0, true, 1, 1, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_FAILED, NULL},
-    {"a step was killed", WANTED, 5, 0, true, 1, 0, 137, 0, 0, CK_RUNNING, true, 900, 60, CK_FAILED, NULL},
-    {"all is done", WANTED, 5, 0, true, 1, 0, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_DONE, NULL},
-    {"ended for slurmctld already", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_FINISHED, true, 900, 60, CK_MORE,
-     "85"},
-    {"done at the limit", WANTED, 5, 0, true, 1, 0, 0, 0, 0, CK_TIMEOUT, true, 900, 60, CK_DONE, NULL},
-    {"the limit after the signal", WANTED, 5, 2, true, 1, 143, 0, 0, 0, CK_TIMEOUT, true, 900, 60, CK_LIMIT,
-     "(3 of 5)"},
-    {"the limit, and nobody heard", WANTED, 5, 0, true, 0, 143, 0, 0, 0, CK_TIMEOUT, true, 900, 60,
+    {"a step's 85 beside one's 137", WANTED, 5, 0, true, 1, 0, 85, 137, EXITED(137), AK_JOB_RUNNING, true,
+     900, 60, CK_MORE, "85"},
+    {"slurmctld knows it of another node", WANTED, 5, 0, true, 0, 0, 0, 0, EXITED(85), AK_JOB_RUNNING, true,
+     900, 60, CK_MORE, "85"},
+    {"another code", WANTED, 5, 0, true, 1, 1, 0, 0, 0, AK_JOB_RUNNING, true, 900, 60, CK_FAILED, NULL},
+    {"a step was killed", WANTED, 5, 0, true, 1, 0, 137, 0, 0, AK_JOB_RUNNING, true, 900, 60, CK_FAILED,
+     NULL},
+    {"all is done", WANTED, 5, 0, true, 1, 0, 0, 0, 0, AK_JOB_RUNNING, true, 900, 60, CK_DONE, NULL},
+    {"ended for slurmctld already", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_FINISHED, true, 900, 60,
+     CK_MORE, "85"},
+    {"done at the limit", WANTED, 5, 0, true, 1, 0, 0, 0, 0, AK_JOB_TIMEOUT, true, 900, 60, CK_DONE, NULL},
+    {"the limit after the signal", WANTED, 5, 2, true, 1, 143, 0, 0, 0, AK_JOB_TIMEOUT, true, 900, 60,
+     CK_LIMIT, "(3 of 5)"},
+    {"the limit, and nobody heard", WANTED, 5, 0, true, 0, 143, 0, 0, 0, AK_JOB_TIMEOUT, true, 900, 60,
      CK_UNHEARD, "nothing"},
-    {"the code before the signal", WANTED, 5, 0, false, 0, 85, 0, 0, 0, CK_RUNNING, true, 900, 60,
+    {"the code before the signal", WANTED, 5, 0, false, 0, 85, 0, 0, 0, AK_JOB_RUNNING, true, 900, 60,
      CK_UNSIGNALLED, "before"},
-    {"scancel", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_CANCELLED, true, 900, 60, CK_GIVEN_UP, NULL},
-    {"a node failed", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_ENDED, true, 900, 60, CK_GIVEN_UP, NULL},
-    {"the framework requeued itself", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_PENDING, true, 900, 60,
+    {"scancel", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_CANCELLED, true, 900, 60, CK_GIVEN_UP, NULL},
+    {"a node failed", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_ENDED, true, 900, 60, CK_GIVEN_UP, NULL},
+    {"the framework requeued itself", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_PENDING, true, 900, 60,
      CK_ALREADY, NULL},
-    {"--no-requeue", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_RUNNING, false, 900, 60, CK_FORBIDDEN,
+    {"--no-requeue", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_RUNNING, false, 900, 60, CK_FORBIDDEN,
      "--no-requeue"},
-    {"often enough", WANTED, 5, 5, true, 1, 85, 0, 0, 0, CK_RUNNING, true, 900, 60, CK_MAX, "5 times"},
-    {"no progress", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_RUNNING, true, 119, 60, CK_SHORT, "119 s"},
-    {"just enough progress", WANTED, 5, 0, true, 1, 85, 0, 0, 0, CK_RUNNING, true, 120, 60, CK_MORE, "85"},
+    {"often enough", WANTED, 5, 5, true, 1, 85, 0, 0, 0, AK_JOB_RUNNING, true, 900, 60, CK_MAX, "5 times"},
+    {"no progress", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_RUNNING, true, 119, 60, CK_SHORT, "119 s"},
+    {"just enough progress", WANTED, 5, 0, true, 1, 85, 0, 0, 0, AK_JOB_RUNNING, true, 120, 60, CK_MORE,
+     "85"},
 };
 
 int main(void) {

@@ -1,15 +1,16 @@
 /* test_targets.c - which processes of a tree are signalled. A case is a tree, a line per process:
  *
- *   PID PARENT EAR PROGRAM [WORD…] [@MARK…]
+ *   PID PPID DISPOSITION PROGRAM [WORD…] [@MARK…]
  *
- * EAR is one of dies, ignores, catches, waits, blocks. Marks: @uid=N (else the job's), @zombie, @tty, @go
- * (catches every real-time signal), @start=N (else its pid). Signalled are the pids in `expected`, in order.
+ * DISPOSITION is one of dies, ignores, catches, waits, blocks. Marks: @uid=N (else the job's), @zombie, @tty,
+ * @go (catches every real-time signal), @start=N (else its pid). Signalled are the pids in `expected`, in
+ * order.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
-#include "targets.h"
+#include "ckpt/targets.h"
 
 #define ME 1000
 #define MOST 32
@@ -146,12 +147,12 @@ static const struct {
     {"", "", 0, "nothing at all"},
 };
 
-static enum ck_ear ear_of(const char *word) {
-    static const char *const ears[] = {"dies", "ignores", "catches", "waits", "blocks"};
+static enum ck_disposition disposition_of(const char *word) {
+    static const char *const words[] = {"dies", "ignores", "catches", "waits", "blocks"};
     for (int i = 0; i < 5; i++)
-        if (strcmp(word, ears[i]) == 0)
-            return (enum ck_ear)i;
-    fprintf(stderr, "no such ear: %s\n", word);
+        if (strcmp(word, words[i]) == 0)
+            return (enum ck_disposition)i;
+    fprintf(stderr, "no such disposition: %s\n", word);
     exit(2);
 }
 
@@ -173,10 +174,10 @@ static void mark(struct ck_process *process, const char *word) {
 static void read_line(char *line, struct ck_process *process, char **text) {
     char *save, *pid = strtok_r(line, " ", &save), *parent = strtok_r(NULL, " ", &save), *word;
 
-    *process = (struct ck_process){
-        .pid = atoi(pid), .parent = atoi(parent), .uid = ME, .state = 'S', .comm = "comm"};
+    *process =
+        (struct ck_process){.pid = atoi(pid), .ppid = atoi(parent), .uid = ME, .state = 'S', .comm = "comm"};
     process->start = (uint64_t)process->pid;
-    process->ear = ear_of(strtok_r(NULL, " ", &save));
+    process->disposition = disposition_of(strtok_r(NULL, " ", &save));
     char *program = strtok_r(NULL, " ", &save), *called = strchr(program, ':');
     if (called && called[1])
         *called++ = '\0';
@@ -198,8 +199,8 @@ static void check(size_t number) {
     struct ck_process processes[MOST];
     struct ck_snapshot snapshot = {.process = processes};
     struct ck_scope scope = {.uid = ME, .signal = 15, .stepd = 5};
-    enum ck_why why[MOST];
-    char tree[2048], words[2048], *text = words, found[256] = "", *save;
+    enum ck_role role[MOST];
+    char tree[2048], words[2048], *text = words, targets[256] = "", *save;
 
     scope.shells = cases[number].options & TARGET_SHELL;
     scope.jvms = cases[number].options & TARGET_JVM;
@@ -208,53 +209,53 @@ static void check(size_t number) {
     for (char *line = strtok_r(tree, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         read_line(line, &processes[snapshot.count++], &text);
     ck_snapshot_link(&snapshot);
-    CASE(ck_choose(&snapshot, &scope, why), "%s", cases[number].why);
+    CASE(ck_choose_targets(&snapshot, &scope, role), "%s", cases[number].why);
     for (size_t i = 0; i < snapshot.count; i++)
-        if (ck_is_target(why[i]))
-            snprintf(found + strlen(found), sizeof found - strlen(found), "%s%d", *found ? " " : "",
+        if (ck_is_target(role[i]))
+            snprintf(targets + strlen(targets), sizeof targets - strlen(targets), "%s%d", *targets ? " " : "",
                      (int)snapshot.process[i].pid);
-    CASE(strcmp(found, cases[number].expected) == 0, "%s: [%s] and not [%s]", cases[number].why, found,
+    CASE(strcmp(targets, cases[number].expected) == 0, "%s: [%s] and not [%s]", cases[number].why, targets,
          cases[number].expected);
 }
 
 /* Each parent is the child of the next, and the last one of the first. */
 static void check_cycle(void) {
-    struct ck_process processes[3] = {
-        {.pid = 1, .parent = 3}, {.pid = 2, .parent = 1}, {.pid = 3, .parent = 2}};
+    struct ck_process processes[3] = {{.pid = 1, .ppid = 3}, {.pid = 2, .ppid = 1}, {.pid = 3, .ppid = 2}};
     struct ck_snapshot snapshot = {.process = processes, .count = 3};
     struct ck_scope scope = {.uid = ME, .signal = 15};
-    enum ck_why why[3];
+    enum ck_role role[3];
 
     for (int i = 0; i < 3; i++)
         processes[i].comm = processes[i].exe = processes[i].argv = "";
     ck_snapshot_link(&snapshot);
-    CASE(ck_choose(&snapshot, &scope, why), "a snapshot that contradicts itself ends all the same");
+    CASE(ck_choose_targets(&snapshot, &scope, role), "a snapshot that contradicts itself ends all the same");
 }
 
 /* The deepest tree there may be: one below the other. */
 static void check_chain(void) {
-    struct ck_process *processes = calloc(CK_MOST, sizeof *processes);
-    struct ck_snapshot snapshot = {.process = processes, .count = CK_MOST};
+    struct ck_process *processes = calloc(CK_MAX_PROCESSES, sizeof *processes);
+    struct ck_snapshot snapshot = {.process = processes, .count = CK_MAX_PROCESSES};
     struct ck_scope scope = {.uid = ME, .signal = 15};
-    enum ck_why *why = calloc(CK_MOST, sizeof *why);
+    enum ck_role *role = calloc(CK_MAX_PROCESSES, sizeof *role);
     size_t targets = 0;
 
-    for (int i = 0; i < CK_MOST; i++)
-        processes[i] = (struct ck_process){.pid = i + 1,
-                                           .parent = i,
-                                           .uid = ME,
-                                           .state = 'S',
-                                           .comm = "",
-                                           .exe = "a.out",
-                                           .argv = "",
-                                           .ear = i < CK_MOST / 2 ? CK_EAR_DIES : CK_EAR_CATCHES};
+    for (int i = 0; i < CK_MAX_PROCESSES; i++)
+        processes[i] =
+            (struct ck_process){.pid = i + 1,
+                                .ppid = i,
+                                .uid = ME,
+                                .state = 'S',
+                                .comm = "",
+                                .exe = "a.out",
+                                .argv = "",
+                                .disposition = i < CK_MAX_PROCESSES / 2 ? CK_SIG_DEFAULT : CK_SIG_CAUGHT};
     ck_snapshot_link(&snapshot);
-    CASE(ck_choose(&snapshot, &scope, why), "memory");
-    for (size_t i = 0; i < CK_MOST; i++)
-        targets += ck_is_target(why[i]);
-    CASE(targets == 1 && why[CK_MOST / 2] == CK_CATCHES, "%zu targets in a chain", targets);
+    CASE(ck_choose_targets(&snapshot, &scope, role), "memory");
+    for (size_t i = 0; i < CK_MAX_PROCESSES; i++)
+        targets += ck_is_target(role[i]);
+    CASE(targets == 1 && role[CK_MAX_PROCESSES / 2] == CK_ROLE_CATCHES, "%zu targets in a chain", targets);
     free(processes);
-    free(why);
+    free(role);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* The watch: when it signals, whatever slurmctld does meanwhile. Each case is a watch of its own, all at the
  * same time, by a clock that runs SPEED times too fast; seconds are of that clock, since the start. A process
  * that is killed at the end has a handler for the signal. */
-#include "watch.h"
+#include "ckpt/watch.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -43,15 +43,15 @@ static const struct {
 static int64_t began, signalled[COUNT];
 static unsigned calls[COUNT];
 
-static bool fired(const struct ck_moment *moment, void *subject) {
-    size_t i = (size_t)(uintptr_t)subject;
-    if (CASES[i].listens && moment->heard->sent == 0)
+static bool fired(const struct ck_firing *firing, void *arg) {
+    size_t i = (size_t)(uintptr_t)arg;
+    if (CASES[i].listens && firing->delivery->sent == 0)
         return true;
     fake_lock();
-    signalled[i] = moment->at;
+    signalled[i] = firing->at;
     calls[i]++;
     fake_unlock();
-    CASE(moment->heard->sent == 1, "%s: %zu heard it", CASES[i].why, moment->heard->sent);
+    CASE(firing->delivery->sent == 1, "%s: %zu heard it", CASES[i].why, firing->delivery->sent);
     return true;
 }
 
@@ -88,29 +88,29 @@ static void check(size_t i) {
     CASE(job->questions <= 24, "%s: %u questions", CASES[i].why, job->questions);
 }
 
-static bool late_call(const struct ck_moment *moment, void *subject) {
-    (void)moment;
-    *(bool *)subject = true;
+static bool late_call(const struct ck_firing *firing, void *arg) {
+    (void)firing;
+    *(bool *)arg = true;
     return false;
 }
 
-/* The step has ended while its processes were read: reading waits for the kernel, here for `span` ms. Where
- * that is long nobody wants to know of it any more, and what the callback uses may be gone. Where it is short
- * somebody has been told and may have left at once: the callback is called before the stop returns. */
-static void is_stuck(uint32_t job, int span, bool told) {
+/* The step ends while its processes are read: reading waits for the kernel, here for `span` ms. Where that is
+ * long, the callback must not be called, as what it uses may be gone. Where it is short, a process may have
+ * taken the signal and ended at once: the callback is called before the stop returns. */
+static void is_stuck(uint32_t job, int span, bool reported) {
     bool *called = calloc(1, sizeof *called); /* stays: a thread that is left behind may come back to it */
     char folder[] = "/tmp/ck-watch-XXXXXX", procs[64], kernel[128];
     struct ck_plan plan = {.job = job,
-                           .terms = {ck_now(), 60 * CK_SECOND, 0, 0, 1, 0, 1},
+                           .terms = {ak_now(), 60 * CK_SECOND, 0, 0, 1, 0, 1},
                            .uid = getuid(),
                            .signal = SIGTERM,
                            .fired = late_call,
-                           .subject = called};
+                           .arg = called};
     CASE(mkdtemp(folder), "no folder");
     snprintf(procs, sizeof procs, "%s/cgroup.procs", folder);
     snprintf(plan.cgroup, sizeof plan.cgroup, "%s", folder);
     CASE(mkfifo(procs, 0600) == 0, "no pipe");
-    fake_job(job)->end = (ck_now() + 62 * CK_SECOND) / 1000;
+    fake_job(job)->end = (ak_now() + 62 * CK_SECOND) / 1000;
     snprintf(kernel, sizeof kernel, "%ld", (long)fake_job(job)->end);
     setenv("SLURM_JOB_END_TIME", kernel, 1);
     plan.task = fake_child(SIGTERM, 0);
@@ -123,10 +123,10 @@ static void is_stuck(uint32_t job, int span, bool told) {
     }
     usleep(500000);
     ck_watch_stop(watch);
-    CASE(*called == told, "%d ms: called before the stop returns: %d", span, *called);
+    CASE(*called == reported, "%d ms: called before the stop returns: %d", span, *called);
     waitpid(pid, NULL, 0);
     usleep(500000);
-    CASE(*called == told, "%d ms: called after the stop", span);
+    CASE(*called == reported, "%d ms: called after the stop", span);
     free(called);
     kill(plan.task, SIGKILL);
     waitpid(plan.task, NULL, 0);
@@ -141,7 +141,7 @@ int main(void) {
     fast_start();
     for (size_t i = 0; i < COUNT; i++)
         task[i] = fake_child(SIGTERM, -1);
-    began = ck_now() / 1000 * 1000;
+    began = ak_now() / 1000 * 1000;
     for (size_t i = 0; i < COUNT; i++) {
         struct ck_plan plan = {.job = (uint32_t)i + 1,
                                .terms = {began, CASES[i].lead * CK_SECOND, 60 * CK_SECOND,
@@ -150,7 +150,7 @@ int main(void) {
                                .uid = getuid(),
                                .signal = CASES[i].listens ? SIGUSR1 : SIGTERM,
                                .fired = fired,
-                               .subject = (void *)(uintptr_t)i};
+                               .arg = (void *)(uintptr_t)i};
         fake_lock();
         fake_job(plan.job)->end = began / 1000 + CASES[i].end;
         fake_unlock();
@@ -158,8 +158,8 @@ int main(void) {
         CASE(watch[i], "no watch");
     }
     for (int now = 1; now < 200; now++) {
-        while (ck_now() < began + now * CK_SECOND)
-            ck_sleep(CK_SECOND / 4);
+        while (ak_now() < began + now * CK_SECOND)
+            ak_sleep(CK_SECOND / 4);
         for (size_t i = 0; i < COUNT; i++) {
             act(i, now, task[i]);
             if (now == CASES[i].listens)

@@ -10,7 +10,7 @@ from types import FrameType
 
 name = sys.argv[1] + os.environ.get("RANK", "")  # under torchrun each has its own
 stage = Path(os.environ["STAGE"])
-told = False
+signalled = False
 
 
 def note(line: str) -> None:
@@ -20,8 +20,8 @@ def note(line: str) -> None:
 
 def on_signal(number: int, frame: FrameType | None) -> None:
     """The handler: the workers of a pool inherit it, and would say so under their own names."""
-    global told
-    told = True
+    global signalled
+    signalled = True
     note(name if multiprocessing.parent_process() is None else "worker")
 
 
@@ -41,7 +41,7 @@ if __name__ == "__main__":
         with multiprocessing.get_context("fork").Pool(3) as pool:
             pool.map(square, range(10))
             ready()
-            while not told:
+            while not signalled:
                 time.sleep(0.01)
             note(f"checkpoint {sum(pool.map(square, range(10)))}")
             time.sleep(60)

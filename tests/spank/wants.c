@@ -2,7 +2,7 @@
  * yes or no. For test_grammar.py, which asks the Lua of job_submit the same. */
 #include <stdio.h>
 
-#include "options.h"
+#include "ckpt/options.h"
 
 int main(void) {
     static char text[65536];
@@ -14,9 +14,9 @@ int main(void) {
         text[used++] = (char)c;
         if (c != '\0')
             continue;
-        struct ck_wish wish;
-        ck_wish_read(&wish, &(struct ck_said){.variable = text}, &site, why, sizeof why);
-        puts(wish.on ? "yes" : "no");
+        struct ck_request request;
+        ck_request_read(&request, &(struct ck_job_options){.variable = text}, &site, why, sizeof why);
+        puts(request.on ? "yes" : "no");
         used = 0;
     }
     return 0;

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from adminkit.config import Feedback
+from adminkit.feedback.holdout import held_out, is_held_out
 from adminkit.findings.effect import LEAST_OTHERS, verdict
-from adminkit.findings.holdout import held_out, is_held_out
 from adminkit.job import Job
-from adminkit.report import text
-from adminkit.report.feedback import feedback_report
+from adminkit.render import text
+from adminkit.reports.feedback import feedback_report
 from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
 from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
@@ -25,7 +25,7 @@ from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 DAY = 86_400
 LETTER = MONDAY + 40 * DAY
 NOW = LETTER + 60 * DAY
-CHOSEN = Filter(["aaic"])
+CHOSEN = Filter(["aaic"], checkpoint_code=85)
 
 
 def nobody(uid: int) -> bool:
@@ -60,7 +60,7 @@ def lettered(path: Path, jobs: list[Job], letters: Letters | dict[str, Letters])
 
 def of(path: Path, cluster: str = "aaic", held: Callable[[int], bool] = nobody, now: int = NOW) -> Effect:
     with closing(sqlite3.connect(path)) as db:
-        return effect(db, Filter([cluster]), now, Design(), held, LEAST_OTHERS)
+        return effect(db, Filter([cluster], checkpoint_code=85), now, Design(), held, LEAST_OTHERS)
 
 
 def measured(

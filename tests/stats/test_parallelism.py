@@ -13,7 +13,7 @@ from tests.builders import HOUR, MONDAY, job, make_trace
 
 def measured(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Parallelism:
     with reader(make_trace(path / "t.db", jobs)) as db:
-        return parallelism(db, chosen or Filter())
+        return parallelism(db, chosen or Filter(checkpoint_code=85))
 
 
 def test_jobs_are_counted_by_class_gpus_and_nodes(tmp_path: Path) -> None:
@@ -54,12 +54,12 @@ def test_each_run_of_a_requeued_het_job_is_one_job(tmp_path: Path) -> None:
         for offset in range(3)
     ]
     assert measured(tmp_path, runs).nodes == {3: 1}
-    assert measured(tmp_path, runs, Filter(states=["REQUEUED", "COMPLETED"])).nodes == {3: 2}
+    assert measured(tmp_path, runs, Filter(states=["REQUEUED", "COMPLETED"], checkpoint_code=85)).nodes == {3: 2}
 
 
 def test_records_left_out_are_counted_whatever_job_they_belong_to(tmp_path: Path) -> None:
     jobs = [job(1, het_job=1, het_offset=0), job(2, het_job=1, het_offset=1), job(3, end_time=MONDAY - 5)]
-    found = measured(tmp_path, jobs, Filter(since=MONDAY))
+    found = measured(tmp_path, jobs, Filter(since=MONDAY, checkpoint_code=85))
     assert (found.jobs, found.excluded) == (1, {"window": 1, "state": 0, "elapsed": 0})
 
 

@@ -15,7 +15,7 @@ from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, make_trace
 from tests.report.reports import chain, some_chains
 
-EVERY = Filter(states=(), min_elapsed=-1)
+EVERY = Filter(states=(), min_elapsed=-1, checkpoint_code=85)
 
 
 def measured(path: Path, jobs: list[Job], part: str = "queue", chosen: Filter = EVERY) -> Restarts:
@@ -115,7 +115,7 @@ def test_a_chain_counts_by_its_last_run(tmp_path: Path) -> None:
 
 
 def test_the_window_is_about_the_last_end(tmp_path: Path) -> None:
-    late = Filter(states=(), min_elapsed=-1, since=MONDAY + 2 * HOUR)
+    late = Filter(states=(), min_elapsed=-1, since=MONDAY + 2 * HOUR, checkpoint_code=85)
     found = measured(tmp_path, chain(1, [REQUEUED, LAST]) + chain(2, [{**LAST, **HEARD}]), chosen=late)
     assert (found.overall.runs, found.excluded["window"]) == (2, 1), "both pieces of the one, though one ended before"
 

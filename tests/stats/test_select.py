@@ -11,7 +11,7 @@ from adminkit.job import CLASSES
 from adminkit.stats import due, incentives
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.runs import runs
-from adminkit.stats.select import CLASS, ENDED_STATES, Filter, check_words, clusters, left_out, select, span
+from adminkit.stats.select import ENDED_STATES, Filter, check_words, clusters, left_out, select, span
 from adminkit.trace.connect import reader
 from tests.builders import HOUR, MONDAY, job, make_trace
 
@@ -19,7 +19,7 @@ from tests.builders import HOUR, MONDAY, job, make_trace
 def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dict[str, int]]:
     selection = select(chosen, limits=limits)
     with reader(path) as db:
-        jobs = db.execute(f"SELECT count(*) FROM job WHERE {selection.where}", selection.params).fetchone()[0]
+        jobs = db.execute(f"SELECT count(*) FROM run WHERE {selection.where}", selection.params).fetchone()[0]
         return jobs, left_out(db, selection, jobs)
 
 
@@ -56,7 +56,7 @@ def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dic
 def test_each_job_counts_or_one_rule_leaves_it_out(
     tmp_path: Path, changes: dict[str, object], rule: str | None, why: str
 ) -> None:
-    jobs, excluded = counts(make_trace(tmp_path / "t.db", [job(**changes)]), Filter())
+    jobs, excluded = counts(make_trace(tmp_path / "t.db", [job(**changes)]), Filter(checkpoint_code=85))
     assert jobs == (rule is None), why
     assert {name for name, number in excluded.items() if number} == ({rule} if rule else set()), why
 
@@ -86,6 +86,7 @@ def test_rules_are_counted_in_the_order_applied_and_each_job_once(tmp_path: Path
         accounts=["vision"],
         classes=["single-gpu"],
         limit_source="explicit",
+        checkpoint_code=85,
     )
     jobs, excluded = counts(path, chosen)
     assert jobs == 1
@@ -100,9 +101,9 @@ def test_rules_are_counted_in_the_order_applied_and_each_job_once(tmp_path: Path
 def test_the_window_takes_its_first_second_and_not_its_last(tmp_path: Path) -> None:
     ends = [MONDAY - 1, MONDAY, MONDAY + 9, MONDAY + 10]
     path = make_trace(tmp_path / "t.db", [job(n, end_time=end) for n, end in enumerate(ends)])
-    assert counts(path, Filter(since=MONDAY, until=MONDAY + 10))[0] == 2
-    assert counts(path, Filter(since=MONDAY))[0] == 3
-    assert counts(path, Filter(until=MONDAY))[0] == 1
+    assert counts(path, Filter(since=MONDAY, until=MONDAY + 10, checkpoint_code=85))[0] == 2
+    assert counts(path, Filter(since=MONDAY, checkpoint_code=85))[0] == 3
+    assert counts(path, Filter(until=MONDAY, checkpoint_code=85))[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_the_window_takes_its_first_second_and_not_its_last(tmp_path: Path) -> N
 )
 def test_every_job_has_one_class(tmp_path: Path, changes: dict[str, object], expected: str | None, why: str) -> None:
     with reader(make_trace(tmp_path / "t.db", [job(**changes)])) as db:
-        (found,) = db.execute(f"SELECT {CLASS} FROM job").fetchone()
+        (found,) = db.execute("SELECT class FROM run").fetchone()
     assert found == expected, why
     assert expected is None or expected in CLASSES
 
@@ -126,14 +127,14 @@ def test_every_job_has_one_class(tmp_path: Path, changes: dict[str, object], exp
 @pytest.mark.parametrize(
     ("chosen", "message", "hint"),
     [
-        (Filter(queues=["gq-shrt"]), "no such queue: gq-shrt", "did you mean gq-short?"),
-        (Filter(users=["adda"]), "no such user: adda", "did you mean ada?"),
-        (Filter(accounts=["x"]), "no such account: x", "known: vision"),
-        (Filter(clusters=["aiac"]), "no such cluster: aiac", "did you mean aaic?"),
-        (Filter(states=["COMPLETE"]), "no such state: COMPLETE", "did you mean COMPLETED?"),
-        (Filter(classes=["single"]), "no such class: single", "did you mean single-gpu?"),
-        (Filter(limit_source="explict"), "no such limit source: explict", "did you mean explicit?"),
-        (Filter(queues=["' OR 1=1 --"]), "no such queue: ' OR 1=1 --", "known: gq, gq-short"),
+        (Filter(queues=["gq-shrt"], checkpoint_code=85), "no such queue: gq-shrt", "did you mean gq-short?"),
+        (Filter(users=["adda"], checkpoint_code=85), "no such user: adda", "did you mean ada?"),
+        (Filter(accounts=["x"], checkpoint_code=85), "no such account: x", "known: vision"),
+        (Filter(clusters=["aiac"], checkpoint_code=85), "no such cluster: aiac", "did you mean aaic?"),
+        (Filter(states=["COMPLETE"], checkpoint_code=85), "no such state: COMPLETE", "did you mean COMPLETED?"),
+        (Filter(classes=["single"], checkpoint_code=85), "no such class: single", "did you mean single-gpu?"),
+        (Filter(limit_source="explict", checkpoint_code=85), "no such limit source: explict", "did you mean explicit?"),
+        (Filter(queues=["' OR 1=1 --"], checkpoint_code=85), "no such queue: ' OR 1=1 --", "known: gq, gq-short"),
     ],
 )
 def test_unknown_words_are_refused_with_the_nearest_one(
@@ -148,8 +149,8 @@ def test_unknown_words_are_refused_with_the_nearest_one(
 def test_words_that_are_known_pass(tmp_path: Path) -> None:
     path = make_trace(tmp_path / "t.db", [job(1, state="ODD")], [("aaic", "idle", 0, None, None)])
     with reader(path) as db:
-        checked = check_words(db, Filter(queues=["idle"], states=["completed", "odd", "odd"]))
-        everything = check_words(db, Filter(states=["all"]))
+        checked = check_words(db, Filter(queues=["idle"], states=["completed", "odd", "odd"], checkpoint_code=85))
+        everything = check_words(db, Filter(states=["all"], checkpoint_code=85))
     assert checked.states == ("COMPLETED", "ODD")
     assert everything.states == ENDED_STATES
 
@@ -158,7 +159,7 @@ def test_nothing_a_person_typed_is_in_the_sql() -> None:
     word = "x' OR '1'='1"
     selection = select(
         Filter(clusters=[word], queues=[word], users=[word], accounts=[word], classes=[word], states=[word],
-               limit_source=word),
+               limit_source=word, checkpoint_code=85),
         limits=True,
     )  # fmt: skip
     assert word not in selection.where
@@ -190,11 +191,52 @@ def test_what_was_asked_is_one_fact_to_reports_letters_recommendations_and_point
     one = job(uid=1001, elapsed=HOUR, time_limit=final, limit_original=original)
     assert one.end_time is not None
     with reader(make_trace(tmp_path / "t.db", [one])) as db:
-        (run,) = runs(db)
+        (run,) = runs(db, checkpoint_code=85)
         (ended,) = due.ended(db, "aaic", one.end_time, one.end_time, 85)
         question = incentives.Question("aaic", one.end_time, one.end_time + 1, unknown_counts=True, checkpoint_code=85)
         (scored,) = incentives.scored(db, question, 1001)
-        (habit,) = due.habits(db, Filter(acting=True)).values()
-        share = accuracy(db, Filter(), MONDAY).overall.spread.mean
+        (habit,) = due.habits(db, Filter(acting=True, checkpoint_code=85)).values()
+        share = accuracy(db, Filter(checkpoint_code=85), MONDAY).overall.spread.mean
     assert (run.kind.limit, ended.limit, scored.asked, habit.reserved) == (asked, asked, asked, asked), why
     assert share == pytest.approx(HOUR / asked), why
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "carried_on", "letter", "why"),
+    [
+        ({}, 85, False, False, "a run like any other"),
+        ({"state": "REQUEUED"}, 85, True, True, "carried on"),
+        ({"restarts": 1}, 85, True, True, "a piece of a job that was"),
+        ({"ckpt_requeues": 1}, 85, True, True, "by adminkit"),
+        ({"ckpt_requeues": 0, "ckpt_heard": 1}, 85, True, True, "warned before its limit"),
+        ({"exit_code": 99}, 85, False, False, "an exit code like any other"),
+        ({"exit_code": 99}, 99, True, True, "the site's code for more to do"),
+        (
+            {"ckpt_asked": 1},
+            85,
+            False,
+            True,
+            "it can be carried on, so no letter says to ask for less; it ran to its end",
+        ),
+        ({"ckpt_at": MONDAY, "ckpt_heard": 0, "ckpt_requeues": 0}, 85, False, True, "nothing heard it: as above"),
+    ],
+)
+def test_a_checkpoint_run_is_one_fact_to_reports_habits_letters_recommendations_and_points(
+    tmp_path: Path, changes: dict[str, object], code: int, carried_on: bool, letter: bool, why: str
+) -> None:
+    one = job(uid=1001, **changes)
+    assert one.end_time is not None
+    chosen = Filter(["aaic"], states=ENDED_STATES, checkpoint_code=code)
+    with reader(make_trace(tmp_path / "t.db", [one])) as db:
+        question = incentives.Question(
+            "aaic", one.end_time, one.end_time + 1, unknown_counts=True, checkpoint_code=code
+        )
+        found = {
+            "accuracy": accuracy(db, chosen, MONDAY).excluded["checkpoint"] == 1,
+            "habits": not due.habits(db, chosen),
+            "recommend": not list(runs(db, checkpoint_code=code)),
+            "points": [group.reason for group in incentives.sums(db, question)] == ["checkpoint"],
+        }
+        (ended,) = due.ended(db, "aaic", one.end_time, one.end_time, code)
+    assert found == dict.fromkeys(found, carried_on), why
+    assert bool(ended.checkpoint) == letter, why

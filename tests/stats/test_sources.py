@@ -30,10 +30,10 @@ LATER = END + HOUR
 def counted(db: sqlite3.Connection) -> dict[str, int]:
     """How often the one run of the trace is counted, by everything that counts runs."""
     asked = incentives.Question("aaic", MONDAY - HOUR, LATER, unknown_counts=True, checkpoint_code=85)
-    week = Filter(["aaic"], MONDAY, LATER, acting=True)
+    week = Filter(["aaic"], MONDAY, LATER, acting=True, checkpoint_code=85)
     return {
-        "report": parallelism.parallelism(db, Filter()).jobs,
-        "recommend": len(list(runs(db))),
+        "report": parallelism.parallelism(db, Filter(checkpoint_code=85)).jobs,
+        "recommend": len(list(runs(db, checkpoint_code=85))),
         "points": len(list(incentives.sums(db, asked))),
         "explained": len(list(incentives.scored(db, asked, 1001))),
         "letter": len(list(due.ended(db, "aaic", MONDAY, LATER, 85))),
@@ -41,7 +41,7 @@ def counted(db: sqlite3.Connection) -> dict[str, int]:
         "digest": len(due.active(db, week)),
         "digest's weeks": weeks(db, week, 1, by_user=False)[None][0].runs,
         "letter's tasks": len(found.elapsed) if (found := tasks(db, "aaic", 1, 0, LATER)) else 0,
-        "letter's advice and hints": len(list(runs(db, acting=True))),
+        "letter's advice and hints": len(list(runs(db, acting=True, checkpoint_code=85))),
         "somebody else waited": len(waiting(db, MONDAY, LATER)),
     }
 

@@ -69,7 +69,7 @@ def test_unused_hours_count_by_the_part_of_the_run_that_others_waited(tmp_path: 
     mine = job(1, start_time=MONDAY, end_time=MONDAY + 10 * HOUR, elapsed=10 * HOUR, time_limit=30 * HOUR, gpus=2)
     path = make_trace(tmp_path / "t.db", [mine, waits(2, "bob", 2, 5)])
     with closing(sqlite3.connect(path)) as db:
-        found = names(db, Filter(["aaic"], MONDAY, UNTIL), waiting(db, MONDAY, UNTIL))
+        found = names(db, Filter(["aaic"], MONDAY, UNTIL, checkpoint_code=85), waiting(db, MONDAY, UNTIL))
     assert found["ada"][None].waited_for == pytest.approx((12 * HOUR, 0))
     assert found["ada"][None].week.unused == (40 * HOUR, 0)
 
@@ -91,7 +91,7 @@ def test_weeks_are_counted_back_and_gpus_and_nodes_apart(tmp_path: Path) -> None
         ran(9, UNTIL - 60, state="FAILED"),
     ]
     with closing(sqlite3.connect(make_trace(tmp_path / "t.db", jobs))) as db:
-        chosen = Filter(["aaic"], UNTIL - 3 * WEEK, UNTIL)
+        chosen = Filter(["aaic"], UNTIL - 3 * WEEK, UNTIL, checkpoint_code=85)
         mine = weeks(db, chosen, 3, by_user=True)
         everybody = weeks(db, chosen, 3, by_user=False)[None]
     assert mine["ada"] == [

@@ -17,8 +17,8 @@ import sqlite_utils  # noqa: F401  # loaded before any child gives up the right 
 
 from adminkit.errors import AdminkitError
 from adminkit.installed import helper_path
-from adminkit.trace import build, connect, place
-from adminkit.trace.rights import sidecars
+from adminkit.trace import bulk_load, connect, location
+from adminkit.trace.permissions import sidecars
 from adminkit.trace.schema import SCHEMA_VERSION
 from tests.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user, kill_in_the_middle
 
@@ -84,8 +84,8 @@ def test_a_new_trace_has_its_schema_and_is_readable_by_the_group_only(tmp_path: 
 
 
 def put_in_place(path: Path) -> None:
-    connect.create(build.beside(path))
-    build.install(build.beside(path), path)
+    connect.create(bulk_load.beside(path))
+    bulk_load.install(bulk_load.beside(path), path)
 
 
 @pytest.mark.parametrize("make", [connect.prepare, put_in_place])
@@ -220,7 +220,7 @@ def test_a_network_mount_is_refused_before_anything_is_opened(
     path.write_bytes(b"")
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / {tmp_path} rw - nfs4 nas:/ rw\n")
-    monkeypatch.setattr(place, "MOUNTINFO", mounts)
+    monkeypatch.setattr(location, "MOUNTINFO", mounts)
     with pytest.raises(AdminkitError, match="lies on nfs4"):
         act(path)
     assert path.read_bytes() == b""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.trace import place
+from adminkit.trace import location
 
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -47,14 +47,14 @@ a line that is none
     ],
 )
 def test_the_trace_lies_on_a_local_disk_only(path: str, kind: str, refused: bool, why: str) -> None:
-    assert place.mount_type(Path(path), MOUNTS) == kind, why
+    assert location.mount_type(Path(path), MOUNTS) == kind, why
     if refused:
         with pytest.raises(AdminkitError) as caught:
-            place.refuse_network_mount(Path(path), MOUNTS)
+            location.refuse_network_mount(Path(path), MOUNTS)
         assert kind in caught.value.message
         assert "local disk" in caught.value.hint
     else:
-        place.refuse_network_mount(Path(path), MOUNTS)
+        location.refuse_network_mount(Path(path), MOUNTS)
 
 
 def test_a_link_into_a_network_mount_is_followed(tmp_path: Path) -> None:
@@ -62,16 +62,16 @@ def test_a_link_into_a_network_mount_is_followed(tmp_path: Path) -> None:
     (tmp_path / "trace.db").symlink_to(tmp_path / "net" / "trace.db")
     mounts = f"1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / {tmp_path}/net rw - nfs nas:/ rw\n"
     with pytest.raises(AdminkitError):
-        place.refuse_network_mount(tmp_path / "trace.db", mounts)
+        location.refuse_network_mount(tmp_path / "trace.db", mounts)
 
 
 def test_without_a_list_of_mounts_nothing_is_claimed() -> None:
-    assert place.mount_type(Path("/x"), "") is None
-    place.refuse_network_mount(Path("/x"), "")
+    assert location.mount_type(Path("/x"), "") is None
+    location.refuse_network_mount(Path("/x"), "")
 
 
 def test_the_kernel_of_this_host_names_the_type_under_a_folder(tmp_path: Path) -> None:
-    assert place.trace_mount(tmp_path)
+    assert location.trace_mount(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_which_database_is_used_and_why(
     system_trace = (tmp_path / "none" if system == "not ours" else tmp_path) / "trace.db"
     if system == "there":
         system_trace.touch()
-    path, reason = place.find_with_reason(
+    path, reason = location.find_with_reason(
         Path(flag) if flag else None, Path(configured) if configured else None, environ, system_trace
     )
     assert path == (system_trace if expected == "SYSTEM" else Path(expected))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adminkit.feedback.letter import Letter
-from adminkit.report.html import page
-from adminkit.report.model import Report
+from adminkit.render.html import page
+from adminkit.render.report import Report
 from tests.builders import HOUR, job
 from tests.feedback import letters
 from tests.report.reports import HOSTILE, accuracy_of, parallelism_of, pieces_of, restarts_of, some_chains, some_jobs

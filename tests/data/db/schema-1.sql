@@ -59,6 +59,20 @@ CREATE TABLE job_aside (
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
+CREATE TABLE node (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
+    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
+    PRIMARY KEY (cluster, node, since)
+) STRICT
+;
+INSERT INTO "node" VALUES('alpha','n1',1500010000,1,40,274877906944,4,'a100:4','ib','gq');
+CREATE TABLE node_event (
+    cluster TEXT NOT NULL, node TEXT NOT NULL, start_time INTEGER NOT NULL, end_time INTEGER,
+    state TEXT NOT NULL, reason TEXT, user TEXT, uid INTEGER,
+    PRIMARY KEY (cluster, node, start_time)
+) STRICT
+;
+INSERT INTO "node_event" VALUES('alpha','n1',1500000000,1500003600,'DRAIN','disk','root',0);
 CREATE TABLE note (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
@@ -126,11 +140,41 @@ CREATE VIEW trace AS SELECT
     coalesce(limit_original, time_limit) AS time_limit, node_list, exit_code,
     submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
 FROM job;
+CREATE VIEW run AS SELECT job.*,
+    CASE
+        WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
+        WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END AS req_limit,
+    CASE WHEN coalesce(nodes, req_nodes) > 1 THEN 'multi-node' WHEN coalesce(gpus, req_gpus) > 1 THEN 'multi-gpu' WHEN coalesce(gpus, req_gpus) = 1 THEN 'single-gpu' WHEN coalesce(gpus, req_gpus) = 0 THEN 'cpu' END AS class,
+    coalesce(nodes, req_nodes) AS size_nodes, coalesce(cpus, req_cpus) AS size_cpus, coalesce(gpus, req_gpus) AS size_gpus,
+    CASE WHEN coalesce(gpus, req_gpus) > 0 THEN coalesce(gpus, req_gpus) WHEN coalesce(nodes, req_nodes) > 0 THEN coalesce(nodes, req_nodes) ELSE 1 END AS size_units,
+    CASE WHEN job_name = 'interactive' OR submitted_by IN ('salloc', 'srun')
+            OR EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'interactive')
+            OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source) AND NOT EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'batch')
+        THEN 1 ELSE 0 END AS interactive,
+    CASE WHEN restarts > 0 OR state = 'REQUEUED'
+            OR ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)
+            OR restarts IS NULL AND job_id_raw IN (SELECT job_id_raw FROM job AS put_back WHERE state = 'REQUEUED')
+                AND EXISTS (SELECT 1 FROM job AS earlier
+                    WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
+                        AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED'
+                        AND ((earlier.source IN ('slurmdbd', 'trusted') AND coalesce(earlier.audited, '') <> 'beyond' OR earlier.source = 'demo') OR NOT (job.source IN ('slurmdbd', 'trusted') AND coalesce(job.audited, '') <> 'beyond' OR job.source = 'demo')))
+        THEN 1 ELSE 0 END AS checkpoint,
+    start_time - eligible_time AS wait,
+    CAST(NULL AS INTEGER) AS soft_limit,
+    CASE WHEN (job.source IN ('slurmdbd', 'trusted') AND coalesce(job.audited, '') <> 'beyond' OR job.source = 'demo') THEN 1 ELSE 0 END AS acting,
+    CASE
+        WHEN state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < 2147483647
+            AND (CASE
+        WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
+        WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END) > 0
+        THEN 1 ELSE 0 END AS study_counted
+FROM job;
 CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);
 CREATE INDEX job_db_index ON job (db_index);
 CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL;
 CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo';
+CREATE INDEX job_requeued ON job (cluster, job_id_raw, submit_time) WHERE state = 'REQUEUED';
 CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL;
 CREATE INDEX outbox_open ON outbox (next_at) WHERE state IN ('due', 'claimed');
 CREATE INDEX outbox_user ON outbox (cluster, uid, kind);

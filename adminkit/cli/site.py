@@ -1,0 +1,51 @@
+"""adminkit site."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from adminkit.cli import options
+
+
+class Form(StrEnum):
+    """How a cluster is written down."""
+
+    TOML = "toml"
+    JSON = "json"
+
+
+def site(
+    site: options.SiteFile = None,
+    format: Annotated[
+        Form | None,
+        typer.Option("--format", "-f", help="How to write it. Default: as FILE of --output ends, else TOML."),
+    ] = None,
+    output: options.Output = None,
+) -> None:
+    """Write the cluster down for --site: queues, nodes, QOS and associations, as Slurm has them now."""
+    from adminkit.render.sink import write_aside
+    from adminkit.slurm.gather import describe
+    from adminkit.slurm.site_file import load_site, site_text
+
+    if site is not None:
+        cluster = load_site(site)
+    else:
+        gathered = describe()
+        cluster = gathered.site
+        for note in gathered.notes:
+            print(f"note: {note}", file=sys.stderr)
+    ending = Form.JSON if output is not None and output.suffix == ".json" else Form.TOML
+    text = site_text(cluster, (format or ending).value)
+    if output is None:
+        print(text, end="")
+        return
+    write_aside(output, text.encode())
+    print(
+        f"wrote {output}: {len(cluster.queues)} queues, {len(cluster.nodes)} nodes, {len(cluster.qos)} QOS,"
+        f" {len(cluster.associations)} associations",
+        file=sys.stderr,
+    )

@@ -1,0 +1,215 @@
+"""A look-alike of the AAIC trace: 55 127 synthetic GPU jobs of five months whose figures are the study's.
+
+Pure and deterministic: the same seed gives the same jobs on every machine. docs/demo.md says what is exact, what is
+near and what is invented. demo_times.py holds the study's figures, demo_users.py who runs what and when,
+demo_nodes.py where and from when on it runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Final, NamedTuple
+
+from adminkit.demo import times
+from adminkit.demo.nodes import NODES, Request, place
+from adminkit.demo.users import BEGIN, END, USERS, Run, runs
+from adminkit.job import Job
+from adminkit.slurm.site import Site, SiteQueue
+
+__all__ = ["BEGIN", "CLUSTER", "COLUMNS", "END", "QUEUES", "SEED", "SITE", "jobs", "sacct_text"]
+
+CLUSTER: Final = "aaic-demo"
+SEED: Final = 2018
+
+#: Queue -> (default limit in seconds, maximum limit in seconds, nodes). Every queue may use every node.
+QUEUES: Final = {name: (queue.default_limit, queue.max_limit, NODES) for name, queue in times.MODEL.items()}
+
+SITE: Final = Site(
+    CLUSTER,
+    tuple(
+        SiteQueue(name, default, most, total_nodes=nodes, is_default=name == next(iter(QUEUES)))
+        for name, (default, most, nodes) in QUEUES.items()
+    ),
+)
+
+#: sacct's field names, in the order printed. Times are epoch seconds, TimelimitRaw is minutes.
+COLUMNS: Final = (
+    "JobID", "JobIDRaw", "Cluster", "DBIndex", "User", "UID", "Group", "Account", "Partition", "QOS", "State",
+    "ExitCode", "DerivedExitCode", "Priority", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "Suspended",
+    "TimelimitRaw", "ReqNodes", "ReqCPUS", "ReqMem", "ReqTRES", "AllocNodes", "AllocCPUS", "AllocTRES", "NodeList",
+    "Restarts", "AdminComment", "JobName",
+)  # fmt: skip
+
+_CPUS_PER_GPU: Final = 5
+_MEM_PER_GPU: Final = 48 * 2**30
+_FIRST_JOB: Final = 1204
+_EPILOG: Final = 8  # seconds a node is kept after a job's end
+
+
+def jobs(seed: int = SEED) -> Iterator[Job]:
+    """Every job, in the order of job_id_raw, which is the order of submission. Takes about three seconds."""
+    rng = Random(seed)
+    people = _people(rng)
+    asked = runs(rng)
+    eligible = [run.submit + _held(run, rng) for run in asked]
+    suspended = [rng.randint(60, 1800) if rng.random() < 0.001 else 0 for _ in asked]
+    requests = [
+        Request(
+            user=run.habit.user,
+            ready=ready + 1 + int(rng.lognormvariate(math.log(12), 1)),
+            busy=run.elapsed + pause + _EPILOG,
+            nodes=run.habit.nodes,
+            gpus=run.habit.gpus,
+        )
+        for run, ready, pause in zip(asked, eligible, suspended, strict=True)
+    ]
+    ids = _job_ids(asked, rng)
+    placed = place(requests)
+    for index, nth in enumerate(sorted(range(len(asked)), key=lambda nth: ids[nth])):
+        course = Course(eligible[nth], *placed[nth], suspended[nth])
+        yield _job(index + 1, ids[nth], people[asked[nth].habit.user], asked[nth], course)
+
+
+class Person(NamedTuple):
+    """One user as the accounting knows them."""
+
+    user: str
+    uid: int
+    group: str
+    account: str
+
+
+class Course(NamedTuple):
+    """What became of one job once it was submitted."""
+
+    eligible: int
+    start: int
+    nodes: list[int]
+    suspended: int
+
+
+def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: Course) -> Job:
+    number, array = ids
+    gpus = run.habit.nodes * run.habit.gpus
+    typed = run.habit.limit != QUEUES[run.habit.queue][0]
+    return Job(
+        cluster=CLUSTER,
+        job_id_raw=number,
+        submit_time=run.submit,
+        db_index=db_index,
+        job_id=str(number) if run.task is None else f"{array}_{run.task}",
+        array_job=None if run.task is None else array,
+        array_task=run.task,
+        user=person.user,
+        uid=person.uid,
+        group=person.group,
+        account=person.account,
+        queue=run.habit.queue,
+        qos="normal",
+        job_name=run.habit.name,
+        state="TIMEOUT" if run.timed_out else "COMPLETED",
+        exit_code=0,
+        exit_signal=0,
+        derived_exit_code=0,
+        priority=1000 + (course.start - course.eligible) // 60,
+        restarts=0,
+        eligible_time=course.eligible,
+        start_time=course.start,
+        end_time=course.start + run.elapsed + course.suspended,
+        elapsed=run.elapsed,
+        suspended=course.suspended,
+        time_limit=run.habit.limit,
+        limit_kind="finite",
+        limit_source="explicit" if typed else "default",
+        limit_original=run.habit.limit if typed else None,
+        req_nodes=run.habit.nodes,
+        req_cpus=gpus * _CPUS_PER_GPU,
+        req_gpus=gpus,
+        req_mem=gpus * _MEM_PER_GPU,
+        nodes=run.habit.nodes,
+        cpus=gpus * _CPUS_PER_GPU,
+        gpus=gpus,
+        gpu_type="p100",
+        mem=gpus * _MEM_PER_GPU,
+        node_list=_node_list(course.nodes),
+        admin_comment=f"ak1:lim={run.habit.limit},src=e" if typed else "ak1:lim=none,src=d",
+    )
+
+
+def sacct_text(jobs: Iterable[Job], delimiter: str = "\x1f") -> Iterator[bytes]:
+    """The jobs as `sacct -X -P --noconvert` prints them, one line at a time, header first."""
+    yield (delimiter.join(COLUMNS) + "\n").encode()
+    for job in jobs:
+        yield (delimiter.join(_cells(job)) + "\n").encode()
+
+
+def _cells(job: Job) -> tuple[str, ...]:
+    tres = f"gres/gpu={job.req_gpus},mem={_mebibytes(job.req_mem)},node={job.req_nodes}"
+    cpus = f"billing={job.req_cpus},cpu={job.req_cpus}"
+    cells = (
+        job.job_id, job.job_id_raw, job.cluster, job.db_index, job.user, job.uid, job.group, job.account, job.queue,
+        job.qos, job.state, f"{job.exit_code}:{job.exit_signal}", f"{job.derived_exit_code}:0", job.priority,
+        job.submit_time, job.eligible_time, job.start_time, job.end_time, job.elapsed, _clock(job.suspended or 0),
+        (job.time_limit or 0) // 60, job.req_nodes, job.req_cpus, _mebibytes(job.req_mem), f"{cpus},{tres}",
+        job.nodes, job.cpus, f"{cpus},gres/gpu:{job.gpu_type}={job.gpus},{tres}", job.node_list,
+        job.restarts, job.admin_comment, job.job_name,
+    )  # fmt: skip
+    return tuple(map(str, cells))
+
+
+def _people(rng: Random) -> list[Person]:
+    """The busiest first. Names say nothing about how busy somebody is."""
+    numbers = rng.sample(range(1, USERS + 1), USERS)
+    groups = [rng.randint(1, 8) for _ in numbers]
+    return [
+        Person(f"user{number:03}", 5000 + number, f"group{group}", f"project{group}{rng.choice('ab')}")
+        for number, group in zip(numbers, groups, strict=True)
+    ]
+
+
+def _held(run: Run, rng: Random) -> int:
+    """Seconds until a job may start: a few wait for another job or an hour."""
+    return int(rng.lognormvariate(8, 1)) if rng.random() < 0.01 and run.task is None else 0
+
+
+def _job_ids(asked: list[Run], rng: Random) -> list[tuple[int, int]]:
+    """(JobIDRaw, the array's id) per run. As in Slurm, an array's last task keeps the array's own id.
+
+    Gaps are the jobs that the study does not count.
+    """
+    tasks = Counter(run.batch for run in asked)
+    first: dict[int, int] = {}  # batch -> its array's id
+    ids = []
+    number = _FIRST_JOB
+    for run in asked:
+        if run.task is None or run.batch not in first:
+            first[run.batch] = number = number + rng.choice((1, 1, 1, 2, 4))
+            number += 0 if run.task is None else tasks[run.batch] - 1
+        array = first[run.batch]
+        last = run.task is None or run.task + 1 == tasks[run.batch]
+        ids.append((array if last else array + 1 + (run.task or 0), array))
+    return ids
+
+
+def _node_list(nodes: list[int]) -> str:
+    """[0, 1, 2, 6] -> gpu[001-003,007]; one node is gpu001."""
+    ranges: list[list[int]] = []
+    for node in nodes:
+        if ranges and ranges[-1][1] == node:
+            ranges[-1][1] = node + 1
+        else:
+            ranges.append([node + 1, node + 1])
+    if len(nodes) == 1:
+        return f"gpu{nodes[0] + 1:03}"
+    return "gpu[" + ",".join(f"{a:03}" if a == b else f"{a:03}-{b:03}" for a, b in ranges) + "]"
+
+
+def _mebibytes(size: int | None) -> str:
+    return f"{(size or 0) // 2**20}M"
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -1,0 +1,1 @@
+"""What `adminkit doctor` looks at, one file per subject."""

@@ -1,0 +1,260 @@
+"""What is there and what is missing: one Check per thing, each with a hint. Changes nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import adminkit
+from adminkit import config
+from adminkit.doctor import audit, ckpt, letters, rules, sees
+from adminkit.doctor.check import Check, Status
+from adminkit.errors import AdminkitError, cause
+from adminkit.ingest.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
+from adminkit.installed import NAME, helper_path
+from adminkit.owner import as_owner, of_own_child
+from adminkit.slurm import bindings, cluster, partitions, process, release
+from adminkit.trace import connect, location, permissions
+from adminkit.trace.schema import SCHEMA_VERSION
+from adminkit.units import show_bytes, show_time
+
+#: STRICT tables came with it.
+OLDEST_SQLITE: Final = (3, 37, 0)
+#: Less free space than this, in bytes, is worth a word.
+LITTLE_SPACE: Final = 1 << 30
+
+
+def examine(flag: Path | None) -> tuple[Path, list[Check]]:
+    """The trace in use, and every check in the order in which to mend things. `flag` is --db."""
+    settings, spoilt = config.Config(), None
+    try:
+        settings = config.load()
+    except AdminkitError as error:
+        spoilt = Check("config", "missing", error.message, error.hint)
+    found = str(settings.file) if settings.file else "no file: the defaults hold"
+    db, why = location.find_with_reason(flag, settings.db)
+    checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(db)]
+    if all(check.status != "missing" for check in checks if check.name == "sacct"):
+        checks += [*_rules(settings.policy, db), *_checkpoints(settings.checkpoint.code)]
+    checks += [Check(*line) for line in audit.audits(db)]
+    checks += [Check(*line) for line in letters.letters(settings, db)]
+    return db, [*checks, *_extras()]
+
+
+def _ours() -> Iterator[Check]:
+    yield Check("adminkit", "ok", f"{adminkit.__version__}, Python {platform.python_version()}")
+    yield _guarded("helper", _helper)
+    old = sqlite3.sqlite_version_info < OLDEST_SQLITE
+    wanted = ".".join(map(str, OLDEST_SQLITE))
+    yield Check(
+        "sqlite",
+        "missing" if old else "ok",
+        sqlite3.sqlite_version,
+        f"a Python linked with SQLite {wanted} or newer is needed" if old else "",
+    )
+
+
+def _helper() -> Check:
+    path = helper_path()
+    try:
+        with of_own_child(path) as start:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True, **start)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check("helper", "missing", f"{path} does not run: {error}", "install adminkit again: pip builds it")
+    words = done.stdout.split()
+    version = words[1] if len(words) > 1 else "?"
+    if words[:1] != [NAME] or version != adminkit.__version__:
+        return Check(
+            "helper", "missing", f"{path} is {version}, adminkit is {adminkit.__version__}",
+            "install adminkit again, or take the other helper off PATH",
+        )  # fmt: skip
+    return Check("helper", "ok", f"{path} {version}")
+
+
+def _trace(db: Path, why: str) -> Iterator[Check]:
+    with as_owner(db):
+        found = list(_rights(db))  # before the trace is opened: its owner's look puts a lost log back
+        checks = [_guarded("database", lambda: _database(db, why)), *found, _disk(db)]
+    yield from checks
+
+
+def _database(db: Path, why: str) -> Check:
+    try:
+        there = connect.is_there(db)
+    except OSError as error:
+        return Check("database", "missing", f"{db} ({why}): {(error.strerror or '').lower()}", _join_group(db))
+    if not there:
+        return Check(
+            "database", "warn", f"none yet at {db} ({why})", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
+        )
+    with connect.reader(db) as trace:
+        jobs = trace.execute("SELECT EXISTS (SELECT 1 FROM main.job)").fetchone()[0]
+    size = show_bytes(db.stat().st_size)
+    return Check("database", "ok", f"{db} ({why}), schema {SCHEMA_VERSION}, {size}{'' if jobs else ', no jobs yet'}")
+
+
+def _join_group(db: Path) -> str:
+    return f"join the group of {db.parent}, or name another trace with --db or ADMINKIT_DB"
+
+
+def _rights(db: Path) -> Iterator[Check]:
+    """Who may read and write the trace; nothing where there is none, or none to be seen."""
+    try:
+        if not connect.is_there(db):
+            return
+        file, folder = db.stat(), db.parent.stat()
+        beside = [one for one in permissions.sidecars(db) if os.path.lexists(one)]
+        lost = permissions.missing_sidecar(db)
+    except OSError:
+        return
+    found = f"{_mode(file)} {permissions.owner_name(db)}:{permissions.group_name(db)} in a {_mode(folder)} folder"
+    found += "".join(f", {one.name} {_mode(one.lstat())} {permissions.owner_name(one)}" for one in beside)
+    owner = permissions.owner_name(db)
+    hint = ""
+    if strange := permissions.foreign_sidecar(db):
+        hint = permissions.remedy(db, strange)
+    elif lost:
+        hint = f"{lost.name} is missing, so the group cannot read: run `adminkit trace upgrade` as {owner}"
+    elif file.st_mode & stat.S_IRWXO:
+        hint = f"anybody may read who did what: as {owner}, chmod 0640 {db}*"
+    elif folder.st_mode & stat.S_IWGRP:
+        hint = f"a reader could take -wal and -shm over: as {owner}, chmod 2750 {db.parent}"
+    yield Check("rights", "warn" if hint else "ok", found, hint)
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"{stat.S_IMODE(found.st_mode):04o}"
+
+
+def _disk(db: Path) -> Check:
+    """The file system of the trace, or of the nearest folder above it that exists."""
+    try:
+        folder = next(one for one in (db.absolute(), *db.absolute().parents) if one.exists())
+        kind, free = location.trace_mount(folder), shutil.disk_usage(folder).free
+        size = db.stat().st_size if db.exists() else 0
+    except OSError as error:
+        return Check("disk", "warn", f"{db.parent}: {cause(error)}", _join_group(db))
+    found = f"{kind or 'of unknown type'}, {show_bytes(free)} free at {folder}"
+    if kind and location.is_network(kind):
+        return Check("disk", "missing", found, "keep the trace on a local disk of one host: SQLite's locks need it")
+    if free < max(LITTLE_SPACE, size):
+        return Check("disk", "warn", found, "free some space: the trace grows, and an upgrade may need its size again")
+    return Check("disk", "ok", found)
+
+
+def _slurm(db: Path) -> Iterator[Check]:
+    """Slurm's checks. Where sacct or slurmdbd is away, what hangs on it would only say the same again."""
+    sacct = _guarded("sacct", _sacct)
+    yield sacct
+    if sacct.status == "missing":
+        return
+    slurmdbd = _guarded("slurmdbd", _slurmdbd)
+    yield slurmdbd
+    if slurmdbd.status != "missing":
+        yield _guarded("fields", _fields)
+        yield _guarded("sees", lambda: Check(*sees.sees(db)))
+    yield _guarded("slurmctld", _slurmctld, "warn")
+
+
+def _sacct() -> Check:
+    found = release.release()
+    sacct = process.find("sacct")
+    text = f"{sacct or 'scontrol only'}, Slurm {release.show_release(found)}"
+    if sacct is None:
+        return Check("sacct", "missing", text, "sync needs it: install Slurm's client programs")
+    if found < release.OLDEST:
+        return Check("sacct", "warn", text, f"tried from {release.show_release(release.OLDEST)} on only")
+    return Check("sacct", "ok", text)
+
+
+def _fields() -> Check:
+    have = release.sacct_fields()
+    wanted = dict.fromkeys((*JOB_FIELDS, *STEP_FIELDS))
+    absent = [name for name in wanted if name not in have]
+    if not absent:
+        return Check("fields", "ok", f"all {len(wanted)} of ours")
+    found = f"{len(wanted) - len(absent)} of our {len(wanted)}; absent: {', '.join(absent)}"
+    if any(name in KEY_FIELDS for name in absent):
+        return Check("fields", "missing", found, "without them a run has no key; this sacct cannot be mined")
+    surprising = any(name in fields_of(release.release()) for name in absent)
+    return Check("fields", "warn" if surprising else "ok", found, "their columns stay empty" if surprising else "")
+
+
+def _slurmdbd() -> Check:
+    found = cluster.accounting()
+    text = f"{found.release or 'of unknown release'}, keeps {', '.join(cluster.known_clusters()) or 'no cluster'}"
+    if found.booted_at is not None:
+        text += f", up since {show_time(found.booted_at)}"
+    return Check("slurmdbd", "ok", text)
+
+
+def _slurmctld() -> Check:
+    source, name = partitions.source(), cluster.local_cluster()
+    queues, backlog = partitions.queues(), cluster.dbd_backlog()
+    found = f"{name}, {len(queues)} queues through {source}"
+    if backlog:
+        return Check(
+            "slurmctld", "warn", f"{found}, still holds {backlog} records for slurmdbd", "what is synced is provisional"
+        )
+    return Check("slurmctld", "ok", found)
+
+
+def _rules(settings: config.Policy, db: Path) -> Iterator[Check]:
+    """The rules at submission. Trap: with damaged files slurmctld may be away, and just then this is wanted."""
+    try:
+        for line in rules.rules(settings):
+            yield Check(*line)
+    except AdminkitError as error:
+        yield Check("rules", "warn", error.message, error.hint)
+    for line in rules.foreign_comments(db):
+        yield Check(*line)
+
+
+def _checkpoints(code: int) -> Iterator[Check]:
+    try:
+        for line in ckpt.checkpoints(code):
+            yield Check(*line)
+    except AdminkitError as error:
+        yield Check("ckpt", "warn", error.message, error.hint)
+
+
+def _extras() -> Iterator[Check]:
+    lacking = [name for name in ("matplotlib",) if importlib.util.find_spec(name) is None]
+    yield Check(
+        "plots",
+        "warn" if lacking else "ok",
+        f"lacks {' and '.join(lacking)}" if lacking else "matplotlib",
+        "pip install 'adminkit[plots]'" if lacking else "",
+    )
+    yield _pyslurm()
+
+
+def _pyslurm() -> Check:
+    module, why = bindings.found()
+    if module is not None:
+        return Check("pyslurm", "ok", f"{module.__version__}, in use for queues, nodes and open jobs")
+    if not why:
+        return Check("pyslurm", "ok", "not installed; scontrol is used in its place")
+    hint = "each pyslurm goes with the Slurm of its own number (25.11.x with 25.11): docs/releases.md, or take it off"
+    return Check("pyslurm", "warn", f"{why}; scontrol is used in its place", hint)
+
+
+def _guarded(name: str, look: Callable[[], Check], status: Status = "missing") -> Check:
+    """The check, or what kept it from being made."""
+    try:
+        return look()
+    except AdminkitError as error:
+        return Check(name, status, error.message, error.hint)
+
+
+def lacking(checks: Sequence[Check]) -> int:
+    """How many needed things are missing."""
+    return sum(check.status == "missing" for check in checks)

@@ -1,0 +1,1 @@
+"""What short limits earn: points by history, the tables that slurmctld reads them from."""

@@ -1,0 +1,207 @@
+"""Points and hints on their way from the trace's owner to root: JSON, which root reads with mistrust and writes as Lua.
+
+    incentives.json   {"format": 1, "made_at": …, "cap": …, "class_points": {…},
+                       "users": {"1001": {"points": …, "class": …}}}
+    hints.json        {"format": 1, "made_at": …, "ratio": …, "floor": …, "accounts_off": […],
+                       "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}}}
+
+Whatever else stands in such a file is an error: its author may have been broken into.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit import journal
+from adminkit.economy.tables import FORMAT, MOST_POINTS
+from adminkit.errors import AdminkitError, cause
+from adminkit.files import open_folder, read_plain
+from adminkit.lua.literal import MOST_BYTES
+
+Table = dict[str, Any]
+
+#: Characters of a name; slurmdbd keeps 255 bytes of a job's.
+MOST_NAME: Final = 1024
+#: Nobody's, by POSIX and by Linux: (uid_t) -1.
+_MOST_UID: Final = 2**32 - 2
+_MOST_SECONDS: Final = 2**40
+_MOST: Final = 2**53
+
+
+def json_path(folder: Path, name: str) -> Path:
+    """Where the table `name` is, in a folder of tables."""
+    return folder / f"{name}.json"
+
+
+def dumped(table: Mapping[str, Any]) -> str:
+    """A table as JSON, one user a line. Sets become lists, uids text."""
+    plain = {key: sorted(value) if isinstance(value, (set, frozenset)) else value for key, value in table.items()}
+    users = plain.pop("users")
+    lines = [f"{json.dumps(str(uid))}: {json.dumps(users[uid])}" for uid in sorted(users)]
+    inner = ",\n".join(lines)
+    return f'{json.dumps(plain)[:-1]}, "users": {{\n{inner}\n}}}}\n'
+
+
+def read(folder: Path, name: str) -> Table | None:
+    """The table that the folder's owner wrote there; None for none. AdminkitError, and a line in the journal, else."""
+    path = json_path(folder, name)
+    handle = open_folder(folder)
+    try:
+        return parsed(name, read_plain(path, MOST_BYTES, folder=handle), str(path))
+    except FileNotFoundError:
+        return None
+    except AdminkitError as error:
+        journal.refused("tables", path, os.fstat(handle).st_uid, error.message.removeprefix(str(path)).lstrip(": "))
+        raise
+    except OSError as error:
+        raise AdminkitError(
+            f"couldn't read {path}: {cause(error)}", "adminkit incentives compute --out writes it"
+        ) from error
+    finally:
+        os.close(handle)
+
+
+def parsed(name: str, data: bytes, source: str) -> Table:
+    """The table in a text of JSON. AdminkitError names the place; what stands there is not repeated."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        why = "nested too deep" if isinstance(error, RecursionError) else _plain(error)
+        raise _Wrong(source, f"no JSON that counts: {why}") from error
+    return _CHECKS[name](value, source)
+
+
+class _Wrong(AdminkitError):
+    def __init__(self, source: str, why: str) -> None:
+        super().__init__(f"{source}: {why}", "make it again: adminkit incentives compute --out DIR")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key comes twice")
+    return found
+
+
+def _refused(word: str) -> Any:
+    raise ValueError("a number without end, or none at all")
+
+
+def _plain(error: ValueError) -> str:
+    """The complaint without the text it is about."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}"
+    return "no UTF-8" if isinstance(error, UnicodeError) else str(error)[:80]
+
+
+def _incentives(value: Any, source: str) -> Table:
+    _keys(value, ("format", "made_at", "cap", "class_points", "users"), source)
+    cap = _whole(value["cap"], 1, MOST_POINTS, source, "cap")
+    classes = _mapping(value["class_points"], source, "class_points")
+    for word in classes:
+        if word not in ("multi-node", "multi-gpu"):
+            raise _Wrong(source, "class_points has a class that adminkit does not know")
+        _whole(classes[word], 0, cap, source, f"class_points.{word}")
+    users = {}
+    for uid, row in _users(value, source):
+        where = f"users.{uid}"
+        _keys(row, ("points", "class"), source, where)
+        if not isinstance(row["class"], bool):
+            raise _Wrong(source, f"{where}.class is neither true nor false")
+        users[uid] = {"points": _whole(row["points"], 0, cap, source, f"{where}.points"), "class": row["class"]}
+    return {**_head(value, source), "cap": cap, "class_points": classes, "users": users}
+
+
+def _hints(value: Any, source: str) -> Table:
+    _keys(value, ("format", "made_at", "ratio", "floor", "accounts_off", "users"), source)
+    ratio = value["ratio"]
+    if (
+        isinstance(ratio, bool)
+        or not isinstance(ratio, (int, float))
+        or not 1 <= ratio <= _MOST
+        or not math.isfinite(ratio)
+    ):
+        raise _Wrong(source, "ratio is no number from 1 up")
+    accounts = value["accounts_off"]
+    if not isinstance(accounts, list):
+        raise _Wrong(source, "accounts_off is no list")
+    users: dict[int, Any] = {}
+    for uid, names in _users(value, source):
+        where = f"users.{uid}"
+        users[uid] = {}
+        for name, queues in _mapping(names, source, where).items():
+            rows = {
+                _text(queue, source, where): _row(row, source, where) for queue, row in _items(queues, source, where)
+            }
+            users[uid][_text(name, source, where)] = rows
+    return {
+        **_head(value, source),
+        "ratio": ratio,
+        "floor": _whole(value["floor"], 0, _MOST_SECONDS, source, "floor"),
+        "accounts_off": {_text(one, source, "accounts_off") for one in accounts},
+        "users": users,
+    }
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any, str], Table]]] = {"incentives": _incentives, "hints": _hints}
+
+
+def _head(value: Table, source: str) -> Table:
+    if value["format"] != FORMAT or isinstance(value["format"], bool):
+        raise _Wrong(source, f"its format is not {FORMAT}: it is of another release")
+    return {"format": FORMAT, "made_at": _whole(value["made_at"], 0, _MOST_SECONDS, source, "made_at")}
+
+
+def _users(value: Table, source: str) -> Iterable[tuple[int, Any]]:
+    for word, row in _mapping(value["users"], source, "users").items():
+        if not (word.isascii() and word.isdigit() and len(word) <= 10 and str(int(word)) == word):
+            raise _Wrong(source, "users has a key that is no uid")
+        if int(word) > _MOST_UID:
+            raise _Wrong(source, "users has a uid that no user has")
+        yield int(word), row
+
+
+def _row(row: Any, source: str, where: str) -> list[int]:
+    if not isinstance(row, list) or len(row) != 4:
+        raise _Wrong(source, f"{where} has a row that is not of four numbers")
+    return [_whole(number, 0, _MOST_SECONDS, source, where) for number in row]
+
+
+def _text(value: Any, source: str, where: str) -> str:
+    """A name; whatever is in it is written \\ddd."""
+    if not isinstance(value, str) or len(value) > MOST_NAME:
+        raise _Wrong(source, f"{where} has a name that is no text of at most {MOST_NAME} characters")
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise _Wrong(source, f"{where} has a name that stands for no bytes") from None
+    return value
+
+
+def _whole(value: Any, least: int, most: int, source: str, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise _Wrong(source, f"{where} is no whole number from {least} to {most}")
+    return value
+
+
+def _mapping(value: Any, source: str, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong(source, f"{where} is no object")
+    return value
+
+
+def _items(value: Any, source: str, where: str) -> Iterable[tuple[str, Any]]:
+    return _mapping(value, source, where).items()
+
+
+def _keys(value: Any, wanted: tuple[str, ...], source: str, where: str = "it") -> None:
+    found = _mapping(value, source, where)
+    if absent := [key for key in wanted if key not in found]:
+        raise _Wrong(source, f"{where} has no {absent[0]}")
+    if len(found) > len(wanted):
+        raise _Wrong(source, f"{where} has a key that adminkit does not write")

@@ -1,0 +1,128 @@
+"""incentives.lua and hints.lua: what was earned and learnt, as the tables that decide.lua looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from adminkit.economy.score import Standing
+from adminkit.errors import AdminkitError
+from adminkit.lua.literal import module, quoted
+from adminkit.policy.compile import generation
+
+if TYPE_CHECKING:
+    from adminkit.policy.incentive_settings import Hints, Incentives
+
+FORMAT: Final = 1
+#: A site factor has 31 bits above Slurm's own offset; a priority has 32 in all.
+MOST_POINTS: Final = 2**30
+#: Trap: one Lua 5.1 function holds 262 143 different constants, and a table file is one function.
+_MOST_CONSTANTS: Final = 250_000
+#: Bytes that hints may take as Lua: well below what data.lua lets through, as JSON writes some names longer.
+_MOST_ROOM: Final = 10 * 1024 * 1024
+
+_COMMENT: Final = "Written by `adminkit incentives`; edit [incentives] and [hints] of policy.toml instead."
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What the hours of policy.toml are on this cluster."""
+
+    per_hour: float
+    cap: int
+    classes: Mapping[str, int]  # multi-node, multi-gpu
+
+    def of(self, hours: float) -> int:
+        """Whole points, half up, never above the cap."""
+        return min(int(hours * self.per_hour + 0.5), self.cap)
+
+    def largest(self, earned: int) -> int:
+        """The most that one job can get where the best user has earned so many."""
+        return min(earned + max(self.classes.values(), default=0), self.cap)
+
+
+class Hint(NamedTuple):
+    """What similar jobs of one user needed. `wasted` is the GPU-seconds they had reserved and did not use."""
+
+    uid: int
+    job_name: str  # empty: any
+    queue: str  # empty: any
+    expected: int  # seconds
+    safe: int  # seconds: the limit to paste
+    risk_percent: int
+    runs: int
+    wasted: float
+
+    @property
+    def row(self) -> list[int]:
+        """As it stands in the table."""
+        return [self.expected, self.safe, self.risk_percent, self.runs]
+
+
+def points(settings: Incentives, per_hour: float) -> Points:
+    """AdminkitError where an hour of ageing is worth nothing, or more than a priority can hold."""
+    if per_hour <= 0:
+        raise AdminkitError(
+            "age does not count on this cluster (PriorityWeightAge is 0), so a bonus in hours of it is nothing",
+            "set PriorityWeightAge in slurm.conf, or say what an hour is worth: incentives.points_per_hour",
+        )
+    cap = int(settings.cap_hours * per_hour + 0.5)
+    if not 1 <= cap <= MOST_POINTS:
+        raise AdminkitError(
+            f"cap_hours = {settings.cap_hours:g} at {per_hour:g} points an hour is {settings.cap_hours * per_hour:g}"
+            " points",
+            f"a cap is from 1 to {MOST_POINTS} points: mend incentives.cap_hours or PriorityWeightAge",
+        )
+    bare = Points(per_hour, cap, {})
+    return Points(
+        per_hour,
+        cap,
+        {"multi-node": bare.of(settings.multi_node_hours), "multi-gpu": bare.of(settings.multi_gpu_hours)},
+    )
+
+
+def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict[str, Any]:
+    """What incentives.lua says. A user with neither points nor bundles has no row."""
+    users = {
+        one.uid: {"points": worth.of(one.hours), "class": one.earns_class}
+        for one in sorted(found, key=lambda one: one.uid)
+        if one.uid >= 0 and (worth.of(one.hours) > 0 or not one.earns_class)
+    }
+    return {"format": FORMAT, "made_at": now, "cap": worth.cap, "class_points": dict(worth.classes), "users": users}
+
+
+def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> dict[str, Any]:
+    """What hints.lua says: the largest waste first, at most `max_entries` and what Lua 5.1 can hold, nobody who has
+    opted out."""
+    wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
+    kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.wasted, one[:3]))
+    users: dict[int, dict[str, dict[str, list[int]]]] = {}
+    for one in sorted(_that_fit(kept)):
+        users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = one.row
+    return {
+        "format": FORMAT,
+        "made_at": now,
+        "ratio": settings.ratio,
+        "floor": settings.floor,
+        "accounts_off": {account.lower() for account in settings.accounts_off},
+        "users": users,
+    }
+
+
+def lua(table: Mapping[str, Any]) -> str:
+    """Either table as the file that slurmctld loads."""
+    return module({**table, "generation": generation(table)}, _COMMENT)
+
+
+def _that_fit(kept: Iterable[Hint]) -> Iterator[Hint]:
+    """As many of the first as one Lua function can hold, and as the file may be long."""
+    constants: set[int | str] = set()
+    room = _MOST_ROOM
+    for one in kept:
+        constants.update((one.uid, one.job_name, one.queue, *one.row))
+        room -= len(quoted(one.job_name)) + len(quoted(one.queue)) + 120
+        if len(constants) > _MOST_CONSTANTS or room < 0:
+            return
+        yield one

@@ -1,0 +1,121 @@
+"""What the letter about a run, or an array, says."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Any, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.feedback import format
+from adminkit.feedback.chart import bars
+from adminkit.feedback.letter import Due
+from adminkit.feedback.letter_data import Known
+from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
+from adminkit.findings.estimate import Verdict, verdict
+from adminkit.stats.finished import Finished, Tasks, finished, tasks
+from adminkit.stats.runs import Run
+from adminkit.stats.weeks import Reserved
+from adminkit.units import show_bytes
+
+#: Bars of a chart.
+BARS: Final = 6
+
+
+def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+    """The values of end.*.j2. AdminkitError where the trace does not have the run."""
+    array = tasks(db, due.cluster, due.job_id_raw, due.submit, due.until) if due.array else None
+    key = array.key if array else (due.job_id_raw, due.submit)
+    run = finished(db, due.cluster, *key)
+    if run is None or run.elapsed is None:
+        raise AdminkitError(
+            f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit}",
+            "sync it again: adminkit sync",
+        )
+    judged = _judged(run.elapsed, run, array)
+    advice, why_not = recommended(known.advice(run.kind), run.kind, judged)
+    past = known.runs(due.cluster, due.user)
+    chart = _spread(array, due.language) if array else _last_runs(past, run, due.language, tz)
+    return {
+        "run": _ran(due, run, array, judged),
+        "array": _tasked(array) if array else None,
+        "advice": advice,
+        "why_not": why_not,
+        "chart": chart,
+    }
+
+
+def _judged(elapsed: int, run: Finished, array: Tasks | None) -> Verdict:
+    """An array by its longest task. Where that one ran into its limit: by the task in the middle, as most went."""
+    judged = verdict(elapsed, run.kind.limit, run.state)
+    if array is None or judged != "cut":
+        return judged
+    return verdict(array.elapsed[len(array.elapsed) // 2], run.kind.limit, None)
+
+
+def _ran(due: Due, run: Finished, array: Tasks | None, judged: Verdict) -> Ran:
+    elapsed, limit = run.elapsed or 0, run.kind.limit
+    name, short_name = named(run.kind.job_name)
+    spent = (elapsed * run.cpus) if run.cpus else 0
+    return Ran(
+        name,
+        short_name,
+        str(due.job_id_raw) if array else run.job_id,
+        format.harmless(run.kind.queue),
+        format.harmless(run.state),
+        judged,
+        elapsed,
+        limit,
+        elapsed / limit if limit else None,
+        _unused(run, array),
+        run.cpus,
+        run.cpu_time / spent if run.cpu_time is not None and spent else None,
+        show_bytes(run.max_rss) if run.max_rss else None,
+        show_bytes(run.mem) if run.mem else None,
+    )
+
+
+def _unused(run: Finished, array: Tasks | None) -> Reserved:
+    limit = run.kind.limit or 0
+    seconds = sum(max(limit - elapsed, 0) for elapsed in (array.elapsed if array else [run.elapsed or 0]))
+    if run.gpus:
+        return Reserved(gpu_seconds=seconds * run.gpus)
+    return Reserved(node_seconds=seconds * max(run.nodes or 1, 1))
+
+
+def _tasked(array: Tasks) -> Tasked:
+    known = array.elapsed
+    states = [(format.harmless(state), count) for state, count in array.states.items()]
+    return Tasked(len(known), known[0], known[len(known) // 2], known[-1], states)
+
+
+def _last_runs(past: Sequence[Run], run: Finished, language: str, tz: tzinfo | None) -> Chart:
+    """The last runs of the same name, this one last; an array is the longest of the tasks that are known.
+
+    Trap: `past` may be without this run, where its user has submitted hundreds since.
+    """
+    end, alike = run.end or 0, dict[object, Run]()
+    for one in past:
+        if one.kind.job_name == run.kind.job_name and one.end <= end:
+            key = one.array or id(one)
+            if key not in alike or alike[key].elapsed < one.elapsed:
+                alike[key] = one
+    rows = [(one.end, one.elapsed, one.kind.limit) for one in sorted(alike.values(), key=lambda one: one.end)]
+    this = (end, run.elapsed or 0, run.kind.limit)
+    if this in rows:
+        rows.remove(this)
+    last = [*rows[-BARS + 1 :], this]
+    return Chart("run", bars([(format.moment(ended, language, tz), used, asked) for ended, used, asked in last]))
+
+
+def _spread(array: Tasks, language: str) -> Chart:
+    """How many tasks took how long, in steps of equal length; one bar where all took the same."""
+    low, high = array.elapsed[0], array.elapsed[-1]
+    steps = min(BARS, len(array.elapsed), high - low + 1)
+    width = (high - low + 1) / steps
+    counts = [0] * steps
+    for elapsed in array.elapsed:
+        counts[min(int((elapsed - low) / width), steps - 1)] += 1
+    labels = [f"≤ {format.duration(low + width * (step + 1), language)}" for step in range(steps)]
+    return Chart("task", bars([(label, count, None) for label, count in zip(labels, counts, strict=True)]))

@@ -1,0 +1,138 @@
+"""What letters need of the trace, read for many people at a time: one pass serves a few hundred letters."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from adminkit.feedback.letter import Due
+from adminkit.recommend.advice import Advice, History, levels_of
+from adminkit.recommend.menu import Offer
+from adminkit.recommend.recent import Recent
+from adminkit.stats.runs import Kind, Run, queue_maximum, runs
+from adminkit.stats.select import Filter
+from adminkit.stats.waiting import Line, waiting
+from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
+
+if TYPE_CHECKING:
+    from adminkit.config import Config
+
+#: People whose runs are held at a time.
+PEOPLE: Final = 200
+#: Runs of one person that a recommendation learns from, and how old they may be.
+RUNS: Final = 600
+AGE: Final = 90 * 86_400
+#: Weeks of a digest's chart, the one that it is about among them.
+WEEKS: Final = 5
+
+
+def counted(settings: Config, cluster: str, since: int, until: int, people: Sequence[str] = ()) -> Filter:
+    """The runs that letters judge a user by: those that ended in [since, until) and count in a report."""
+    usual = settings.report
+    return Filter(
+        [cluster],
+        since,
+        until,
+        users=people,
+        states=usual.states,
+        min_elapsed=usual.min_elapsed,
+        acting=True,
+        checkpoint_code=settings.checkpoint.code,
+    )
+
+
+class Known:
+    """Answers about the people of `dues`, and of any other due letter, from one state of the trace."""
+
+    def __init__(self, db: sqlite3.Connection, settings: Config, offer: Offer, now: int, dues: Iterable[Due]) -> None:
+        self._db = db
+        self._settings = settings
+        self._offer = offer
+        self._now = now
+        self._order: dict[str, dict[str, None]] = defaultdict(dict)
+        for due in dues:
+            self._order[due.cluster][due.user] = None
+        self._runs: dict[tuple[str, str], Sequence[Run]] = {}
+        self._names: dict[tuple[str, int, str], Mapping[str | None, Name]] = {}
+        self._weeks: dict[tuple[str, int, str], Sequence[Week]] = {}
+        self._lines: dict[tuple[int, int], dict[tuple[str, str | None], Line]] = {}
+        self._advice: dict[Kind, Advice] = {}
+        self._of: tuple[str | None, str | None] = (None, None)
+        self._histories: dict[tuple[tuple[str, ...], ...], History] = {}  # of that person, by what is known of a job
+        self._most: dict[tuple[str | None, str], int | None] = {}
+
+    def runs(self, cluster: str, user: str) -> Sequence[Run]:
+        """The last runs of a person by submission; of an array some."""
+        if (cluster, user) not in self._runs:
+            people = self._next(cluster, user)
+            last = {name: Recent(RUNS) for name in people}
+            code = self._settings.checkpoint.code
+            for run in runs(self._db, people, [cluster], self._now - AGE, acting=True, checkpoint_code=code):
+                last[run.kind.user or ""].add(run)
+            self._advice = {}
+            self._runs = {(cluster, name): mine.runs() for name, mine in last.items()}
+        return self._runs[cluster, user]
+
+    def advice(self, kind: Kind) -> Advice:
+        """A limit for the person's next job of this kind."""
+        mine = self.runs(kind.cluster or "", kind.user or "")
+        if kind not in self._advice:
+            history = self._history(kind, mine)
+            self._advice[kind] = history.advice(kind, self._maximum(kind))
+        return self._advice[kind]
+
+    def _history(self, kind: Kind, mine: Sequence[Run]) -> History:
+        """Letters come person by person, so one person's is held."""
+        if (kind.cluster, kind.user) != self._of:
+            self._of, self._histories = (kind.cluster, kind.user), {}
+        levels = levels_of(kind)
+        if levels not in self._histories:
+            self._histories[levels] = History(mine, self._offer, levels)
+        return self._histories[levels]
+
+    def names(self, due: Due) -> Mapping[str | None, Name]:
+        """The week of a digest by job name."""
+        self._read_week(due)
+        return self._names[due.cluster, due.submit, due.user]
+
+    def weeks(self, due: Due) -> Sequence[Week]:
+        """The week of a digest and those before it, the oldest first."""
+        self._read_week(due)
+        return self._weeks[due.cluster, due.submit, due.user]
+
+    def cluster_weeks(self, due: Due, many: int) -> Sequence[Week]:
+        """The same of all users together."""
+        chosen = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
+        return weeks(self._db, chosen, many, by_user=False)[None]
+
+    def _read_week(self, due: Due) -> None:
+        if (due.cluster, due.submit, due.user) in self._weeks:
+            return
+        people = self._next(due.cluster, due.user)
+        if (due.submit, due.until) not in self._lines:
+            self._lines = {(due.submit, due.until): waiting(self._db, due.submit, due.until)}
+        week = counted(self._settings, due.cluster, due.submit, due.until, people)
+        before = counted(self._settings, due.cluster, due.until - WEEKS * WEEK, due.until, people)
+        named = names(self._db, week, self._lines[due.submit, due.until])
+        weekly = weeks(self._db, before, WEEKS, by_user=True)
+        none = [Week()] * WEEKS
+        self._names = {(due.cluster, due.submit, user): named.get(user, {}) for user in people}
+        self._weeks = {(due.cluster, due.submit, user): weekly.get(user, none) for user in people}
+
+    def _next(self, cluster: str, user: str) -> list[str]:
+        """This person and those whose letters follow."""
+        order = self._order[cluster]
+        order.setdefault(user)
+        everybody = list(order)
+        place = everybody.index(user)
+        return everybody[place : place + PEOPLE]
+
+    def _maximum(self, kind: Kind) -> int | None:
+        if kind.queue is None:
+            return None
+        key = kind.cluster, kind.queue
+        if key not in self._most:
+            self._most[key] = queue_maximum(self._db, kind.queue, kind.cluster, self._now)
+        return self._most[key]

@@ -1,0 +1,103 @@
+"""One letter of each kind to look at: of whom it tells most, whoever gets letters and whatever went out before."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from typing import Final
+
+from adminkit.config import Config
+from adminkit.feedback.calendar import last_week
+from adminkit.feedback.letter import Due
+from adminkit.feedback.letter_data import counted
+from adminkit.feedback.plan import HABIT, Found, Planned
+from adminkit.feedback.prefs import is_address
+from adminkit.findings.overestimate import Limits, check
+from adminkit.stats import due
+from adminkit.stats.select import clusters
+from adminkit.stats.weeks import weeks
+
+#: Of addresses where the site has set none: nobody's (RFC 2606).
+DOMAIN: Final = "example.org"
+_ABOUT: Final = "one letter of each kind, as it would read: who gets letters and what went out before is not looked at"
+
+
+def sample(
+    db: sqlite3.Connection, settings: Config, now: int, users: Sequence[str] = (), tz: tzinfo | None = None
+) -> Planned:
+    """The letter after the job of the last 30 days that wasted most, a digest of last week and the operators' one.
+
+    Of the clusters in [feedback], else of the trace's, the first that has such a letter; of these `users` where named.
+    """
+    found: list[Found] = []
+    notes = [_ABOUT]
+    where = settings.feedback.clusters or clusters(db)
+    for kind, make, missing in (
+        ("end", _end, "no job of the last 30 days is worth a letter"),
+        ("digest", _digest, "nobody has a run that counts in last week's digest"),
+        ("operator", _operator, "the trace has no cluster"),
+    ):
+        one = next((one for cluster in where for one in make(db, settings, cluster, now, users, tz)), None)
+        if one is None:
+            notes.append(f"no {kind} letter: {missing}")
+        else:
+            found.append(one)
+    return Planned(tuple(found), {}, tuple(notes))
+
+
+def _end(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+) -> Iterator[Found]:
+    feedback = settings.feedback
+    limits = Limits(feedback.used_share, feedback.unused_hours * 3600, feedback.min_elapsed, feedback.well)
+    habits = due.habits(db, counted(settings, cluster, now - HABIT, now + 1))
+    worth = [
+        run
+        for run in due.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code)
+        if run.uid is not None and run.user and (not users or run.user in users)
+        if check(run, habits.get(run.uid), limits) is None
+    ]
+    for run in sorted(worth, key=lambda run: (run.used - run.reserved, run.number))[:1]:
+        yield Found(
+            Due(
+                cluster, run.number, run.submit, "end", str(run.user), run.uid, feedback.language,
+                _address(settings, str(run.user)), run.until, bool(run.array),
+            ),
+            run.job_name,
+            run.reserved - run.used,
+        )  # fmt: skip
+
+
+def _digest(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+) -> Iterator[Found]:
+    week = last_week(now, tz)
+    filter = counted(settings, cluster, week.since, week.until, users)
+    unused = {user: sum(one[-1].unused) for user, one in weeks(db, filter, 1, by_user=True).items()}
+    active = sorted(due.active(db, filter), key=lambda one: (-unused.get(one[1], 0), one[0]))
+    for uid, user, _ in active[:1]:
+        yield Found(
+            Due(
+                cluster, 0, week.since, "digest", user, uid, settings.feedback.language, _address(settings, user),
+                week.until, week=week.name,
+            )
+        )  # fmt: skip
+
+
+def _operator(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+) -> Iterator[Found]:
+    week = last_week(now, tz)
+    to = ", ".join(settings.feedback.operators) or f"operators@{DOMAIN}"
+    yield Found(
+        Due(
+            cluster, 0, week.since, "operator", "", None, settings.feedback.language, to, week.until, week=week.name
+        )
+    )  # fmt: skip
+
+
+def _address(settings: Config, user: str) -> str:
+    """Where it would go by the site's domain alone; nobody's for a name that makes no address."""
+    address = f"{user}@{settings.feedback.domain or DOMAIN}"
+    return address if is_address(address) else f"user@{DOMAIN}"

@@ -1,0 +1,1 @@
+"""How letters leave: SMTP, the host's sendmail, or a folder."""

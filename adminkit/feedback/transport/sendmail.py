@@ -1,0 +1,53 @@
+"""Letters by the host's own sendmail, which takes them over or says by its exit code why not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import cause
+from adminkit.feedback.transport.base import Later, Refused, Stopped
+
+#: sysexits.h: no such user, no such host, cannot be created, the text is refused.
+_NEVER: Final = (65, 67, 68)
+#: Usage, software, missing files, configuration: none of this letter's doing.
+_NOBODY: Final = (64, 69, 70, 71, 72, 73, 77, 78, 126, 127)
+
+
+class Sendmail:
+    """One process per letter."""
+
+    def __init__(self, program: Path, timeout: float) -> None:
+        self.program = program
+        self.timeout = timeout
+
+    def __enter__(self) -> Sendmail:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, sender: str, recipients: Sequence[str], message: bytes, key: str) -> str:
+        """-i: a line of one dot is text. --: no address is an option."""
+        command = [str(self.program), "-i", "-f", sender, "--", *recipients]
+        text = message.replace(b"\r\n", b"\n")
+        try:
+            done = subprocess.run(
+                command, input=text, capture_output=True, timeout=self.timeout, env=_environment(), check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Later(f"{self.program} took longer than {self.timeout:g} s; it may arrive twice") from error
+        except OSError as error:
+            raise Stopped(f"couldn't run {self.program}: {cause(error)}") from error
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300]
+        if done.returncode == 0:
+            return said or "taken"
+        words = f"{self.program.name} said {done.returncode}: {said}"
+        raise (Refused if done.returncode in _NEVER else Stopped if done.returncode in _NOBODY else Later)(words)
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": os.environ.get("HOME", "/")}

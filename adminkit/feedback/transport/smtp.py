@@ -1,0 +1,145 @@
+"""Letters over SMTP: one connection for many, made anew when it breaks."""
+
+from __future__ import annotations
+
+import os
+import smtplib
+import ssl
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from adminkit.config import Feedback
+from adminkit.errors import AdminkitError
+from adminkit.feedback.transport.base import Later, Refused, Stopped
+
+#: Connections lost one after the other before the server counts as away.
+MOST_LOST: Final = 3
+_LOST: Final = (smtplib.SMTPServerDisconnected, OSError)
+#: "Service not available, closing transmission channel."
+_CLOSING: Final = 421
+
+
+class Smtp:
+    """A session. What the server says decides: 4xx of a letter is later, 5xx refused, either of the session stops."""
+
+    def __init__(self, settings: Feedback, login: tuple[str, str] | None) -> None:
+        self.settings = settings
+        self.login = login
+        self.server: smtplib.SMTP | None = None
+        self.lost = 0
+        self.taken = 0  # by this connection
+
+    def __enter__(self) -> Smtp:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.server is not None:
+            with suppress(*_LOST, smtplib.SMTPException):
+                self.server.quit()
+        self._close()
+
+    def send(self, sender: str, recipients: Sequence[str], message: bytes, key: str) -> str:
+        """Hand one letter over. Trap: where the connection is lost after the last dot, nobody knows who has it."""
+        server = self.server or self._connect()
+        handed = False
+        try:
+            code, said = server.mail(sender)
+            if code == _CLOSING and self.taken:  # so many letters a connection
+                self._close()
+                return self.send(sender, recipients, message, key)
+            if code != 250:
+                self._close()
+                raise Stopped(f"{sender} may not send here: {_words(code, said)}")
+            answers = [server.rcpt(one) for one in recipients]
+            if not any(code in (250, 251) for code, _ in answers):
+                raise self._verdict(server, *max(answers, key=lambda answer: answer[0] < 500))
+            handed = True
+            code, said = server.data(message)
+            if code != 250:
+                raise self._verdict(server, code, said)
+        except smtplib.SMTPDataError as error:  # the server did not want to hear it
+            raise self._verdict(server, error.smtp_code, error.smtp_error) from error
+        except _LOST as error:
+            self._close()
+            self.lost += 1
+            told = f"the connection was lost: {_reason(error)}" + ("; it may arrive twice" if handed else "")
+            raise (Stopped if self.lost >= MOST_LOST else Later)(told) from error
+        self.lost = 0
+        self.taken += 1
+        missed = [one for one, (code, _) in zip(recipients, answers, strict=True) if code not in (250, 251)]
+        return _words(code, said) + (f"; not taken for {', '.join(missed)}" if missed else "")
+
+    def _verdict(self, server: smtplib.SMTP, code: int, said: bytes | str) -> Exception:
+        """What an answer to this letter means; the session is made ready for the next."""
+        words = _words(code, said)
+        if code == _CLOSING:
+            self._close()
+            return Stopped(words)
+        try:
+            server.rset()
+        except (*_LOST, smtplib.SMTPException):
+            self._close()
+        return Refused(words) if code >= 500 else Later(words)
+
+    def _connect(self) -> smtplib.SMTP:
+        s = self.settings
+        where = f"{s.host}:{s.port}"
+        try:
+            trusted = None if s.tls == "none" else ssl.create_default_context(cafile=s.ca)
+            if s.tls == "tls":
+                server: smtplib.SMTP = smtplib.SMTP_SSL(s.host, s.port, timeout=s.timeout, context=trusted)
+            else:
+                server = smtplib.SMTP(s.host, s.port, timeout=s.timeout)
+            self.server, self.taken = server, 0
+            if s.tls == "starttls":
+                server.starttls(context=trusted)
+            server.ehlo_or_helo_if_needed()
+            if self.login:
+                server.login(*self.login)
+        except smtplib.SMTPAuthenticationError as error:
+            self._close()
+            raise Stopped(f"{where} does not take the login: {_words(error.smtp_code, error.smtp_error)}") from error
+        except (*_LOST, smtplib.SMTPException, UnicodeError) as error:  # UnicodeError: a host that is no name
+            self._close()
+            raise Stopped(f"{where}: {_reason(error)}") from error
+        return server
+
+    def _close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+        self.server = None
+
+
+def login(path: Path) -> tuple[str, str]:
+    """(user, password) from a file of two lines that only its owner may read, who is us or root."""
+    hint = f"two lines, user and password; chmod 600 {path}"
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with os.fdopen(handle, encoding="utf-8") as file:
+            facts = os.fstat(handle)
+            if facts.st_uid not in (0, os.geteuid()) or facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                mode = stat.S_IMODE(facts.st_mode)
+                raise AdminkitError(f"{path} has mode {mode:04o} and is uid {facts.st_uid}'s: not secret", hint)
+            lines = file.read(4096).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise AdminkitError(f"couldn't read {path}: {why.lower()}", hint) from error
+    if len(lines) != 2 or not all(lines):
+        raise AdminkitError(f"{path} is no login", hint)
+    return lines[0], lines[1]
+
+
+def _words(code: int, said: bytes | str) -> str:
+    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+    return f"{code} {' '.join(text.split())}"[:300]
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return " ".join(str(error).split())[:300] or type(error).__name__

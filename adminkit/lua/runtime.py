@@ -1,0 +1,191 @@
+"""The Lua that slurmctld runs, run by Python: the same files decide in `try`, in `replay` and in tests.
+
+Text goes in and out as bytes, so that a name that is no UTF-8 arrives as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from adminkit.errors import AdminkitError, cause
+from adminkit.files import read_plain
+from adminkit.installed import data_file
+from adminkit.lua.literal import MOST_BYTES
+from adminkit.owner import as_caller
+
+LuaVersion = Literal["lua51", "lua54"]
+#: The one in Debian's and Ubuntu's Slurm.
+USUAL: Final[LuaVersion] = "lua51"
+
+#: A module is a chunk that gets this loader; it returns its table, which is kept.
+_NEED: Final = b"""
+local read = ...
+local compile, kept = loadstring or load, {}
+local function need(name)
+  if kept[name] == nil then
+    local chunk, why = compile(read(name), "@" .. name .. ".lua")
+    if not chunk then error(why, 0) end
+    kept[name] = chunk(need)
+  end
+  return kept[name]
+end
+return need
+"""
+
+#: data.read, with two values always.
+_DATA: Final = b"""
+local source = ...
+local data = (loadstring or load)(source, "@data.lua")()
+return function(text, name)
+  local value, wrong = data.read(text, name)
+  return value, wrong
+end
+"""
+
+Request = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What decide.lua says of one request. None for what it leaves as it is."""
+
+    verdict: str  # accept, amend or reject
+    queue: str | None = None
+    limit: int | None = None
+    time_min: int | None = None
+    points: int | None = None
+    record: str | None = None
+    fired: tuple[tuple[str, str], ...] = ()  # rule, what it did
+    untold: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
+
+
+class Lua:
+    """One interpreter with the modules of job_submit/adminkit. AdminkitError for whatever fails inside it."""
+
+    def __init__(self, version: LuaVersion = USUAL, read: Callable[[str], bytes] | None = None) -> None:
+        try:
+            module = import_module(f"lupa.{version}")
+        except ImportError as error:
+            raise AdminkitError(f"this build of lupa lacks {version}", "pip install --upgrade lupa") from error
+        self._errors: tuple[type[Exception], ...] = (module.LuaError,)
+        self._table_type = module.lua_type
+        self._lua = module.LuaRuntime(encoding=None, register_eval=False, register_builtins=False)
+        source = read or _own
+        self._need = self._lua.execute(_NEED, lambda name: source(name.decode()))
+        self._read = self._lua.execute(_DATA, _own("data"))
+
+    def module(self, name: str) -> Any:
+        """What the module `name` returns, as a Lua table."""
+        return self.call(self._need, name)
+
+    def table(self, text: bytes, name: str) -> Any:
+        """The table in a generated file, by the check that slurmctld makes: a text that is no data is not loaded."""
+        found, wrong = self._guarded(self._read, text, f"={name}".encode())
+        if found is None and wrong is not None:
+            raise AdminkitError(f"{name}: {wrong.decode('utf-8', 'replace')}", "it was not made by adminkit")
+        if self._table_type(found) != "table":
+            raise AdminkitError(f"{name} returns no table", "it was not made by adminkit, or is damaged")
+        return found
+
+    def run(self, source: bytes, *values: Any) -> Any:
+        """What a chunk returns that is given these values; it sees Lua's own library."""
+        return self._guarded(self._lua.execute, source, *values)
+
+    def call(self, function: Any, *values: Any) -> Any:
+        """A Lua function with Python values."""
+        return self._guarded(function, *(self.into(value) for value in values))
+
+    def into(self, value: Any) -> Any:
+        """A Python value as Lua's: mappings, sequences and sets become tables, text bytes."""
+        if isinstance(value, str):
+            return value.encode("utf-8", "surrogateescape")
+        if isinstance(value, Mapping):
+            return self._lua.table_from({self.into(k): self.into(v) for k, v in value.items() if v is not None})
+        if isinstance(value, (set, frozenset)):
+            return self._lua.table_from({self.into(one): True for one in value})
+        if isinstance(value, Sequence) and not isinstance(value, bytes):
+            return self._lua.table_from([self.into(one) for one in value])
+        return value
+
+    def out(self, value: Any) -> Any:
+        """A Lua value as Python's: a table with keys 1 … n is a list, any other a dict; {} is an empty dict."""
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "surrogateescape")
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        if self._table_type(value) != "table":
+            return value
+        items = {self.out(key): self.out(one) for key, one in value.items()}
+        if 1 in items and all(number in items for number in range(2, len(items) + 1)):
+            return [items[number] for number in range(1, len(items) + 1)]
+        return items
+
+    def _guarded(self, function: Callable[..., Any], *values: Any) -> Any:
+        try:
+            return function(*values)
+        except self._errors as error:
+            said = str(error.args[0] if error.args else error)
+            raise AdminkitError(
+                f"Lua: {said.splitlines()[0] if said else 'failed'}", "see docs/policy-spec.md"
+            ) from error
+
+
+class Decider:
+    """decide.lua with one policy, and with the tables of incentives and hints where there are some."""
+
+    def __init__(
+        self,
+        policy: bytes,
+        incentives: bytes | None = None,
+        hints: bytes | None = None,
+        version: LuaVersion = USUAL,
+        read: Callable[[str], bytes] | None = None,
+    ) -> None:
+        """Each table is the text of its generated file."""
+        self._lua = Lua(version, read)
+        tables = [
+            None if text is None else self._lua.table(text, name)
+            for text, name in ((policy, "policy.lua"), (incentives, "incentives.lua"), (hints, "hints.lua"))
+        ]
+        self._ruleset = self._lua.call(self._lua.module("ruleset")[b"of"], *tables)
+        self._decide = self._lua.module("decide")[b"decide"]
+
+    def decide(self, request: Request) -> Decision:
+        """What would happen to this request, on which nothing else depends."""
+        found = self._lua.out(self._lua.call(self._decide, request, self._ruleset))
+        return Decision(
+            verdict=found["verdict"],
+            queue=found.get("queue"),
+            limit=found.get("limit"),
+            time_min=found.get("time_min"),
+            points=found.get("points"),
+            record=found.get("record"),
+            fired=tuple((one["rule"], one["action"]) for one in found.get("fired") or ()),
+            untold=tuple(found.get("untold") or ()),
+            messages=tuple(found.get("messages") or ()),
+            log=tuple(found.get("log") or ()),
+        )
+
+
+def load_table(path: Path, version: LuaVersion = USUAL) -> dict[str, Any]:
+    """The table in a generated file. AdminkitError for one that cannot be read or loaded."""
+    try:
+        text = read_plain(path, MOST_BYTES)
+    except OSError as error:
+        why = cause(error)
+        raise AdminkitError(f"couldn't read {path}: {why}", "adminkit policy install --apply puts one there") from error
+    lua = Lua(version, read=_own)
+    found = lua.out(lua.table(text, path.name))
+    return found if isinstance(found, dict) else {}
+
+
+def _own(name: str) -> bytes:
+    """A module that came with adminkit."""
+    with as_caller():
+        return data_file("job_submit", "adminkit", f"{name}.lua").read_bytes()

@@ -1,0 +1,405 @@
+/* sacct.c - the column spec, and records into rows of cells. */
+#include "sacct.h"
+#include "fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct ak_kind_info ak_kinds[AK_KINDS] = {
+    [AK_SKIP] = {"skip", 0, {0}},
+    [AK_KIND_TEXT] = {"text", 1, {"text"}},
+    [AK_FREE] = {"free", 1, {"text"}},
+    [AK_ADMIN_COMMENT] = {"admin_comment", 7, {"text", "limit", "source", "at", "heard", "requeues", "end"}},
+    [AK_SUBMITTED] = {"submitted", 5, {"by", "ckpt", "program", "framework", "container"}},
+    [AK_KIND_INT] = {"int", 1, {"value"}},
+    [AK_SERIAL] = {"serial", 1, {"value"}},
+    [AK_KIND_REAL] = {"real", 1, {"value"}},
+    [AK_SWF] = {"swf", 1, {"value"}},
+    [AK_TIME] = {"time", 1, {"epoch"}},
+    [AK_SECONDS] = {"seconds", 1, {"seconds"}},
+    [AK_CPUTIME] = {"cputime", 1, {"seconds"}},
+    [AK_LIMIT] = {"limit", 2, {"seconds", "kind"}},
+    [AK_JOBID] = {"jobid", 6, {"job_id", "array_job", "array_task", "het_job", "het_offset", "step"}},
+    [AK_RAWID] = {"rawid", 1, {"value"}},
+    [AK_STATE] = {"state", 2, {"state", "cancelled_by"}},
+    [AK_EXIT] = {"exit", 2, {"code", "signal"}},
+    [AK_MEM] = {"mem", 1, {"bytes"}},
+    [AK_REQMEM] = {"reqmem", 2, {"bytes", "per"}},
+    [AK_TRES] = {"tres", 7, {"cpus", "mem", "nodes", "gpus", "gpu_type", "energy", "billing"}},
+    [AK_GRES] = {"gres", 2, {"gpus", "gpu_type"}},
+    [AK_USAGE] = {"usage", 6, {"cpu_time", "mem", "disk", "energy", "gpu_util", "gpu_mem"}},
+    [AK_NODELIST] = {"nodelist", 1, {"nodes"}},
+};
+
+/* A record's texts with every byte replaced by three, and as much again for joined GPU types. */
+#define SCRATCH (4 * AK_MAX_RECORD)
+
+/* ---- the spec ---- */
+
+static bool column_parse(struct ak_column *column, const char *word, size_t n) {
+    *column = (struct ak_column){0};
+    for (; n && (word[n - 1] == '!' || word[n - 1] == '^'); n--) {
+        column->required |= word[n - 1] == '!';
+        column->inherit |= word[n - 1] == '^';
+    }
+    for (int kind = 0; kind < AK_KINDS; kind++)
+        if (strlen(ak_kinds[kind].name) == n && memcmp(ak_kinds[kind].name, word, n) == 0) {
+            column->kind = (enum ak_kind)kind;
+            return !(kind == AK_SKIP && (column->required || column->inherit)) &&
+                   !(kind == AK_JOBID && column->inherit);
+        }
+    return false;
+}
+
+bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t error_size) {
+    int frees = 0;
+    *spec = (struct ak_spec){.jobid = -1, .free_one = -1, .submitted = -1};
+    for (const char *word = text;; word++) {
+        size_t n = strcspn(word, ",");
+        struct ak_column *column = &spec->column[spec->columns];
+        if (spec->columns == AK_MAX_COLUMNS) {
+            snprintf(error, error_size, "more than %d columns", AK_MAX_COLUMNS);
+            return false;
+        }
+        if (!column_parse(column, word, n)) {
+            snprintf(error, error_size, "column %d is of no known kind: %.*s", spec->columns + 1,
+                     (int)(n < 40 ? n : 40), word);
+            return false;
+        }
+        if (column->kind == AK_JOBID && spec->jobid >= 0) {
+            snprintf(error, error_size, "columns %d and %d are both a jobid", spec->jobid + 1,
+                     spec->columns + 1);
+            return false;
+        }
+        if (column->kind == AK_SUBMITTED && spec->submitted >= 0) {
+            snprintf(error, error_size, "columns %d and %d are both submitted", spec->submitted + 1,
+                     spec->columns + 1);
+            return false;
+        }
+        if (column->kind == AK_SUBMITTED)
+            spec->submitted = spec->columns;
+        column->out = spec->outputs;
+        column->outputs = ak_kinds[column->kind].outputs;
+        spec->outputs += column->outputs;
+        if (column->inherit || column->kind == AK_JOBID)
+            spec->inherited[spec->inherits++] = spec->columns;
+        if (column->kind == AK_JOBID)
+            spec->jobid = spec->columns;
+        if (ak_is_free(column->kind)) {
+            spec->free_one = spec->columns;
+            frees++;
+        }
+        if (spec->outputs > AK_MAX_OUTPUTS) {
+            snprintf(error, error_size, "more than %d outputs", AK_MAX_OUTPUTS);
+            return false;
+        }
+        spec->columns++;
+        word += n;
+        if (*word == '\0')
+            break;
+    }
+    if (frees != 1)
+        spec->free_one = -1;
+    if (spec->jobid < 0 || spec->inherits == 1)
+        spec->inherits = 0; /* nothing but the id */
+    return true;
+}
+
+static bool take_int64(const char **p, int64_t *value) {
+    char *end;
+    if (!ak_digit(**p) || strspn(*p, "0123456789") > 18)
+        return false;
+    *value = strtoll(*p, &end, 10);
+    *p = end;
+    return true;
+}
+
+bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window) {
+    int64_t number;
+    if (!take_int64(&text, &number) || *text++ != '=' || number < 1 || number > spec->columns)
+        return false;
+    struct ak_column *column = &spec->column[number - 1];
+    if (!window) {
+        column->is = text;
+        return column->kind == AK_KIND_TEXT;
+    }
+    column->within = true;
+    return column->kind == AK_TIME && take_int64(&text, &column->from) && *text++ == '.' && *text++ == '.' &&
+           take_int64(&text, &column->until) && *text == '\0';
+}
+
+/* ---- text ---- */
+
+/* The length of the UTF-8 sequence at p, or 0 where there is none. */
+static size_t utf8_length(const unsigned char *p, size_t left) {
+    unsigned char a = p[0], b = left > 1 ? p[1] : 0;
+    if (a < 0x80)
+        return 1;
+    if (a < 0xC2 || a > 0xF4 || (b & 0xC0) != 0x80)
+        return 0;
+    if (a < 0xE0)
+        return 2;
+    if (left < 3 || (p[2] & 0xC0) != 0x80)
+        return 0;
+    if (a < 0xF0)
+        return (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) ? 0 : 3;
+    if (left < 4 || (p[3] & 0xC0) != 0x80)
+        return 0;
+    return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
+}
+
+/* Makes a text cell UTF-8: a copy in scratch with U+FFFD for every bad byte, if there are any. */
+static void clean(struct ak_rows *rows, struct ak_cell *cell) {
+    const unsigned char *p = (const unsigned char *)cell->v.s;
+    size_t n = cell->n, i = 0, length;
+    while (i < n && (length = utf8_length(p + i, n - i)))
+        i += length;
+    if (i == n)
+        return;
+    char *start = rows->scratch + rows->scratch_used, *out = start;
+    for (i = 0; i < n; i += length) {
+        length = utf8_length(p + i, n - i);
+        if (length) {
+            memcpy(out, p + i, length);
+            out += length;
+        } else {
+            memcpy(out, "\xEF\xBF\xBD", 3);
+            out += 3;
+            length = 1;
+            rows->utf8++;
+        }
+    }
+    ak_set_text(cell, start, (size_t)(out - start));
+    rows->scratch_used += (size_t)(out - start);
+}
+
+/* ---- rows ---- */
+
+const char ak_step_alone[] = "step without its job's row before it";
+
+bool ak_rows_init(struct ak_rows *rows, const struct ak_spec *spec, const struct ak_zone *zone) {
+    memset(rows, 0, sizeof *rows);
+    rows->spec = spec;
+    rows->zone = zone;
+    rows->want_jobs = rows->want_steps = true;
+    rows->scratch = malloc(SCRATCH);
+    rows->kept = malloc(SCRATCH + AK_MAX_RECORD);
+    if (rows->scratch && rows->kept)
+        return true;
+    ak_rows_free(rows);
+    return false;
+}
+
+void ak_rows_free(struct ak_rows *rows) {
+    free(rows->scratch);
+    free(rows->kept);
+    rows->scratch = rows->kept = NULL;
+}
+
+void ak_rows_broken(struct ak_rows *rows) {
+    rows->parent_known = false;
+}
+
+/* A job mostly gets what it asked for: the same text again has the same outputs. */
+static enum ak_fault take_tres(struct ak_rows *rows, struct ak_slice s, bool plain, struct ak_cell *out) {
+    if (plain && s.n && s.n == rows->tres.n && memcmp(s.s, rows->tres.s, s.n) == 0) {
+        memcpy(out, &rows->cell[rows->tres_out], 7 * sizeof *out);
+        return AK_FINE;
+    }
+    rows->tres = s;
+    rows->tres_out = (int)(out - rows->cell);
+    return ak_tres(s, out, rows->scratch, &rows->scratch_used);
+}
+
+static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const struct ak_record *record,
+                             int index, struct ak_cell *out) {
+    struct ak_slice s = record->field[index];
+    switch (kind) {
+    case AK_SKIP:
+    case AK_KINDS:
+        break;
+    case AK_KIND_TEXT:
+        if (AK_IS(s, "(null)"))
+            break;
+        /* fall through */
+    case AK_FREE:
+        if (s.n)
+            ak_set_text(out, s.s, s.n);
+        break;
+    case AK_ADMIN_COMMENT:
+        ak_admin_comment(s, out);
+        break;
+    case AK_SUBMITTED:
+        ak_submitted(s, rows->known, out);
+        break;
+    case AK_NODELIST:
+        if (!ak_unknown(s))
+            ak_set_text(out, s.s, s.n);
+        break;
+    case AK_KIND_INT:
+        return ak_int(s, out);
+    case AK_SERIAL:
+        return ak_serial(s, out);
+    case AK_KIND_REAL:
+        return ak_real(s, out);
+    case AK_SWF:
+        return ak_swf(s, out);
+    case AK_TIME:
+        return ak_time(s, rows, out);
+    case AK_SECONDS:
+        return ak_seconds(s, out);
+    case AK_CPUTIME:
+        return ak_cputime(s, out);
+    case AK_LIMIT:
+        return ak_limit(s, out);
+    case AK_JOBID:
+        return ak_jobid(s, out);
+    case AK_RAWID:
+        return ak_rawid(s, out);
+    case AK_STATE:
+        return ak_state(s, out);
+    case AK_EXIT:
+        return ak_exit(s, out);
+    case AK_MEM:
+        return ak_mem(s, out);
+    case AK_REQMEM:
+        return ak_reqmem(s, out);
+    case AK_TRES:
+        return take_tres(rows, s, record->plain, out);
+    case AK_GRES:
+        return ak_gres(s, out, rows->scratch, &rows->scratch_used);
+    case AK_USAGE:
+        return ak_usage(s, out);
+    }
+    return AK_FINE;
+}
+
+static const char *const faults[] = {
+    [AK_MALFORMED] = "malformed",
+    [AK_TOO_LARGE] = "too large",
+    [AK_NO_ZONE] = "local time, but no --timezone",
+    [AK_NO_SUCH_TIME] = "no such local time in --timezone",
+    [AK_UNSEALED] = "not sealed",
+};
+
+static bool refuse(struct ak_rows *rows, int column, const char *why) {
+    snprintf(rows->reason, sizeof rows->reason, "column %d (%s): %s", column + 1,
+             ak_kinds[rows->spec->column[column].kind].name, why);
+    return false;
+}
+
+/* The whole column, or a reason why not. */
+static inline bool take_column(struct ak_rows *rows, const struct ak_record *record, int index) {
+    const struct ak_column *column = &rows->spec->column[index];
+    struct ak_cell *out = &rows->cell[column->out];
+    enum ak_fault fault = convert(rows, column->kind, record, index, out);
+    if (fault > AK_UNKNOWN)
+        return refuse(rows, index, faults[fault]);
+    if (column->required && out->type == AK_NULL)
+        return refuse(rows, index, "required, but unknown");
+    if (!record->plain)
+        for (int i = 0; i < column->outputs; i++)
+            if (out[i].type == AK_TEXT)
+                clean(rows, &out[i]);
+    return true;
+}
+
+/* Is a job's column what was asked for? */
+static bool as_asked(struct ak_rows *rows, int index) {
+    const struct ak_column *column = &rows->spec->column[index];
+    const struct ak_cell *cell = &rows->cell[column->out];
+    if (column->is && !(cell->type == AK_TEXT && cell->n == strlen(column->is) &&
+                        memcmp(cell->v.s, column->is, cell->n) == 0))
+        return refuse(rows, index, "not the one that was asked for");
+    if (column->within && cell->type == AK_INT && (cell->v.i < column->from || cell->v.i >= column->until))
+        return refuse(rows, index, "outside of what was asked for");
+    return true;
+}
+
+/* Keeps the job's id and what its steps will inherit. */
+static void keep_parent(struct ak_rows *rows) {
+    const struct ak_spec *spec = rows->spec;
+    rows->parent_known = false;
+    if (!spec->inherits || !rows->want_steps || rows->cell[spec->column[spec->jobid].out].type != AK_TEXT)
+        return;
+    rows->kept_used = 0;
+    for (int i = 0; i < spec->inherits; i++) {
+        const struct ak_column *column = &spec->column[spec->inherited[i]];
+        for (int place = column->out; place < column->out + column->outputs; place++) {
+            struct ak_cell *cell = &rows->parent[place];
+            *cell = rows->cell[place];
+            if (cell->type == AK_TEXT) {
+                memcpy(rows->kept + rows->kept_used, cell->v.s, cell->n);
+                cell->v.s = rows->kept + rows->kept_used;
+                rows->kept_used += cell->n;
+            }
+        }
+    }
+    const struct ak_cell *id = &rows->parent[spec->column[spec->jobid].out];
+    rows->parent_id = (struct ak_slice){id->v.s, id->n};
+    rows->parent_known = true;
+}
+
+/* A job's row: everything, or (AK_SKIPPED) what its steps inherit. */
+static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *record) {
+    const struct ak_spec *spec = rows->spec;
+    for (int index = 0; index < spec->columns; index++) {
+        const struct ak_column *column = &spec->column[index];
+        bool asked = column->is || column->within;
+        if (index != spec->jobid && (rows->want_jobs || column->inherit || asked) &&
+            !take_column(rows, record, index))
+            return AK_REJECTED;
+        if (asked && !as_asked(rows, index))
+            return AK_REJECTED;
+    }
+    keep_parent(rows);
+    return rows->want_jobs ? AK_JOB : AK_SKIPPED;
+}
+
+static enum ak_verdict take_step(struct ak_rows *rows, const struct ak_record *record) {
+    const struct ak_spec *spec = rows->spec;
+    if (rows->no_steps) {
+        snprintf(rows->reason, sizeof rows->reason, "a step where only jobs were asked for");
+        return AK_REJECTED;
+    }
+    if (!rows->want_steps)
+        return AK_SKIPPED;
+    if (spec->inherits && !rows->parent_known) {
+        snprintf(rows->reason, sizeof rows->reason, "%s", ak_step_alone);
+        return AK_REJECTED;
+    }
+    for (int index = 0; index < spec->columns; index++) {
+        const struct ak_column *column = &spec->column[index];
+        if (column->inherit)
+            memcpy(&rows->cell[column->out], &rows->parent[column->out],
+                   sizeof rows->cell[0] * (size_t)column->outputs);
+        else if (index != spec->jobid && !take_column(rows, record, index))
+            return AK_REJECTED;
+    }
+    return AK_STEP;
+}
+
+enum ak_verdict ak_rows_take(struct ak_rows *rows, const struct ak_record *record) {
+    const struct ak_spec *spec = rows->spec;
+    bool parent = rows->parent_known;
+    rows->scratch_used = 0;
+    rows->tres.n = 0;
+    memset(rows->cell, 0, (size_t)spec->outputs * sizeof *rows->cell);
+    rows->utf8 = rows->ambiguous = 0;
+    rows->parent_known = false; /* until it is sure that this row keeps it or is one */
+    if (!record->plain && memchr(record->raw.s, '\0', record->raw.n)) {
+        snprintf(rows->reason, sizeof rows->reason, "NUL byte");
+        return AK_REJECTED;
+    }
+    if (spec->jobid < 0)
+        return take_job(rows, record);
+    if (!take_column(rows, record, spec->jobid))
+        return AK_REJECTED;
+    const struct ak_cell *id = &rows->cell[spec->column[spec->jobid].out];
+    if (id[5].type == AK_NULL)
+        return take_job(rows, record);
+    rows->parent_known =
+        parent && id->n == rows->parent_id.n && memcmp(id->v.s, rows->parent_id.s, id->n) == 0;
+    return take_step(rows, record);
+}

@@ -1,0 +1,333 @@
+/* clang-format off */
+/* sacct.h - accounting text into typed values. This header is the manual.
+ *
+ * Two layers, no I/O, no globals, no allocation but in ak_rows_init():
+ *
+ *   bytes --ak_reader_next()--> records (N fields each) --ak_rows_take()--> cells (NULL, integer, real, text)
+ *
+ * THE COLUMN SPEC
+ * One kind per input column, with commas between, in the order of the input:
+ *
+ *     jobid!,rawid!,time!^,state,limit,tres,free
+ *
+ *     !   the row is refused where the column's first output is unknown
+ *     ^   a step row gets the values that its job's row had (sacct prints a step's own start as its Submit)
+ *
+ * A kind has a fixed number of outputs. They are numbered through: with the spec above ?1..?6 are jobid's, ?7 is
+ * rawid's, ?8 the time, ?9 and ?10 state's, ?11 and ?12 limit's, ?13..?19 tres's, ?20 the text.
+ *
+ *   kind      outputs                         examples
+ *   skip                                      anything, not looked at
+ *   text      text                            gpu-a100; empty and (null) are unknown
+ *   free      text                            as text, "(null)" kept; surplus delimiters are put back in here (below)
+ *   admin_comment text limit source           free text whose first word may be a record of adminkit's policy:
+ *             at heard requeues end           "ak1:lim=7200,src=e,rules=gq-max mine" -> all of it, 7200, "explicit";
+ *                                             lim=none,src=d -> , "default"; lim=inf,src=e -> , "explicit"; and any
+ *                                             word of which may be the note of its checkpoint plugin:
+ *                                             "mine ck1:at=1700000000,heard=3,rq=1,end=more" -> 1700000000, 3, 1,
+ *                                             "more". Anything else is text only. Counts as free below.
+ *   submitted by ckpt program                 a command line: "srun -n4 --ckpt-signal=USR1@300 /opt/bin/torchrun x.py" -> "srun",
+ *             framework container             1, "torchrun", "torchrun",   docs/ingest-spec.md has its rules. Counts as free below;
+ *                                             no more than these outputs is kept of it. One such column at most.
+ *   int       value                           48; 4294967294/5, 18446744073709551614/5, -1 and -2 are unknown
+ *   serial    value                           48; the same are unknown; from 2^63 on, which SQLite lacks, the number less 2^64
+ *   real      value                           0.25, 1e6
+ *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
+ *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given; 0 is
+ *                                             unknown. An hour that occurs twice is the first one, and counted.
+ *   seconds   seconds                         90, 01:30.250 -> 90, 00:01:30, 1-00:00:00
+ *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25
+ *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED, INFINITE,
+ *                                             4294967295 -> unlimited; Partition_Limit, 4294967294 -> partition;
+ *                                             empty, 0 -> unknown. Of clocks also M:S, D-H, D-H:M, as sbatch reads them.
+ *   jobid     job_id array_job array_task     123 | 123_4 | 123_[5-9%2] (task unknown) | 123+1, each with .batch, .0 …
+ *             het_job het_offset step         123_4.batch -> "123_4", 123, 4, , , "batch". At most one such column.
+ *   rawid     value                           123, 123.batch -> 123
+ *   state     state cancelled_by              COMPLETED; CANCELLED by 1000 -> CANCELLED, 1000
+ *   exit      code signal                     0:15 -> 0, 15; 1 -> 1,
+ *   mem       bytes                           1024K, 1.50T, plain bytes
+ *   reqmem    bytes per                       3000Mc -> 3145728000, c; 4Gn; 199G; 0n. 2^31 MiB and above are Slurm's
+ *                                             "unset", multiplied, and so unknown; the same in tres
+ *   tres      cpus mem nodes gpus             cpu=12,mem=48000M,node=1,gres/gpu=2,gres/gpu:a100=2
+ *             gpu_type energy billing         -> 12, 50331648000, 1, 2, "a100", ,   mem without a unit is MiB. gpus
+ *                                             is gres/gpu where that is given, else the sum of the typed ones, and
+ *                                             0 where the text names none. Several types (8 at most) are joined:
+ *                                             "a100+v100". Other keys are ignored.
+ *   gres      gpus gpu_type                   gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | hbm:0 -> 0; as Slurm has it, per node
+ *   usage     cpu_time mem disk energy        cpu=15:33:58,energy=0,fs/disk=934,gres/gpumem=20M,gres/gpuutil=90,mem=4K
+ *             gpu_util gpu_mem                mem without a unit is bytes
+ *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
+ *
+ * In every kind but text, free, admin_comment, submitted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
+ * Anything else that does not fit refuses the whole row, with a reason that names column and kind. Bytes of a text that
+ * are no UTF-8 become U+FFFD each, and are counted.
+ *
+ * RECORDS
+ * A record has N columns: N-1 delimiters (sacct -P) or, with .ends, N, the last just before the line's end (sacct -p).
+ * Nothing is escaped in such text, so fields may hold newlines and delimiters, and records are found by counting:
+ *   - a line with the right count is a record, whatever stands around it;
+ *   - lines with too few are put together until the count is right; where the sum gets too big the first line is set
+ *     aside, and so on, so a broken record never takes a whole one with it. Nothing is looked at twice.
+ *     A line without any delimiter begins no record, unless the first column is free; behind what was set aside it
+ *     belongs to that, so that one broken record of many lines is one rejected row;
+ *   - a line with too many is mended where the spec has exactly one free column: the surplus belongs to it. With
+ *     .surplus_ignore the columns at the end are dropped instead;
+ *   - without .ends and with a free last column, lines without any delimiter continue it;
+ *   - a record has at most 1 MiB and 131072 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
+ *     lines that begin with .comment, are passed over.
+ * With .space, columns are separated by runs of blanks and tabs and every line is a record (SWF).
+ *
+ * WHAT WAS ASKED FOR
+ * An answer of sacct's is full of text that users write, and its delimiter is on a command line that they may read. So
+ * the rows may be told
+ *   - a seal: a text behind the digits of every `time`, which came to sacct by its environment, out of sight of other
+ *     users. A time without it refuses the row (`not sealed`); the words for unknown need none;
+ *   - by ak_spec_wants(): the one text that a column of a job's row must have, or the span in which its time must be
+ *     where it is known;
+ *   - .no_steps: a step's row is refused.
+ *
+ * STEPS
+ * A row whose jobid has a step is a step row. It takes `^` columns from its job's row, which must stand before it with
+ * nothing but steps of that job between; otherwise it is refused.
+ */
+/* clang-format on */
+#ifndef ADMINKIT_SACCT_H
+#define ADMINKIT_SACCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AK_MAX_COLUMNS 256
+#define AK_MAX_OUTPUTS 1024
+#define AK_MAX_RECORD ((size_t)1 << 20)
+#define AK_MAX_LINES 131072 /* slurmdbd keeps 64 KiB of a command line: 65 536 newlines */
+#define AK_MAX_DELIMITER 16
+#define AK_MAX_SEAL 24
+#define AK_REASON 120
+/* So many bytes behind the input in the buffer must be readable; what they are does not matter. */
+#define AK_PADDING 8
+
+struct ak_slice {
+    const char *s;
+    size_t n;
+};
+
+/* ---- values ---- */
+
+enum ak_type { AK_NULL, AK_INT, AK_REAL, AK_TEXT };
+
+struct ak_cell {
+    enum ak_type type;
+    uint32_t n; /* of a text, in bytes */
+    union {
+        int64_t i;
+        double d;
+        const char *s; /* not terminated; lives until the next ak_rows_take() or change of the buffer */
+    } v;
+};
+
+enum ak_kind {
+    AK_SKIP,
+    AK_KIND_TEXT,
+    AK_FREE,
+    AK_ADMIN_COMMENT,
+    AK_SUBMITTED,
+    AK_KIND_INT,
+    AK_SERIAL,
+    AK_KIND_REAL,
+    AK_SWF,
+    AK_TIME,
+    AK_SECONDS,
+    AK_CPUTIME,
+    AK_LIMIT,
+    AK_JOBID,
+    AK_RAWID,
+    AK_STATE,
+    AK_EXIT,
+    AK_MEM,
+    AK_REQMEM,
+    AK_TRES,
+    AK_GRES,
+    AK_USAGE,
+    AK_NODELIST,
+    AK_KINDS
+};
+
+/* May it hold delimiters and newlines? */
+static inline bool ak_is_free(enum ak_kind kind) {
+    return kind == AK_FREE || kind == AK_ADMIN_COMMENT || kind == AK_SUBMITTED;
+}
+
+/* A kind's name and the names of its outputs, as adminkit/ingest/spec.py has them. */
+struct ak_kind_info {
+    const char *name;
+    int outputs;
+    const char *output[7];
+};
+extern const struct ak_kind_info ak_kinds[AK_KINDS];
+
+struct ak_column {
+    enum ak_kind kind;
+    bool required, inherit;
+    int out; /* place of its first output, from 0 */
+    int outputs;
+    const char *is; /* what it must be in a job's row; NULL: anything */
+    bool within;    /* a known time must be in [from, until) */
+    int64_t from, until;
+};
+
+struct ak_spec {
+    struct ak_column column[AK_MAX_COLUMNS];
+    int columns, outputs;
+    int jobid;     /* index of the jobid column, or -1 */
+    int free_one;  /* index of the free column where there is exactly one, or -1 */
+    int submitted; /* index of the submitted column, or -1 */
+    int inherited[AK_MAX_COLUMNS + 1],
+        inherits; /* the columns a job keeps for its steps: jobid and `^` ones */
+};
+
+/* Reads a spec. False and a sentence in `error` where it is none. */
+bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t error_size);
+
+/* Asks more of a spec: column N (from 1) of a job's row is `TEXT` ("N=TEXT"), or its time is in [FROM, UNTIL)
+ * ("N=FROM..UNTIL" with `window`). Keeps a pointer into `text`. False where that cannot be meant. */
+bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window);
+
+/* Programs that are worth a name, for `submitted`: which word means what. */
+#define AK_MAX_KNOWN 128
+#define AK_LONGEST 64
+struct ak_known {
+    struct {
+        struct ak_slice word, name;
+        bool container; /* else a framework */
+    } one[AK_MAX_KNOWN];
+    int n;
+    uint64_t last[AK_LONGEST + 1]; /* private: which last bytes words of a length have, modulo 64 */
+};
+
+/* Reads "WORD=f:NAME,WORD=c:NAME" (frameworks, containers). Keeps pointers into `text`. False where it is
+ * none. */
+bool ak_known_parse(struct ak_known *known, const char *text);
+
+/* What local time is: seconds east of UTC at `epoch`. A false return is "no idea". */
+struct ak_zone {
+    bool (*offset)(void *context, int64_t epoch, int64_t *seconds);
+    void *context;
+};
+
+/* ---- records ---- */
+
+struct ak_format {
+    char delimiter[AK_MAX_DELIMITER + 1];
+    char comment[AK_MAX_DELIMITER + 1]; /* "" for none */
+    bool space, ends, surplus_ignore;
+};
+
+enum ak_event {
+    AK_MORE,   /* all lines of the buffer are used up: release, read on, call again; at eof: the end */
+    AK_RECORD, /* field[] is filled */
+    AK_BROKEN  /* `raw` is no record, `reason` says why */
+};
+
+struct ak_record {
+    uint64_t line;       /* its first line, from 1 */
+    struct ak_slice raw; /* without the last line's end; at most AK_MAX_RECORD bytes */
+    struct ak_slice field[AK_MAX_COLUMNS];
+    bool mended; /* surplus delimiters were put back into the free column */
+    bool plain;  /* surely ASCII */
+    char reason[AK_REASON];
+};
+
+#define AK_CHUNK 8192
+
+/* All fields are private but `bytes_*`: input bytes that were in records, in broken text, in blank and
+ * comment lines. At the end their sum is the input. */
+struct ak_reader {
+    struct ak_format format;
+    size_t delimiter_size, comment_size;
+    size_t columns, want; /* want: delimiters of a record */
+    int free_one;
+    bool first_free, hold_last;
+    uint64_t bytes_records, bytes_broken, bytes_blank;
+    /* marks: places of newlines and of the delimiter's first byte within the chunk at `chunk`; which are
+     * newlines */
+    uint32_t mark[AK_CHUNK + 1], newline[AK_CHUNK + 1];
+    size_t marks, next_mark, newlines, next_newline, chunk, scanned;
+    bool chunk_odd; /* the chunk has a NUL or a byte above 127 */
+    /* the line being read; all places count from the start of the input, `base` is the buffer's */
+    size_t base, line_at, line_end, line_all, line_text, last_end;
+    size_t count;
+    uint64_t line;
+    uint32_t at[AK_MAX_COLUMNS + 1]; /* its delimiters, from line_at */
+    bool line_odd, line_ready, line_ends, skipping;
+    /* lines that are not yet a record, or a record (`held`) that may go on */
+    size_t first, lines, sum, pending_end, pending_text;
+    uint64_t pending_line;
+    bool held, pending_ends;
+    bool trailing; /* behind what was set aside: lines without a delimiter belong to it */
+    struct {
+        size_t at;
+        uint32_t count;
+        bool blank;
+    } pending[AK_MAX_LINES]; /* last: ak_reader_init() does not clear it */
+};
+
+/* Prepares `reader` for records of `spec` in `format`. False and a sentence where the format cannot be. */
+bool ak_reader_init(struct ak_reader *reader, const struct ak_spec *spec, const struct ak_format *format,
+                    char *error, size_t error_size);
+
+/* The next thing in buf[0..len), which holds the input from where the last release ended. `eof`: no more will
+ * come. */
+enum ak_event ak_reader_next(struct ak_reader *reader, const char *buf, size_t len, bool eof,
+                             struct ak_record *record);
+
+/* After AK_MORE: how many bytes at the buffer's front are done with. The caller moves the rest to the front.
+ * At most 2 * AK_MAX_RECORD + 64 bytes ever remain. */
+size_t ak_reader_release(struct ak_reader *reader);
+
+/* ---- rows ---- */
+
+enum ak_verdict { AK_JOB, AK_STEP, AK_SKIPPED, AK_REJECTED };
+
+extern const char ak_step_alone[]; /* why a step is rejected whose job was, or never came */
+
+#define AK_HOURS 1024
+
+struct ak_rows {
+    const struct ak_spec *spec;
+    const struct ak_zone *zone; /* NULL: a time that is no epoch refuses the row */
+    bool want_jobs,
+        want_steps;       /* rows of the other sort are AK_SKIPPED, but jobs are remembered for their steps */
+    bool no_steps;        /* a step's row is refused */
+    struct ak_slice seal; /* what stands behind the digits of each time; empty for none */
+    const struct ak_known *known; /* NULL: no program has a name */
+    struct ak_cell cell[AK_MAX_OUTPUTS];
+    char reason[AK_REASON];
+    uint32_t utf8, ambiguous; /* of the last row: bytes replaced, hours that occur twice */
+    /* private */
+    char *scratch, *kept;
+    size_t scratch_used, kept_used;
+    struct ak_cell parent[AK_MAX_OUTPUTS];
+    struct ak_slice parent_id;
+    struct ak_slice tres; /* the row's last TRES text, if any, and the place of its outputs */
+    int tres_out;
+    bool parent_known;
+    struct {
+        int64_t hour;
+        int32_t offset;
+        bool known;
+    } hours[AK_HOURS];
+};
+
+/* Allocates the rows' two scratch areas; ak_rows_free() gives them back. False: no memory. */
+bool ak_rows_init(struct ak_rows *rows, const struct ak_spec *spec, const struct ak_zone *zone);
+void ak_rows_free(struct ak_rows *rows);
+
+/* Converts a record into rows->cell[0..outputs). AK_REJECTED: rows->reason says why. */
+enum ak_verdict ak_rows_take(struct ak_rows *rows, const struct ak_record *record);
+
+/* A record was broken: what comes next may belong to a job that was never seen. */
+void ak_rows_broken(struct ak_rows *rows);
+
+#endif

@@ -1,0 +1,79 @@
+/* aside.c - what is kept of a text that could not be read. */
+#include "aside.h"
+#include "fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AK_NAME 256 /* no job has a longer one */
+
+static bool begins(struct ak_slice s, const char *word, size_t n) {
+    return n && s.n >= n && memcmp(s.s, word, n) == 0;
+}
+
+/* Does the text, as far as `submitted`, name its job in each column that does? Lines of somebody's command
+ * line with delimiters of their own seem to have columns too. */
+static bool names_a_job(const struct ak_spec *spec, const char *delimiter, struct ak_slice raw) {
+    const size_t size = strlen(delimiter);
+    int named = 0;
+    for (int index = 0; index < spec->submitted; index++) {
+        struct ak_slice field = {raw.s, 0};
+        while (field.n < raw.n &&
+               !begins((struct ak_slice){raw.s + field.n, raw.n - field.n}, delimiter, size))
+            field.n++;
+        if (field.n == raw.n)
+            return false;
+        char room[AK_NAME + AK_PADDING] = {0}; /* the readers look behind the end */
+        struct ak_cell cell[6] = {0};
+        enum ak_kind kind = spec->column[index].kind;
+        if (kind == AK_JOBID || kind == AK_RAWID) {
+            if (field.n > AK_NAME)
+                return false;
+            memcpy(room, field.s, field.n);
+            struct ak_slice copy = {room, field.n};
+            if ((kind == AK_JOBID ? ak_jobid(copy, cell) : ak_rawid(copy, cell)) != AK_FINE)
+                return false;
+            named++;
+        }
+        raw.s += field.n + size;
+        raw.n -= field.n + size;
+    }
+    return named > 0;
+}
+
+struct ak_slice ak_aside(const struct ak_spec *spec, const struct ak_format *format, const char *seal,
+                         struct ak_slice raw, char room[AK_MAX_RAW]) {
+    const size_t delimiter = strlen(format->delimiter), sealed = strlen(seal);
+    size_t n = 0, columns = 0;
+    bool cut = spec->submitted < 0;
+    if (cut && !sealed)
+        return raw;
+    if (!cut && !names_a_job(spec, format->delimiter, raw)) {
+        n = (size_t)snprintf(room, AK_MAX_RAW, "(%zu bytes, not kept)", raw.n);
+        return (struct ak_slice){room, n};
+    }
+    for (struct ak_slice s = raw; s.n && n < AK_MAX_RAW;) {
+        size_t step = 1;
+        if (begins(s, format->delimiter, delimiter)) {
+            step = delimiter;
+            if ((int)++columns == spec->submitted) {
+                cut = true;
+                break;
+            }
+            if (sealed) {
+                room[n++] = AK_ASIDE;
+            } else {
+                size_t fits = delimiter < AK_MAX_RAW - n ? delimiter : AK_MAX_RAW - n;
+                memcpy(room + n, s.s, fits);
+                n += fits;
+            }
+        } else if (begins(s, seal, sealed)) {
+            step = sealed;
+        } else {
+            room[n++] = *s.s;
+        }
+        s.s += step;
+        s.n -= step;
+    }
+    return (struct ak_slice){room, n};
+}

@@ -1,0 +1,100 @@
+"""Values in people's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Final
+
+from adminkit.quote import clean
+from adminkit.render.report import Cell, Field, Meta, Report, Style
+from adminkit.units import show_duration, show_time
+
+NONE: Final = "-"
+
+
+def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
+    """One cell for people; a dash for unknown."""
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return clean(value)
+    match style:
+        case "ratio":
+            return f"{value:.3f}"
+        case "share":
+            return percent(value, 2)  # as the study has it: few jobs in many are a finding too
+        case "duration":
+            return show_duration(round(value))
+        case "time":
+            return show_time(round(value), tz)
+        case "hours":
+            return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+        case _:
+            return number(value)
+
+
+def number(value: float) -> str:
+    return f"{value:,}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as a percentage; never rounded to none or all of what is only nearly so."""
+    step = 10.0**-digits
+    value = 100 * share
+    if 0 < value < step / 2:
+        return f"<{step:.{digits}f} %"
+    if 100 - step / 2 <= value < 100:
+        return f">{100 - step:.{digits}f} %"
+    return f"{value:.{digits}f} %"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def some(names: Sequence[str], most: int = 6) -> str:
+    """The first names of a list and how many follow."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
+    """The lines above every table: a short name and what it says."""
+    lines = [("database", meta.database)] if meta.database else []
+    if meta.as_of is not None:
+        lines.append(("as of", show_time(meta.as_of, tz)))
+    lines.append(("clusters", ", ".join(meta.clusters) or NONE))
+    if meta.jobs is not None:
+        left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]
+        lines[-1:-1] = [("window", _window(meta, tz))]
+        lines += [
+            ("filters", "; ".join(f"{name} {text}" for name, text in meta.filters.items()) or NONE),
+            ("jobs", f"{number(meta.jobs)} counted"),
+            ("left out", "; ".join(left_out) or "none"),
+        ]
+    lines += [("note", note) for note in meta.notes]
+    return [(name, clean(text)) for name, text in lines]
+
+
+def _window(meta: Meta, tz: tzinfo | None) -> str:
+    since, until = (None if at is None else show_time(at, tz) for at in meta.window)
+    first, last = (None if at is None else show_time(at, tz) for at in meta.span)
+    ends = f"the trace has ends from {first} to {last}" if first else "the trace has no finished job"
+    if since and until:
+        return f"ended from {since} until before {until}; {ends}"
+    if since or until:
+        return f"ended from {since} on; {ends}" if since else f"ended before {until}; {ends}"
+    return f"all; {ends}"
+
+
+def cells(report: Report, tz: tzinfo | None) -> tuple[list[Field], list[list[str]], list[list[str]]]:
+    """The fields that people see, and their rows and totals as text."""
+    seen = [
+        place for place, f in enumerate(report.fields) if not f.quiet or len({row[place] for row in report.rows}) > 1
+    ]
+
+    def shown(row: Sequence[Cell]) -> list[str]:
+        return [show(row[place], report.fields[place].style, tz) for place in seen]
+
+    return [report.fields[i] for i in seen], [shown(row) for row in report.rows], [shown(row) for row in report.totals]

@@ -1,0 +1,144 @@
+"""Report: what a report says, apart from how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+Cell = str | int | float | None
+#: How a value is shown to people. JSON and CSV always carry the bare value in base units.
+Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time"]
+
+STYLES: Final[tuple[Style, ...]] = ("text", "count", "ratio", "share", "duration", "hours", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column: its name is the key in JSON, the header in CSV and tables.
+
+    A `quiet` one is shown to people only where its rows differ; JSON and CSV always have it.
+    """
+
+    name: str
+    style: Style = "text"
+    help: str = ""
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What every output begins with.
+
+    `excluded` counts, per filter in the order applied, the jobs it left out; `notes` are sentences a reader must know.
+    `span` is the first and the last end of any job in the trace, for readers of an open window.
+    """
+
+    title: str
+    database: str
+    window: tuple[int | None, int | None]  # epoch seconds, [since, until); None where open
+    clusters: Sequence[str]
+    filters: Mapping[str, str]
+    jobs: int | None  # how many count; None where the report is not about jobs
+    excluded: Mapping[str, int]
+    notes: Sequence[str] = ()
+    span: tuple[int | None, int | None] = (None, None)
+    as_of: int | None = None  # the moment at which the trace was looked at, epoch seconds; None for now
+
+    @classmethod
+    def plain(
+        cls, title: str, notes: Sequence[str], clusters: Sequence[str] = (), filters: Mapping[str, str] | None = None
+    ) -> Meta:
+        """That of a listing which is about files, rules or hosts, not about the jobs of a trace."""
+        return cls(title, "", (None, None), clusters, filters or {}, None, {}, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A cumulative histogram: `share[i]` (0 to 1) of the jobs have at most `seconds[i]`; a staircase."""
+
+    name: str
+    seconds: Sequence[float]
+    share: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """One panel of cumulative histograms over time. `marks` are named moments on its axis, in seconds."""
+
+    title: str
+    subtitle: str
+    lines: Sequence[Line]
+    marks: Sequence[tuple[str, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The spread of one row: the box holds the middle half, the whiskers reach from p10 to p90."""
+
+    name: str
+    p10: float
+    p25: float
+    median: float
+    p75: float
+    p90: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """One panel of box plots on a common axis from 0 to 1 or the largest value."""
+
+    title: str
+    axis: str
+    boxes: Sequence[Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A named number of jobs and its share (0 to 1) of the panel's whole."""
+
+    name: str
+    jobs: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """One panel of horizontal bars."""
+
+    title: str
+    subtitle: str
+    bars: Sequence[Bar]
+
+
+Panel = Curves | Boxes | Bars
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What a report shows besides its table. `title` says the finding, `caption` how to read the panels."""
+
+    title: str
+    caption: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`rows` carry one value per field, in their order; `totals` are rows set apart below them."""
+
+    meta: Meta
+    fields: Sequence[Field]
+    rows: Sequence[Sequence[Cell]]
+    totals: Sequence[Sequence[Cell]] = ()
+    pictures: Pictures | None = field(default=None, compare=False)
+
+    def dated(self, as_of: int | None) -> Report:
+        """The same of a trace as it was then; None for now."""
+        return replace(self, meta=replace(self.meta, as_of=as_of))
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Every row, the totals last, keyed by field name."""
+        names = [f.name for f in self.fields]
+        return [dict(zip(names, row, strict=True)) for row in (*self.rows, *self.totals)]

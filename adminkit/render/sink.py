@@ -1,0 +1,138 @@
+"""Where a Report goes: stdout or a file, in one of the formats, with its pictures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.owner import as_caller, as_owner
+from adminkit.render import text
+from adminkit.render.report import Report
+
+FORMATS: Final = ("table", "json", "csv", "markdown", "html")
+PICTURES: Final = (".png", ".svg")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a report is wanted. `tz` is for civil times, None for the host's own."""
+
+    format: str = "table"
+    output: Path | None = None
+    plot: bool = False
+    picture: Path | None = None
+    tz: tzinfo | None = None
+
+    def __post_init__(self) -> None:
+        if self.plot and self.format != "table":
+            raise UsageError(f"--plot draws in the terminal, which {self.format} is not for", "leave out --format")
+        if self.picture and self.picture.suffix.lower() not in PICTURES:
+            if not self.picture.suffix:
+                raise UsageError(f"{self.picture} does not say what kind of picture", "end it in .png or .svg")
+            raise unknown_word("kind of picture", self.picture.suffix, PICTURES)
+        if self.pictures:
+            self._need_plots()
+
+    @property
+    def pictures(self) -> bool:
+        """Whether anything is drawn."""
+        return self.plot or self.picture is not None or self.format == "html"
+
+    def _need_plots(self) -> None:
+        """Say so before a long scan, not after."""
+        if self.picture is not None or self.format == "html":
+            from adminkit.render.figure import need_matplotlib
+
+            need_matplotlib()
+
+
+def emit(report: Report, way: Way) -> None:
+    """Write `report`: stdout is data, the header of a CSV goes to stderr. Files appear whole or not at all."""
+    with as_caller():
+        _emit(report, way)
+
+
+def _emit(report: Report, way: Way) -> None:
+    if way.picture:
+        from adminkit.render.figure import picture
+
+        write_aside(way.picture, picture(report, way.picture.suffix.lower().removeprefix(".")))
+        print(f"wrote {way.picture}", file=sys.stderr)
+    written = _written(report, way)
+    if way.format == "csv":
+        print(text.header_lines(report.meta, way.tz), end="", file=sys.stderr)
+    if way.output:
+        write_aside(way.output, written.encode())
+        print(f"wrote {way.output}", file=sys.stderr)
+    else:
+        # Trap: where the terminal is not UTF-8, a job's name must not end the report.
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(written.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _written(report: Report, way: Way) -> str:
+    if way.format == "json":
+        return text.as_json(report)
+    if way.format == "csv":
+        return text.as_csv(report)
+    if way.format == "markdown":
+        return text.markdown(report, way.tz)
+    if way.format == "html":
+        from adminkit.render.html import page
+
+        return page(report, way.tz)
+    terminal = way.output is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal or os.environ.get("COLUMNS") else None
+    ascii_only = way.output is None and not (sys.stdout.encoding or "").lower().startswith("utf")
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    written = text.table(report, way.tz, width, colour=colour, ascii_only=ascii_only)
+    if way.plot and report.pictures:
+        from adminkit.render.terminal import plot
+
+        written += "\n" + plot(report.pictures, width or 80, colour=colour, ascii_only=ascii_only)
+    return written
+
+
+def write_aside(path: Path, data: bytes) -> None:
+    """Write beside `path`, then rename: a reader sees the old file or the whole new one.
+
+    Not for devices and pipes such as /dev/stdout, which are written to directly.
+    """
+    with as_caller(), as_owner(path):
+        _write_aside(path, data)
+
+
+def _write_aside(path: Path, data: bytes) -> None:
+    if path.exists() and not path.is_file():
+        target, aside = path, None
+    else:
+        target, aside = path.resolve(), path.resolve().parent
+    temporary = None
+    try:
+        if aside is None:
+            target.write_bytes(data)
+            return
+        handle, temporary = tempfile.mkstemp(dir=aside, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+        temporary = None
+    except OSError as error:
+        reason = cause(error)
+        raise AdminkitError(f"couldn't write {path}: {reason}", "name another place") from error
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)

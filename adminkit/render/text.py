@@ -1,0 +1,163 @@
+"""A Report as text: a table for the terminal, JSON, CSV, Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from adminkit.quote import clean
+from adminkit.render.format import cells, header
+from adminkit.render.report import Field, Meta, Report
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+
+def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool, ascii_only: bool) -> str:
+    """The header and the table. One that is wider than `width` columns is cut into several, each with the first column.
+
+    None for a width that does not matter, as in a pipe.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    fields, rows, totals = cells(report, tz)
+    wide = width or 10_000
+    console = Console(
+        file=_Encoded("ascii" if ascii_only else "utf-8"),
+        width=wide,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+        emoji=False,
+        markup=False,
+        highlight=False,
+    )
+    console.print(Text(clean(report.meta.title), style="bold"))
+    console.print(_header_grid(report.meta, tz, width or 10_000))
+    for block in _blocks(fields, [*rows, *totals], wide):
+        console.print()
+        console.print(_block_table(fields, rows, totals, block))
+    return _printed(console)
+
+
+def _header_grid(meta: Meta, tz: tzinfo | None, width: int) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", max_width=width - 10)
+    for name, text in header(meta, tz):
+        grid.add_row(Text(name, style="dim"), Text(text))
+    return grid
+
+
+def _block_table(
+    fields: Sequence[Field], rows: Sequence[Sequence[str]], totals: Sequence[Sequence[str]], block: Sequence[int]
+) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for place in block:
+        right = fields[place].style != "text"
+        shown.add_column(fields[place].name, justify="right" if right else "left", no_wrap=True)
+    for number, row in enumerate(rows):
+        last = number == len(rows) - 1 or row[0] != rows[number + 1][0]
+        part_ends = last and fields[0].name == "part" and number < len(rows) - 1
+        shown.add_row(*(Text(row[i]) for i in block), end_section=part_ends or number == len(rows) - 1)
+    for row in totals:
+        shown.add_row(*(Text(row[i]) for i in block))
+    return shown
+
+
+def _blocks(fields: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """Which columns stand together so that each block fits; the first column begins every block."""
+    from rich.cells import cell_len
+
+    widths = [max([len(f.name), *(cell_len(row[i]) for row in rows)]) for i, f in enumerate(fields)]
+    blocks: list[list[int]] = [[0]]
+    used = widths[0]
+    for place in range(1, len(fields)):
+        if used + 2 + widths[place] > width and len(blocks[-1]) > 1:
+            blocks.append([0])
+            used = widths[0]
+        blocks[-1].append(place)
+        used += 2 + widths[place]
+    return blocks
+
+
+class _Encoded(io.StringIO):
+    """Memory that claims an encoding: Rich draws its lines in ASCII when it is no Unicode one."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+
+def _printed(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
+
+
+def as_json(report: Report) -> str:
+    """ONE object, {"meta": …, "rows": […]}: base units, null for unknown, the totals as the last rows."""
+    meta = report.meta
+    shown: dict[str, Any] = {
+        "title": meta.title,
+        "database": meta.database,
+        "as_of": meta.as_of,
+        "window": {"since": meta.window[0], "until": meta.window[1]},
+        "span": {"first_end": meta.span[0], "last_end": meta.span[1]},
+        "clusters": list(meta.clusters),
+        "filters": dict(meta.filters),
+        "jobs": meta.jobs,
+        "excluded": dict(meta.excluded),
+        "notes": list(meta.notes),
+    }
+    return json.dumps({"meta": shown, "rows": report.records()}, indent=2, allow_nan=False) + "\n"
+
+
+def as_csv(report: Report) -> str:
+    """A header line and the rows, the totals last; empty for unknown. The report's header is not in it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(f.name for f in report.fields)
+    writer.writerows((*report.rows, *report.totals))
+    return out.getvalue()
+
+
+def header_lines(meta: Meta, tz: tzinfo | None) -> str:
+    """The report's header as plain lines."""
+    return "\n".join([clean(meta.title), *(f"{name:<10}{text}" for name, text in header(meta, tz))]) + "\n"
+
+
+def markdown(report: Report, tz: tzinfo | None) -> str:
+    """A heading, the header as a list, the table in GitHub's form."""
+    fields, rows, totals = cells(report, tz)
+    lines = [f"# {_md(clean(report.meta.title))}", ""]
+    lines += [f"- {name}: {_md(text)}" for name, text in header(report.meta, tz)]
+    lines += ["", _md_row([f.name for f in fields]), _md_row(["---" if f.style == "text" else "---:" for f in fields])]
+    lines += [_md_row([_md(cell) for cell in row]) for row in (*rows, *totals)]
+    return "\n".join(lines) + "\n"
+
+
+def _md_row(row: Sequence[str]) -> str:
+    return f"| {' | '.join(row)} |"
+
+
+_MD = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|#~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+
+
+def _md(text: str) -> str:
+    return text.translate(_MD)

@@ -1,0 +1,1 @@
+"""One file per report: what a measure says, as a Report."""

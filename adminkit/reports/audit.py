@@ -1,0 +1,99 @@
+"""What an audit found, and what audits set aside, as Reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.ingest.audited import VERDICTS, Audited, Example
+from adminkit.quote import clean, quote
+from adminkit.render.format import plural
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.trace.audit import Aside
+from adminkit.units import show_time
+
+FIELDS: Final = (
+    Field("cluster", help="the cluster"),
+    Field("verdict", help="what slurmdbd says of the rows"),
+    Field("runs", "count", "rows of it"),
+    Field("users", "count", "whose they are, of what is set aside"),
+    Field("first", "time", "the first end among them"),
+    Field("last", "time", "the last end among them"),
+    Field("becomes", help="what is done to them"),
+)
+ASIDE_FIELDS: Final = (
+    Field("cluster", help="the cluster"),
+    Field("run", help="which run: job and submission"),
+    Field("job_id", help="as Slurm prints it"),
+    Field("user", help="whose it is said to be"),
+    Field("state", help="how it is said to have ended"),
+    Field("end", "time", "when"),
+    Field("why", help="unknown: slurmdbd never had it; contradicted: it has something else"),
+    Field("aside_at", "time", "when it was set aside"),
+)
+#: verdict -> what becomes of such rows.
+BECOMES: Final = {
+    "confirmed": "stay as they are",
+    "contradicted": "are set aside; slurmdbd's own row takes the place",
+    "unknown": "are set aside",
+    "beyond": "stay; nothing new follows from them",
+    "open": "stay; have no end yet, and are asked about again",
+}
+
+
+def audit_report(found: Sequence[Audited], applied: bool, database: str) -> Report:
+    """A row for each cluster and verdict; examples, and letters about what is set aside, as notes."""
+    rows: list[list[Cell]] = []
+    notes: list[str] = []
+    for one in found:
+        for verdict in VERDICTS:
+            if one.counts[verdict]:
+                users = len(one.users[verdict]) if verdict in one.users else None
+                ends = one.ends.get(verdict, (None, None))
+                rows.append([one.cluster, verdict, one.counts[verdict], users, *ends, BECOMES[verdict]])
+        notes += _said(one, applied)
+    if not applied and any(one.counts["contradicted"] + one.counts["unknown"] for one in found):
+        notes.append("nothing was written; --apply sets aside what slurmdbd contradicts or never had")
+    elif not applied:
+        notes.append("nothing was written; --apply writes down what is confirmed, so that it is not asked for again")
+    jobs = sum(sum(one.counts.values()) for one in found)
+    meta = Meta("Audit", database, (None, None), [one.cluster for one in found], {}, jobs, {}, notes)
+    return Report(meta, FIELDS, rows)
+
+
+def _said(one: Audited, applied: bool) -> list[str]:
+    said = []
+    if not one.known:
+        said.append(f"{clean(one.cluster)}: slurmdbd keeps no accounts of it any more, or never did")
+    if one.before:
+        said.append(f"{clean(one.cluster)}: {plural(one.before, 'run')} confirmed by an earlier audit")
+    if one.purge_unsaid:
+        said.append(
+            f"{clean(one.cluster)}: {plural(one.purge_unsaid, 'run')} not judged: slurmdbd does not say after what time"
+            " it purges jobs; look at PurgeJobAfter in slurmdbd.conf and say it with --purge-after"
+        )
+    said += [_example(one.cluster, example) for example in one.examples if example.verdict in one.users]
+    if one.due:
+        verb = "were" if applied else "would be"
+        said.append(f"{clean(one.cluster)}: {plural(one.due, 'letter')} about them {verb} cancelled")
+    for letter in one.sent:
+        when = f" {show_time(letter.sent_at)}" if letter.sent_at else " just now"
+        said.append(f"{clean(one.cluster)}: a letter about {letter.run} went to {quote(letter.user)}{when}")
+    return said
+
+
+def _example(cluster: str, example: Example) -> str:
+    told = example.told
+    whose = quote(told.user) if told.user else f"uid {told.uid}"
+    text = f"{clean(cluster)}: {example.verdict}: {told.run} of {whose}, {quote(told.state or 'no state')}"
+    text += f", ended {show_time(told.end)}" if told.end is not None else ""
+    return text + (f"; differs in {', '.join(example.differs)}" if example.differs else "")
+
+
+def aside_report(found: Sequence[Aside], notes: Sequence[str], database: str) -> Report:
+    """One row for each run that was set aside."""
+    rows = [[a.cluster, a.run, a.job_id, a.user, a.state, a.end, a.why, a.aside_at] for a in found]
+    meta = Meta(
+        "Set aside by audits", database, (None, None), sorted({a.cluster for a in found}), {}, len(rows), {}, notes
+    )
+    return Report(meta, ASIDE_FIELDS, rows)

@@ -1,0 +1,232 @@
+"""Incentives as Reports: everybody, or one user line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from adminkit.economy.build import Computed, Explained, Table, Worth
+from adminkit.economy.score import Standing
+from adminkit.render.format import number, percent, plural, some
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.stats.incentives import COUNTED, DAY
+from adminkit.units import show_bytes
+
+if TYPE_CHECKING:
+    from adminkit.policy.incentive_settings import Incentives
+
+EVERYBODY: Final = (
+    Field("user", help="who"),
+    Field("points", "count", "added to the priority of each job of theirs"),
+    Field("hours", "hours", "the same in hours of ageing"),
+    Field("score", "ratio", "needed / held, 0 to 1: 1 where every limit was the menu's next one over the run"),
+    Field("runs", "count", "that weigh: they completed, or ran into their limit, with a limit their user gave"),
+    Field("missed", "count", "of these, ran into their limit"),
+    Field("days", "count", "on which they ended"),
+    Field("weight_hours", "hours", "GPU-hours they weigh, after the caps and the half-life"),
+    Field("share", "share", "of the hours the user had, those of runs that weigh"),
+    Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
+    Field(
+        "bundles",
+        "count",
+        "of late: parallel jobs whose steps were single ones side by side, and jobs paid for a class they were not of",
+    ),
+    Field("class_points", help="whether multi-node and multi-GPU jobs earn theirs: yes, no"),
+    Field("uid", "text"),
+)
+ONE: Final = (
+    Field("part", help="bonus, run, left out, at submission"),
+    Field("what", help="the line's name: a job and its name, a reason"),
+    Field("runs", "count"),
+    Field("weight_hours", "hours", "GPU-hours the run weighs, after the cap and the half-life"),
+    Field("score", "ratio", "full_at / asked, at most 1; 0 for a run that ran into its limit"),
+    Field("ran", "duration"),
+    Field("full_at", "duration", "the limit that would have scored full"),
+    Field("asked", "duration", "the limit it had: the original one where that is known, or the one it was raised to"),
+    Field("meaning", help="in words"),
+)
+
+#: reason -> why such a run counts neither way
+REASONS: Final = {
+    "short": "ran for incentives.min_elapsed or less",
+    "checkpoint": "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+    "state": "did not end by itself or at its limit: failed, cancelled, preempted …",
+    "limit": "no finite limit that is known to be the user's own choice",
+    "unrecorded": "its original limit was not recorded, and incentives.recorded_only wants that",
+    "size": "its GPUs and CPUs are unknown",
+    "class": "got points at submission for a class that it was not of when it ran",
+    "bundle": "parallel by its size, but its steps were single ones side by side",
+    "use_unknown": "the trace has no CPU time for it, so it cannot be told from an idle one",
+    "idle": "used next to no CPU: less than incentives.min_cpu_use",
+}
+LACKING: Final = {
+    "runs": "{runs} of at least {min_jobs} runs",
+    "days": "on {days} of at least {min_days} different days",
+    "share": "{share} of their hours were in runs that weigh; it takes {min_share}",
+    "score": "a score of {score}; it takes more than {from_score}",
+}
+#: What a bonus does from submission on, for people who see one change.
+AT_SUBMISSION: Final = (
+    ("cap", "a job gets its user's points and its class's together, at most {cap} points"),
+    ("recomputed", "a pending job that raises its limit, shrinks or moves gets what its new shape earns"),
+    ("refused", "the same change to a whole array is refused with a text: cancel it and submit it anew"),
+)
+
+
+def everybody_report(found: Computed, settings: Incentives, database: str, tables: Sequence[Table] = ()) -> Report:
+    """One row per user, the most points first."""
+    points = found.worth.points
+    rows: list[list[Cell]] = [
+        [
+            _name(one),
+            points.of(one.hours),
+            _rounded(one.hours),
+            _rounded(one.score),
+            one.runs,
+            one.missed,
+            one.days,
+            _rounded(one.weight),
+            _rounded(one.share),
+            one.lacking,
+            one.bundles,
+            "yes" if one.earns_class else "no",
+            str(one.uid),
+        ]
+        for one in found.standings
+    ]
+    notes = [*preview(found.largest, found.worth), *sizes(tables)]
+    if not found.standings:
+        notes.append(_nobody(found, settings))
+    if found.left_out.get("use_unknown"):
+        notes.append(
+            f"the CPU time of {plural(found.left_out['use_unknown'], 'run')} is unknown, so they count for nothing: "
+            "sync with steps, or set incentives.unknown_use"
+        )
+    runs = sum(one.runs for one in found.standings)
+    return Report(
+        _meta("Incentives", database, found, settings, runs, found.left_out, notes),
+        EVERYBODY,
+        rows,
+    )
+
+
+def _nobody(found: Computed, settings: Incentives) -> str:
+    """Why there is nobody to list."""
+    last = found.span[1]
+    if last is None:
+        return "nobody has points: the trace has no run that ended"
+    days = max(found.window[1] - last, 0) // DAY
+    return (
+        f"nobody has points: no run ended on {found.cluster} in the last {settings.window_days} days; "
+        f"the trace's last one ended {plural(days, 'day')} ago (incentives.window_days, or `adminkit sync`)"
+    )
+
+
+def user_report(found: Explained, settings: Incentives, database: str) -> Report:
+    """One user's points line by line: the sum, the heaviest runs, what was left out, what happens at submission."""
+    one, points = found.standing, found.worth.points
+    rows: list[list[Cell]] = [_line("bonus", what, meaning=meaning) for what, meaning in _sum(one, found, settings)]
+    for heavy in found.heaviest:
+        run = heavy.run
+        meaning = "" if run.reason == COUNTED else "ran into its limit: a miss"
+        if heavy.capped < 1:
+            capped = (
+                f"{percent(heavy.capped)} of it weighs: its name had {settings.name_day_hours:g} GPU-hours that day"
+            )
+            meaning = f"{meaning}; {capped}" if meaning else capped
+        full_at = run.need if run.reason == COUNTED else None
+        what = f"{run.job_id} {run.job_name or ''}".strip()
+        weight, score = _rounded(heavy.weight), _rounded(heavy.score)
+        rows.append(["run", what, 1, weight, score, run.elapsed, full_at, run.asked, meaning])
+    if (more := one.runs - len(found.heaviest)) > 0:
+        rows.append(_line("run", "(lighter ones)", more))
+    rows += [_line("left out", reason, runs, REASONS[reason]) for reason, runs in one.left_out.items()]
+    rows += [_line("at submission", what, meaning=text.format(cap=number(points.cap))) for what, text in AT_SUBMISSION]
+    title = f"Incentives of {_name(one)}"
+    meta = _meta(title, database, found, settings, one.runs, one.left_out, found.worth.notes)
+    return Report(meta, ONE, rows)
+
+
+def preview(largest: int, worth: Worth) -> list[str]:
+    """The largest bonus in hours of ageing, and against the priorities of the jobs that wait now."""
+    hours, cap = largest / worth.points.per_hour, worth.points.cap / worth.points.per_hour
+    lines = [f"the largest bonus is {number(largest)} points, {hours:.1f} h of ageing; the cap is {cap:.1f} h"]
+    if spread := worth.spread:
+        against = percent(largest / spread.width) if spread.width else "more than all"
+        lines.append(
+            f"that is {against} of the spread that sprio shows now: {number(spread.low)} to {number(spread.high)} "
+            f"over {plural(spread.jobs, 'waiting job')}"
+        )
+    return [*lines, *worth.notes]
+
+
+def sizes(tables: Iterable[Table]) -> list[str]:
+    """How large each table is, and how long Lua takes to load it."""
+    return [
+        f"{one.name}.lua: {plural(one.rows, 'user')}, {show_bytes(one.size)}, "
+        f"loaded by Lua 5.1 in {1000 * one.load_seconds:.1f} ms"
+        for one in tables
+    ]
+
+
+def _sum(one: Standing, found: Explained, settings: Incentives) -> Iterable[tuple[str, str]]:
+    points = found.worth.points
+    score = "-" if one.score is None else f"{one.score:.3f}"
+    yield (
+        "points",
+        f"{points.of(one.hours)} of at most {points.of(settings.accuracy_hours)}: {one.hours:.1f} h of ageing",
+    )
+    yield "score", f"{score} over {plural(one.runs, 'run')}, {one.missed} of them at their limit"
+    if one.lacking:
+        words = LACKING[one.lacking].format(
+            runs=one.runs,
+            days=one.days,
+            share=percent(one.share),
+            score=score,
+            min_jobs=settings.min_jobs,
+            min_days=settings.min_days,
+            min_share=percent(settings.min_share),
+            from_score=f"{settings.from_score:g}",
+        )
+        yield "lacking", words
+    classes = some([f"{name} {number(earned)}" for name, earned in points.classes.items()])
+    if one.earns_class:
+        yield "class points", f"each job earns its own: {classes}"
+    else:
+        bundles, share = plural(one.bundles, "bundle"), percent(settings.bundle_share)
+        yield (
+            "class points",
+            f"none for now: {bundles} in {settings.bundle_days} days are {share} of their parallel hours or more",
+        )
+
+
+def _meta(
+    title: str,
+    database: str,
+    found: Computed | Explained,
+    settings: Incentives,
+    runs: int,
+    left_out: Mapping[str, int],
+    notes: Sequence[str],
+) -> Meta:
+    share = percent(settings.min_share)
+    filters = {
+        "minimum": f"{settings.min_jobs} runs on {settings.min_days} days, {share} of their hours",
+        "elapsed": f"> {settings.min_elapsed} s",
+        "half-life": f"{settings.half_life_days:g} days",
+        "cap": f"{settings.name_day_hours:g} GPU-hours per job name and day",
+    }
+    return Meta(title, database, found.window, (found.cluster,), filters, runs, left_out, notes, found.span)
+
+
+def _line(part: str, what: str, runs: int | None = None, meaning: str = "") -> list[Cell]:
+    return [part, what, runs, None, None, None, None, None, meaning]
+
+
+def _rounded(value: float | None) -> float | None:
+    """Digits that mean something, the same on every machine."""
+    return None if value is None else round(value, 6)
+
+
+def _name(one: Standing) -> str:
+    return one.user or f"uid {one.uid}"

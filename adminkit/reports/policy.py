@@ -1,0 +1,194 @@
+"""What is said about a policy: what is wrong with it, what it means, what it would do, as Reports and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Final
+
+from adminkit.lua.runtime import Decision
+from adminkit.policy.diff import Difference
+from adminkit.policy.replay import Count, Replayed
+from adminkit.policy.validate import Problem
+from adminkit.quote import clean
+from adminkit.render.format import plural
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.stats.select import Filter
+from adminkit.units import show_duration, show_time
+
+#: Users that a replay names.
+HARDEST: Final = 10
+
+CHECK_FIELDS: Final = (
+    Field("kind", help="error, or note for what stops nothing"),
+    Field("places", help="where in the file, both places of two that clash"),
+    Field("message", help="what is wrong"),
+    Field("hint", help="what to do"),
+)
+EXPLAIN_FIELDS: Final = (Field("name", help="of a rule, or a section"), Field("sentence", help="what it means"))
+TRY_FIELDS: Final = (
+    Field("verdict", help="accept, amend or reject"),
+    Field("queue", help="where the job would go, if it is changed"),
+    Field("limit", "duration", "its limit, if it is changed"),
+    Field("time_min", "duration", "its --time-min, if it is changed"),
+    Field("points", "count", "of priority, if it earns some"),
+    Field("rules", help="those that fired, and what each did"),
+    Field("cannot_tell", help="rules that look at something that is not given"),
+    Field("record", help="what would be kept with the job"),
+    Field("messages", help="what the user reads, a line each"),
+)
+DIFF_FIELDS: Final = (
+    Field("place", help="rule or setting"),
+    Field("change", help="added, removed or changed"),
+    Field("installed", help="what is in place"),
+    Field("file", help="what the file says"),
+)
+REPLAY_FIELDS: Final = (
+    Field("part", help="rule, queue or user (the ten hardest hit)"),
+    Field("value", help="its name"),
+    Field("jobs", "count", "jobs; of a rule, those on which it fired"),
+    Field("accepted", "count", "taken as they are"),
+    Field("amended", "count", "taken with another limit or queue"),
+    Field("rejected", "count", "refused"),
+    Field("warned", "count", "taken, and their owners told something"),
+    Field("cannot_tell", "count", "the trace lacks what a rule looks at"),
+    Field("freed_hours", "hours", "hours of time limit taken off"),
+    Field("cut_short", "count", "ran longer than the limit they would have had"),
+)
+
+
+def check_report(problems: Sequence[Problem], notes: Sequence[str]) -> Report:
+    """One row per problem."""
+    rows = [("note" if one.note else "error", "; ".join(one.places), one.message, one.hint) for one in problems]
+    return Report(Meta.plain("What is wrong with the policy", notes), CHECK_FIELDS, rows)
+
+
+def check_lines(problems: Sequence[Problem], notes: Sequence[str]) -> str:
+    """For people: a line per problem, its hint below it."""
+    lines = []
+    for one in problems:
+        lines.append(f"{'note' if one.note else 'error':<6} {clean(str(one))}")
+        if one.hint:
+            lines.append(f"{'':<6} {clean(one.hint)}")
+    return "".join(f"{line}\n" for line in [*lines, *map(clean, notes)])
+
+
+def explain_report(rows: Sequence[tuple[str, str]], notes: Sequence[str]) -> Report:
+    """One row per sentence."""
+    return Report(Meta.plain("What the policy means", notes), EXPLAIN_FIELDS, rows)
+
+
+def explain_lines(rows: Sequence[tuple[str, str]]) -> str:
+    """For people: name and sentence, side by side."""
+    width = max((len(name) for name, _ in rows), default=0)
+    return "".join(f"{name:<{width}}  {clean(sentence)}\n" for name, sentence in rows)
+
+
+def try_report(decision: Decision, notes: Sequence[str]) -> Report:
+    """One row."""
+    row: list[Cell] = [
+        decision.verdict,
+        decision.queue,
+        decision.limit,
+        decision.time_min,
+        decision.points,
+        _fired(decision) or None,
+        " ".join(decision.untold) or None,
+        decision.record,
+        "\n".join(decision.messages) or None,
+    ]
+    return Report(Meta.plain("What would happen to the job", notes), TRY_FIELDS, [row])
+
+
+def try_lines(decision: Decision) -> str:
+    """For people: what becomes of the job, then what its owner reads as sbatch shows it."""
+    facts = {
+        "verdict": decision.verdict,
+        "queue": decision.queue,
+        "limit": None if decision.limit is None else show_duration(decision.limit),
+        "time-min": None if decision.time_min is None else show_duration(decision.time_min),
+        "points": None if decision.points is None else str(decision.points),
+        "rules": _fired(decision),
+        "cannot tell": " ".join(decision.untold),
+        "record": decision.record,
+    }
+    lines = [f"{name:<12} {clean(text)}" for name, text in facts.items() if text]
+    before = "sbatch: error: " if decision.verdict == "reject" else "sbatch: "
+    lines += ["", "the user reads"] if decision.messages else []
+    lines += [before + clean(line) for message in decision.messages for line in message.split("\n")]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def diff_report(found: Sequence[Difference], notes: Sequence[str]) -> Report:
+    """One row per difference."""
+    rows = [(one.place, one.change, one.installed, one.file) for one in found]
+    return Report(Meta.plain("The policy installed, against the file", notes), DIFF_FIELDS, rows)
+
+
+def diff_lines(found: Sequence[Difference]) -> str:
+    """For people: + what the file adds, - what it takes away, ~ what it changes."""
+    lines = []
+    for one in found:
+        if one.change == "changed":
+            lines += [f"~ {one.place}", f"    is       {one.installed}", f"    becomes  {one.file}"]
+        else:
+            lines.append(f"{'+' if one.change == 'added' else '-'} {one.place}: {one.file or one.installed}")
+    return "".join(f"{clean(line)}\n" for line in lines or ["no difference"])
+
+
+def replay_report(
+    replayed: Replayed, chosen: Filter, database: str, rules: Sequence[str], notes: Sequence[str]
+) -> Report:
+    """Rules in file order, queues by jobs, the users hit hardest; everything below."""
+    found = replayed.counts
+    rows = [_row("rule", name, found.rules.get(name, Count()), rule=True) for name in rules]
+    queues = sorted(found.queues.items(), key=lambda item: (-item[1].jobs, item[0] or ""))
+    rows += [_row("queue", name, count) for name, count in queues]
+    users = sorted(found.users.items(), key=lambda item: (-_hit(item[1]), -item[1].warned, item[0] or ""))
+    rows += [_row("user", name, count) for name, count in users[:HARDEST] if _hit(count) or count.warned]
+    filters = {name: text for name, text in chosen.described().items() if name not in ("states", "elapsed")}
+    said = list(notes)
+    if found.unsure:
+        said.append(f"whether {plural(found.unsure, 'job')} asked for a limit or got the default is not known")
+    if not found.total.jobs:
+        said.append("no job is left to count; the filters above say why")
+    meta = Meta(
+        "What the policy would have done",
+        database,
+        (chosen.since, chosen.until),
+        chosen.clusters,
+        filters,
+        found.total.jobs,
+        replayed.excluded,
+        said,
+        replayed.span,
+    )
+    return Report(meta, REPLAY_FIELDS, rows, [_row("all", "(all)", found.total)])
+
+
+def rules_at_note(at: int | None, tz: tzinfo | None = None) -> str:
+    """As of when the rules were looked at."""
+    return "every rule counts as if its date had come" if at is None else f"the rules as of {show_time(at, tz)}"
+
+
+def _row(part: str, name: str | None, count: Count, rule: bool = False) -> list[Cell]:
+    return [
+        part,
+        name,
+        count.jobs,
+        None if rule else count.accepted,
+        count.amended,
+        count.rejected,
+        count.warned,
+        count.untold,
+        count.freed / 3600,
+        count.cut,
+    ]
+
+
+def _hit(count: Count) -> int:
+    return count.amended + count.rejected
+
+
+def _fired(decision: Decision) -> str:
+    return " ".join(f"{rule}={action}" for rule, action in decision.fired)

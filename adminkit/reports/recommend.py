@@ -1,0 +1,169 @@
+"""A recommended limit, and the backtest of all of them, as Reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from adminkit.recommend.advice import Advice
+from adminkit.recommend.backtest import SAFE, Backtest
+from adminkit.recommend.predict import Recommendation, Rule
+from adminkit.render.format import percent, plural
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.stats.runs import Kind
+from adminkit.units import show_duration
+
+FIELDS: Final = (
+    Field("similar", help="what the runs have in common with the job"),
+    Field("runs", "count", "such runs, the last ones"),
+    Field("cut_off", "count", "of these, runs that needed more than they got"),
+    Field("expected", "duration", "half of such runs take at most so long"),
+    Field("safe", "duration", "the safe limit before it is rounded"),
+    Field("limit", "duration", "the safe limit"),
+    Field("risk", "share", "how often it was too short, by trying it on earlier runs"),
+    Field("tried", "count", "runs it was tried on"),
+    Field("too_short", "count", "of these, runs that needed more"),
+    Field("batches", "count", "batches these runs were submitted in"),
+    Field("line", help="to paste into the batch script"),
+)
+BACKTEST_FIELDS: Final = (
+    Field(
+        "limit", help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe"
+    ),
+    Field("given", "share", "runs for which there was one; the others keep their own"),
+    Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
+    Field("over", "share", "runs that needed more than the limit"),
+    Field("hours_asked", "hours", "all limits together"),
+    Field("hours_saved", "share", "of the hours the users asked for"),
+)
+
+
+def advice_report(
+    advice: Advice,
+    kind: Kind,
+    rule: Rule,
+    database: str,
+    clusters: Sequence[str],
+    told: Mapping[str, int],
+    untimed: int = 0,
+) -> Report:
+    """One row, and in the notes a sentence with the line to paste. `told`: source -> runs that it was learnt from.
+
+    `untimed` runs have no end to be learnt from.
+    """
+    given = advice.given
+    line = None if advice.limit is None else f"#SBATCH --time={show_duration(advice.limit)}"
+    row: list[Cell] = [
+        ", ".join(name.replace("_", " ") for name in given.level), given.runs, given.cut, given.expected, given.safe,
+        advice.limit, advice.risk, advice.tried, advice.over, advice.batches, line,
+    ]  # fmt: skip
+    asked = {name.replace("_", " "): str(value) for name, value in kind._asdict().items() if value is not None}
+    meta = Meta(
+        "A limit for the next job",
+        database,
+        (None, None),
+        [kind.cluster] if kind.cluster else clusters,
+        {},
+        None,
+        {},
+        [
+            "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
+            *_sentences(advice, line, rule),
+            *_untimed(untimed),
+            *learnt_from(told),
+        ],
+    )
+    return Report(meta, FIELDS, [row])
+
+
+def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
+    given = advice.given
+    if line is None:
+        return ["nothing is recommended: " + _why_not(given, rule)]
+    said = [f"half of such runs take at most {show_duration(given.expected or 0)}; to be safe, paste: {line}"]
+    if advice.risk is None:
+        said.append("how often that is too short cannot be told: there is no earlier run to try it on")
+    else:
+        said.append(
+            f"of {plural(advice.tried, 'earlier run')} the limit recommended just before would have been too short for"
+            f" {advice.over}: a risk of {percent(advice.risk)}"
+        )
+    return said
+
+
+def _why_not(given: Recommendation, rule: Rule) -> str:
+    if not given.runs:
+        return "no such run is known to have ended"
+    if not given.enough:
+        return (
+            f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} takes"
+            f" {rule.least_runs} that were not submitted together"
+        )
+    if given.safe is None:
+        return f"{given.cut} of {plural(given.runs, 'such run')} needed more than they got; how much more is not known"
+    return f"such runs need up to {show_duration(given.safe)}, more than the queue's maximum"
+
+
+def learnt_from(told: Mapping[str, int]) -> list[str]:
+    """That it says more than slurmdbd does, where it does. Hints and letters learn from other runs."""
+    others = {source: runs for source, runs in told.items() if source != "slurmdbd"}
+    if not others:
+        return []
+    shown = ", ".join(f"{source} {runs:,}" for source, runs in told.items())
+    return [f"from runs of every source: {shown}; hints and letters learn from slurmdbd's and trusted ones alone"]
+
+
+def backtest_report(
+    tested: Backtest,
+    kind: Kind,
+    rule: Rule,
+    database: str,
+    clusters: Sequence[str],
+    told: Mapping[str, int],
+    untimed: int = 0,
+) -> Report:
+    """Accuracy against the share of runs cut off, for every kind of limit. `untimed` runs could not be tried."""
+    runs = max(tested.runs, 1)
+    request = max(tested.scores[0].asked, 1)
+    rows: list[list[Cell]] = [
+        [
+            score.method, score.given / runs, score.prediction_accuracy_sum / runs, score.over / runs,
+            score.asked / 3600, 1 - score.asked / request,
+        ]
+        for score in tested.scores
+    ]  # fmt: skip
+    meta = Meta(
+        "Backtest of recommended limits, as they would have been given at each submission",
+        database,
+        (None, None),
+        [kind.cluster] if kind.cluster else clusters,
+        {"user": kind.user} if kind.user else {},
+        tested.runs,
+        {"without a limit": tested.no_limit, **({"without a start and an end": untimed} if untimed else {})},
+        [*_backtest_notes(tested, rule, untimed), *_untimed(untimed), *learnt_from(told)],
+        tested.span,
+    )
+    return Report(meta, BACKTEST_FIELDS, rows if tested.runs else [])
+
+
+def _untimed(runs: int) -> list[str]:
+    if not runs:
+        return []
+    return [
+        f"{plural(runs, 'run')} left out: how long they ran is known, but not when (an SWF trace without waits, a table"
+        " without starts), and so not which of them had ended before a submission"
+    ]
+
+
+def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
+    if not tested.runs:
+        return [] if untimed else ["no run with a limit has ended"]
+    parameters = ", ".join(f"{name} {value:g}" for name, value in asdict(rule).items())
+    return [
+        f"rule: {parameters}",
+        "only runs that had ended before a submission are known to it; nobody is given more than they asked for",
+        f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
+        " they needed beyond it is not known, and counts as nothing",
+        f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
+    ]

@@ -1,0 +1,163 @@
+"""Jobs that ran in several pieces, as a Report: one row per queue (or user …), or every run of one job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from adminkit.render.format import number, percent, plural
+from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.stats.restarts import Group, Piece, Restarts
+from adminkit.stats.select import Filter
+
+ALL: Final = "(all)"
+#: What follows the part's own field.
+FIELDS: Final = (
+    Field("jobs", "count", "jobs that ran in several pieces, or that the checkpoint plugin wanted to warn"),
+    Field("restarted", "count", "of these, ran in several pieces"),
+    Field("runs", "count", "pieces of all of them"),
+    Field("ran_hours", "hours", "run time of all pieces"),
+    Field("wait_hours", "hours", "between the end of a piece and the start of the next"),
+    Field("saving_hours", "hours", "from a signal that was heard to the end of a piece that was put back"),
+    Field("unsaved_hours", "hours", "run time of pieces put back without such a signal: at most so much was redone"),
+    Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
+    Field("put_back", "count", "restarts that adminkit asked for; not preemptions, failed nodes, scontrol requeue"),
+    Field("signals", "count", "runs in which the plugin looked for somebody to warn"),
+    Field("unheeded", "count", "of these, a process heard it, and the run came to its limit all the same"),
+    Field("uncaught", "count", "of these, nothing caught the signal"),
+    Field("cluster", quiet=True),
+)  # fmt: skip
+PIECES: Final = (
+    Field("job_id"),
+    Field("run", "count", "of the job, as far as the trace knows"),
+    Field("wait", "duration", "since the piece before ended"),
+    Field("start_time", "time"),
+    Field("elapsed", "duration", "run time without suspension"),
+    Field("limit", "duration"),
+    Field("signal_at", "duration", "so long after its start the plugin looked for somebody to warn"),
+    Field("heard", "count", "processes that got the signal; 0: nothing caught it"),
+    Field("state", help="as Slurm has it; REQUEUED: put back, by whomever"),
+    Field("ended", help="what the plugin made of the end; see below"),
+    Field("saving", "duration", "from a signal that was heard to the end of a piece that was put back"),
+    Field("unsaved", "duration", "run time of a piece that was put back without: at most so much was redone"),
+    Field("cluster", quiet=True),
+)
+#: Of how the last run ended, what needs a word.
+ENDS: Final[Mapping[str, str]] = {
+    "open": "goes on",
+    "max": "was put back as often as it asked for",
+    "short": "ran less than twice the lead: no progress",
+    "refused": "Slurm would not put it back",
+}
+
+
+def restarts_report(measured: Restarts, chosen: Filter, part: str, database: str) -> Report:
+    """`measured`, grouped by `part`, under the header that every output begins with."""
+    meta = Meta(
+        "Jobs that ran in several pieces",
+        database,
+        (chosen.since, chosen.until),
+        measured.clusters,
+        {name: value for name, value in chosen.described().items() if name != "elapsed"},
+        measured.overall.jobs,
+        {rule: jobs for rule, jobs in measured.excluded.items() if rule != "elapsed"},
+        _notes(measured),
+        measured.span,
+    )
+    rows = [_row(group, group.value) for group in measured.groups]
+    return Report(meta, (Field(part), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
+
+
+def _row(group: Group, name: str | None) -> list[Cell]:
+    hours = [seconds / 3600 for seconds in (group.ran, group.waited, group.saving, group.unsaved)]
+    lost, whole = group.waited + group.saving, group.waited + group.ran
+    return [
+        name, group.jobs, group.restarted, group.runs, *hours, lost / whole if whole else None,
+        group.ours, group.signals, group.unheeded, group.uncaught, group.cluster,
+    ]  # fmt: skip
+
+
+def _notes(measured: Restarts) -> list[str]:
+    if not measured.overall.jobs:
+        return [
+            "no job is left to measure: none was put back into the queue, none was warned, or the filters left it out"
+        ]
+    ends = ", ".join(f"{_said(end)} {number(jobs)}" for end, jobs in measured.ended.items())
+    notes = [f"how the last run ended: {ends}"]
+    if measured.overall.unsaved:
+        notes.append("how much of unsaved_hours was redone is not known: Slurm does not see a job's own checkpoints")
+    return notes
+
+
+def _said(end: str) -> str:
+    return f"{end} ({ENDS[end]})" if end in ENDS else end
+
+
+def _pictures(measured: Restarts) -> Pictures | None:
+    jobs = measured.overall.jobs
+    if not jobs:
+        return None
+    runs = [Bar(plural(count, "run"), n, n / jobs) for count, n in measured.pieces.items()]
+    ended = [Bar(end, n, n / jobs) for end, n in measured.ended.items()]
+    overall = measured.overall
+    lost = (overall.waited + overall.saving) / max(overall.waited + overall.ran, 1)
+    return Pictures(
+        f"{percent(lost)} of these jobs' time went into waiting between their pieces and saving",
+        "",
+        [Bars("Jobs by runs", plural(jobs, "job"), runs), Bars("How the last run ended", plural(jobs, "job"), ended)],
+    )
+
+
+def pieces_report(pieces: Sequence[Piece], job: str, database: str) -> Report:
+    """Every run of one job, in order; of an array, task by task."""
+    rows: list[list[Cell]] = []
+    for _, runs in groupby(pieces, key=lambda one: (one.cluster, one.job_id)):
+        rows += [_piece(one, nth) for nth, one in enumerate(runs, start=1)]
+    total: list[Cell] = [None] * len(PIECES)
+    total[0], total[1] = ALL, len(pieces)
+    for place, name in ((2, "waited"), (4, "elapsed"), (10, "saving"), (11, "unsaved")):
+        total[place] = sum(getattr(one, name) or 0 for one in pieces)
+    ends = [one.end for one in pieces if one.end is not None]
+    meta = Meta(
+        f"The runs of job {job}",
+        database,
+        (None, None),
+        sorted({one.cluster for one in pieces}),
+        {},
+        None,
+        {},
+        _meanings(pieces),
+        (min(ends, default=None), max(ends, default=None)),
+    )
+    return Report(meta, PIECES, rows, [total])
+
+
+def _piece(one: Piece, nth: int) -> list[Cell]:
+    signal_at = None if one.signal is None or one.start is None else one.signal - one.start
+    return [
+        one.job_id, nth, one.waited, one.start, one.elapsed, one.limit, signal_at, one.heard, one.state, one.ended,
+        one.saving, one.unsaved, one.cluster,
+    ]  # fmt: skip
+
+
+#: What the plugin made of the end of a run; job.CKPT_ENDS.
+MEANINGS: Final[Mapping[str, str]] = {
+    "more": "left with the code for 'more to do', and was put back",
+    "limit": "came to its limit after the signal, and was put back",
+    "done": "everything that was watched ended with 0",
+    "failed": "left with another code",
+    "max": "was put back as often as it asked for",
+    "short": "ran less than twice the lead, which is no progress",
+    "refused": "Slurm would not put it back",
+}
+
+
+def _meanings(pieces: Sequence[Piece]) -> list[str]:
+    shown = [end for end in MEANINGS if any(one.ended == end for one in pieces)]
+    notes = [f"{end}: {MEANINGS[end]}" for end in shown]
+    if any(one.unheeded for one in pieces):
+        notes.append("a run that heard the signal came to its limit all the same: whether it had saved is not known")
+    if any(one.heard == 0 for one in pieces):
+        notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md has what to do")
+    return notes

@@ -1,0 +1,72 @@
+"""What sync has done and what was set aside, as Reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from adminkit.render.report import Field, Meta, Report
+from adminkit.stats.status import Pass
+
+STATUS_FIELDS: Final = (
+    Field("cluster", help="the cluster"),
+    Field("pass", help="job: runs by their end; step: their steps"),
+    Field("since", "time", "where the trace begins"),
+    Field("until", "time", "how far it reaches"),
+    Field("windows", "count", "windows on record"),
+    Field("provisional", "count", "windows that the next run asks for again"),
+    Field("gaps", "count", "stretches between since and until that were never answered"),
+    Field("gap_hours", "hours", "how long they are together"),
+    Field("rows", "count", "rows read, those read twice included"),
+    Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
+    Field("overdue", "count", "RUNNING a day past their own limit: runaway jobs, most likely"),
+    Field("revoked", "count", "federation siblings, counted and not stored"),
+    Field("asked_at", "time", "when sacct last answered"),
+)
+
+REJECTED_FIELDS: Final = (
+    Field("source", help="the file, or sacct and its cluster"),
+    Field("line", "count", "the first line of the row"),
+    Field("reason", help="why it could not be read"),
+    Field("text", help="its beginning"),
+    Field("seen_at", "time", "when it was last read"),
+)
+
+#: How much of a rejected row a listing shows.
+SHOWN: Final = 200
+
+
+def status_report(
+    passes: Sequence[Pass],
+    rejected: Sequence[tuple[str, int, int]],
+    notes: Mapping[tuple[str, str], tuple[str, int]],
+    database: str,
+) -> Report:
+    """One row per cluster and pass; what else matters as notes."""
+    rows = [
+        (
+            one.cluster, one.which, one.since, one.until, one.windows, one.provisional, one.gaps,
+            one.gap_seconds / 3600, one.rows, one.open_runs, one.overdue, one.revoked, one.asked_at,
+        )
+        for one in passes
+    ]  # fmt: skip
+    said = [
+        f"{count} rows of {source} were set aside; `adminkit trace rejected` shows why" for source, count, _ in rejected
+    ]
+    for (cluster, key), (value, _) in notes.items():
+        if key == "rebuilt":
+            said.append(f"{cluster}: {value} runs share a DBIndex with another: its accounting database was rebuilt")
+    if not passes:
+        said.append("no cluster has been synced into this trace yet")
+    clusters = sorted({one.cluster for one in passes})
+    meta = Meta("What sync has asked for", database, (None, None), clusters, {}, sum(row[8] for row in rows), {}, said)
+    return Report(meta, STATUS_FIELDS, rows)
+
+
+def rejected_report(rows: Sequence[tuple[str, int, str, bytes, int]], database: str) -> Report:
+    """The rows set aside, with place and reason."""
+    shown = [
+        (source, line, reason, raw[:SHOWN].decode("utf-8", "replace"), seen_at)
+        for source, line, reason, raw, seen_at in rows
+    ]
+    return Report(Meta("Rows set aside", database, (None, None), (), {}, len(rows), {}), REJECTED_FIELDS, shown)

@@ -1,0 +1,115 @@
+"""What is done to slurmctld, and how it is seen that it was: reload the script, ask what runs, reach its hosts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import AdminkitError, UsageError, cause
+from adminkit.slurm.process import NoSuchProgram, Refused, ask
+
+#: The job name that job_submit/adminkit answers with its generations instead of deciding.
+PROBE: Final = "adminkit:generation?"
+#: Seconds a command of the site's own may take, per host.
+COMMAND_TIMEOUT: Final = 300.0
+
+_ANSWER: Final = re.compile(r"adminkit generation (\S+) incentives (\S+) hints (\S+)")
+_NONE: Final = ("none", "-", "nil")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The generations slurmctld decides by now; None for a table it has not."""
+
+    policy: str | None
+    incentives: str | None
+    hints: str | None
+
+
+def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
+    """Make slurmctld load job_submit.lua anew at the next submission. Returns the time given to the file.
+
+    Trap: it loads again only when the file's time, in whole seconds, is later than that of the file it loaded last. So
+    the time always grows, by a second at least, even where the file is from the future; `at_least` is one that the
+    file had before it was replaced.
+    """
+    try:
+        facts = entry.lstat()
+        if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, os.geteuid()):
+            raise AdminkitError(f"{entry} is a link of uid {facts.st_uid}", f"look at it, then remove {entry}")
+        before = int(entry.stat().st_mtime)
+        stamp = max(int(time.time() if now is None else now), before + 1, at_least + 1)
+        os.utime(entry, (stamp, stamp))
+    except OSError as error:
+        why = cause(error)
+        raise AdminkitError(f"couldn't touch {entry}: {why}", "run it as root on the slurmctld host") from error
+    return stamp
+
+
+def probe() -> Running | None:
+    """What the running slurmctld decides by; None where it answers, but without adminkit's script.
+
+    A submission that is only tested: it queues nothing. AdminkitError when slurmctld is away.
+    """
+    try:
+        ask(["sbatch", "--test-only", f"--job-name={PROBE}", "--output=/dev/null", "--chdir=/", "--wrap=true"])
+    except NoSuchProgram:
+        raise
+    except Refused as error:
+        if re.search(r"contact slurm|slurmctld|Unable to", error.said) and not _ANSWER.search(error.said):
+            raise
+        return parse_answer(error.said)
+    return None
+
+
+def parse_answer(text: str) -> Running | None:
+    """The generations in what sbatch printed."""
+    found = _ANSWER.search(text)
+    if found is None:
+        return None
+    policy, incentives, hints = (None if word in _NONE else word for word in found.groups())
+    return Running(policy, incentives, hints)
+
+
+def command(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
+    """The words of a command of the site's own: split as a shell would, but run without one.
+
+    {name} stands for its value, inside one word; a word that is nothing but the name of a list is as many words.
+    """
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise UsageError(f"{template!r} is no command: {error}", "quote it as for a shell") from error
+    if not words:
+        raise UsageError("the command is empty", "such as: rsync -a {files} root@{host}:{folder}/")
+    filled: list[str] = []
+    for word in words:
+        whole = values.get(word[1:-1]) if word[:1] == "{" and word[-1:] == "}" else None
+        if whole is not None and not isinstance(whole, str):
+            filled += whole
+            continue
+        filled.append(re.sub(r"\{(\w+)\}", lambda found: _value(found.group(1), values), word))
+    return filled
+
+
+def run_command(argv: Sequence[str]) -> str:
+    """Run a command of the site's own; what it printed. AdminkitError with its own words."""
+    try:
+        return ask(argv, COMMAND_TIMEOUT)
+    except AdminkitError as error:
+        raise AdminkitError(error.message, f"run it by hand: {shlex.join(argv)}") from error
+
+
+def _value(name: str, values: Mapping[str, str | Sequence[str]]) -> str:
+    if name not in values:
+        known = ", ".join(f"{{{one}}}" for one in values)
+        raise UsageError(f"{{{name}}} stands for nothing here", f"known: {known}")
+    found = values[name]
+    return found if isinstance(found, str) else " ".join(found)

@@ -1,0 +1,119 @@
+"""The tables as they were at a moment, epoch seconds: what a trace that was cut then would hold. docs/as-of.md.
+
+Later submissions are missing; a run that ended later is open. What an open run keeps is what was known at its
+submission and, where it had started, at its start. The moment stands in SQL as a whole number, nothing else does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Final
+
+from adminkit.job import Job, Step
+
+#: Columns of job that are known once the run has started.
+AT_START: Final = frozenset(
+    {"start_time", "priority", "flags", "restarts", "nodes", "cpus", "gpus", "gpu_type", "mem", "node_list"}
+)
+#: Columns of job that are known once the run has ended: slurmdbd has the checkpoint plugin's note only then.
+AT_END: Final = frozenset(
+    {
+        "end_time", "elapsed", "suspended", "cancelled_by", "reason", "exit_code", "exit_signal", "derived_exit_code",
+        "ckpt_at", "ckpt_heard", "ckpt_requeues", "ckpt_end",
+        "cpu_time", "max_rss", "disk_read", "disk_write", "energy",
+    }
+)  # fmt: skip
+#: Columns of step that are known once the step has ended.
+STEP_AT_END: Final = frozenset(
+    {
+        "state", "end_time", "elapsed", "exit_code", "exit_signal",
+        "cpu_time", "max_rss", "disk_read", "disk_write", "energy",
+    }
+)  # fmt: skip
+
+_ENDED: Final = "end_time <= {at}"
+_STARTED: Final = f"({_ENDED} OR start_time <= {{at}})"
+#: Of a comment the policy's record, which is written at submission; other words may have come later.
+_RECORD: Final = (
+    "CASE WHEN admin_comment GLOB 'ak1:*' THEN substr(admin_comment, 1, instr(admin_comment || ' ', ' ') - 1) END"
+)
+#: SQL: the value of a column of an open run, where it is another than that of the row.
+_OPEN: Final = {
+    "state": "CASE WHEN start_time <= {at} THEN 'RUNNING' ELSE 'PENDING' END",
+    # A snapshot at that moment would have shown it.
+    "seen_open": "CASE WHEN end_time > {at} THEN {at} ELSE min(seen_open, {at}) END",
+    "eligible_time": "CASE WHEN eligible_time <= {at} THEN eligible_time END",
+    "admin_comment": _RECORD,
+}
+_JOB_ROWS: Final = "submit_time <= {at}"
+#: A step without a start counts as known with the end of its run.
+_STEP_ROWS: Final = """EXISTS (SELECT 1 FROM main.job AS j
+    WHERE (j.cluster, j.job_id_raw, j.submit_time) = (step.cluster, step.job_id_raw, step.submit_time)
+        AND j.submit_time <= {at} AND (j.end_time <= {at} OR step.start_time <= {at}))"""
+
+#: Whether what became of a letter did so later: then it was still due. When one expired is not kept.
+_LETTER_LATER: Final = (
+    "(state = 'sent' AND sent_at > {at} OR state IN ('claimed', 'refused', 'expired') AND claimed_at > {at})"
+)
+#: A letter that was sent, and sent again by hand later, was a sent one.
+_LETTER_SENT: Final = "(sent_at <= {at} AND due_at > {at})"
+_LETTER: Final = {
+    "state": f"CASE WHEN {_LETTER_SENT} THEN 'sent' WHEN {_LETTER_LATER} THEN 'due' ELSE state END",
+    "attempts": f"CASE WHEN NOT {_LETTER_SENT} AND {_LETTER_LATER} THEN 0 ELSE attempts END",
+    "claimed_at": "CASE WHEN claimed_at <= {at} THEN claimed_at END",
+    "sent_at": "CASE WHEN sent_at <= {at} THEN sent_at END",
+    "said": f"CASE WHEN {_LETTER_SENT} OR NOT coalesce({_LETTER_LATER}, FALSE) THEN said END",
+}
+_LETTER_COLUMNS: Final = (
+    "cluster", "run", "kind", "job_id_raw", "submit", "until", "array", "week", "user", "uid", "job_name", "language",
+    "address", "notes", "state", "attempts", "copy", "due_at", "next_at", "claimed_at", "sent_at", "said",
+)  # fmt: skip
+
+#: Every table of which a part is later, as SQL with {at}: all of its columns, for everybody.
+_TABLES: Final = {
+    "outbox": f"SELECT {', '.join(f'{_LETTER.get(name, name)} AS {name}' for name in _LETTER_COLUMNS)} FROM main.outbox"
+    " WHERE min(due_at, coalesce(sent_at, due_at)) <= {at}",
+    "queue": "SELECT * FROM main.queue WHERE since <= {at}",
+    "node": "SELECT * FROM main.node WHERE since <= {at}",
+    "node_event": "SELECT cluster, node, start_time, CASE WHEN end_time <= {at} THEN end_time END AS end_time, state,"
+    " reason, user, uid FROM main.node_event WHERE start_time <= {at}",
+    "note": "SELECT * FROM main.note WHERE at <= {at}",
+    # What was asked for by then: sync may have asked for the same again since.
+    "window": "SELECT cluster, pass, since, min(until, {at}) AS until, provisional, min(asked_at, {at}) AS asked_at,"
+    " seconds, rows, new, changed, rejected, revoked FROM main.window WHERE since < {at}",
+    "rejected": "SELECT * FROM main.rejected WHERE seen_at <= {at}",
+    "intake": "SELECT * FROM main.intake WHERE started_at <= {at}",
+    "act": "SELECT * FROM main.act WHERE at <= {at}",
+    "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
+    "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
+}
+
+
+def select_of(table: str, at: int) -> str:
+    """SQL: the rows of that table as they were at the moment `at`."""
+    if table == "job":
+        return f"SELECT {', '.join(map(_job_column, _names(Job)))} FROM main.job WHERE {_JOB_ROWS}".format(at=int(at))
+    if table == "step":
+        columns = ", ".join(map(_step_column, _names(Step)))
+        return f"SELECT {columns} FROM main.step AS step WHERE {_STEP_ROWS}".format(at=int(at))
+    return _TABLES[table].format(at=int(at))
+
+
+def _names(record: type[Job] | type[Step]) -> list[str]:
+    return [field.name for field in fields(record)]
+
+
+def _job_column(name: str) -> str:
+    if name in AT_END:
+        value = f"CASE WHEN {_ENDED} THEN {name} END"
+    elif name in AT_START:
+        value = f"CASE WHEN {_STARTED} THEN {name} END"
+    elif name in _OPEN:
+        value = f"CASE WHEN {_ENDED} THEN {name} ELSE {_OPEN[name]} END"
+    else:
+        return f'"{name}"'
+    return f"{value} AS {name}"
+
+
+def _step_column(name: str) -> str:
+    return f"CASE WHEN {_ENDED} THEN {name} END AS {name}" if name in STEP_AT_END else name

@@ -1,0 +1,56 @@
+"""The record that adminkit's policy leaves in a job, as SQL: for what slurmctld says of the few jobs that are open.
+
+adminkit-ingest reads the very same grammar from sacct's text (kind `admin_comment`); tests hold the two together.
+
+docs/comment-words.md has the grammar: `ak1:lim=259200,src=e,rules=gq-max`, up to the first blank. sacct itself knows
+only the final limit and cannot say whether anybody typed it, so without a whole record neither column is known.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Final
+
+from adminkit.trace.comment_words import RECORD
+
+_WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
+_LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"
+#: What may stand behind the source, each where it is there, in this order.
+_MORE: Final = tuple(key.name for key in RECORD.keys if not key.needed)
+_COUNT: Final = " + ".join(f"({{word}} GLOB '*,{key}=*')" for key in _MORE)
+_PAIRS: Final = combinations(_MORE, 2)
+_ORDER: Final = " AND ".join(f"{{word}} NOT GLOB '*,{after}=*,{key}=*'" for key, after in _PAIRS)
+#: Its alphabet and no contradiction. There are as many = as keys, and one comma less: so nothing but keys follows the
+#: source, each once, in its place, with one value. Trap: GLOB's * takes anything.
+_WHOLE: Final = f"""{{0}} GLOB 'ak1:lim=?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
+AND ({{word}} GLOB '*,src=[de]' OR {{word}} GLOB '*,src=[de],*') AND {_ORDER}
+AND length({{word}}) - length(replace({{word}}, ',', '')) = 1 + {_COUNT}
+AND length(replace({{word}}, ',', '')) = length(replace({{word}}, '=', '')) + 1
+AND {{word}} NOT GLOB 'ak1:*:*' AND {{word}} NOT GLOB '*=,*' AND {{word}} NOT GLOB '*='
+AND CASE {{limit}} WHEN 'none' THEN {{word}} GLOB '*,src=d*' WHEN 'inf' THEN {{word}} GLOB '*,src=e*'
+ELSE {{limit}} NOT GLOB '*[^0-9]*' AND {{word}} GLOB '*,src=e*' END"""
+
+
+def limit_original(field: str) -> str:
+    """Seconds asked for; NULL where no number was, and without a record."""
+    number = f"CASE WHEN {{limit}} NOT IN ('none', 'inf') THEN CAST({_LIMIT} AS INTEGER) END"
+    return _where_whole(field, number)
+
+
+def limit_source(field: str) -> str:
+    """explicit or default; unknown without a record."""
+    chosen = _where_whole(field, "CASE {limit} WHEN 'none' THEN 'default' ELSE 'explicit' END")
+    return f"coalesce({chosen}, 'unknown')"
+
+
+def paid_class(field: str) -> str:
+    """The class that points were given for at submission; NULL for none, and without a record."""
+    word = _WORD.format("{0}")
+    rest = f"substr({word}, instr({word}, ',cls=') + 5) || ','"
+    return _where_whole(field, f"CASE WHEN {word} GLOB '*,cls=*' THEN substr({rest}, 1, instr({rest}, ',') - 1) END")
+
+
+def _where_whole(field: str, value: str) -> str:
+    limit, word = _LIMIT.format(field), _WORD.format(field)
+    whole = " ".join(_WHOLE.split("\n")).format(field, word=word, limit=limit)
+    return f"CASE WHEN {whole} THEN {value.format(field, limit=limit)} END"

@@ -1,0 +1,24 @@
+"""What came in: one row per import or sync."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+_INTAKE: Final = """
+INSERT INTO intake (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def record_intake(
+    db: sqlite3.Connection,
+    kind: str,
+    source: str,
+    cluster: str | None,
+    started_at: int,
+    seconds: float,
+    counts: tuple[int, int, int, int, int],
+) -> None:
+    """One line of history. `counts` are rows, new, changed, rejected, skipped."""
+    db.execute(_INTAKE, (kind, source, cluster, started_at, seconds, *counts))

@@ -1,0 +1,73 @@
+"""What the cluster was made of, and since when: queues, nodes, and what happened to nodes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+# A queue's limits get a new row only when they differ from the newest one.
+_QUEUE: Final = """
+INSERT INTO queue (cluster, queue, since, default_limit, max_limit, nodes)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6
+WHERE (?4, ?5, ?6) IS NOT (SELECT default_limit, max_limit, nodes FROM queue
+                           WHERE cluster = ?1 AND queue = ?2 ORDER BY since DESC LIMIT 1)
+ON CONFLICT (cluster, queue, since) DO UPDATE
+SET default_limit = excluded.default_limit, max_limit = excluded.max_limit, nodes = excluded.nodes
+"""
+
+# A node too.
+_NODE: Final = """
+INSERT INTO node (cluster, node, since, present, cpus, mem, gpus, gpu_types, features, queues)
+SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9
+WHERE (1, ?4, ?5, ?6, ?7, ?8, ?9) IS NOT (
+    SELECT present, cpus, mem, gpus, gpu_types, features, queues FROM node
+    WHERE cluster = ?1 AND node = ?2 ORDER BY since DESC LIMIT 1)
+ON CONFLICT (cluster, node, since) DO UPDATE
+SET present = 1, cpus = excluded.cpus, mem = excluded.mem, gpus = excluded.gpus, gpu_types = excluded.gpu_types,
+    features = excluded.features, queues = excluded.queues
+"""
+
+# Of several rows SQLite shows the one that has the maximum.
+_GONE: Final = """
+INSERT INTO node (cluster, node, since, present)
+SELECT cluster, node, ?2, 0 FROM (SELECT cluster, node, present, max(since) FROM node WHERE cluster = ?1 GROUP BY node)
+WHERE present = 1 AND node NOT IN (SELECT value FROM json_each(?3))
+ON CONFLICT (cluster, node, since) DO UPDATE SET present = 0, cpus = NULL, mem = NULL, gpus = NULL, gpu_types = NULL,
+    features = NULL, queues = NULL
+"""
+
+_EVENT: Final = """
+INSERT INTO node_event (cluster, node, start_time, end_time, state, reason, user, uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (cluster, node, start_time) DO UPDATE
+SET end_time = excluded.end_time, state = excluded.state, reason = excluded.reason, user = excluded.user,
+    uid = excluded.uid
+"""
+
+#: default limit, maximum limit (seconds; None for none), number of nodes
+QueueRow = tuple[int | None, int | None, int | None]
+#: CPUs, bytes of memory, GPUs, their types with counts, features, queues
+NodeRow = tuple[int | None, int | None, int | None, str, str, str]
+#: node, start, end, state, reason, user, uid
+EventRow = tuple[str, int, int | None, str, str | None, str | None, int | None]
+
+
+def record_queue(db: sqlite3.Connection, cluster: str, queue: str, since: int, row: QueueRow) -> None:
+    """The limits of a queue as they are from `since` on."""
+    db.execute(_QUEUE, (cluster, queue, since, *row))
+
+
+def record_node(db: sqlite3.Connection, cluster: str, node: str, since: int, row: NodeRow) -> None:
+    """A node as it is from `since` on."""
+    db.execute(_NODE, (cluster, node, since, *row))
+
+
+def record_gone(db: sqlite3.Connection, cluster: str, since: int, present: Sequence[str]) -> None:
+    """The nodes that are not among `present` were there until `since`."""
+    db.execute(_GONE, (cluster, since, json.dumps(list(present))))
+
+
+def record_events(db: sqlite3.Connection, cluster: str, events: Iterable[EventRow]) -> None:
+    """What happened to nodes. Of an event that is known already, its end and words as they are now."""
+    db.executemany(_EVENT, ((cluster, *event) for event in events))

@@ -1,0 +1,82 @@
+"""The view `run`: every row of `job` with what measures derive from its columns. The one home of each of these facts.
+
+The SQL is what SQLite and DuckDB both take and answer alike: CASE for truth values (0 and 1), and no max() of two
+values, which the two treat differently where one is NULL. What depends on a setting is no column of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
+TOO_LONG: Final = 2**31 - 1
+#: The study counts jobs that ended as they should, or at their limit …
+STUDY_STATES: Final = ("COMPLETED", "TIMEOUT")
+#: … and ran longer than this, in seconds: shorter ones are mostly typing errors.
+STUDY_MIN_ELAPSED: Final = 60
+
+#: The most that was ever asked for: nobody looks better by lowering a limit before the end, nor by raising a small one.
+_REQ_LIMIT: Final = f"""CASE
+        WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < {TOO_LONG} THEN limit_original END
+        WHEN time_limit > 0 AND time_limit < {TOO_LONG} THEN time_limit END"""
+_NODES: Final = "coalesce(nodes, req_nodes)"
+_CPUS: Final = "coalesce(cpus, req_cpus)"
+_GPUS: Final = "coalesce(gpus, req_gpus)"
+_STUDY_COUNTED: Final = f"""CASE
+        WHEN state IN ('{"', '".join(STUDY_STATES)}') AND elapsed > {STUDY_MIN_ELAPSED} AND elapsed < {TOO_LONG}
+            AND ({_REQ_LIMIT}) > 0
+        THEN 1 ELSE 0 END"""
+
+
+def acting(table: str) -> str:
+    """SQL: whether the row of `table` may have consequences for a person."""
+    return (
+        f"({table}.source IN ('slurmdbd', 'trusted') AND coalesce({table}.audited, '') <> 'beyond'"
+        f" OR {table}.source = 'demo')"
+    )
+
+
+def class_sql(nodes: str, gpus: str) -> str:
+    """SQL: one of job.CLASSES from two SQL expressions; NULL where the GPUs are unknown."""
+    return (
+        f"CASE WHEN {nodes} > 1 THEN 'multi-node' WHEN {gpus} > 1 THEN 'multi-gpu'"
+        f" WHEN {gpus} = 1 THEN 'single-gpu' WHEN {gpus} = 0 THEN 'cpu' END"
+    )
+
+
+def step_of(table: str) -> str:
+    """SQL: whether a row of step belongs to the run in the row of `table`, and is the word of the same source."""
+    return (
+        f"step.cluster = {table}.cluster AND step.job_id_raw = {table}.job_id_raw"
+        f" AND step.submit_time = {table}.submit_time AND step.source = {table}.source"
+    )
+
+
+_STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
+#: The statement that makes the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever
+#: attaches the file calls it otherwise; and it never sees temporary tables, so sight.py, which puts views before job
+#: and step, makes it once more. Once the schema is released, a column more is a migration that makes the view again.
+RUN_VIEW: Final = f"""
+CREATE VIEW run AS SELECT job.*,
+    {_REQ_LIMIT} AS req_limit,
+    {class_sql(_NODES, _GPUS)} AS class,
+    {_NODES} AS size_nodes, {_CPUS} AS size_cpus, {_GPUS} AS size_gpus,
+    CASE WHEN {_GPUS} > 0 THEN {_GPUS} WHEN {_NODES} > 0 THEN {_NODES} ELSE 1 END AS size_units,
+    CASE WHEN job_name = 'interactive' OR submitted_by IN ('salloc', 'srun')
+            OR EXISTS ({_STEPS} AND step.step = 'interactive')
+            OR submitted_by IS NULL AND EXISTS ({_STEPS}) AND NOT EXISTS ({_STEPS} AND step.step = 'batch')
+        THEN 1 ELSE 0 END AS interactive,
+    CASE WHEN restarts > 0 OR state = 'REQUEUED'
+            OR ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)
+            OR restarts IS NULL AND job_id_raw IN (SELECT job_id_raw FROM job AS put_back WHERE state = 'REQUEUED')
+                AND EXISTS (SELECT 1 FROM job AS earlier
+                    WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
+                        AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED'
+                        AND ({acting("earlier")} OR NOT {acting("job")}))
+        THEN 1 ELSE 0 END AS checkpoint,
+    start_time - eligible_time AS wait,
+    CAST(NULL AS INTEGER) AS soft_limit,
+    CASE WHEN {acting("job")} THEN 1 ELSE 0 END AS acting,
+    {_STUDY_COUNTED} AS study_counted
+FROM job
+"""

@@ -1,0 +1,263 @@
+/* adminkit_ckpt.c - the signal before the kill: glue between Slurm and the parts. docs/checkpoint.md has what
+ * users and operators see of it.
+ *
+ * Every callback returns 0: whatever fails here costs the signal, never the job or the node. */
+#include <inttypes.h>
+#include <slurm/spank.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "batch_end.h"
+#include "common/async_call.h"
+#include "common/cgroup.h"
+#include "common/clock.h"
+#include "common/job_log.h"
+#include "common/slurm_compat.h"
+#include "common/slurmctld.h"
+#include "step_records.h"
+
+SPANK_PLUGIN(adminkit_ckpt, 1)
+
+#define VARIABLE "ADMINKIT_CKPT"
+#define EXIT_SPAN 3700 /* ms for slurmctld when a run has ended; with all other waits below 5 s */
+#define FEW_NODES 8    /* of a step up to this size each node without a target logs that */
+
+enum { SIGNAL = 1, REQUEUE, TARGET, OFF };
+
+/* A process is one step on one node, or one sbatch, salloc or srun. */
+static struct {
+    bool disabled;
+    struct ck_site site;
+    char text[TARGET + 1][CK_WORD_SIZE]; /* what `options` points to */
+    struct ck_job_options options;
+    bool begun; /* the first task was seen */
+    struct ck_request request;
+    struct ck_watch *watch;
+    struct ck_batch batch; /* job and request in every step; the rest in the batch step only */
+    bool is_batch, output_empty;
+    int script;           /* exit code of the batch script */
+    uint32_t node, nodes; /* of the step */
+    struct ak_async_call *note;
+    bool codes[256]; /* exit codes that are recorded already */
+} ck;
+
+/* A text that is too long is cut, and then not understood. */
+static int on_option(int which, const char *text, int remote) {
+    (void)remote;
+    if (which == OFF) {
+        ck.options.off = true;
+        return 0;
+    }
+    if (which < SIGNAL || which > TARGET)
+        return 0;
+    snprintf(ck.text[which], CK_WORD_SIZE, "%s", text ? text : "");
+    const char **option[] = {
+        [SIGNAL] = &ck.options.signal, [REQUEUE] = &ck.options.requeue, [TARGET] = &ck.options.target};
+    *option[which] = ck.text[which];
+    return 0;
+}
+
+static struct spank_option OPTIONS[] = {
+    {"ckpt-signal", "SIG@SECONDS",
+     "adminkit: send SIG (HUP INT QUIT USR1 USR2 TERM XCPU) to the processes that catch it, SECONDS before "
+     "the job's end",
+     1, SIGNAL, on_option},
+    {"ckpt-requeue", "[MAX]",
+     "adminkit: put the batch job back into the queue when it was signalled and left with work to do, MAX "
+     "times at most",
+     2, REQUEUE, on_option},
+    {"ckpt-target", "shell|jvm", "adminkit: let a shell's trap, or Java, be what is signalled", 1, TARGET,
+     on_option},
+    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever this site's default is", 0, OFF,
+     on_option},
+};
+
+int slurm_spank_init(spank_t spank, int argc, char **argv) {
+    char why[160];
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
+        spank_option_register(spank, &OPTIONS[i]);
+    if (!ck_site_read(&ck.site, argc, argv, why, sizeof why)) {
+        ck.disabled = true;
+        slurm_error("adminkit_ckpt: in plugstack.conf %s; the plugin does nothing", why);
+    }
+    return 0;
+}
+
+/* In sbatch, salloc and srun: what the user has to know before the job waits for hours. */
+int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv) {
+    (void)spank, (void)argc, (void)argv;
+    spank_context_t context = spank_context();
+    if (ck.disabled || (context != S_CTX_ALLOCATOR && context != S_CTX_LOCAL))
+        return 0;
+    char why[256];
+    ck.options.variable = getenv(VARIABLE);
+    ck_request_read(&ck.request, &ck.options, &ck.site, why, sizeof why);
+    if (*why)
+        ak_job_log("%s", why);
+    return 0;
+}
+
+/* In sbatch, when all options are read. Where sbatch does not know the open mode, on_fired() of the second
+ * run logs that. */
+static void hint_at_open_mode(void) {
+    const char *mode = getenv("SLURM_OPEN_MODE");
+    bool sbatch = strcmp(program_invocation_short_name, "sbatch") == 0,
+         asked = ck.options.requeue || ck.options.variable;
+    if (AK_SBATCH_HAS_OPEN_MODE && sbatch && asked && ck.request.on && ck.request.requeue &&
+        (!mode || *mode != 'a') && !ak_appends_output())
+        ak_job_log(
+            "its output file is emptied each time the job runs again; keep it with --open-mode=append");
+}
+
+static void log_firing(const struct ck_firing *firing) {
+    char line[256], clock[32];
+    time_t at = (time_t)(firing->at / CK_SECOND);
+    struct tm local;
+    localtime_r(&at, &local);
+    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &local);
+    ck_delivery_line(firing->delivery, line, sizeof line);
+    ak_job_log("%s, at %s, %" PRId64 " s before the end", line, clock,
+               (firing->end - firing->at + CK_SECOND / 2) / CK_SECOND);
+}
+
+/* Whether a batch script waits for its srun: the step of that has a watch of its own. */
+static bool waits_for_srun(const struct ck_delivery *delivery) {
+    for (size_t i = 0; delivery->targets == 0 && i < delivery->recipient_count; i++)
+        if (delivery->recipient[i].role == CK_ROLE_LAUNCHER &&
+            strcmp(delivery->recipient[i].comm, "srun") == 0)
+            return true;
+    return false;
+}
+
+/* See struct ck_plan; in the watch's thread. */
+static bool on_fired(const struct ck_firing *firing, void *arg) {
+    (void)arg;
+    uint32_t heard = (uint32_t)firing->delivery->sent;
+    int64_t at = firing->at / CK_SECOND;
+    bool by_step = ck.is_batch && waits_for_srun(firing->delivery);
+    ck.batch.heard = heard;
+    if (ck.is_batch) {
+        if (firing->first)
+            ck.batch.at = at;
+        if (firing->first && ck.output_empty && firing->info && firing->info->restarts > 0)
+            ak_job_log(
+                "the output of the run before was overwritten; keep it with sbatch --open-mode=append");
+        ck.note = ck_batch_signalled(&ck.batch, firing->info, ck.note);
+    } else {
+        ck_step_records_add_signal(ck.site.state, ck.batch.job, heard, at);
+    }
+    if ((ck.node == 0 || (heard == 0 && ck.nodes <= FEW_NODES)) && !by_step)
+        log_firing(firing);
+    return heard == 0 && !by_step;
+}
+
+static void start_watch(spank_t spank, pid_t task, uint32_t step) {
+    struct ck_plan plan = {.job = ck.batch.job,
+                           .task = task,
+                           .signal = ck.request.signal,
+                           .shells = ck.request.shells,
+                           .jvms = ck.request.jvms,
+                           .fired = on_fired};
+    plan.terms = (struct ck_terms){.began = ak_now(),
+                                   .lead = ck.request.lead * CK_SECOND,
+                                   .quiet = ck.site.quiet * CK_SECOND,
+                                   .poll = ck.site.poll * CK_SECOND,
+                                   .nodes = 1,
+                                   .seed = ck.batch.job * 2654435761u ^ step};
+    if (spank_get_item(spank, S_JOB_UID, &plan.uid) != ESPANK_SUCCESS)
+        return;
+    if (!ck.is_batch) { /* Trap: of a batch step these are the job's, and it runs on one node */
+        spank_get_item(spank, S_JOB_NNODES, &plan.terms.nodes);
+        spank_get_item(spank, S_JOB_NODEID, &plan.terms.node);
+    }
+    ck.node = plan.terms.node;
+    ck.nodes = plan.terms.nodes;
+    if (!ak_step_cgroup(task, plan.cgroup, sizeof plan.cgroup))
+        *plan.cgroup = '\0';
+    ck.watch = ck_watch_start(&plan);
+    if (!ck.watch)
+        ak_job_log("no signal will be sent: there is no thread to wait for its moment");
+}
+
+/* Whether the output is an empty file: an earlier run left at least the line that announced this one. Trap:
+ * only an RPC tells here whether there was one, as S_SLURM_RESTART_COUNT is 0 in a batch step. */
+static bool output_is_empty(void) {
+    struct stat output;
+    return fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) && output.st_size == 0;
+}
+
+static void begin(spank_t spank) {
+    static char variable[CK_WORD_SIZE];
+    char why[256];
+    pid_t task;
+    uint32_t step;
+    if (spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step == SLURM_EXTERN_CONT ||
+        step == SLURM_INTERACTIVE_STEP || spank_get_item(spank, S_JOB_ID, &ck.batch.job) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_TASK_PID, &task) != ESPANK_SUCCESS)
+        return;
+    ck.is_batch = step == SLURM_BATCH_SCRIPT;
+    spank_err_t got = spank_getenv(spank, VARIABLE, variable, sizeof variable);
+    if (got == ESPANK_SUCCESS || got == ESPANK_NOSPACE)
+        ck.options.variable = variable;
+    ck_request_read(&ck.request, &ck.options, &ck.site, why, sizeof why);
+    if (*why && ck.is_batch)
+        ak_job_log("%s", why);
+    if (!ck.request.on)
+        return;
+    ck.batch.request = ck.request;
+    ck.batch.code = ck.site.code;
+    snprintf(ck.batch.state, sizeof ck.batch.state, "%s", ck.site.state);
+    if (ck.is_batch) {
+        int error = ck_step_records_create(ck.site.state, ck.batch.job);
+        if (error)
+            slurm_error("adminkit_ckpt: no records of steps in %s: %s", ck.site.state, strerror(error));
+        ck.output_empty = ck.request.requeue && output_is_empty();
+    }
+    start_watch(spank, task, step);
+}
+
+/* When Slurm calls this for the first task, all tasks are forked. */
+int slurm_spank_task_post_fork(spank_t spank, int argc, char **argv) {
+    (void)argc, (void)argv;
+    if (!ck.disabled && !ck.begun && spank_remote(spank) == 1) {
+        ck.begun = true;
+        begin(spank);
+    }
+    return 0;
+}
+
+int slurm_spank_task_exit(spank_t spank, int argc, char **argv) {
+    (void)argc, (void)argv;
+    int status;
+    if (!ck.request.on || spank_remote(spank) != 1 ||
+        spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
+        return 0;
+    int code = ck_exit_code(status) & 255;
+    if (ck.is_batch)
+        ck.script = code;
+    else if (!ck.codes[code])
+        ck_step_records_add_code(ck.site.state, ck.batch.job, code);
+    ck.codes[code] = true;
+    return 0;
+}
+
+int slurm_spank_exit(spank_t spank, int argc, char **argv) {
+    (void)argc, (void)argv;
+    if (spank_context() == S_CTX_ALLOCATOR)
+        hint_at_open_mode();
+    if (!ck.request.on || spank_remote(spank) != 1)
+        return 0;
+    ck_watch_stop(ck.watch);
+    ck.watch = NULL;
+    if (!ck.is_batch)
+        return 0;
+    ck.batch.script = ck.script;
+    ck_batch_end(&ck.batch, ck.note, EXIT_SPAN);
+    ck.note = NULL;
+    ck_step_records_remove(ck.site.state, ck.batch.job);
+    return 0;
+}

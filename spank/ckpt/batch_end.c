@@ -1,0 +1,230 @@
+/* batch_end.c - see batch_end.h. */
+#include "batch_end.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/async_call.h"
+#include "common/clock.h"
+#include "common/job_log.h"
+#include "common/slurm_compat.h"
+#include "requeue.h"
+#include "step_records.h"
+
+#define RECORDS_WAIT 700 /* ms, for the records of the steps */
+#define LATE_WAIT 4000   /* ms, when slurmstepd ends */
+#define NOTE_WAIT 60000  /* ms, and again */
+#define RETRY 500        /* ms, where slurmctld does not answer */
+
+/* What a call works on, in its thread. */
+struct work {
+    struct ck_batch batch;
+    struct ck_run run;
+    struct ck_steps steps;
+    struct ak_job_info info;
+    bool answered;
+    struct ak_async_call *previous; /* waited for: its note comes first */
+};
+
+/* The call that had not returned when the last callback did, and the process that has its thread. */
+static struct ak_async_call *late;
+static pid_t late_pid;
+
+static struct work *new_work(const struct ck_batch *batch, struct ak_async_call *previous) {
+    struct work *work = calloc(1, sizeof *work);
+    if (work) {
+        work->batch = *batch;
+        work->previous = previous;
+    }
+    return work;
+}
+
+static void wait_for_previous(struct work *work) {
+    while (work->previous && !ak_async_done(work->previous, NOTE_WAIT))
+        ;
+    ak_async_release(work->previous);
+    work->previous = NULL;
+}
+
+/* Sets the run, from the batch, the records of the steps and slurmctld's answer. */
+static void fill(struct work *work) {
+    const struct ck_batch *batch = &work->batch;
+    const struct ak_job_info *info = &work->info;
+    struct ck_note note;
+    ck_note_find(info->comment, &note);
+    work->run = (struct ck_run){.wanted = batch->request.requeue,
+                                .most = (uint32_t)batch->request.requeues,
+                                .ours = note.requeues,
+                                .code = batch->code,
+                                .signalled = batch->at != 0 || work->steps.heard > 0,
+                                .heard = batch->heard + work->steps.heard,
+                                .script = batch->script,
+                                .steps = &work->steps,
+                                .derived = info->derived_exit,
+                                .state = info->state,
+                                .allowed = info->may_requeue,
+                                .ran = ak_now() / 1000 - info->start,
+                                .lead = batch->request.lead};
+}
+
+/* 0, or the errno why the note could not be left. */
+static int leave_note(const struct work *work, enum ck_note_end end, uint32_t requeues) {
+    const struct ck_run *run = &work->run;
+    struct ck_note note = {.at = work->batch.at ? work->batch.at : work->steps.at,
+                           .heard = run->heard,
+                           .requeues = requeues,
+                           .end = end};
+    char comment[AK_COMMENT_MAX + 1];
+    if (!work->info.comment_whole || !ck_note_put(comment, sizeof comment, work->info.comment, &note))
+        return E2BIG;
+    return ak_job_set_comment(work->batch.job, comment);
+}
+
+/* The end that is certain at the signal. Trap: past its limit the job's row cannot be changed any more. */
+static enum ck_note_end certain_end(const struct work *work) {
+    const struct ck_run *run = &work->run;
+    int64_t most = work->info.end - work->info.start;
+    if (!run->wanted)
+        return CK_NOTE_GOES_ON;
+    if (run->ours >= run->most)
+        return CK_NOTE_MAX;
+    return most < 2 * run->lead ? CK_NOTE_SHORT : CK_NOTE_GOES_ON;
+}
+
+/* Whether the job was restarted too often to be requeued without a count of our own: a site's job_submit
+ * script may refuse our updates, and without notes only Slurm's count of restarts ends a chain. note_error:
+ * of the note that was left just now, while the job runs; of a job that has ended, the note of its signal
+ * shows whether notes are kept. */
+static bool exhausted(const struct work *work, bool running, int note_error) {
+    int64_t at = work->batch.at ? work->batch.at : work->steps.at;
+    struct ck_note note;
+    bool kept = running ? note_error == 0 : ck_note_find(work->info.comment, &note) && note.at >= at;
+    return !kept && work->info.restarts >= work->run.most;
+}
+
+static void note_signal(void *arg) {
+    struct work *work = arg;
+    ak_sleep(RECORDS_WAIT);
+    wait_for_previous(work);
+    if (!work->answered)
+        ak_job_load(work->batch.job, &work->info);
+    if (work->info.error)
+        return;
+    ck_step_records_read(work->batch.state, work->batch.job, &work->steps);
+    fill(work);
+    leave_note(work, certain_end(work), work->run.ours);
+}
+
+struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const struct ak_job_info *info,
+                                         struct ak_async_call *previous) {
+    struct work *work = new_work(batch, previous);
+    if (!work) {
+        ak_async_release(previous);
+        return NULL;
+    }
+    if (info) {
+        work->info = *info;
+        work->answered = true;
+    }
+    struct ak_async_call *call = ak_async_start(note_signal, work);
+    if (!call) {
+        ak_async_release(previous);
+        free(work);
+    }
+    return call;
+}
+
+/* Trap: a job that still runs takes a note before the requeue; one that has ended for slurmctld takes it only
+ * after the requeue, when it is pending again. */
+static void requeue(const struct work *work) {
+    const struct ck_run *run = &work->run;
+    bool running = run->state == AK_JOB_RUNNING;
+    int note_error = running ? leave_note(work, CK_NOTE_MORE, run->ours + 1) : 0;
+    if (exhausted(work, running, note_error)) {
+        ak_job_log("not requeued: that could not be counted, and the job was restarted %" PRIu32
+                   " times already",
+                   work->info.restarts);
+        return;
+    }
+    int error = ak_job_requeue(work->batch.job);
+    if (error) {
+        ak_job_log("not requeued: %s", slurm_strerror(error));
+        if (running)
+            leave_note(work, CK_NOTE_REFUSED, run->ours);
+        return;
+    }
+    if (!running)
+        note_error =
+            leave_note(work, run->state == AK_JOB_TIMEOUT ? CK_NOTE_LIMIT : CK_NOTE_MORE, run->ours + 1);
+    if (note_error)
+        ak_job_log("this requeue could not be counted: %s", slurm_strerror(note_error));
+}
+
+static void end_run(void *arg) {
+    struct work *work = arg;
+    char line[256];
+    wait_for_previous(work);
+    for (;;) {
+        ak_job_load(work->batch.job, &work->info);
+        if (work->info.error == 0)
+            break;
+        if (work->info.error == ESLURM_INVALID_JOB_ID)
+            return;
+        ak_sleep(RETRY);
+    }
+    fill(work);
+    enum ck_verdict verdict = ck_requeue_decide(&work->run);
+    ck_requeue_line(verdict, &work->run, line, sizeof line);
+    if (*line)
+        ak_job_log("%s", line);
+    enum ck_note_end end = ck_requeue_note(verdict);
+    if (verdict == CK_MORE || verdict == CK_LIMIT)
+        requeue(work);
+    else if (end != CK_NOTE_GOES_ON && work->run.state == AK_JOB_RUNNING)
+        leave_note(work, end, work->run.ours);
+}
+
+/* The run ended before the signal's time; no RPC. */
+static void end_early(struct work *work) {
+    char line[256];
+    work->info = (struct ak_job_info){.state = AK_JOB_RUNNING};
+    fill(work);
+    ck_requeue_line(ck_requeue_decide(&work->run), &work->run, line, sizeof line);
+    if (*line)
+        ak_job_log("%s", line);
+}
+
+void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span) {
+    struct work *work = batch->request.requeue ? new_work(batch, previous) : NULL;
+    struct ak_async_call *call = NULL;
+    if (work)
+        ck_step_records_read(batch->state, batch->job, &work->steps);
+    if (work && batch->at == 0 && work->steps.heard == 0)
+        end_early(work);
+    else if (work)
+        call = ak_async_start(end_run, work);
+    if (!call) {
+        if (previous)
+            ak_async_done(previous, span);
+        ak_async_release(previous);
+        free(work);
+        return;
+    }
+    if (ak_async_done(call, span)) {
+        ak_async_release(call);
+        return;
+    }
+    ak_job_log("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
+    ak_pin_plugin();
+    late = call;
+    late_pid = getpid();
+}
+
+/* Runs when slurmstepd ends, which is once slurmctld knows that the job has. Trap: a child of slurmstepd that
+ * ends has the call, but not its thread. */
+__attribute__((destructor)) static void wait_for_late(void) {
+    if (late && late_pid == getpid())
+        ak_async_done(late, LATE_WAIT);
+}

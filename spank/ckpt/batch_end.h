@@ -1,0 +1,33 @@
+/* batch_end.h - what the batch step does for the whole run: the note while it goes on, the requeue when it
+ * has ended. */
+#ifndef ADMINKIT_CKPT_BATCH_END_H
+#define ADMINKIT_CKPT_BATCH_END_H
+
+#include "options.h"
+#include "watch.h"
+
+/* What the batch step knows of its run. */
+struct ck_batch {
+    uint32_t job;
+    struct ck_request request;
+    int code;
+    char state[CK_WORD_SIZE]; /* the folder of step_records.h */
+    int64_t at;               /* when the signal's time came, epoch seconds; 0: not yet */
+    uint32_t heard;           /* processes of the batch step itself that were sent the signal */
+    int script;               /* its exit code, once it has ended */
+};
+
+struct ak_async_call;
+
+/* Starts to leave the note, a second after the signal, when the job's steps on this host have left their
+ * records. info: slurmctld's last answer, or NULL. previous: the call of an earlier note, or NULL; it is
+ * waited for, so that it cannot undo this one, and released. NULL: nothing could be started. */
+struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const struct ak_job_info *info,
+                                         struct ak_async_call *previous);
+
+/* Requeues the job if that is due, and logs it; the run has ended. previous: as above. Returns within `span`
+ * ms. Where slurmctld does not answer by then, the call goes on while slurmstepd lives, which waits some
+ * seconds for it. */
+void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span);
+
+#endif

@@ -1,0 +1,1 @@
+$(eval $(call plugin,ckpt,adminkit_ckpt))

@@ -1,0 +1,273 @@
+/* watch.c - see watch.h. */
+#include "watch.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/async_call.h"
+#include "common/clock.h"
+#include "common/suspended.h"
+#include "common/task_env.h"
+
+#define LONGEST_SLEEP (60 * CK_SECOND) /* an operator may set the clock meanwhile */
+#define ANSWER_SLEEP 50                /* while an answer is awaited */
+#define RETRY (5 * CK_SECOND)
+#define LATE_ANSWER (2 * CK_SECOND) /* how long the signal waits for an answer */
+#define STOP_SPAN CK_SECOND
+#define ENV_AGE (CK_SECOND / 4) /* a task's environment is read at that age, twice that, four times … */
+#define ENV_READS 9
+
+struct ck_watch {
+    struct ck_plan plan;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop, ended, left; /* left: the thread frees the watch */
+    /* the thread's alone */
+    struct ck_known known;
+    struct ak_async_call *question;
+    bool stopped, over; /* stopped: its node shows the step suspended; over: the job is ending */
+    bool answered;
+    struct ak_job_info info; /* the last answer without an error */
+    int env_reads, attempts;
+    int64_t attempted;
+};
+
+struct question {
+    uint32_t job;
+    struct ak_job_info info;
+};
+
+static void ask(void *arg) {
+    struct question *question = arg;
+    ak_job_load(question->job, &question->info);
+}
+
+static void take_answer(struct ck_watch *watch, const struct ak_job_info *info) {
+    if (info->error)
+        return;
+    watch->known.failures = 0;
+    watch->known.suspended = info->state == AK_JOB_SUSPENDED;
+    watch->over = info->state != AK_JOB_RUNNING && info->state != AK_JOB_SUSPENDED;
+    if (info->state == AK_JOB_RUNNING && info->end > 0)
+        watch->known.end = info->end * CK_SECOND;
+    watch->known.doubt = 0;
+    watch->answered = true;
+    watch->info = *info;
+}
+
+static void put_question(struct ck_watch *watch, int64_t now) {
+    watch->known.asked = now;
+    watch->known.failures++;
+    if (watch->question)
+        return; /* the one before has no answer yet */
+    struct question *question = calloc(1, sizeof *question);
+    if (!question)
+        return;
+    question->job = watch->plan.job;
+    watch->question = ak_async_start(ask, question);
+    if (!watch->question)
+        free(question);
+}
+
+static void look_for_answer(struct ck_watch *watch) {
+    if (!watch->question || !ak_async_done(watch->question, 0))
+        return;
+    const struct question *question = ak_async_arg(watch->question);
+    take_answer(watch, &question->info);
+    ak_async_release(watch->question);
+    watch->question = NULL;
+}
+
+/* A step that is stopped or frozen is not signalled: its job is suspended, and the end moves meanwhile. */
+static void look_for_stop(struct ck_watch *watch, int64_t now) {
+    bool stopped = ak_step_suspended(watch->plan.task, *watch->plan.cgroup ? watch->plan.cgroup : NULL);
+    if (watch->stopped && !stopped) {
+        watch->known.suspended = false;
+        watch->known.doubt = now;
+    }
+    watch->stopped = stopped;
+}
+
+static bool is_left(struct ck_watch *watch) {
+    pthread_mutex_lock(&watch->lock);
+    bool left = watch->left;
+    pthread_mutex_unlock(&watch->lock);
+    return left;
+}
+
+/* Signals the step. True: nothing is left to do. Trap: reading the processes may take longer than the step
+ * lives. */
+static bool fire(struct ck_watch *watch, int64_t now) {
+    const struct ck_plan *plan = &watch->plan;
+    struct ck_scope scope = {.uid = plan->uid,
+                             .signal = plan->signal,
+                             .cgroup = *plan->cgroup ? plan->cgroup : NULL,
+                             .stepd = getpid(),
+                             .shells = plan->shells,
+                             .jvms = plan->jvms};
+    struct ck_delivery delivery;
+    ck_signal_send(&scope, &delivery);
+    bool taken = delivery.sent > 0, again = true;
+    struct ck_firing firing = {.at = now,
+                               .end = watch->known.end,
+                               .first = watch->attempts == 0,
+                               .delivery = &delivery,
+                               .info = watch->answered ? &watch->info : NULL};
+    if ((firing.first || taken) && !is_left(watch))
+        again = plan->fired(&firing, plan->arg);
+    ck_delivery_free(&delivery);
+    watch->attempts++;
+    watch->attempted = now;
+    return taken || !again;
+}
+
+/* No process took the signal, and the known end has come. A step that outlives it was given more time:
+ * slurmctld is asked once more, and the signal comes before the new end. Returns as turn() does. */
+static int64_t outlive(struct ck_watch *watch) {
+    if (watch->question)
+        return CK_SECOND;
+    if (watch->known.asked > watch->known.end)
+        return -1;
+    watch->known.doubt = watch->known.end + CK_AGAIN;
+    return 0;
+}
+
+/* Reads the end from the task's environment, which the task has from its exec on; a prolog may delay that.
+ * Returns the span to the next reading. Trap: an end within the lead of the step's begin may be an outer
+ * job's, and such a step has nothing to save. */
+static int64_t read_env(struct ck_watch *watch, int64_t now) {
+    const struct ck_terms *terms = &watch->plan.terms;
+    if (watch->known.end || watch->known.asked || watch->env_reads >= ENV_READS)
+        return LONGEST_SLEEP;
+    int64_t wait = terms->began + (ENV_AGE << watch->env_reads) - now;
+    if (wait > 0)
+        return wait;
+    int64_t end = ak_task_job_end(watch->plan.task) * CK_SECOND;
+    if (end - terms->lead > terms->began)
+        watch->known.end = end;
+    watch->env_reads++;
+    return 0;
+}
+
+/* Does what is due. Returns how long to sleep then; -1: nothing is left to do. */
+static int64_t turn(struct ck_watch *watch) {
+    int64_t now = ak_now();
+    look_for_answer(watch);
+    if (watch->over)
+        return -1;
+    if (watch->known.suspended || watch->stopped)
+        look_for_stop(watch, now);
+    int64_t longest = read_env(watch, now);
+    struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
+    if (next.act == CK_FIRE && watch->attempts > 0) {
+        if (now + RETRY > watch->known.end)
+            return outlive(watch);
+        if (next.at < watch->attempted + RETRY)
+            next.at = watch->attempted + RETRY;
+    }
+    if (next.at <= now && next.act == CK_ASK) {
+        put_question(watch, now);
+        return ANSWER_SLEEP;
+    }
+    if (next.at <= now) {
+        look_for_stop(watch, now);
+        if (watch->stopped)
+            return CK_SECOND;
+        if (watch->known.doubt > watch->known.asked)
+            return 0;
+        bool unsure = watch->known.doubt || !watch->answered;
+        if (unsure && watch->question && now < watch->known.asked + LATE_ANSWER)
+            return ANSWER_SLEEP;
+        return fire(watch, now) ? -1 : RETRY;
+    }
+    int64_t span = next.at - now;
+    if (watch->question)
+        return span < ANSWER_SLEEP ? span : ANSWER_SLEEP;
+    if (watch->known.suspended || watch->stopped)
+        return span < CK_SECOND ? span : CK_SECOND;
+    return span < longest ? span : longest;
+}
+
+static void free_watch(struct ck_watch *watch) {
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}
+
+static void *body(void *arg) {
+    struct ck_watch *watch = arg;
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->stop) {
+        pthread_mutex_unlock(&watch->lock);
+        int64_t span = turn(watch);
+        pthread_mutex_lock(&watch->lock);
+        if (span < 0)
+            break;
+        if (!watch->stop)
+            ak_cond_wait(&watch->wake, &watch->lock, span);
+    }
+    pthread_mutex_unlock(&watch->lock);
+    ak_async_release(watch->question);
+    pthread_mutex_lock(&watch->lock);
+    watch->ended = true;
+    bool left = watch->left;
+    pthread_mutex_unlock(&watch->lock);
+    if (left)
+        free_watch(watch);
+    return NULL;
+}
+
+struct ck_watch *ck_watch_start(const struct ck_plan *plan) {
+    struct ck_watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return NULL;
+    watch->plan = *plan;
+    pthread_mutex_init(&watch->lock, NULL);
+    if (ak_cond_init(&watch->wake) != 0)
+        goto fail;
+    if (ak_thread_start(&watch->thread, body, watch) == 0)
+        return watch;
+    pthread_cond_destroy(&watch->wake);
+fail:
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+    return NULL;
+}
+
+/* Trap: pthread_timedjoin_np() goes by the realtime clock, which may be set meanwhile; pthread_clockjoin_np()
+ * came with glibc 2.31. The thread mostly ends at once, and a short step should not wait. */
+static bool join_in_time(pthread_t thread) {
+    struct timespec span = {0, 50000};
+    for (int64_t waited = 0; waited < STOP_SPAN * 1000000; waited += span.tv_nsec) {
+        if (pthread_tryjoin_np(thread, NULL) == 0)
+            return true;
+        nanosleep(&span, NULL);
+        if (span.tv_nsec < 5000000)
+            span.tv_nsec *= 2;
+    }
+    return false;
+}
+
+void ck_watch_stop(struct ck_watch *watch) {
+    if (!watch)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watch->stop = true;
+    pthread_cond_signal(&watch->wake);
+    pthread_mutex_unlock(&watch->lock);
+    if (!join_in_time(watch->thread)) {
+        pthread_mutex_lock(&watch->lock);
+        watch->left = !watch->ended;
+        if (watch->left) {
+            pthread_detach(watch->thread);
+            ak_pin_plugin();
+            pthread_mutex_unlock(&watch->lock);
+            return; /* the thread frees the watch */
+        }
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
+    }
+    free_watch(watch);
+}

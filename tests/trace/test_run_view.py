@@ -1,0 +1,231 @@
+"""The view `run`: what is derived of a run, the same in SQLite and DuckDB."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from adminkit.job import CKPT_ENDS, CLASSES, LIMIT_KINDS, LIMIT_SOURCES, SOURCES, Job, Step
+from adminkit.stats.select import Filter, select
+from adminkit.trace import schema, sight
+from adminkit.trace.run_view import RUN_VIEW, TOO_LONG
+from tests.builders import HOUR, MONDAY, job, make_trace
+
+#: What the view adds to the columns of job, in its order.
+DERIVED: Final = (
+    "req_limit class size_nodes size_cpus size_gpus size_units interactive checkpoint wait soft_limit acting"
+    " study_counted"
+).split()
+
+
+def step(of: Job, name: str = "batch", **changes: Any) -> Step:
+    return Step(of.cluster, of.job_id_raw, of.submit_time, name, **{"source": of.source, **changes})
+
+
+def filled(db: Any, jobs: Sequence[Job], steps: Sequence[Step] = ()) -> Any:
+    """The tables of an SQLite or DuckDB connection, with the view over them."""
+    strict = isinstance(db, sqlite3.Connection)
+    for table, rows in ((schema._JOB, jobs), (schema._STEP, steps)):
+        db.execute(table if strict else table.replace("INTEGER", "BIGINT").replace(") STRICT", ")"))
+        for row in rows:
+            names = ", ".join(f'"{field.name}"' for field in fields(row))
+            marks = ", ".join("?" * len(fields(row)))
+            name = "job" if isinstance(row, Job) else "step"
+            db.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", list(asdict(row).values()))
+    db.execute(RUN_VIEW)
+    return db
+
+
+def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, Any]]:
+    """What SQLite derives of each job, in the order of submission."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        found = filled(db, jobs, steps).execute(f"SELECT {', '.join(DERIVED)} FROM run ORDER BY submit_time, cluster")
+        return [dict(zip(DERIVED, row, strict=True)) for row in found]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "why"),
+    [
+        ({}, {"req_limit": 4 * HOUR, "class": "single-gpu", "checkpoint": 0, "acting": 1, "study_counted": 1}, "plain"),
+        ({"limit_original": 9 * HOUR}, {"req_limit": 9 * HOUR}, "lowered later: the most that was asked for"),
+        ({"limit_original": HOUR}, {"req_limit": 4 * HOUR}, "raised later: so much was reserved"),
+        ({"time_limit": None, "limit_original": HOUR}, {"req_limit": HOUR}, "only what was typed is known"),
+        ({"time_limit": None}, {"req_limit": None, "study_counted": 0}, "no finite limit"),
+        ({"time_limit": 0}, {"req_limit": None}, "nothing can be divided by zero"),
+        ({"time_limit": TOO_LONG}, {"req_limit": None, "study_counted": 0}, "68 years are nonsense"),
+        ({"limit_original": TOO_LONG}, {"req_limit": None}, "nor is the other one what was asked for"),
+        ({"nodes": None, "req_nodes": 2}, {"class": "multi-node", "size_nodes": 2}, "requested, where not allocated"),
+        ({"gpus": 4, "req_gpus": 1}, {"class": "multi-gpu", "size_gpus": 4, "size_units": 4}, "the allocation wins"),
+        ({"gpus": 0, "nodes": 3}, {"class": "multi-node", "size_units": 3}, "without GPUs nodes are counted"),
+        ({"gpus": None}, {"class": None, "size_gpus": None, "size_units": 1}, "unknown GPUs are not none"),
+        ({"gpus": None, "nodes": None}, {"size_nodes": None, "size_units": 1}, "a run is one of something"),
+        ({"cpus": None, "req_cpus": 7}, {"size_cpus": 7}, "as with nodes"),
+        ({"eligible_time": MONDAY}, {"wait": 60}, "from when it could have started"),
+        ({"eligible_time": None}, {"wait": None}, "unknown since when"),
+        ({"start_time": None, "eligible_time": MONDAY}, {"wait": None}, "it never started"),
+        ({"job_name": "interactive"}, {"interactive": 1}, "as salloc names it"),
+        ({"submitted_by": "srun"}, {"interactive": 1}, "by its command line"),
+        ({"submitted_by": "sbatch"}, {"interactive": 0}, "a batch job"),
+        ({"submitted_by": None}, {"interactive": 0}, "nothing known: for all we know a batch job"),
+        ({"soft_limit": None}, {"soft_limit": None}, "nothing plans by need yet"),
+        ({"source": "text"}, {"acting": 0, "study_counted": 1}, "a file may say anything; reports count it"),
+        ({"audited": "beyond"}, {"acting": 0}, "slurmdbd cannot say any more"),
+        ({"audited": "confirmed"}, {"acting": 1}, "slurmdbd said it twice"),
+        ({"state": "FAILED"}, {"study_counted": 0}, "the study counts what ended as it should, or at its limit"),
+        ({"state": None}, {"study_counted": 0}, "unknown"),
+        ({"elapsed": 60}, {"study_counted": 0}, "a minute is not more than a minute"),
+        ({"elapsed": 61}, {"study_counted": 1}, "a second more is"),
+        ({"elapsed": None}, {"study_counted": 0}, "unknown is not more"),
+        ({"restarts": 1, "ckpt_heard": 1}, {"study_counted": 1}, "the study had no checkpoints; that stands beside it"),
+    ],
+)
+def test_what_is_derived_of_a_run(changes: dict[str, Any], expected: dict[str, Any], why: str) -> None:
+    (found,) = derived([job(**{name: value for name, value in changes.items() if name != "soft_limit"})])
+    assert {name: found[name] for name in expected} == expected, why
+
+
+@pytest.mark.parametrize(
+    ("changes", "carried_on", "why"),
+    [
+        ({}, 0, "a run like any other"),
+        ({"state": "REQUEUED"}, 1, "put back into the queue, by whomever"),
+        ({"restarts": 1}, 1, "a later run of the same job"),
+        ({"restarts": 0}, 0, "its first"),
+        ({"ckpt_requeues": 1}, 1, "adminkit had put it back"),
+        ({"ckpt_requeues": 0, "ckpt_heard": 1}, 1, "it heard the signal, and may have ended for it"),
+        ({"ckpt_requeues": 0, "ckpt_heard": 0, "ckpt_at": MONDAY}, 0, "nothing heard it"),
+        ({"ckpt_asked": 1}, 0, "it can be carried on, and was not"),
+        ({"exit_code": 85}, 0, "with which code a run says that it has more to do is a setting, beside the view"),
+    ],
+)
+def test_a_run_that_was_carried_on_or_a_piece_of_such_a_job(changes: dict[str, Any], carried_on: int, why: str) -> None:
+    assert derived([job(**changes)])[0]["checkpoint"] == carried_on, why
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "carried_on", "why"),
+    [
+        ({"state": "REQUEUED"}, {}, 1, "sacct before 24.11 has no Restarts: the run before says it"),
+        ({"state": "REQUEUED"}, {"restarts": 0}, 0, "Slurm says it is the first run: the number was used again"),
+        ({"state": "COMPLETED"}, {}, 0, "a number that was used again"),
+        ({"state": "REQUEUED", "cluster": "beta"}, {}, 0, "another cluster's job"),
+        ({"state": "REQUEUED", "submit_time": MONDAY + 9 * HOUR}, {}, 0, "a later run of it"),
+        ({"state": "REQUEUED", "source": "text"}, {}, 0, "a file takes no points from what slurmdbd says"),
+        ({"state": "REQUEUED", "audited": "beyond"}, {}, 0, "nor does what slurmdbd cannot confirm"),
+        ({"state": "REQUEUED", "source": "trusted"}, {}, 1, "an operator vouched for it"),
+        ({"state": "REQUEUED", "source": "text"}, {"source": "text"}, 1, "both are of a file"),
+    ],
+)
+def test_a_piece_is_known_by_an_earlier_one(
+    earlier: dict[str, Any], later: dict[str, Any], carried_on: int, why: str
+) -> None:
+    first, last = job(7, **{"submit_time": MONDAY - HOUR, **earlier}), job(7, **later)
+    order = sorted([first, last], key=lambda one: one.submit_time)
+    assert derived([first, last])[order.index(last)]["checkpoint"] == carried_on, why
+
+
+@pytest.mark.parametrize(
+    ("changes", "steps", "interactive", "why"),
+    [
+        ({"submitted_by": "sbatch"}, ["interactive"], 1, "salloc's shell on a node"),
+        ({}, ["0", "extern"], 1, "steps but no batch script: srun by itself"),
+        ({}, ["0", "batch"], 0, "a batch script"),
+        ({"submitted_by": "sbatch"}, ["0"], 0, "its command line says so; not every step is gathered"),
+    ],
+)
+def test_steps_tell_who_sat_before_a_run(changes: dict[str, Any], steps: list[str], interactive: int, why: str) -> None:
+    one = job(**changes)
+    assert derived([one], [step(one, name) for name in steps])[0]["interactive"] == interactive, why
+    if "interactive" in steps:
+        forged = [step(one, name, source="text") for name in steps]
+        assert derived([one], forged)[0]["interactive"] == 0, "a step counts with a run of its own source"
+
+
+def test_the_view_has_jobs_columns_first() -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        found = [row[0] for row in filled(db, [job()]).execute("SELECT * FROM run").description]
+    assert found == [*(field.name for field in fields(Job)), *DERIVED]
+
+
+def test_what_the_study_counts_is_what_a_report_counts_but_for_runs_that_were_carried_on() -> None:
+    counted = select(Filter(checkpoint_code=85), limits=True)
+    with closing(sqlite3.connect(":memory:")) as db:
+        filled(db, jobs := _some_jobs(400))
+        rows = db.execute(
+            f"SELECT {counted.reason} = 0, study_counted AND NOT checkpoint AND exit_code IS NOT 85 FROM run",
+            counted.params,
+        ).fetchall()
+    assert all(report == study for report, study in rows)
+    assert 0 < sum(report for report, _ in rows) < len(jobs)
+
+
+def test_duckdb_derives_the_same_of_the_same_rows() -> None:
+    """The view in its own words, as it will stand over archived files."""
+    duckdb = pytest.importorskip("duckdb", reason="not run: no duckdb (pip install -e '.[dev]')")
+    jobs = _some_jobs(500)
+    steps = [
+        step(one, name, source="text" if name == "interactive" else one.source)
+        for one in jobs[::3]
+        for name in _steps(one)
+    ]
+    query = f"SELECT cluster, job_id_raw, submit_time, {', '.join(DERIVED)} FROM run ORDER BY 1, 2, 3"
+    with closing(sqlite3.connect(":memory:")) as db, closing(duckdb.connect()) as other:
+        ours, theirs = (filled(one, jobs, steps).execute(query).fetchall() for one in (db, other))
+    assert theirs == ours
+    for place, name in enumerate(DERIVED, start=3):
+        assert name == "soft_limit" or len({row[place] for row in ours}) > 1, f"{name} has one value only: says nothing"
+
+
+def _steps(one: Job) -> tuple[str, ...]:
+    return (("batch", "0"), ("0", "extern"), ("interactive",), ("extern",))[one.job_id_raw % 4]
+
+
+def _some_jobs(many: int) -> list[Job]:
+    """Runs of few values each, many of them unknown or odd, several of one job."""
+    pick = random.Random(3)
+    some = {
+        "state": ("COMPLETED", "COMPLETED", "TIMEOUT", "REQUEUED", "FAILED", None),
+        "elapsed": (None, -1, 0, 60, 61, HOUR, HOUR, TOO_LONG, 2**40),
+        "time_limit": (None, 0, -5, 60, HOUR, HOUR, 4 * HOUR, TOO_LONG - 1, TOO_LONG, 2**40),
+        "limit_original": (None, None, None, 0, HOUR, 9 * HOUR, TOO_LONG),
+        "limit_kind": LIMIT_KINDS,
+        "limit_source": LIMIT_SOURCES,
+        **dict.fromkeys(("nodes", "gpus", "cpus", "req_nodes", "req_gpus", "req_cpus"), (None, 0, 1, 2, 8)),
+        **dict.fromkeys(("ckpt_requeues", "ckpt_heard", "restarts"), (None, None, None, None, 0, 0, 1)),
+        "ckpt_end": (None, *CKPT_ENDS),
+        "exit_code": (None, 0, 0, 85),
+        "source": tuple(SOURCES),
+        "audited": (None, None, "confirmed", "beyond"),
+        "job_name": (None, "train", "interactive"),
+        "submitted_by": (None, None, "sbatch", "srun"),
+        "start_time": (None, MONDAY, MONDAY + 60),
+        "eligible_time": (None, MONDAY, MONDAY - 60),
+    }
+    return [
+        job(
+            number // 3,
+            **{"submit_time": MONDAY + number, **{name: pick.choice(values) for name, values in some.items()}},
+        )
+        for number in range(many)
+    ]
+
+
+def test_its_classes_are_jobs_classes() -> None:
+    assert {row["class"] for row in derived(_some_jobs(300))} == {*CLASSES, None}
+
+
+def test_who_shadows_job_shadows_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view of the trace file never sees temporary ones, so the view run is shadowed with the table."""
+    monkeypatch.setattr(sight, "_own_name", lambda: "ada")
+    path = make_trace(tmp_path / "trace.db", [job(1, user="ada", uid=None), job(2, user="bob", uid=None)])
+    with closing(sqlite3.connect(path)) as db:
+        sight.shadow(db, own=True, as_of=None)
+        assert db.execute("SELECT user FROM run").fetchall() == [("ada",)]
+        assert db.execute("SELECT count(*) FROM main.run").fetchone() == (2,)
