@@ -194,7 +194,7 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"tres_per_task": "gres:gpu:a100:2", "num_tasks": 4}, {"gpus": 8, "gpu_type": "a100"}, "--gpus-per-task"),
     (
         {"tres_per_socket": "gres:gpu:1", "sockets_per_node": 2, "min_nodes": 2},
-        {"gpus": 2, "gpus_each": 2},
+        {"gpus": 2, "gpus_each": UNKNOWN},
         "--gpus-per-socket, of one socket at least",
     ),
     ({"ntasks_per_tres": 2, "num_tasks": 8}, {"gpus": 4, "gpus_fixed": 4}, "--ntasks-per-gpu"),
