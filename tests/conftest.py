@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from adminkit import installed
 from tests.bounds import (
@@ -29,6 +30,10 @@ __all__ = (
     "pytest_timeout_cancel_timer",
     "pytest_timeout_set_timer",
 )
+
+#: Nothing is timed: how long an example takes says how busy the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 GOLDEN = Path(__file__).parent / "golden"
 
