@@ -32,8 +32,8 @@ TAIL = """
 The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says of open jobs
 (`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), the checkpoint
 plugin's C (`note.c`) and the script's Lua (`job_submit/adminkit/record.lua`); the last two write as well. All of
-them run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and [ADR 9](adr/0009-the-note.md)
-say why these are words of a comment.
+them run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and
+[ADR 9](adr/0009-the-note.md) say why these are words of a comment.
 """
 
 

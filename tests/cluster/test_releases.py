@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.sacct_fields import fields_of
+from adminkit.slurm import bindings, gather, open_jobs, plugstack, priority, release, reload
 from adminkit.slurm import cluster as slurm
-from adminkit.slurm import gather, open_jobs, plugstack, priority, pyslurm, release, reload
 from tests.cluster import known, machine
 from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
@@ -85,13 +85,13 @@ def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Clus
 
 
 def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    module, why = pyslurm.found()
+    module, why = bindings.found()
     if module is None:
         pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
     job = reached.submit("true", "--hold", "--time=5", user="games")
     reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
     theirs = (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
-    monkeypatch.setattr(pyslurm, "found", lambda: (None, ""))
+    monkeypatch.setattr(bindings, "found", lambda: (None, ""))
     try:
         assert theirs == (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
         assert [said for one, _, said in theirs[2] if one == job] == ["a word"]
