@@ -13,20 +13,28 @@ local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which canno
     .. " cancel it and submit it again."
 
 -- What an update can change of a job. `usable` and the like describe the request, not the job.
-local FIELDS = {
-    "limit", "limit_kind", "time_min", "account", "qos", "nodes", "max_nodes", "cpus", "gpus", "gpus_per_node", "gpu_type",
-    "most_nodes", "gpus_fixed", "gpus_each", "node_gpus_most", "cpus_fixed", "cpus_each", "whole",
-    "features", "reservation", "node_list", "min_cpus", "min_mem_per_cpu",
+local FIELDS = { "limit", "limit_kind", "time_min", "account", "qos", "features", "reservation" }
+local SIZES = {
+    "nodes", "max_nodes", "num_tasks", "cpus", "gpus", "gpus_per_node", "gpu_type", "most_nodes", "gpus_fixed", "gpus_each",
+    "node_gpus_most", "cpus_fixed", "cpus_each", "whole", "node_list", "min_cpus", "min_mem_per_cpu",
 }
 
-local function changed_fields(request, job)
-    local changed, any = {}, false
-    for i = 1, #FIELDS do
-        local field = FIELDS[i]
+local function differs(fields, request, job, changed)
+    local any = false
+    for i = 1, #fields do
+        local field = fields[i]
         if request[field] ~= job[field] then
             changed[field], any = true, true
         end
     end
+    return any
+end
+
+-- The fields that differ, with `size` where one of the job's size does; and whether there are any.
+local function changed_fields(request, job)
+    local changed = {}
+    changed.size = differs(SIZES, request, job, changed) or nil
+    local any = differs(FIELDS, request, job, changed) or changed.size or false
     local now, before = request.queues or {}, job.queues or {}
     if table.concat(now, ",") ~= table.concat(before, ",") then
         changed.queues, any = true, true
@@ -82,9 +90,15 @@ local function forgiving(changed, request, job, ruleset)
         if rule.check == "min_limit" then
             return no_shorter(after, before, rule.value)
         end
+        if not changed.size then
+            return true
+        end
         local below, above, most = rules.distance(rule.check, before, rule.value, job, facts)
         local now_below, now_above, now_most = rules.distance(rule.check, after, rule.value, request, facts)
-        return below and now_below and now_below <= below and now_above <= above and now_most <= most
+        if not below or not now_below or now_most == math.huge then
+            return false -- nobody can tell whether it takes more than before
+        end
+        return now_below <= below and now_above <= above and now_most <= most
     end
 end
 

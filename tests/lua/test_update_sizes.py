@@ -30,7 +30,9 @@ ONE: Fields = {"tres_per_node": "gres:gpu:1"}
 GROWING: list[tuple[str, int, Fields, Fields, bool, str]] = [
     ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:8"}, False, "from one GPU to eight"),
     ("gpus", 4, ONE, {"min_nodes": 8, "max_nodes": 8}, False, "from one node to eight"),
-    ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:4"}, True, "as many as are allowed"),
+    ("gpus", 4, {**ONE, "max_nodes": 1}, {"tres_per_node": "gres:gpu:4"}, True, "as many as are allowed"),
+    ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:4"}, False, "as many on each of nobody knows how many nodes"),
+    ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:4", "max_nodes": 1}, True, "as many, and one node"),
     ("gpus", 4, ONE, {"features": "ib"}, True, "another change"),
     ("gpus_per_node", 4, ONE, {"tres_per_node": "gres:gpu:8"}, False, "from one GPU on each node to eight"),
     ("gpus_per_node", 4, ONE, {"features": "ib"}, True, "another change of GPUs on each node"),
@@ -88,7 +90,16 @@ HIDDEN = "cpu=8,mem=8G,node=1,billing=8,gres/gpu=8,gres/gpu:a100=8"
         (4, {"tres_fmt_req_str": "cpu=1,gres/gpumem=8G"}, {"partition": "gq"}, True, "no GPU"),
         (4, {"tres_fmt_req_str": "cpu=1,gres/gpu=8X"}, {"partition": "gq"}, False, "a number nobody reads"),
         (4, {"tres_fmt_req_str": HIDDEN}, {"partition": "gq", "tres_per_job": "gres:gpu:2"}, True, "it names two now"),
-        (4, {**ONE, "tres_fmt_req_str": "gres/gpu=9"}, {"partition": "gq"}, True, "its own words come first"),
+        (4, {**ONE, "tres_fmt_req_str": "gres/gpu=1"}, {"partition": "gq"}, True, "as its own words say"),
+        (4, {**ONE, "tres_fmt_req_str": "gres/gpu=9"}, {"partition": "gq"}, False, "more than its own words say"),
+        (
+            4,
+            {"tres_fmt_req_str": HIDDEN},
+            {"partition": "gq", "tres_per_node": "gres/gpu:0"},
+            False,
+            "words alone change",
+        ),
+        (4, {"tres_per_node": "gres/gpu:0", "tres_fmt_req_str": HIDDEN}, {"partition": "gq"}, False, "words changed"),
         (4, {"tres_fmt_req_str": HIDDEN, "partition": "gq"}, {"time_limit": 30}, True, "they were there before"),
     ],
 )
@@ -104,6 +115,7 @@ def test_gpus_that_only_slurms_own_count_shows(
 @pytest.mark.parametrize(
     ("check", "most", "rec", "taken", "why"),
     [
+        ("nodes", 2, {"min_cpus": 1}, True, "tasks that no field shows, held to two nodes"),
         ("nodes", 2, {"min_cpus": 16, "pn_min_cpus": 4}, True, "four nodes at most, held to two"),
         ("nodes", 1, {"min_cpus": 16, "pn_min_cpus": 16}, False, "CPUs of two nodes"),
         ("cpus", 20, {"min_cpus": 6, "pn_min_cpus": 6}, True, "six nodes of six CPUs, held to three"),
