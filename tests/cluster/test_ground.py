@@ -13,7 +13,7 @@ import pytest
 from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import process, release
-from tests.cluster.cluster import Cluster
+from tests.cluster.harness.cluster import Cluster
 
 
 @pytest.fixture

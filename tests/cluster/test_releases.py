@@ -13,11 +13,11 @@ import pytest
 from adminkit.ingest.sacct_fields import fields_of
 from adminkit.slurm import bindings, gather, open_jobs, plugstack, priority, release, reload
 from adminkit.slurm import cluster as slurm
-from tests.cluster import known, machine
-from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.processes import until
+from tests.cluster.harness import known, machine
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.processes import until
 
 pytestmark = pytest.mark.cluster
 
