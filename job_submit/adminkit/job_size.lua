@@ -57,7 +57,7 @@ local function gpus_by_parts(source, nodes, read)
         local gpus = read[of_socket]
         if gpus.most then
             node, kind = gpus.least, gpus.types or kind -- as few sockets as one may do
-            each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it names
+            each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
         end
     end
     local per_gpu = u16(source.ntasks_per_tres)
@@ -69,8 +69,8 @@ local function gpus_by_parts(source, nodes, read)
 end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
--- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that names
--- no GPUs has these, and one that names fewer has nobody knows how many.
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
+-- names no GPUs has these, and of one that names fewer nobody knows how many it has.
 function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     local read = gres.reader(gres_slash)
     local of_job, of_node = source.tres_per_job, source.tres_per_node

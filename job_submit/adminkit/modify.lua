@@ -7,6 +7,8 @@ local points = need("points")
 local rules = need("rules")
 local text = need("text")
 
+local min = math.min
+
 local modify = {}
 
 local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which cannot be done for a whole array;"
@@ -81,8 +83,12 @@ local function forgiving(changed, request, job, ruleset)
             return false
         end
         local number = rules.broken(rule, before, facts, job)
-        if not number or number == rules.UNTOLD or not rules.applies(rule.when, before, job, facts) then
+        if not number or number == rules.UNTOLD then
             return false
+        end
+        local applied, spread = rules.applies(rule.when, before, job, facts)
+        if not applied or spread then
+            return false -- nobody knows whether the job broke it before
         end
         if TIME[rule.check] then
             return no_longer(after, before) and (request.time_min or 0) <= (job.time_min or request.time_min or 0)
@@ -102,16 +108,23 @@ local function forgiving(changed, request, job, ruleset)
     end
 end
 
-local function points_of(request, uid, ruleset)
-    return (points.of(allocation.sure_class(sized(request, ruleset), request, ruleset), uid, ruleset.points))
+local function class_of(request, ruleset)
+    return allocation.sure_class(sized(request, ruleset), request, ruleset)
 end
 
 -- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.
-local function new_points(request, job, ruleset)
+local function new_points(request, job, ruleset, changed)
     if job.state ~= "PENDING" or not ruleset.points then
         return nil
     end
-    local before, after = points_of(job, request.uid, ruleset), points_of(request, request.uid, ruleset)
+    local was, is, uid = class_of(job, ruleset), class_of(request, ruleset), request.uid
+    local before, after = points.of(was, uid, ruleset.points), points.of(is, uid, ruleset.points)
+    -- Often nobody knows the class of an older job. It was paid for the one that it surely had at submission, and may
+    -- be of another now that its size changed.
+    if not was and not is and changed.size then
+        before = nil
+        after = min(after, job.points or 0)
+    end
     local has = job.points or 0
     if after == before or after == has then
         return nil
@@ -139,7 +152,7 @@ function modify.decide(request, job, ruleset)
     if outcome.refused then
         return decision.refuse(outcome, request, ruleset)
     end
-    local bonus = new_points(request, job, ruleset)
+    local bonus = new_points(request, job, ruleset, changed)
     if bonus == false then
         decision.fire(outcome, "incentives", "reject")
         outcome.misfit = true -- no other queue would help

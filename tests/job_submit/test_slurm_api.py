@@ -397,9 +397,9 @@ BONUS: list[tuple[dict[str, Any], dict[str, Any], int | None, int, str]] = [
     (
         {"tres_per_node": "gres:gpu:1"},
         {"tres_per_node": "gres:gpu:8", "site_factor": 520},
-        None,
+        420,
         OK,
-        "of a class that nobody knows, before and after: nothing changes",
+        "its size changed, and nobody knows of which class it is now",
     ),
     ({"min_nodes": 1}, {"min_nodes": 2, "site_factor": 2147483648 + 720}, 420, OK, "site_factor with its offset"),
     ({"time_limit": 100}, {"site_factor": 100}, None, OK, "the table changed since, the job's class did not"),

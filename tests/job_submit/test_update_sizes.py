@@ -135,12 +135,31 @@ def test_a_job_of_mincpus_may_have_as_many_tasks_as_cpus(
 
 
 @pytest.mark.parametrize(
+    ("rec", "desc", "taken", "why"),
+    [
+        ({"max_nodes": 1}, {"min_nodes": 2, "max_nodes": 2}, False, "from one node to two"),
+        ({}, {"min_nodes": 2, "max_nodes": 2}, False, "to two nodes, from nobody knows how many"),
+        ({"min_nodes": 2, "max_nodes": 2}, {"time_limit": 100}, True, "it was a long job of two nodes before"),
+    ],
+)
+def test_a_rule_of_parallel_jobs_holds_for_one_that_becomes_parallel(
+    lua: Lua, tmp_path: Path, rec: Fields, desc: Fields, taken: bool, why: str
+) -> None:
+    held = rule("max_limit", HOUR, classes="multi-node")
+    job = {"tres_per_node": None, "admin_comment": SHARED, "time_limit": 120, **rec}
+    answer = update(lua, tmp_path, held, desc=desc, rec=job)
+    assert (answer["code"] == OK, answer["errors"]) == (taken, []), why
+
+
+@pytest.mark.parametrize(
     ("rec", "desc", "points", "why"),
     [
         ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_cpu": 1}, 0, "less memory for each CPU"),
         ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_node": 1}, 0, "memory of the node instead"),
         ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_cpus": 1}, 0, "fewer CPUs"),
         ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_cpu": 50_000}, None, "still two nodes"),
+        ({}, {"num_tasks": 2}, 0, "two tasks may run on two nodes"),
+        ({}, {"features": "ib"}, None, "its size is what it was"),
         ({"min_mem_per_node": 8, "min_cpus": 2, "site_factor": 0}, {"min_mem_per_cpu": 60_000}, 300, "two nodes now"),
     ],
 )
