@@ -90,10 +90,10 @@ def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch
         pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
     job = reached.submit("true", "--hold", "--time=5", user="games")
     reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
-    theirs = (partitions.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+    theirs = (partitions.queues(), gather.gather().site.queues, open_jobs.admin_comments("alpha"))
     monkeypatch.setattr(bindings, "found", lambda: (None, ""))
     try:
-        assert theirs == (partitions.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+        assert theirs == (partitions.queues(), gather.gather().site.queues, open_jobs.admin_comments("alpha"))
         assert [said for one, _, said in theirs[2] if one == job] == ["a word"]
     finally:
         reached.ask("scancel", str(job))
