@@ -21,7 +21,7 @@ LONG_AGO: Final = ("--since", "60d")
 AWAY: Final = r"^error: (couldn't run sac|slurmdbd does not answer)"
 FULL: Final = r"^error: .*(full|[Nn]o space|couldn't write all)"
 _ACTS: Final = "/small/acts.jsonl"
-_READ: Final = f'from pathlib import Path; from adminkit import acts; print(len(acts.read(Path("{_ACTS}"))))'
+_READ: Final = f'from pathlib import Path; from adminkit import actions; print(len(actions.read(Path("{_ACTS}"))))'
 #: One rule more, so that there is something to install.
 _RULE: Final = """
 [[rules]]
