@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from adminkit import installed
-from tests.bounds import (
+from tests.support.bounds import (
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_runtest_protocol,
@@ -46,7 +46,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """The files of tests/cluster go to processes in a way of their own."""
     if config.getoption("dist") != "loadfile":
         return None
-    from tests.cluster.order import Files
+    from tests.cluster.harness.order import Files
 
     return Files(config, log)
 

@@ -7,10 +7,10 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from tests.cluster.cluster import Done
 from tests.cluster.compose.host import ADMINKIT
 from tests.cluster.compose.site import NODES, TREE
-from tests.cluster.processes import until
+from tests.cluster.harness.cluster import Done
+from tests.cluster.harness.processes import until
 from tests.faults.results import Outcome
 from tests.faults.work import HEAD, Work, finished, line, must
 

@@ -12,7 +12,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import process
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 
 @pytest.fixture
