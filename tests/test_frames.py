@@ -21,12 +21,12 @@ from adminkit.render.report import Field, Meta, Report
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
-from tests import notebook
-from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
-from tests.docs import DOCS
-from tests.others import OUTSIDE, READER, as_user, gives_files_away
-from tests.report.reports import HOSTILE, QUEUES, some_chains, some_jobs
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.others import OUTSIDE, READER, as_user, gives_files_away
+from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs
 from tests.test_docs import blocks
+from tools import notebook
+from tools.docs import DOCS
 
 
 @pytest.fixture(autouse=True)
@@ -261,7 +261,7 @@ def test_the_notebook_runs_and_its_outputs_are_those_of_the_demo(tmp_path: Path)
     stored = notebook.read()
     made = notebook.run(stored, tmp_path)
     for cell, before in zip(made["cells"], stored["cells"], strict=True):
-        assert cell == before, "stale: run `python -m tests.notebook`"
+        assert cell == before, "stale: run `python -m tools.notebook`"
     outputs = [cell["outputs"] for cell in stored["cells"] if cell["cell_type"] == "code"]
     assert len(outputs) >= 5 and all(outputs)
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from adminkit.feedback import format
 from adminkit.feedback.chart import bars
-from tests.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY
 
 
 @pytest.mark.parametrize(
