@@ -211,6 +211,17 @@ def test_only_trace_writes_sql_that_changes_something() -> None:
     assert breaches == []
 
 
+def test_only_trace_and_stats_select() -> None:
+    breaches = [
+        f"{module.at(node)}: {text.strip().splitlines()[0][:60]}"
+        for module in MODULES
+        if module.stage not in ("trace", "stats")
+        for text, node in strings(module)
+        if re.search(r"\bSELECT\b", text)
+    ]
+    assert breaches == []
+
+
 def test_measures_select_from_the_view_run() -> None:
     """What is derived of a run is a column of trace/run_view.py. `main.job` is for counts of rows, for everybody."""
     demo = "SELECT EXISTS (SELECT 1 FROM job WHERE cluster = ? AND source = 'demo')"  # found in an index of these alone

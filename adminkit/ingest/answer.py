@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.ingest.helper import Counts, Statement, ingest
-from adminkit.ingest.sacct_fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
+from adminkit.ingest.sources.sacct_fields import (
+    JOB_FIELDS,
+    RECORD_FIELDS,
+    STEP_FIELDS,
+    columns_for,
+    job_values,
+    step_values,
+)
 from adminkit.ingest.spec import Column, outputs
 from adminkit.slurm.sacct import Answer
 from adminkit.trace.altered import WATCH

@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from adminkit.ingest import sync_windows
-from adminkit.ingest.sacct_fields import JOB_FIELDS
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.slurm.release import FINISHED

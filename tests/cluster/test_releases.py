@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.sacct_fields import fields_of
+from adminkit.ingest.sources.sacct_fields import fields_of
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import gather, open_jobs, plugstack, priority, pyslurm, release, reload
 from tests.cluster import known, machine
