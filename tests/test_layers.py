@@ -222,6 +222,32 @@ def test_only_trace_and_stats_select() -> None:
     assert breaches == []
 
 
+def test_only_the_sources_of_ingest_know_sacct() -> None:
+    """Sync, its rounds and the audit talk to a Source: another one can take sacct's place."""
+    breaches = [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if module.stage == "ingest" and not module.name.startswith("ingest/sources/")
+        for name, node in imports(module)
+        if re.match(r"adminkit\.slurm\.(sacct|seal)\b", name)
+    ]
+    breaches += [
+        f"{module.at(node)}: {text[:60]!r}"
+        for module in MODULES
+        if module.stage == "ingest" and not module.name.startswith("ingest/sources/")
+        for text, node in strings(module)
+        if re.search(r"\bREVOKED\b|\bJobIDRaw\b", text)
+    ]
+    breaches += [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if module.stage not in ("slurm", "ingest")
+        for name, node in imports(module)
+        if name.startswith("adminkit.slurm.sacct")
+    ]
+    assert breaches == []
+
+
 def test_measures_select_from_the_view_run() -> None:
     """What is derived of a run is a column of trace/run_view.py. `main.job` is for counts of rows, for everybody."""
     demo = "SELECT EXISTS (SELECT 1 FROM job WHERE cluster = ? AND source = 'demo')"  # found in an index of these alone

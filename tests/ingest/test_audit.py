@@ -18,7 +18,7 @@ from adminkit.ingest import audit as module
 from adminkit.ingest.audit import audit
 from adminkit.ingest.audited import Audited
 from adminkit.ingest.sync import sync
-from adminkit.ingest.sync_windows import Options
+from adminkit.ingest.sync_run import Options
 from adminkit.job import Job, Step
 from adminkit.slurm import cluster as slurm_cluster
 from adminkit.trace import connect, outbox

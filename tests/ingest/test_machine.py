@@ -12,7 +12,7 @@ import pytest
 
 from adminkit.ingest.machine import store_nodes, store_queues
 from adminkit.ingest.sync import EVENTS_LATE, sync
-from adminkit.ingest.sync_windows import Options
+from adminkit.ingest.sync_run import Options
 from adminkit.slurm.site import SiteNode, SiteQueue
 from adminkit.trace import connect
 from tests.ingest.fake_slurm import FakeSlurm

@@ -12,9 +12,9 @@ import pytest
 
 from adminkit import actions, journal
 from adminkit.errors import AdminkitError
+from adminkit.ingest.sources.base import SourceFailed
 from adminkit.ingest.sync import sync
-from adminkit.ingest.sync_windows import Options, Summary
-from adminkit.slurm.sacct import SacctFailed
+from adminkit.ingest.sync_run import Options, Summary
 from tests.ingest.fake_slurm import FakeSlurm, job
 
 HOUR, DAY = 3600, 86_400
@@ -93,7 +93,7 @@ def test_one_that_never_succeeds_ends_the_run_and_keeps_what_came_before(
 ) -> None:
     slurm.jobs = [job(1, NOW - 5 * HOUR)]
     slurm.rules = [{"program": "sacct", "wider": 1, "exit": 1, "says": "sacct: error: broken"}]
-    with pytest.raises(SacctFailed):
+    with pytest.raises(SourceFailed):
         run(slurm, db, said, since=NOW - 6 * HOUR)
     slurm.rules = []
     assert run(slurm, db, said, since=NOW - 6 * HOUR).closed.new == 1
