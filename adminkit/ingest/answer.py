@@ -65,6 +65,7 @@ def _storing(reading: Statement, part: Part, spool: Spool, snapshot: bool) -> St
 
 def _whose(spool: Spool, raw: bytes) -> tuple[str, str | None]:
     """(which job a record says it is, whose, where it says so); a guess, for the record was refused."""
-    cells = dict(enumerate(raw.decode("utf-8", "replace").split(ASIDE)))
+    mark = ASIDE if spool.reading.seal else spool.reading.delimiter
+    cells = dict(enumerate(raw.decode("utf-8", "replace").split(mark)))
     user = cells.get(spool.user) if spool.user is not None else None
     return f"job {quote(cells.get(spool.job, ''), 20)}", user or None
