@@ -20,8 +20,8 @@ from typing import Final
 from adminkit import actions
 from adminkit.errors import AdminkitError
 from adminkit.ingest import horizon
-from adminkit.ingest.audit_questions import Work, ask_steps, forget, look_up
-from adminkit.ingest.audit_verdicts import ask_open, judge, sort
+from adminkit.ingest.audit_questions import Work, ask_steps, forget_answers, look_up
+from adminkit.ingest.audit_verdicts import judge_absent, judge_answers, judge_open
 from adminkit.ingest.audited import Audited
 from adminkit.ingest.sources.base import JOBS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
@@ -102,9 +102,9 @@ def _one(work: Work, purges_after: int | None, tick: Tick) -> None:
         trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
     work.done.count("beyond", many, first, last)
     if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
-        forget(work)
+        forget_answers(work)
         look_up(work, strays)
-        sort(work, strays)
+        judge_answers(work, strays)
     at, seen = max(work.first, 0), many
     while (found := trace.chunk(work.db, work.asked, at, work.run.options.budget)) is not None:
         at = found[1]
@@ -112,15 +112,15 @@ def _one(work: Work, purges_after: int | None, tick: Tick) -> None:
         seen = sum(work.done.counts.values()) + len(work.absent) + len(work.unsure)
         tick(seen, total, seen)
     if still_open:
-        ask_open(work)
+        judge_open(work)
     if (work.absent or work.unsure) and submitted is not None:
-        judge(work, submitted, purges_after)
+        judge_absent(work, submitted, purges_after)
     tick(total, total, total)
 
 
 def _chunk(work: Work, since: int, until: int) -> None:
     """The runs that ended in [since, until)."""
-    forget(work)
+    forget_answers(work)
     stretch = Window(since, min(until, work.now))
     if stretch.width > 0:  # an end that is still to come is nobody's
         width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
@@ -131,7 +131,7 @@ def _chunk(work: Work, since: int, until: int) -> None:
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
     look_up(work, [told for said, told in others if said == verdict.ABSENT])
-    sort(work, [told for _, told in others])
+    judge_answers(work, [told for _, told in others])
 
 
 def _remember(work: Work, began: float) -> None:

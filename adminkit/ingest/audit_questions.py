@@ -40,7 +40,7 @@ class Work:
         return self.asked.cluster
 
 
-def forget(work: Work) -> None:
+def forget_answers(work: Work) -> None:
     """The answers so far."""
     answers.empty(work.run.db)
     work.steps_unread = False

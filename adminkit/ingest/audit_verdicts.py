@@ -7,7 +7,7 @@ from typing import Final
 
 from adminkit import journal
 from adminkit.ingest import horizon
-from adminkit.ingest.audit_questions import Work, forget, look_up
+from adminkit.ingest.audit_questions import Work, forget_answers, look_up
 from adminkit.ingest.windows import DAY
 from adminkit.trace import audit as trace
 from adminkit.trace import verdict
@@ -17,7 +17,7 @@ from adminkit.trace.audit import Told
 AT_ONCE: Final = 500
 
 
-def sort(work: Work, others: Sequence[Told]) -> None:
+def judge_answers(work: Work, others: Sequence[Told]) -> None:
     """What the answers say of runs that the windows did not confirm."""
     confirmed, contradicted = [], []
     for told in others:
@@ -53,14 +53,14 @@ def _only_steps(work: Work, told: Told) -> bool:
     return verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, told))
 
 
-def ask_open(work: Work) -> None:
+def judge_open(work: Work) -> None:
     """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
 
     None is confirmed before it ends: what changes until then is sync's to learn. One that has what no sync takes back
     is replaced.
     """
     pending = trace.still_open(work.db, work.asked)
-    forget(work)
+    forget_answers(work)
     if work.done.known:
         look_up(work, pending)
     forged, old = [], []
@@ -79,7 +79,7 @@ def ask_open(work: Work) -> None:
         trace.flag(work.db, work.cluster, old, "beyond")
 
 
-def judge(work: Work, submitted: int, purges_after: int | None) -> None:
+def judge_absent(work: Work, submitted: int, purges_after: int | None) -> None:
     """The runs that slurmdbd denies: unknown, or beyond. It may have purged since the first question: asked afresh."""
     first = horizon.earliest(work.run, submitted, work.now)
     ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]

@@ -177,7 +177,7 @@ def _first(db: Connection, options: Options, name: str) -> int:
 
 @contextmanager
 def _spool(db: Path) -> Iterator[Path]:
-    """A folder for sacct's answers beside the trace, empty before and gone after."""
+    """A folder for the source's answers beside the trace, empty before and gone after."""
     folder = db.with_name(f".{db.name}.spool")
     shutil.rmtree(folder, ignore_errors=True)
     try:

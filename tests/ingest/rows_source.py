@@ -63,6 +63,7 @@ class Book:
     rows: list[Row] = field(default_factory=list)
     claims_apart: bool = False
     sealed: bool = True
+    strays: list[Row] = field(default_factory=list)  # in every answer about closed runs, whatever is asked
     fails: Callable[[Window], bool] = lambda window: False
     unreachable: bool = False
     asked: list[tuple[str, str, int, int, tuple[int, ...]]] = field(default_factory=list)
@@ -125,6 +126,7 @@ class Rows(Source):
             Column("record", "admin_comment" if part == CLAIMS or not self.claims_apart else "skip"),
             Column("title", "free"),
         ]  # fmt: skip
+        within = (f"8={window.since}..{window.until}",) if ended else ()
         place = parameters(columns)
         values = {name: place[output] for name, output in (_STEP if part == STEPS else _JOB).items()}
         values["cluster"] = cluster_parameter(columns)
@@ -132,12 +134,15 @@ class Rows(Source):
             values |= {"limit_original": place["record.limit"], "limit_source": place["record.source"]}
         mark, seal = (f"<{secrets.token_hex(4)}>", f"x{secrets.token_hex(8)}") if self.book.sealed else ("\x1e", "")
         path = self.folder / f"{how}-{part}-{window.since}-{window.until}"
-        wanted = [row for row in rows if (not ids or row.number in ids) and bool(row.step) <= (part == STEPS)]
+        strays = self.book.strays if ended and part == JOBS else []
+        wanted = [row for row in rows if (not ids or row.number in ids) and bool(row.step) <= (part == STEPS)] + strays
         path.write_text("".join(mark.join(row.cells(seal)) + "\n" for row in wanted))
         return Spool(
             path=path,
             seconds=0.0,
-            reading=Statement(columns, mark, seal=seal, wants=(f"4={self.cluster}",), no_steps=part != STEPS),
+            reading=Statement(
+                columns, mark, seal=seal, wants=(f"4={self.cluster}",), within=within, no_steps=part != STEPS
+            ),
             values=values,
             only_where=f"{place['result']} IS NOT 'GONE'" if part == JOBS else "1",
             revoked=sum(row.state == "GONE" for row in wanted) if part == JOBS and ended else 0,

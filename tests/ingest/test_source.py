@@ -133,15 +133,24 @@ def test_a_restart_puts_the_last_two_days_in_doubt(book: Book, db: Path) -> None
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_a_record_of_another_cluster_is_refused_and_named(
-    book: Book, db: Path, capsys: pytest.CaptureFixture[str], sealed: bool
+@pytest.mark.parametrize(
+    ("stray", "name", "reason"),
+    [
+        (Row(7, NOW - HOUR, cluster="beta"), "7", "not the one that was asked for"),
+        (Row(7, NOW - 5 * DAY), "7", "outside of what was asked for"),
+        (Row(7), "7", "required, but unknown"),
+        (Row(7, NOW - HOUR, step="batch"), "7.batch", "a step where only jobs were asked for"),
+    ],
+)
+def test_a_record_that_was_not_asked_for_is_refused_and_named(
+    book: Book, db: Path, capsys: pytest.CaptureFixture[str], sealed: bool, stray: Row, name: str, reason: str
 ) -> None:
-    book.sealed = sealed
-    book.rows = [Row(1, NOW - HOUR), Row(7, NOW - HOUR, cluster="beta")]
-    assert run(book, db, since=NOW - DAY).closed.new == 1
+    book.rows, book.strays, book.sealed = [Row(1, NOW - HOUR)], [stray], sealed
+    assert run(book, db, since=NOW - 2 * HOUR).closed.new == 1
     refused = [line for line in capsys.readouterr().err.splitlines() if line.startswith("refused records")]
-    assert len(refused) == 1 and "job 7 of ada" in refused[0]
+    assert len(refused) == 1 and f"job {name} of ada" in refused[0] and reason in refused[0]
     assert read(db, "SELECT DISTINCT source FROM rejected") == [("rows alpha",)]
+    assert read(db, "SELECT job_id_raw FROM job") == [(1,)]
 
 
 def test_records_of_owners_are_asked_for_by_themselves_where_the_source_says_so(book: Book, db: Path) -> None:
