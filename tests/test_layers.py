@@ -263,7 +263,7 @@ def test_measures_select_from_the_view_run() -> None:
 
 def test_every_reader_of_a_trace_passes_the_rule_on_whose_jobs_it_may_see() -> None:
     """trace/connect.py narrows a reader's tables; `main.` goes round it, and only counts may."""
-    counts = ("stats/status.py", "doctor/examine.py", "doctor/rules.py", "trace/sight.py", "trace/as_of.py")
+    counts = ("stats/status.py", "trace/sight.py", "trace/as_of.py")
     breaches = [
         f"{module.at(node)}: {name}"
         for module in MODULES

@@ -59,8 +59,9 @@ def sync(
         _collect_acts(db, options.acts, talk)
         summaries = []
         for name in _clusters(wanted):
+            now, began = int(time.time()), time.monotonic()
             source = opener(name, spool, timeout=options.timeout, record=options.record)
-            summaries.append(_sync_one(Run(db, source, options, talk, tick=tick)))
+            summaries.append(_sync_one(Run(db, source, options, talk, tick=tick), now, began))
         return summaries
 
 
@@ -72,8 +73,7 @@ def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None])
         talk(f"{error.message}: its acts are not collected")
 
 
-def _sync_one(run: Run) -> Summary:
-    now, started = int(time.time()), time.monotonic()
+def _sync_one(run: Run, now: int, began: float) -> Summary:
     first = _first(run.db, run.options, run.cluster)
     _doubt_after_restart(run, now)
     _note_machine(run, now)
@@ -88,7 +88,7 @@ def _sync_one(run: Run) -> Summary:
     _tell_altered(run)
     done = run.summary.closed + run.summary.open
     record_intake(
-        run.db, "sync", run.source.name, run.cluster, now, time.monotonic() - started,
+        run.db, "sync", run.source.name, run.cluster, now, time.monotonic() - began,
         (done.rows, done.new, done.changed, done.rejected + run.summary.steps.rejected, run.summary.revoked),
     )  # fmt: skip
     return run.summary

@@ -27,11 +27,6 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "trace.db"
 
 
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
-    return FakeSlurm(tmp_path / "slurm", monkeypatch)
-
-
 def run(slurm: FakeSlurm, db: Path, said: list[str] | None = None, since: int | None = NOW - DAY) -> None:
     slurm.write()
     sync(Options(db, since=since, steps=False, timeout=5.0), [], (said if said is not None else []).append)

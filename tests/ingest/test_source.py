@@ -32,11 +32,6 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Book]:
     journal.close()
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "trace" / "trace.db"
-
-
 def run(book: Book, db: Path, since: int | None = None, said: list[str] | None = None, **options: object) -> Summary:
     book.asked.clear()
     chosen = {"steps": False, "steps_pause": 0.0, **options}
