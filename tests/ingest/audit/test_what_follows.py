@@ -6,9 +6,9 @@ from pathlib import Path
 
 from adminkit.trace import connect, outbox
 from adminkit.trace.audit import aside, restore
-from tests.builders import letter
 from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, change, counts, forge, read
 from tests.ingest.fake_slurm import FakeSlurm
+from tests.support.builders import letter
 
 
 def test_letters_about_it_are_cancelled_and_those_that_left_are_named(slurm: FakeSlurm, db: Path) -> None:
