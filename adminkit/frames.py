@@ -19,7 +19,7 @@ from adminkit.job import UNITS, Job
 from adminkit.render.frame import Column, Dtype, frame
 from adminkit.reports.answer import answer, job_filter
 from adminkit.reports.catalogue import spec_named
-from adminkit.reports.spec import FILTERS, Asked, Option, ReportSpec
+from adminkit.reports.spec import FILTERS, Option, Question, ReportSpec
 from adminkit.stats.jobs import COLUMNS, jobs
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
@@ -76,18 +76,18 @@ class Trace:
         Without filters every run is there, also those that wait or run.
         """
         with _hinted():
-            settings, when, asked = config.load(), self._moment(), _asked(filters)
-            chosen = job_filter(asked, settings, when.now)
-            if asked.states is None:
-                chosen = replace(chosen, states=())
-            if asked.min_elapsed is None:
-                chosen = replace(chosen, min_elapsed=None)
+            settings, when, question = config.load(), self._moment(), _question(filters)
+            filter = job_filter(question, settings, when.now)
+            if question.states is None:
+                filter = replace(filter, states=())
+            if question.min_elapsed is None:
+                filter = replace(filter, min_elapsed=None)
             with reader(self.path, when.as_of) as trace:
-                chosen = check_words(trace, replace(chosen, users=whose(asked.user, self.path)))
-                rows = jobs(trace, chosen, columns)
-            made = frame([_COLUMNS[name] for name in columns], rows)
-        made.attrs.update(database=str(self.path), as_of=when.as_of)
-        return made
+                filter = check_words(trace, replace(filter, users=whose(question.user, self.path)))
+                rows = jobs(trace, filter, columns)
+            table = frame([_COLUMNS[name] for name in columns], rows)
+        table.attrs.update(database=str(self.path), as_of=when.as_of)
+        return table
 
     def report(self, name: str, /, *, totals: bool = False, **typed: Unpack[Options]) -> pandas.DataFrame:
         """The rows of `adminkit report NAME`, with its options as keywords. `totals` adds the rows below the table.
@@ -96,9 +96,9 @@ class Trace:
         """
         with _hinted():
             spec, when = spec_named(name), self._moment()
-            asked = _asked(typed, spec)
-            made = answer(spec, asked, self.path, config.load(), when.now, as_of=when.as_of)
-            return made.to_frame(totals=totals)
+            question = _question(typed, spec)
+            report = answer(spec, question, self.path, config.load(), when.now, as_of=when.as_of)
+            return report.to_frame(totals=totals)
 
     def _moment(self) -> Moment:
         return moment(_when(self.as_of), time.time())
@@ -107,12 +107,12 @@ class Trace:
 def open_trace(path: str | Path | None, as_of: When | None) -> Trace:
     """What adminkit.open() does."""
     with _hinted():
-        found = Trace(find_trace(None if path is None else Path(path), config.load().db), as_of)
-        with reader(found.path, found._moment().as_of):
-            return found
+        trace = Trace(find_trace(None if path is None else Path(path), config.load().db), as_of)
+        with reader(trace.path, trace._moment().as_of):
+            return trace
 
 
-def _asked(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> Asked:
+def _question(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> Question:
     """The keywords as they would have been typed. UsageError for one that the report does not take."""
     options = {option.name: option for option in spec.options} if spec else {}
     taken = [*FILTERS]
@@ -125,7 +125,7 @@ def _asked(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> Ask
         if value is not None:
             values[name] = _value(options[name], value) if name in options else _TYPED.get(name, str)(value)
     own = {name: values.pop(name) for name in options if name in values}
-    return Asked(**values, own=own)
+    return Question(**values, own=own)
 
 
 def _value(option: Option, value: Any) -> str | int:

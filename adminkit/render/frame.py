@@ -49,9 +49,9 @@ def report_frame(report: Report, *, totals: bool) -> pandas.DataFrame:
     """The rows of a report. `attrs` has its units and its header; `totals` adds the rows set apart below the table."""
     columns = [Column(one.name, *STYLES[one.style]) for one in report.fields]
     rows = [*report.rows, *report.totals] if totals else report.rows
-    made = frame(columns, rows)
-    made.attrs.update(plain(asdict(report.meta)))
-    return made
+    table = frame(columns, rows)
+    table.attrs.update(plain(asdict(report.meta)))
+    return table
 
 
 def frame(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> pandas.DataFrame:
@@ -60,9 +60,9 @@ def frame(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> pandas.D
 
     values: Sequence[Sequence[Cell]] = list(zip(*rows, strict=True)) or [()] * len(columns)
     arrays = {one.name: _array(one.dtype, cells) for one, cells in zip(columns, values, strict=True)}
-    made = pandas.DataFrame(arrays)
-    made.attrs["units"] = {one.name: one.unit for one in columns if one.unit}
-    return made
+    table = pandas.DataFrame(arrays)
+    table.attrs["units"] = {one.name: one.unit for one in columns if one.unit}
+    return table
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""From what was asked to the Report: the filter, whose jobs, the measure, the view. Every report goes this way."""
+"""From a question to the Report: the filter, whose jobs, the measure, the view. Every report goes this way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
 from adminkit.render.report import Report
-from adminkit.reports.spec import Asked, Query, ReportSpec
+from adminkit.reports.spec import Query, Question, ReportSpec
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
@@ -18,7 +18,7 @@ from adminkit.units import parse_duration, parse_when, show_time
 
 def answer(
     spec: ReportSpec[Any],
-    asked: Asked,
+    question: Question,
     path: Path,
     settings: Config,
     now: int,
@@ -27,43 +27,43 @@ def answer(
     pictures: bool = False,
 ) -> Report:
     """The report `spec` of the trace at `path`, for this process's user. `now` and `as_of`: see units.Moment."""
-    chosen = job_filter(asked, settings, now)
+    filter = job_filter(question, settings, now)
     if spec.every_end:
-        chosen = replace(chosen, states=(), min_elapsed=-1)
-    by = _part(spec, asked.by)
+        filter = replace(filter, states=(), min_elapsed=-1)
+    by = _part(spec, question.by)
     with reader(path, as_of) as trace:
         if spec.operators:
             operators_only(path, *spec.operators)
-        chosen = replace(chosen, users=whose(asked.user, path))
+        filter = replace(filter, users=whose(question.user, path))
         if spec.one_cluster:
-            chosen = replace(chosen, clusters=[only_cluster(trace, next(iter(asked.cluster), None))])
-        chosen = check_words(trace, chosen)
-        query = Query(chosen, now, str(path), settings, by, {**_defaults(spec), **asked.own}, pictures)
+            filter = replace(filter, clusters=[only_cluster(trace, next(iter(question.cluster), None))])
+        filter = check_words(trace, filter)
+        query = Query(filter, now, str(path), settings, by, {**_defaults(spec), **question.own}, pictures)
         measured = spec.measure(trace, query)
     return spec.view(measured, query).dated(as_of)
 
 
-def job_filter(asked: Asked, settings: Config, now: int) -> Filter:
+def job_filter(question: Question, settings: Config, now: int) -> Filter:
     """What was typed, else the settings, as a Filter; words are checked against the trace later."""
-    start = None if asked.since is None else parse_when(asked.since, now)
-    end = None if asked.until is None else parse_when(asked.until, now)
+    start = None if question.since is None else parse_when(question.since, now)
+    end = None if question.until is None else parse_when(question.until, now)
     if start is not None and end is not None and start >= end:
         raise UsageError(
-            f"--until {asked.until} is not after --since {asked.since}",
+            f"--until {question.until} is not after --since {question.since}",
             f"since is {show_time(start)}, until is {show_time(end)}",
         )
-    usual, least = settings.report, asked.min_elapsed
+    usual, least = settings.report, question.min_elapsed
     return Filter(
-        asked.cluster,
+        question.cluster,
         start,
         end,
-        asked.queue,
-        asked.user,
-        asked.account,
-        asked.job_class,
-        usual.states if asked.states is None else asked.states.replace(",", " ").split(),
+        question.queue,
+        question.user,
+        question.account,
+        question.job_class,
+        usual.states if question.states is None else question.states.replace(",", " ").split(),
         usual.min_elapsed if least is None else parse_duration(least),
-        asked.limit_source,
+        question.limit_source,
         checkpoint_code=settings.checkpoint.code,
     )
 

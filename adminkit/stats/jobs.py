@@ -16,11 +16,11 @@ from adminkit.trace.run_view import DERIVED
 COLUMNS: Final = (*(one.name for one in fields(Job)), *DERIVED)
 
 
-def jobs(db: sqlite3.Connection, chosen: Filter, columns: Sequence[str] = COLUMNS) -> list[tuple[Any, ...]]:
-    """These columns of the runs that `chosen` takes, by cluster, job and submission. UsageError for another column."""
+def jobs(db: sqlite3.Connection, filter: Filter, columns: Sequence[str] = COLUMNS) -> list[tuple[Any, ...]]:
+    """These columns of the runs that `filter` takes, by cluster, job and submission. UsageError for another column."""
     for name in columns:
         if name not in COLUMNS:
             raise unknown_word("column", name, COLUMNS)
-    selection = select(chosen, limits=False)
+    selection = select(filter, limits=False)
     names, order = (", ".join(f'"{name}"' for name in some) for some in (columns, KEY))
     return db.execute(f"SELECT {names} FROM run WHERE {selection.where} ORDER BY {order}", selection.params).fetchall()
