@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
-from adminkit.files import open_folder, read_plain
+from adminkit.files import ASIDE, open_folder, read_plain, replace_file
 from adminkit.lua.literal import MOST_BYTES
 
 #: What may be put, in the order in which it is written.
@@ -36,7 +35,6 @@ Check = Callable[[str, str], None]
 _GENERATION: Final = re.compile(r'^ *(?:\["generation"\]|generation) *= *"([0-9a-zA-Z_.-]{1,64})"', re.MULTILINE)
 #: What differs when the same content is made twice: our comment and the time.
 _MADE: Final = re.compile(r'^--.*$|^ *(?:\["made_at"\]|made_at) *= *[0-9]+,?$', re.MULTILINE)
-_ASIDE: Final = ".aside-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,34 +185,14 @@ class _Files:
 
 
 def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int = FILE_MODE) -> None:
-    """Replace a file whole: written aside with its owner and mode, synced, renamed, the folder synced.
-
-    All of it by a descriptor of the folder: whoever owns the one above may put a link in its place meanwhile.
-    """
+    """Replace a file whole, by a descriptor of its folder: whoever owns the one above may put a link in its place."""
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    aside, there = f"{_ASIDE}{path.name}-{secrets.token_hex(8)}", False
     folder = open_folder(path.parent, links=path.parent.name != SUBFOLDER)
     try:
-        handle = os.open(
-            aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
-        )
-        there = True
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            if group is not None:
-                os.fchown(file.fileno(), -1, group)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(aside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        there = False
-        os.fsync(folder)
+        replace_file(folder, path.name, data, mode=mode, group=group)
     except OSError as error:
         raise AdminkitError(f"couldn't write {path}: {cause(error)}", "run it as root on the slurmctld host") from error
     finally:
-        if there:
-            with suppress(OSError):
-                os.unlink(aside, dir_fd=folder)
         os.close(folder)
 
 
@@ -247,7 +225,7 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
             if group is not None:
                 os.fchown(handle, -1, group)
         for left in os.listdir(handle):  # noqa: PTH208 - of the descriptor, wherever the path leads
-            if left.startswith(_ASIDE):
+            if left.startswith(ASIDE):
                 with suppress(FileNotFoundError):
                     os.unlink(left, dir_fd=handle)
         yield

@@ -18,6 +18,7 @@ from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.slurm.reload import touch
+from tests.crash import crash_at
 
 DAMAGED = "return {"
 
@@ -160,35 +161,6 @@ def test_two_at_once_the_second_says_so(tmp_path: Path) -> None:
     finally:
         os.close(handle)
     assert kept(tmp_path) == ("one", "one", None)
-
-
-CALLS = ("rename", "fsync", "fchmod", "fchown", "open", "fdopen")
-
-
-def crash_at(number: int, act: Callable[[], object]) -> bool:
-    """Do `act` in a process of its own that dies just before its `number`th call to the file system.
-
-    Whether it came that far.
-    """
-    child = os.fork()
-    if child == 0:
-        left = number
-        for name in CALLS:
-            real = getattr(os, name)
-
-            def dying(*args: object, _real: Callable[..., object] = real, **words: object) -> object:
-                nonlocal left
-                left -= 1
-                if left < 0:
-                    os._exit(77)
-                return _real(*args, **words)
-
-            setattr(os, name, dying)
-        try:
-            act()
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77
 
 
 def test_a_crash_at_any_step_of_an_install_leaves_whole_files_and_the_next_one_completes_it(tmp_path: Path) -> None:
