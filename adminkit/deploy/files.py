@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +26,15 @@ from adminkit.lua.literal import MOST_BYTES
 TABLES: Final = ("policy", "incentives", "hints")
 #: Below the folder of job_submit.lua.
 SUBFOLDER: Final = "adminkit"
+#: The checksums of what was installed, as sha256sum writes and checks them; below the folder of job_submit.lua.
+SUMS: Final = f"{SUBFOLDER}/SHA256SUMS"
 FILE_MODE: Final = 0o640
 FOLDER_MODE: Final = 0o750
 
 #: Raises AdminkitError when the text of the table `name` is not what slurmctld could use: check(name, text).
 Check = Callable[[str, str], None]
 
+_SUM: Final = re.compile(r"^\\?([0-9a-f]{64}) [ *](.+)$", re.MULTILINE)
 _GENERATION: Final = re.compile(r'^ *(?:\["generation"\]|generation) *= *"([0-9a-zA-Z_.-]{1,64})"', re.MULTILINE)
 #: What differs when the same content is made twice: our comment and the time.
 _MADE: Final = re.compile(r'^--.*$|^ *(?:\["made_at"\]|made_at) *= *[0-9]+,?$', re.MULTILINE)
@@ -251,3 +254,36 @@ def checksums(folder: Path) -> dict[str, str]:
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     """The files two hosts do not have alike, by name."""
     return sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+
+
+def parse_sums(text: str, folder: Path) -> dict[str, str]:
+    """sha256sum's lines, of paths from the folder or absolute ones; previous tables do not count."""
+    found = {}
+    for digest, name in _SUM.findall(text):
+        path = name.removeprefix(f"{folder}/").removeprefix("./")
+        if path.endswith(".lua") and not path.endswith(".previous.lua"):
+            found[path] = digest
+    return found
+
+
+def write_sums(folder: Path, names: Iterable[str], group: int | None = None, drop: Iterable[str] = ()) -> None:
+    """Write down what these files are now, for `sha256sum -c` and for doctor; the others stay as they were noted.
+
+    `drop` are no longer ours to answer for.
+    """
+    known, now = noted(folder) or {}, checksums(folder)
+    known.update({name: now[name] for name in names if name in now})
+    text = "".join(f"{known[name]}  {name}\n" for name in sorted(known.keys() - set(drop)) if name in now)
+    put_file(folder / SUMS, text, group)
+
+
+def noted(folder: Path) -> dict[str, str] | None:
+    """The checksums of what was installed; None where nothing was written down."""
+    text = read_text(folder / SUMS)
+    return None if text is None else parse_sums(text, folder)
+
+
+def changed_since(folder: Path) -> list[str]:
+    """The files that are no longer what was installed; empty where nothing was written down."""
+    known, now = noted(folder) or {}, checksums(folder)
+    return sorted(name for name, digest in known.items() if now.get(name) != digest)

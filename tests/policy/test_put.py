@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.deploy import files
-from adminkit.deploy.bundle import read_built, write_out
+from adminkit.deploy.bundle import read_bundle, tables_only, write_bundle
 from adminkit.deploy.files import checksums, differing, generation_of, put_back, put_table, table_path
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
@@ -340,11 +340,11 @@ def test_nothing_that_is_planted_is_followed_and_nothing_hangs(tmp_path: Path, w
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root only: files of two users")
 def test_root_takes_built_rules_from_roots_own_folder_only(tmp_path: Path) -> None:
-    write_out(tmp_path / "out", {"policy": table("one")})
-    assert set(read_built(tmp_path / "out")) == {"policy"}
+    write_bundle(tmp_path / "out", tables_only({"policy": table("one")}))
+    assert set(read_bundle(tmp_path / "out").tables) == {"policy"}
     os.chown(tmp_path / "out", 2, -1)
     with pytest.raises(AdminkitError, match="may be the work of uid 2"):
-        read_built(tmp_path / "out")
+        read_bundle(tmp_path / "out")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root only: links of two users")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.deploy import install
+from adminkit.deploy.bundle import tables_only
 from adminkit.deploy.program import ENTRY, shipped
 from adminkit.deploy.rehearse import rehearse
 from adminkit.errors import AdminkitError
@@ -43,7 +44,7 @@ def test_a_program_that_fails_or_dies_is_not_installed(text: str, why: str) -> N
 def test_a_program_that_never_ends_is_ended(tmp_path: Path) -> None:
     """By the CPU's time, which a busy machine does not shorten."""
     (tmp_path / ENTRY).write_text("while true do end")
-    limit = "from adminkit.policy import rehearsal; rehearsal.CPU_SECONDS = 1"
+    limit = "from adminkit.deploy import rehearsal; rehearsal.CPU_SECONDS = 1"
     code = f"import sys; {limit}; rehearsal.main(sys.argv[1], ['lua51'])"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
     assert done.returncode < 0, done.stderr
@@ -53,7 +54,7 @@ def test_what_takes_slurmctld_long_to_load_is_not_installed(tmp_path: Path) -> N
     """Names that collide in Lua's table of strings load in the square of their number. By the CPU's time."""
     (tmp_path / ENTRY).write_bytes(shipped()[ENTRY])
     code = (
-        "import sys; from adminkit.policy import rehearsal; rehearsal.LOAD_SECONDS = 0; rehearsal.act = lambda *_: b''"
+        "import sys; from adminkit.deploy import rehearsal; rehearsal.LOAD_SECONDS = 0; rehearsal.act = lambda *_: b''"
     )
     code += "; sys.exit(rehearsal.main(sys.argv[1], ['lua51']))"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
@@ -65,5 +66,5 @@ def test_a_table_is_rehearsed_elsewhere_before_it_is_loaded_here(monkeypatch: py
     order: list[str] = []
     monkeypatch.setattr(install, "rehearse", lambda *_: order.append("rehearsed"))
     monkeypatch.setattr(install, "check_table", lambda *_: order.append("checked"))
-    install._checked(install.Plan(Path("/"), {"policy": table("one")}))
+    install._refuse_damaged(tables_only({"policy": table("one")}))
     assert order == ["rehearsed", "checked"]
