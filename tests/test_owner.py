@@ -20,7 +20,7 @@ from adminkit import owner
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
 from adminkit.feedback import last_sent, prefs, recipients
-from adminkit.feedback.transport.base import maildir
+from adminkit.feedback.transport import maildir
 from adminkit.trace import connect
 from adminkit.trace.lock import only_one
 from adminkit.trace.permissions import remedy
