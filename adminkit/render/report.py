@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Literal
 
 Cell = str | int | float | None
 #: How a value is shown to people. JSON and CSV always carry the bare value in base units.
 Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time"]
-
-STYLES: Final[tuple[Style, ...]] = ("text", "count", "ratio", "share", "duration", "hours", "time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from adminkit.owner import as_caller, as_owner
 from adminkit.render import text
 from adminkit.render.report import Report
 
-FORMATS: Final = ("table", "json", "csv", "markdown", "html")
 PICTURES: Final = (".png", ".svg")
 
 
