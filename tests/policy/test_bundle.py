@@ -113,6 +113,8 @@ COMMANDS = [
     ["policy", "install"],
     ["policy", "install", "--print-files"],
     ["policy", "install", "--out", "{top}/out"],
+    ["recommend", "walltime", "--db", "{top}/trace.db", "--backtest"],
+    ["feedback", "preview", "--sample", "--db", "{top}/trace.db"],
     ["incentives", "compute", "--db", "{top}/trace.db"],
     ["incentives", "show", "--db", "{top}/trace.db"],
     ["incentives", "install", "--db", "{top}/trace.db"],
