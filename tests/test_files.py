@@ -15,7 +15,7 @@ from adminkit.feedback import last_sent, prefs
 from adminkit.feedback.transport.maildir import Maildir
 from adminkit.files import ASIDE, folder_to_write, replace_file
 from adminkit.render.sink import write_aside
-from tests.crash import crash_at
+from tests.support.crash import crash_at
 
 
 def put(path: Path, data: bytes, **rule: int | str) -> None:

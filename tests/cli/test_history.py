@@ -17,7 +17,7 @@ from adminkit.reports.history import history_report
 from adminkit.stats.history import Event
 from adminkit.trace.actions import record_acts
 from adminkit.trace.load_log import record_intake
-from tests.builders import make_trace
+from tests.support.builders import make_trace
 
 DAY = 86_400
 START = 1_790_000_000

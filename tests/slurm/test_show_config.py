@@ -10,7 +10,7 @@ import pytest
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
 from adminkit.slurm import cluster, controller, plugstack, priority, show_config
-from tests.fakes import DATA, Programs
+from tests.support.fakes import DATA, Programs
 
 #: Whoever reads a part of the answer.
 READERS: dict[str, Callable[[], object]] = {
