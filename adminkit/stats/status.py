@@ -25,6 +25,8 @@ SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED
 _SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM main.rejected GROUP BY source ORDER BY source"
 _NOTES: Final = "SELECT cluster, key, value, at FROM note ORDER BY cluster, key"
 _REJECTED: Final = "SELECT source, line, reason, raw, seen_at FROM rejected ORDER BY source, line LIMIT ?"
+# LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
+_JOBSTATS: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,17 @@ def rejected_sources(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
 def rejected(db: sqlite3.Connection, limit: int) -> list[tuple[str, int, str, bytes, int]]:
     """(source, line, reason, raw bytes, when) of rows set aside."""
     return [(row[0], row[1], row[2], bytes(row[3]), row[4]) for row in db.execute(_REJECTED, (limit,))]
+
+
+def any_jobs(db: sqlite3.Connection) -> bool:
+    """Whether the trace has any row of a job."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM main.job)").fetchone()[0])
+
+
+def with_jobstats(db: sqlite3.Connection) -> tuple[int, int]:
+    """(runs with a record of Jobstats in AdminComment, all runs)."""
+    theirs, whole = db.execute(_JOBSTATS).fetchone()
+    return theirs, whole
 
 
 def _missing(windows: list[tuple[int, int]]) -> list[int]:
