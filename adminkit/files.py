@@ -1,14 +1,23 @@
-"""Files in a folder that is somebody else's: read without following links, without waiting, and never without end."""
+"""Files in a folder that is somebody else's: read without following links, without waiting, and never without end.
+
+And the one way in which a file is replaced: written aside, synced, renamed.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
+
+#: How the name of a file begins that is not whole yet. One that a killed writer left counts for nothing.
+ASIDE: Final = ".aside-"
 
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS: Final = (
@@ -73,3 +82,67 @@ def open_folder(path: Path, links: bool = False) -> int:
             if path.is_symlink():
                 raise NotPlain(f"{path} is a link, no folder", f"look at it, then remove {path}") from error
         raise AdminkitError(f"couldn't use {path}: {cause(error)}", hint) from error
+
+
+@contextmanager
+def folder_to_write(path: Path) -> Iterator[int]:
+    """A descriptor of a folder to put files in, for `replace_file`; its path may lead through links.
+
+    Of one that this user may not list, such as one of mode 1733, it can look up names only. Errors of the system pass.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        handle = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def replace_file(
+    folder: int,
+    name: str,
+    data: bytes,
+    *,
+    mode: int | None = None,
+    group: int | None = None,
+    aside: str | None = None,
+    aside_folder: int | None = None,
+) -> None:
+    """Put a file whole into the folder of this descriptor: a reader, and a crash, finds the old one or the new one.
+
+    1. `aside` is created (O_EXCL, O_NOFOLLOW: nothing that somebody else put there is written to). By default its name
+       is ASIDE and random; one that is given is removed first, as a killed writer may have left it. `aside_folder` is
+       another folder of the same file system.
+    2. It gets `group` (None: the process's or the folder's, as the system has it) and exactly `mode` (None: 0666 less
+       the umask, which open(2) applies), before anything is in it.
+    3. The data is written and synced; then it is renamed to `name`, be there a file or a link; then the folder is
+       synced, where it could be opened for reading.
+
+    Its owner is who acts: `owner.as_owner` decides that. Errors of the system pass, with nothing left aside.
+    """
+    beside = folder if aside_folder is None else aside_folder
+    if aside is None:
+        aside = f"{ASIDE}{secrets.token_hex(8)}"
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(aside, dir_fd=beside)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(aside, flags, 0o666 if mode is None else 0o600, dir_fd=beside)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if group is not None:
+                os.fchown(handle, -1, group)
+            if mode is not None:
+                os.fchmod(handle, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        os.rename(aside, name, src_dir_fd=beside, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(aside, dir_fd=beside)
+        raise
+    if not fcntl.fcntl(folder, fcntl.F_GETFL) & os.O_PATH:
+        os.fsync(folder)

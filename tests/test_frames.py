@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas
 import pytest
@@ -16,8 +16,7 @@ from adminkit.cli.main import main
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.frames import Filters, Options
 from adminkit.render.frame import STYLES, Column, frame
-from adminkit.render.report import STYLES as STYLE_NAMES
-from adminkit.render.report import Field, Meta, Report
+from adminkit.render.report import Field, Meta, Report, Style
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
@@ -118,7 +117,7 @@ def test_dtypes_and_units_are_those_of_the_fields_also_without_rows(tmp_path: Pa
 
 
 def test_every_style_has_a_dtype() -> None:
-    assert tuple(STYLES) == STYLE_NAMES
+    assert tuple(STYLES) == get_args(Style)
 
 
 def test_whole_numbers_and_times_keep_every_digit() -> None:

@@ -13,7 +13,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.policy import PolicyFile
-from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, place
+from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, target_of
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
 from adminkit.stats.select import only_cluster
@@ -133,6 +133,7 @@ def install(
 ) -> None:
     """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_preview
+    from adminkit.deploy.bundle import tables_only
     from adminkit.deploy.install import apply as act
     from adminkit.deploy.install import preview as look
     from adminkit.economy.build import read_tables
@@ -140,14 +141,14 @@ def install(
 
     rules, worth = _rules(policy, points_per_hour, moment(None, time.time()))
     tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
-    plan, found = place({one.name: one.text for one in tables}, folder, push, fetch)
-    notes = [*preview(max(one.largest for one in tables), worth), *sizes(tables)]
+    notes = (*preview(max(one.largest for one in tables), worth), *sizes(tables))
+    bundle, (target, _) = tables_only({one.name: one.text for one in tables}, notes), target_of(folder, push, fetch)
     if print_files:
-        print(*(plan.folder / change.file for change in look(plan)), sep="\n")
+        print(*(target.folder / change.file for change in look(bundle, target)), sep="\n")
     elif apply:
-        emit_done(act(plan, "incentives install"), plan, found.cluster, notes, format, output)
+        emit_done(act(bundle, target, "incentives install"), target, notes, format, output)
     else:
-        emit_preview(look(plan), plan, found.cluster, notes, format, output)
+        emit_preview(look(bundle, target), bundle, target, format, output)
 
 
 def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:

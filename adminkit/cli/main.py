@@ -34,6 +34,7 @@ from adminkit.cli import (
 )
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
+from adminkit.slurm import show_config
 from adminkit.trace.schema import SCHEMA_VERSION
 
 #: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
@@ -93,6 +94,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command. 0 ok, 1 error, 2 usage, 3 more rejected than allowed. Bugs propagate with a traceback."""
     typed = sys.argv[1:] if argv is None else argv
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is an interrupt
+    show_config.forget()
     args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
         result = app(args, prog_name="adminkit", standalone_mode=False)

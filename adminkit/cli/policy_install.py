@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +16,8 @@ from adminkit.config import chosen
 from adminkit.errors import AdminkitError
 
 if TYPE_CHECKING:
-    from adminkit.deploy.install import Plan
+    from adminkit.deploy.bundle import Bundle
+    from adminkit.deploy.install import Target
     from adminkit.slurm.controller import Controller
 
 Folder = Annotated[
@@ -64,21 +64,23 @@ def install(
 ) -> None:
     """Put the rules where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
     from adminkit.cli.policy_shown import emit_done, emit_preview
-    from adminkit.deploy.bundle import write_out
+    from adminkit.deploy.bundle import read_bundle, write_bundle
     from adminkit.deploy.install import apply as act
     from adminkit.deploy.install import preview
 
-    plan, notes, cluster = _plan(policy, folder, push, fetch, source)
+    carried = None if source is None else read_bundle(source)
+    target, found = target_of(folder, push, fetch)
+    bundle = carried or _compiled(policy, found)
     if out is not None:
-        for path in write_out(out, plan.tables):
+        for path in write_bundle(out, bundle):
             print(path)
     elif print_files:
-        for change in preview(plan):
-            print(plan.folder / change.file)
+        for change in preview(bundle, target):
+            print(target.folder / change.file)
     elif apply:
-        emit_done(act(plan, "policy install"), plan, cluster, notes, format, output)
+        emit_done(act(bundle, target, "policy install"), target, bundle.notes, format, output)
     else:
-        emit_preview(preview(plan), plan, cluster, notes, format, output)
+        emit_preview(preview(bundle, target), bundle, target, format, output)
 
 
 def rollback(
@@ -93,11 +95,11 @@ def rollback(
     from adminkit.cli.policy_shown import emit_done, emit_rollback
     from adminkit.deploy.install import installed, roll_back
 
-    plan, found = place({"policy": ""}, folder, push, fetch)
+    target, _ = target_of(folder, push, fetch)
     if apply:
-        emit_done(roll_back(plan, "policy rollback"), plan, found.cluster, (), format, output)
+        emit_done(roll_back(["policy"], target, "policy rollback"), target, (), format, output)
     else:
-        emit_rollback(installed(plan.folder).get("policy", {}), plan, found.cluster, format, output)
+        emit_rollback(installed(target.folder).get("policy", {}), target, format, output)
 
 
 def status(
@@ -115,47 +117,28 @@ def status(
         raise typer.Exit(1)
 
 
-def _plan(
-    policy: Path | None, folder: Path | None, push: str | None, fetch: str | None, source: Path | None
-) -> tuple[Plan, tuple[str, ...], str]:
-    """What to install where, with notes on how it was made and the cluster's name."""
-    from adminkit.deploy.bundle import build, read_built
+def target_of(folder: Path | None, push: str | None, fetch: str | None) -> tuple[Target, Controller]:
+    """Where tables go on this site, and what slurmctld says of itself."""
+    from adminkit.deploy.install import site_target
+    from adminkit.slurm.controller import controller_or_conf
+
+    found = controller_or_conf()
+    return site_target(found, config.load(), folder, push, fetch), found
+
+
+def _compiled(policy: Path | None, found: Controller) -> Bundle:
+    """The rules of policy.toml for the running cluster."""
+    from adminkit.deploy.bundle import compile_bundle
     from adminkit.policy.load import find_policy
 
-    if source is not None:
-        tables = read_built(source)
-        plan, found = place(tables, folder, push, fetch, program=True)
-        return plan, (), found.cluster
-    path, example = find_policy(policy)
-    plan, found = place({}, folder, push, fetch, program=True)
     if found.away:
         raise AdminkitError(
             f"slurmctld is away: {found.away}",
             "the rules are made for its queues; --from DIR installs files made before",
         )
-    built = build(path, found, int(time.time()))
-    notes = [f"made from the example {path}, as there is no /etc/adminkit/policy.toml"] if example else []
-    return replace(plan, tables={"policy": built.text}), (*notes, *built.notes), built.cluster
-
-
-def place(
-    tables: Mapping[str, str], folder: Path | None, push: str | None, fetch: str | None, program: bool = False
-) -> tuple[Plan, Controller]:
-    """Where it goes on this site: flags before settings before what slurmctld says."""
-    from adminkit.deploy.install import Plan
-    from adminkit.slurm.controller import controller_or_conf, inactive, site_folder
-
-    settings, found = config.load(), controller_or_conf()
-    ours = settings.policy
-    plan = Plan(
-        site_folder(found, chosen(folder, ours.folder)),
-        tables,
-        program=program,
-        group=found.gid,
-        others=found.others(),
-        push=chosen(push, ours.push),
-        fetch=chosen(fetch, ours.fetch),
-        log=settings.acts,
-        inactive="" if found.away else inactive(found),
-    )
-    return plan, found
+    path, example = find_policy(policy)
+    bundle = compile_bundle(path, found, int(time.time()))
+    if not example:
+        return bundle
+    note = f"made from the example {path}, as there is no /etc/adminkit/policy.toml"
+    return replace(bundle, notes=(note, *bundle.notes))

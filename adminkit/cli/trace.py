@@ -54,6 +54,31 @@ def rejected(
     emit(report, Way(format, output))
 
 
+@app.command("history")
+def history(
+    db: Database = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="WHEN", help="At or after WHEN: 2026-01-31, 30d, epoch seconds."),
+    ] = None,
+    limit: Limit = 100,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """What came in (syncs, imports, audits) and what adminkit did (rules, points, letters), the newest first."""
+    from adminkit.render.sink import Way, emit
+    from adminkit.reports.history import history_report
+    from adminkit.stats.history import events
+    from adminkit.units import parse_when
+
+    path = find_trace(db, config.load().db)
+    first = None if since is None else parse_when(since, int(time.time()))
+    with connect.reader(path) as trace:
+        operators_only(path, "who did what is for the operators", "adminkit trace status says how far it reaches")
+        report = history_report(events(trace, first or 0, limit), first, limit, str(path))
+    emit(report, Way(format, output))
+
+
 @app.command("upgrade")
 def upgrade(db: Database = None) -> None:
     """Bring a trace of an older release to this one's schema."""

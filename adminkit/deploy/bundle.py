@@ -1,4 +1,4 @@
-"""From policy.toml and the running cluster to the text of policy.lua; and whole folders of files to be carried."""
+"""What slurmctld is to decide by, as one value: compiled of policy.toml or read from a folder; install.py puts it."""
 
 from __future__ import annotations
 
@@ -7,61 +7,88 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adminkit.deploy.files import SUBFOLDER, TABLES, changing, put_file, put_table, read_text, table_path
-from adminkit.deploy.hosts import SUMS, write_sums
+from adminkit.deploy.files import (
+    SUBFOLDER,
+    SUMS,
+    TABLES,
+    changing,
+    generation_of,
+    put_file,
+    put_table,
+    read_text,
+    table_path,
+    write_sums,
+)
 from adminkit.deploy.program import ENTRY, shipped
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
 from adminkit.owner import as_owner, of_somebody_else
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.load import load_policy
+from adminkit.policy.load import load_policy, refuse_unfit
 from adminkit.slurm.controller import Controller
 from adminkit.slurm.gather import gather
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """The table of a policy for one cluster, and what an operator should know of how it was made."""
+class Bundle:
+    """Tables by name, and adminkit's own Lua by its place below the folder of job_submit.lua.
 
-    text: str
-    cluster: str
+    The tables are rehearsed with the program; it is put beside them unless it is `tables_only`. `notes` are what an
+    operator should know of how the tables were made.
+    """
+
+    tables: Mapping[str, str]
+    program: Mapping[str, bytes]
+    tables_only: bool = False
     notes: tuple[str, ...] = ()
 
-
-def build(path: Path, found: Controller, made_at: int) -> Built:
-    """Compile a policy for the running cluster. AdminkitError for what is wrong with it."""
-    users = load_policy(path).users()
-    gathered = gather(users, found)
-    queues = {queue.name: queue.max_limit for queue in gathered.site.queues}
-    table = policy_table(load_policy(path, queues), gathered.site, made_at)
-    return Built(policy_text(table), found.cluster, gathered.notes)
+    @property
+    def generations(self) -> dict[str, str | None]:
+        """What each table says it is; None for one that does not say."""
+        return {name: generation_of(text) for name, text in self.tables.items()}
 
 
-def read_built(folder: Path) -> dict[str, str]:
-    """The tables in a folder that `write_out` made. AdminkitError where there is no policy."""
+def tables_only(tables: Mapping[str, str], notes: tuple[str, ...] = ()) -> Bundle:
+    """Tables for a program that is in place already."""
+    return Bundle(tables, shipped(), tables_only=True, notes=notes)
+
+
+def compile_bundle(path: Path, found: Controller, made_at: int) -> Bundle:
+    """The policy in this file, for the running cluster. AdminkitError for what is wrong with it.
+
+    The file is read once: what its users and queues were looked up for is what is compiled, whoever edits it meanwhile.
+    """
+    policy = load_policy(path)
+    gathered = gather(policy.users(), found)
+    refuse_unfit(path, policy, {queue.name: queue.max_limit for queue in gathered.site.queues})
+    table = policy_table(policy, gathered.site, made_at)
+    return Bundle({"policy": policy_text(table)}, shipped(), notes=gathered.notes)
+
+
+def read_bundle(folder: Path) -> Bundle:
+    """The tables that `write_bundle` put there, and this host's program. AdminkitError where there is no policy."""
     if os.geteuid() == 0 and (facts := of_somebody_else(table_path(folder, "policy"))) is not None:
         raise AdminkitError(
             f"the tables in {folder} may be the work of uid {facts.st_uid}, and root installs its own only",
             "have root write them: `adminkit policy install --out DIR` in a folder of root's",
         )
-    found = {name: read_text(table_path(folder, name)) for name in TABLES}
-    if found["policy"] is None:
+    texts = {name: read_text(table_path(folder, name)) for name in TABLES}
+    if texts["policy"] is None:
         raise AdminkitError(
             f"there is no {table_path(folder, 'policy')}", "make the folder with `adminkit policy install --out DIR`"
         )
-    return {name: text for name, text in found.items() if text is not None}
+    return Bundle({name: text for name, text in texts.items() if text is not None}, shipped())
 
 
-def write_out(folder: Path, tables: Mapping[str, str]) -> list[Path]:
+def write_bundle(folder: Path, bundle: Bundle) -> list[Path]:
     """Everything slurmctld would read, as files to be carried by whatever manages the hosts. The paths written."""
-    files = shipped()
     with as_owner(folder / ENTRY):
         folder.mkdir(parents=True, exist_ok=True)
         with changing(folder):
-            for name, data in files.items():
+            for name, data in bundle.program.items():
                 put_file(folder / name, data)
-        for name, text in tables.items():
+        for name, text in bundle.tables.items():
             put_table(folder, name, text, check_table)
-        names = [f"{SUBFOLDER}/{name}{kind}.lua" for name in tables for kind in ("", ".good")]
-        write_sums(folder, [*files, *names])
-    return [folder / name for name in (*names, SUMS, *files)]
+        names = [f"{SUBFOLDER}/{name}{kind}.lua" for name in bundle.tables for kind in ("", ".good")]
+        write_sums(folder, [*bundle.program, *names])
+    return [folder / name for name in (*names, SUMS, *bundle.program)]

@@ -11,32 +11,33 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
-from adminkit.files import open_folder, read_plain
+from adminkit.files import ASIDE, open_folder, read_plain, replace_file
 from adminkit.lua.literal import MOST_BYTES
 
 #: What may be put, in the order in which it is written.
 TABLES: Final = ("policy", "incentives", "hints")
 #: Below the folder of job_submit.lua.
 SUBFOLDER: Final = "adminkit"
+#: The checksums of what was installed, as sha256sum writes and checks them; below the folder of job_submit.lua.
+SUMS: Final = f"{SUBFOLDER}/SHA256SUMS"
 FILE_MODE: Final = 0o640
 FOLDER_MODE: Final = 0o750
 
 #: Raises AdminkitError when the text of the table `name` is not what slurmctld could use: check(name, text).
 Check = Callable[[str, str], None]
 
+_SUM: Final = re.compile(r"^\\?([0-9a-f]{64}) [ *](.+)$", re.MULTILINE)
 _GENERATION: Final = re.compile(r'^ *(?:\["generation"\]|generation) *= *"([0-9a-zA-Z_.-]{1,64})"', re.MULTILINE)
 #: What differs when the same content is made twice: our comment and the time.
 _MADE: Final = re.compile(r'^--.*$|^ *(?:\["made_at"\]|made_at) *= *[0-9]+,?$', re.MULTILINE)
-_ASIDE: Final = ".aside-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,34 +188,14 @@ class _Files:
 
 
 def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int = FILE_MODE) -> None:
-    """Replace a file whole: written aside with its owner and mode, synced, renamed, the folder synced.
-
-    All of it by a descriptor of the folder: whoever owns the one above may put a link in its place meanwhile.
-    """
+    """Replace a file whole, by a descriptor of its folder: whoever owns the one above may put a link in its place."""
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    aside, there = f"{_ASIDE}{path.name}-{secrets.token_hex(8)}", False
     folder = open_folder(path.parent, links=path.parent.name != SUBFOLDER)
     try:
-        handle = os.open(
-            aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
-        )
-        there = True
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            if group is not None:
-                os.fchown(file.fileno(), -1, group)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(aside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        there = False
-        os.fsync(folder)
+        replace_file(folder, path.name, data, mode=mode, group=group)
     except OSError as error:
         raise AdminkitError(f"couldn't write {path}: {cause(error)}", "run it as root on the slurmctld host") from error
     finally:
-        if there:
-            with suppress(OSError):
-                os.unlink(aside, dir_fd=folder)
         os.close(folder)
 
 
@@ -247,7 +228,7 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
             if group is not None:
                 os.fchown(handle, -1, group)
         for left in os.listdir(handle):  # noqa: PTH208 - of the descriptor, wherever the path leads
-            if left.startswith(_ASIDE):
+            if left.startswith(ASIDE):
                 with suppress(FileNotFoundError):
                     os.unlink(left, dir_fd=handle)
         yield
@@ -273,3 +254,36 @@ def checksums(folder: Path) -> dict[str, str]:
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     """The files two hosts do not have alike, by name."""
     return sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+
+
+def parse_sums(text: str, folder: Path) -> dict[str, str]:
+    """sha256sum's lines, of paths from the folder or absolute ones; previous tables do not count."""
+    found = {}
+    for digest, name in _SUM.findall(text):
+        path = name.removeprefix(f"{folder}/").removeprefix("./")
+        if path.endswith(".lua") and not path.endswith(".previous.lua"):
+            found[path] = digest
+    return found
+
+
+def write_sums(folder: Path, names: Iterable[str], group: int | None = None, drop: Iterable[str] = ()) -> None:
+    """Write down what these files are now, for `sha256sum -c` and for doctor; the others stay as they were noted.
+
+    `drop` are no longer ours to answer for.
+    """
+    known, now = noted(folder) or {}, checksums(folder)
+    known.update({name: now[name] for name in names if name in now})
+    text = "".join(f"{known[name]}  {name}\n" for name in sorted(known.keys() - set(drop)) if name in now)
+    put_file(folder / SUMS, text, group)
+
+
+def noted(folder: Path) -> dict[str, str] | None:
+    """The checksums of what was installed; None where nothing was written down."""
+    text = read_text(folder / SUMS)
+    return None if text is None else parse_sums(text, folder)
+
+
+def changed_since(folder: Path) -> list[str]:
+    """The files that are no longer what was installed; empty where nothing was written down."""
+    known, now = noted(folder) or {}, checksums(folder)
+    return sorted(name for name, digest in known.items() if now.get(name) != digest)

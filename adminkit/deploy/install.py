@@ -1,24 +1,28 @@
-"""Put tables and program where slurmctld reads them, have it load them, and see that it did.
+"""Put a bundle where slurmctld reads it, have it loaded, and see that it was.
 
-    plan = Plan(folder, {"policy": text}, group=gid, others=("backup",))
-    for change in preview(plan): …
-    done = apply(plan)          # writes, reloads, asks slurmctld what it decides by, reaches the other hosts, logs
+    target = site_target(controller_or_conf(), config.load())
+    bundle = compile_bundle(path, …)                  # or read_bundle(folder), or tables_only({"hints": text})
+    for change in preview(bundle, target): …
+    done = apply(bundle, target, "policy install")    # writes, reloads, asks slurmctld what it decides by, reaches the
+                                                      # other hosts, logs
 
-`policy install` brings the program along; `incentives install` puts its tables only. Nothing here needs the trace.
+Nothing here needs the trace.
 """
 
 from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from adminkit import actions
+from adminkit.config import Config, chosen
 from adminkit.deploy import hosts as others
 from adminkit.deploy import program as lua
+from adminkit.deploy.bundle import Bundle, tables_only
 from adminkit.deploy.files import (
     SUBFOLDER,
     TABLES,
@@ -30,11 +34,13 @@ from adminkit.deploy.files import (
     same_content,
     table_path,
     usable,
+    write_sums,
 )
 from adminkit.deploy.rehearse import check_table, rehearse
 from adminkit.errors import AdminkitError
 from adminkit.lua.runtime import Lua
 from adminkit.policy.diff import Difference, differences
+from adminkit.slurm.controller import Controller, inactive, site_folder
 from adminkit.slurm.reload import Running, probe, touch
 
 #: Seconds in which slurmctld should answer with the new generation. It loads at the first submission it sees.
@@ -44,12 +50,11 @@ Kind = Literal["new", "changed", "same", "the site's own"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be put where. `program` brings adminkit's own Lua along."""
+class Target:
+    """One folder of job_submit.lua, and how what is put there gets into use."""
 
     folder: Path
-    tables: Mapping[str, str]
-    program: bool = False
+    cluster: str = ""
     group: int | None = None
     others: Sequence[str] = ()
     push: str | None = None
@@ -86,27 +91,43 @@ class Done:
         return self.confirmed and others.all_alike(self.hosts)
 
 
-def preview(plan: Plan) -> list[Change]:
+def site_target(
+    found: Controller, settings: Config, folder: Path | None = None, push: str | None = None, fetch: str | None = None
+) -> Target:
+    """The target of this site: flags before settings before what slurmctld says."""
+    return Target(
+        site_folder(found, chosen(folder, settings.policy.folder)),
+        found.cluster,
+        group=found.gid,
+        others=found.others(),
+        push=chosen(push, settings.policy.push),
+        fetch=chosen(fetch, settings.policy.fetch),
+        log=settings.acts,
+        inactive="" if found.away else inactive(found),
+    )
+
+
+def preview(bundle: Bundle, target: Target) -> list[Change]:
     """What `apply` would write; AdminkitError for what it would refuse. Changes nothing."""
-    found = []
-    files = _checked(plan)
-    for name, data in files.items():
-        there = read_text(plan.folder / name)
+    _refuse_damaged(bundle)
+    changes = []
+    for name, data in bundle.program.items() if not bundle.tables_only else ():
+        there = read_text(target.folder / name)
         kind = _kind(there, there is not None and there.encode("utf-8", "surrogateescape") == data)
-        if name == lua.ENTRY and lua.entry_state(plan.folder, data) in ("calls us", "foreign"):
+        if name == lua.ENTRY and lua.entry_state(target.folder, data) in ("calls us", "foreign"):
             kind = "the site's own"
-        found.append(Change(name, kind, len(data)))
-    for name, text in plan.tables.items():
-        path = table_path(plan.folder, name)
+        changes.append(Change(name, kind, len(data)))
+    for name, text in bundle.tables.items():
+        path = table_path(target.folder, name)
         there = read_text(path)
-        kind = _kind(there, same_content(there, text))
-        found.append(Change(str(path.relative_to(plan.folder)), kind, len(text.encode("utf-8", "surrogateescape"))))
-    return found
+        size = len(text.encode("utf-8", "surrogateescape"))
+        changes.append(Change(str(path.relative_to(target.folder)), _kind(there, same_content(there, text)), size))
+    return changes
 
 
-def rule_changes(plan: Plan) -> list[Difference]:
+def rule_changes(bundle: Bundle, target: Target) -> list[Difference]:
     """What the new policy changes in the one that is in place; empty where there is none yet."""
-    before, after = read_text(table_path(plan.folder, "policy")), plan.tables.get("policy")
+    before, after = read_text(table_path(target.folder, "policy")), bundle.tables.get("policy")
     if after is None or not usable("policy", before, check_table):
         return []
     lua = Lua()
@@ -114,20 +135,21 @@ def rule_changes(plan: Plan) -> list[Difference]:
     return differences(old, new)
 
 
-def apply(plan: Plan, what: str) -> Done:
+def apply(bundle: Bundle, target: Target, what: str) -> Done:
     """Put everything in place and have it used. `what` is for the log: policy install."""
-    _prepare(plan)
-    files = _checked(plan)
-    changed = lua.put_program(plan.folder, files, plan.group)
-    puts = [put_table(plan.folder, name, plan.tables[name], check_table, plan.group) for name in _order(plan.tables)]
-    return _logged(plan, puts, changed, what)
+    _prepare(target)
+    _refuse_damaged(bundle)
+    changed = [] if bundle.tables_only else lua.put_program(target.folder, bundle.program, target.group)
+    tables = [(name, bundle.tables[name]) for name in _order(bundle.tables)]
+    puts = [put_table(target.folder, name, text, check_table, target.group) for name, text in tables]
+    return _logged(bundle, target, puts, changed, what)
 
 
-def roll_back(plan: Plan, what: str) -> Done:
-    """Put the previous table of each of `plan.tables` in place; the program stays. The texts are not looked at."""
-    _prepare(plan)
-    puts = [put_back(plan.folder, name, check_table, plan.group) for name in _order(plan.tables)]
-    return _logged(plan, puts, [], what)
+def roll_back(names: Iterable[str], target: Target, what: str) -> Done:
+    """Put the previous table of each of these names in place; the program stays."""
+    _prepare(target)
+    puts = [put_back(target.folder, name, check_table, target.group) for name in _order(names)]
+    return _logged(tables_only({}), target, puts, [], what)
 
 
 def confirm(
@@ -166,70 +188,72 @@ def _generation(name: str, text: str | None) -> str | None:
     return generation_of(text) if usable(name, text, check_table) else "damaged"
 
 
-def _checked(plan: Plan) -> dict[str, bytes]:
-    """The program that is brought along, empty for none. AdminkitError for what slurmctld could not use.
+def _refuse_damaged(bundle: Bundle) -> None:
+    """AdminkitError for what slurmctld could not use.
 
     First elsewhere, within bounds of time and memory, then here, where a table may do as much harm as in slurmctld.
     """
-    files = lua.shipped()
-    rehearse(files, plan.tables)
-    for name, text in plan.tables.items():
+    rehearse(bundle.program, bundle.tables)
+    for name, text in bundle.tables.items():
         check_table(name, text)
-    return files if plan.program else {}
 
 
-def _prepare(plan: Plan) -> None:
+def _prepare(target: Target) -> None:
     """Refuse what could not be done to its end before anything is done."""
-    actions.check(plan.log)
-    others.check_command(plan.push, "--push")
+    actions.check(target.log)
+    if target.push is not None:
+        others.check_command(target.push, "--push")
 
 
-def _logged(plan: Plan, puts: list[Put], changed: list[str], what: str) -> Done:
+def _logged(bundle: Bundle, target: Target, puts: list[Put], changed: list[str], what: str) -> Done:
     """Have what was put used, and log it whatever came of that."""
     here = socket.gethostname().partition(".")[0]
     try:
-        done = _use(plan, puts, changed)
+        done = _use(bundle, target, puts, changed)
     except AdminkitError as error:
-        _record(plan, puts, {here: f"failed: {error.message}"}, what)
+        _record(target, puts, {here: f"failed: {error.message}"}, what)
         raise
     states = {here: "confirmed" if done.confirmed else f"not confirmed: {done.doubt}"}
-    _record(plan, puts, {**states, **dict.fromkeys(plan.others, "by hand"), **others.as_words(done.hosts)}, what)
+    _record(target, puts, {**states, **dict.fromkeys(target.others, "by hand"), **others.as_words(done.hosts)}, what)
     return done
 
 
-def _use(plan: Plan, puts: list[Put], changed: list[str]) -> Done:
+def _use(bundle: Bundle, target: Target, puts: list[Put], changed: list[str]) -> Done:
     """Note what was put, take it to the other hosts, have this one load it."""
-    entry, state = plan.folder / lua.ENTRY, lua.entry_state(plan.folder, _our_entry())
+    folder = target.folder
+    entry, state = folder / lua.ENTRY, lua.entry_state(folder, bundle.program[lua.ENTRY])
     foreign = () if state == "ours" else (lua.ENTRY,)
-    others.write_sums(plan.folder, _written(plan, puts, state), plan.group, foreign)
-    doubt = _entry_doubt(plan.folder, state)
+    write_sums(folder, _written(bundle, puts, state), target.group, foreign)
+    doubt = _entry_doubt(folder, state)
     if not doubt:
         touch(entry)
-    doubt = doubt or plan.inactive
+    doubt = doubt or target.inactive
     reached: list[others.Host] = []
-    if plan.push is not None:
-        parts = [plan.folder / SUBFOLDER, *([entry] if state == "ours" else [])]
-        reached = [others.push(plan.push, host, plan.folder, parts) for host in plan.others]
+    if target.push is not None:
+        parts = [folder / SUBFOLDER, *([entry] if state == "ours" else [])]
+        reached = [others.push(target.push, host, folder, parts) for host in target.others]
     running = None
     if not doubt:
-        running, doubt = confirm(entry, {put.name: put.generation for put in puts}, plan.patience)
-    if plan.fetch is not None:
-        asked = reached or [others.Host(host, False) for host in plan.others]
-        reached = [others.compare(plan.fetch, host, plan.folder) for host in asked]
-    left = [] if plan.push is not None else others.steps(plan.others, plan.folder, state == "ours")
+        running, doubt = confirm(entry, {put.name: put.generation for put in puts}, target.patience)
+    if target.fetch is not None:
+        asked = reached or [others.Host(host, False) for host in target.others]
+        reached = [others.compare(target.fetch, host, folder) for host in asked]
+    by_hand = target.others and target.push is None
+    left = others.steps(target.others, folder, state == "ours") if by_hand else []
     return Done(puts, changed, state, not doubt, doubt, running, reached, left)
 
 
-def _written(plan: Plan, puts: Sequence[Put], state: lua.Entry) -> list[str]:
+def _written(bundle: Bundle, puts: Sequence[Put], state: lua.Entry) -> list[str]:
     """The files this act answers for, by their place below the folder."""
-    names = [name for name in (lua.shipped() if plan.program else ()) if name != lua.ENTRY or state == "ours"]
+    program = () if bundle.tables_only else bundle.program
+    names = [name for name in program if name != lua.ENTRY or state == "ours"]
     return names + [f"{SUBFOLDER}/{put.name}{kind}.lua" for put in puts for kind in ("", ".good")]
 
 
-def _record(plan: Plan, puts: Sequence[Put], states: Mapping[str, str], what: str) -> None:
+def _record(target: Target, puts: Sequence[Put], states: Mapping[str, str], what: str) -> None:
     for put in puts:
-        record = actions.act(what, put.generation, put.before, states, table=put.name, folder=str(plan.folder))
-        actions.append(plan.log, record)
+        record = actions.act(what, put.generation, put.before, states, table=put.name, folder=str(target.folder))
+        actions.append(target.log, record)
 
 
 def _entry_doubt(folder: Path, state: lua.Entry) -> str:
@@ -249,12 +273,9 @@ def _doubt(running: Running | None, wanted: Mapping[str, str | None]) -> str:
     return ""
 
 
-def _our_entry() -> bytes:
-    return lua.shipped()[lua.ENTRY]
-
-
-def _order(names: Mapping[str, str]) -> list[str]:
-    return [name for name in TABLES if name in names]
+def _order(names: Iterable[str]) -> list[str]:
+    wanted = set(names)
+    return [name for name in TABLES if name in wanted]
 
 
 def _kind(there: str | None, same: bool) -> Kind:

@@ -11,11 +11,12 @@ import hashlib
 import pwd
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from adminkit.deploy.bundle import tables_only
 from adminkit.deploy.files import changing, generation_of, put_file, read_text, same_content, table_path, usable
-from adminkit.deploy.install import Done, Plan, apply
+from adminkit.deploy.install import Done, Target, apply
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import literal
@@ -66,33 +67,33 @@ def refreshed(text: str, privileged: Iterable[int], unsure: bool = False) -> Ref
     )
 
 
-def look(plan: Plan, privileged: Iterable[int], unsure: bool = False) -> Refreshed | None:
+def look(target: Target, privileged: Iterable[int], unsure: bool = False) -> Refreshed | None:
     """What would change; None where no rules are installed."""
-    text = _in_force(plan)
+    text = _in_force(target)
     return None if text is None else refreshed(text, privileged, unsure)
 
 
-def refresh(plan: Plan, privileged: Iterable[int], unsure: bool = False) -> tuple[Refreshed | None, Done | None]:
+def refresh(target: Target, privileged: Iterable[int], unsure: bool = False) -> tuple[Refreshed | None, Done | None]:
     """Do it, and have slurmctld use it; no Done where nothing had to be done.
 
     A rollback goes back by one install, as before: the previous policy stays the previous one.
     """
-    text, uids = _in_force(plan), tuple(privileged)
+    text, uids = _in_force(target), tuple(privileged)
     if text is None:
         return None, None
     found, done = refreshed(text, uids, unsure), None
-    before = read_text(table_path(plan.folder, "policy", "previous"))
+    before = read_text(table_path(target.folder, "policy", "previous"))
     try:
         if found.changes:
-            done = apply(replace(plan, tables={"policy": found.text}), "policy refresh")
+            done = apply(tables_only({"policy": found.text}), target, "policy refresh")
     finally:
-        _keep_previous(plan, before, text, uids, unsure)
+        _keep_previous(target, before, text, uids, unsure)
     return found, done
 
 
-def _keep_previous(plan: Plan, before: str | None, replaced: str, uids: Iterable[int], unsure: bool) -> None:
+def _keep_previous(target: Target, before: str | None, replaced: str, uids: Iterable[int], unsure: bool) -> None:
     """Let the previous policy be the one of `before`, with today's uids, unless somebody has installed meanwhile."""
-    path = table_path(plan.folder, "policy", "previous")
+    path = table_path(target.folder, "policy", "previous")
     if before is not None and usable("policy", before, check_table):
         try:
             wanted: str | None = refreshed(before, uids, unsure).text
@@ -100,24 +101,24 @@ def _keep_previous(plan: Plan, before: str | None, replaced: str, uids: Iterable
             wanted = before
     else:
         wanted = before
-    with changing(plan.folder, plan.group):
+    with changing(target.folder, target.group):
         there = read_text(path)
         if there == wanted or there not in (before, replaced):
             return
         if wanted is None:
             path.unlink()
         else:
-            put_file(path, wanted, plan.group)
+            put_file(path, wanted, target.group)
 
 
-def _in_force(plan: Plan) -> str | None:
+def _in_force(target: Target) -> str | None:
     """The text that decides; None where there is none. AdminkitError for one that was left damaged, or half put."""
-    text, good = (read_text(table_path(plan.folder, "policy", kind)) for kind in ("", "good"))
+    text, good = (read_text(table_path(target.folder, "policy", kind)) for kind in ("", "good"))
     if text is None and good is None:
         return None
     if not usable("policy", text, check_table) or not same_content(text, good):
         raise AdminkitError(
-            f"the policy in {plan.folder} is damaged, or an install of it did not come to its end",
+            f"the policy in {target.folder} is damaged, or an install of it did not come to its end",
             "adminkit policy status shows it; adminkit policy install --apply puts it right",
         )
     return text

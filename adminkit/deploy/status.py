@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from adminkit.deploy import hosts as others
-from adminkit.deploy.files import SUBFOLDER, TABLES, table_path
+from adminkit.deploy.files import SUBFOLDER, TABLES, changed_since, table_path
 from adminkit.deploy.install import installed
 from adminkit.deploy.program import ENTRY, Entry, entry_state, shipped
 from adminkit.errors import AdminkitError
@@ -75,7 +75,7 @@ def status(found: Controller, folder: Path, fetch: str | None = None) -> Status:
         [name for name, data in files.items() if _differs(folder / name, data) and (name != ENTRY or entry == "ours")]
         if there
         else [],
-        others.changed_since(folder),
+        changed_since(folder),
         [str(path.relative_to(folder)) for path in _read_by_slurmctld(folder) if not readable_by(path, found)],
         [others.compare(fetch, host, folder) for host in asked] if fetch is not None else [],
         doubt,

@@ -102,7 +102,7 @@ def _in_use(seen: _Seen) -> Line:
 
 def _of_file(seen: _Seen) -> Line:
     """The installed policy against its file."""
-    from adminkit.deploy.bundle import build
+    from adminkit.deploy.bundle import compile_bundle
     from adminkit.deploy.files import generation_of, read_text, table_path
     from adminkit.policy.load import find_policy
 
@@ -111,7 +111,7 @@ def _of_file(seen: _Seen) -> Line:
         return "policy", "warn", "there is no /etc/adminkit/policy.toml on this host", "keep the rules' source there"
     if seen.found.away:
         return "policy", "ok", f"{path}, not compared: slurmctld is away", ""
-    made = generation_of(build(path, seen.found, 0).text)
+    made = compile_bundle(path, seen.found, 0).generations["policy"]
     there = generation_of(read_text(table_path(seen.folder, "policy")) or "")
     if made == there:
         return "policy", "ok", f"{path}, as installed", ""

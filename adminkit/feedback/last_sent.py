@@ -5,13 +5,12 @@ Such a trace would send again what left after the copy was made.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
 from adminkit import journal
 from adminkit.errors import AdminkitError
-from adminkit.files import read_plain
+from adminkit.files import folder_to_write, read_plain, replace_file
 
 
 def mark_of(trace: Path) -> Path:
@@ -32,12 +31,5 @@ def is_behind(mark: Path, last: int) -> bool:
 
 def keep(mark: Path, last: int) -> None:
     """Put `last` there. Letters that have left are no reason to fail."""
-    aside = mark.with_name(f"{mark.name}.new")
-    with suppress(OSError):
-        aside.unlink(missing_ok=True)  # of a run that was killed
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
-        with os.fdopen(handle, "w") as file:
-            file.write(f"{last}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        aside.rename(mark)
+    with suppress(OSError), folder_to_write(mark.parent) as folder:
+        replace_file(folder, mark.name, f"{last}\n".encode(), mode=0o640, aside=f"{mark.name}.new")

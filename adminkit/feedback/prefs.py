@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.feedback.letter import LANGUAGES
+from adminkit.files import folder_to_write, replace_file
 from adminkit.quote import quote
 from adminkit.trace.location import SYSTEM_TRACE
 
@@ -200,21 +200,12 @@ def write(folder: Path, uid: int, prefs: Prefs) -> Path:
         if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, uid):
             raise AdminkitError(f"{folder} is a link of uid {facts.st_uid}, no folder", "tell the operators")
     path = folder / f"{uid}.toml"
-    aside = folder / f".{uid}.{secrets.token_hex(8)}"
     try:
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        try:
-            os.write(handle, text_of(prefs).encode())
-            os.fchmod(handle, 0o644)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        aside.rename(path)
+        with folder_to_write(folder) as handle:
+            replace_file(handle, path.name, text_of(prefs).encode(), mode=0o644)
     except FileNotFoundError as error:
         raise AdminkitError(f"there is no folder {folder}", "ask the operators to switch feedback on") from error
     except OSError as error:
-        with suppress(OSError):
-            aside.unlink()
         hint = "tell the operators"
         with suppress(OSError):
             if path.lstat().st_uid != uid:

@@ -38,10 +38,9 @@ class Width:
         elif window.width == self.seconds and rows * 2 <= self.budget:
             self.seconds = min(self.most, self.seconds * 2)
 
-    def shrank(self, window: Window) -> bool:
-        """No answer came. False when it cannot get any narrower."""
+    def shrank(self, window: Window) -> None:
+        """No answer came."""
         self.seconds = max(self.least, window.width // 2)
-        return window.width > self.least
 
 
 def covered(windows: Iterable[tuple[int, int]]) -> list[Window]:

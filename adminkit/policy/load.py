@@ -14,7 +14,7 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.installed import data_file
 from adminkit.policy.model import Policy
 from adminkit.policy.texts import LANGUAGES
-from adminkit.policy.validate import Problem, clashes
+from adminkit.policy.validate import Problem, clashes, queue_clashes
 from adminkit.recommend.menu import Offer
 
 SYSTEM_POLICY: Final = Path("/etc/adminkit/policy.toml")
@@ -28,9 +28,17 @@ def find_policy(named: Path | None, system: Path = SYSTEM_POLICY) -> tuple[Path,
     return (system, False) if system.exists() else (data_file("etc", "policy.toml"), True)
 
 
-def load_policy(path: Path, queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None) -> Policy:
-    """The policy in this file; `queues` as clashes() has it. AdminkitError for the first thing that is wrong."""
-    policy, problems = examine(path, queues, tz)
+def load_policy(path: Path, tz: tzinfo | None = None) -> Policy:
+    """The policy in this file, valid by itself. AdminkitError for the first thing that is wrong."""
+    return _valid(path, *examine(path, None, tz))
+
+
+def refuse_unfit(path: Path, policy: Policy, queues: Mapping[str, int | None]) -> None:
+    """AdminkitError where the policy that was read from this file does not go with the cluster's queues."""
+    _valid(path, policy, queue_clashes(policy, queues))
+
+
+def _valid(path: Path, policy: Policy | None, problems: Sequence[Problem]) -> Policy:
     wrong = [one for one in problems if not one.note]
     if policy is None or wrong:
         more = f" ({len(wrong) - 1} more: adminkit policy check)" if len(wrong) > 1 else ""
@@ -47,7 +55,7 @@ def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer
 def examine(
     path: Path, queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None
 ) -> tuple[Policy | None, list[Problem]]:
-    """The policy in this file and all that is wrong with it; None where it is none.
+    """The policy in this file and all that is wrong with it; None where it is none. `queues` as queue_clashes() has it.
 
     AdminkitError for a file that cannot be read or is no TOML.
     """
@@ -62,7 +70,7 @@ def examine_table(
         policy = Policy.model_validate(raw, context={"tz": tz})
     except ValidationError as error:
         return None, [_problem(one, raw) for one in error.errors(include_url=False)]
-    return policy, clashes(policy, queues)
+    return policy, [*clashes(policy), *([] if queues is None else queue_clashes(policy, queues))]
 
 
 def _problem(error: Any, raw: Mapping[str, Any]) -> Problem:

@@ -30,15 +30,14 @@ class Problem:
         return f"{' and '.join(self.places)}: {self.message}"
 
 
-def clashes(policy: Policy, queues: Mapping[str, int | None] | None = None) -> list[Problem]:
-    """All that is wrong with a policy whose every value is right by itself.
+def clashes(policy: Policy) -> list[Problem]:
+    """All that is wrong with a policy whose every value is right by itself, whatever the cluster is."""
+    return [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy), *_routing(policy)]
 
-    `queues` are the cluster's, each with its own maximum limit in seconds; None where they are not known.
-    """
-    found = [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy), *_routing(policy)]
-    if queues is not None:
-        found += [*_unknown_queues(policy, queues), *_queue_limits(policy, queues)]
-    return found
+
+def queue_clashes(policy: Policy, queues: Mapping[str, int | None]) -> list[Problem]:
+    """What does not go with the cluster's queues, each with its own maximum limit in seconds (None: no maximum)."""
+    return [*_unknown_queues(policy, queues), *_queue_limits(policy, queues)]
 
 
 def place(policy: Policy, rule: Rule, key: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import pandas
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 Cell = str | int | float | None
 #: How a value is shown to people. JSON and CSV always carry the bare value in base units.
 Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time"]
-
-STYLES: Final[tuple[Style, ...]] = ("text", "count", "ratio", "share", "duration", "hours", "time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.files import folder_to_write, replace_file
 from adminkit.owner import as_caller, as_owner
 from adminkit.render import text
 from adminkit.render.report import Report
 
-FORMATS: Final = ("table", "json", "csv", "markdown", "html")
 PICTURES: Final = (".png", ".svg")
 
 
@@ -110,29 +109,14 @@ def write_aside(path: Path, data: bytes) -> None:
 
 
 def _write_aside(path: Path, data: bytes) -> None:
-    if path.exists() and not path.is_file():
-        target, aside = path, None
-    else:
-        target, aside = path.resolve(), path.resolve().parent
-    temporary = None
     try:
-        if aside is None:
-            target.write_bytes(data)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
             return
-        handle, temporary = tempfile.mkstemp(dir=aside, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
-        temporary = None
+        target = path.resolve()
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        with folder_to_write(target.parent) as folder:
+            replace_file(folder, target.name, data, mode=mode)
     except OSError as error:
         reason = cause(error)
         raise AdminkitError(f"couldn't write {path}: {reason}", "name another place") from error
-    finally:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.process import NoSuchProgram, ask
+from adminkit.slurm.show_config import show_config
 from adminkit.units import parse_duration
 
 #: Seconds for which jobs are kept that are never purged.
@@ -38,7 +39,7 @@ class Accounting:
 def local_cluster() -> str:
     """The name of the cluster this host belongs to. With slurmctld away, slurmdbd's only cluster."""
     try:
-        name = given(settings(ask(["scontrol", "show", "config"])).get("ClusterName"))
+        name = given(settings(show_config()).get("ClusterName"))
         if name is not None:
             return name
     except NoSuchProgram:

@@ -15,7 +15,7 @@ from typing import Final
 from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.slurm.keyvalue import given, settings
-from adminkit.slurm.process import ask
+from adminkit.slurm.show_config import show_config
 
 #: Where slurm.conf is unless $SLURM_CONF says otherwise, or Slurm lies below slurm_prefix and has one there.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
@@ -27,8 +27,6 @@ _KEYS: Final = (
     "SlurmUser",
     "JobSubmitPlugins",
     "AccountingStoreFlags",
-    "PriorityType",
-    "PrioritySiteFactorPlugin",
 )
 _USER: Final = re.compile(r"^(\S+?)\((\d+)\)$")
 
@@ -45,8 +43,6 @@ class Controller:
     gid: int | None  # of the primary group of SlurmUser, as this host knows it
     plugins: tuple[str, ...]  # JobSubmitPlugins
     store: frozenset[str]  # AccountingStoreFlags
-    priority: str  # PriorityType
-    site_factor: str | None  # PrioritySiteFactorPlugin
     away: str = ""  # why slurmctld was not asked and its slurm.conf was read instead
 
     @property
@@ -70,7 +66,7 @@ class Controller:
 
 def controller() -> Controller:
     """Ask the running slurmctld. AdminkitError when it is away."""
-    return parse_config(ask(["scontrol", "show", "config"]))
+    return parse_config(show_config())
 
 
 def controller_or_conf() -> Controller:
@@ -159,8 +155,6 @@ def _controller(words: Mapping[str, str]) -> Controller:
         gid=_group(uid),
         plugins=tuple(word.removeprefix("job_submit/") for word in _list(words.get("JobSubmitPlugins"))),
         store=frozenset(_list(words.get("AccountingStoreFlags"))),
-        priority=words.get("PriorityType", ""),
-        site_factor=given(words.get("PrioritySiteFactorPlugin")),
     )
 
 

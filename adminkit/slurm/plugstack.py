@@ -15,6 +15,7 @@ from adminkit.errors import AdminkitError, cause
 from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release
+from adminkit.slurm.show_config import show_config
 
 #: Of a node: its name, its host's, the release of its slurmd.
 _NODES: Final = "%N %n %v"
@@ -56,7 +57,7 @@ class Node:
 
 def setup() -> Setup:
     """Ask slurmctld. AdminkitError when it is away."""
-    return parse_setup(ask(["scontrol", "show", "config"]))
+    return parse_setup(show_config())
 
 
 def parse_setup(text: str) -> Setup:

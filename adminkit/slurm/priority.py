@@ -9,6 +9,7 @@ from typing import Final
 from adminkit.errors import AdminkitError
 from adminkit.slurm.keyvalue import settings
 from adminkit.slurm.process import ask
+from adminkit.slurm.show_config import show_config
 from adminkit.units import parse_duration
 
 MULTIFACTOR: Final = "priority/multifactor"
@@ -46,7 +47,7 @@ class Spread:
 
 def ranking() -> Ranking:
     """As slurmctld has it now. AdminkitError when it is away."""
-    return parse_ranking(ask(["scontrol", "show", "config"]))
+    return parse_ranking(show_config())
 
 
 def parse_ranking(text: str) -> Ranking:

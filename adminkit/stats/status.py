@@ -25,10 +25,6 @@ SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED
 _SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM main.rejected GROUP BY source ORDER BY source"
 _NOTES: Final = "SELECT cluster, key, value, at FROM note ORDER BY cluster, key"
 _REJECTED: Final = "SELECT source, line, reason, raw, seen_at FROM rejected ORDER BY source, line LIMIT ?"
-_INTAKES: Final = """
-SELECT kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped
-FROM intake ORDER BY id DESC LIMIT ?
-"""
 # LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
 _JOBSTATS: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
 
@@ -78,11 +74,6 @@ def rejected_sources(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
 def rejected(db: sqlite3.Connection, limit: int) -> list[tuple[str, int, str, bytes, int]]:
     """(source, line, reason, raw bytes, when) of rows set aside."""
     return [(row[0], row[1], row[2], bytes(row[3]), row[4]) for row in db.execute(_REJECTED, (limit,))]
-
-
-def intakes(db: sqlite3.Connection, limit: int) -> list[tuple[object, ...]]:
-    """The newest intakes first: kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped."""
-    return [tuple(row) for row in db.execute(_INTAKES, (limit,))]
 
 
 def any_jobs(db: sqlite3.Connection) -> bool:

@@ -53,6 +53,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("policy", "replay", "--user", "bob", *POLICY), 2, "the jobs of bob are for", True),
     (("trace", "status"), 0, "aaic", False),
     (("trace", "rejected"), 2, "may be anybody's", True),
+    (("trace", "history"), 2, "who did what is for the operators", False),
     (("feedback", "preview"), 2, "letters are for their users and the operators", False),
     (("feedback", "status", "--letters", "--all"), 2, "letters are for their users and the operators", True),
     (("doctor",), 1, "letters are for the operators", False),

@@ -70,7 +70,7 @@ def generation(ruled: Ruled) -> str:
 
 
 def test_the_files_are_for_slurmctld_alone(ruled: Ruled) -> None:
-    (ruled.inner / "plan.lua").chmod(0o644)
+    (ruled.inner / "rules.lua").chmod(0o644)
     ruled.text = ""
     ruled.rules(at_most(5))
     assert stat.S_IMODE(ruled.inner.stat().st_mode) == 0o750

@@ -11,9 +11,19 @@ from pathlib import Path
 import pytest
 
 from adminkit import actions
-from adminkit.deploy import hosts, program
-from adminkit.deploy.files import checksums, generation_of, read_text, table_path
-from adminkit.deploy.install import Done, Plan, apply, confirm, installed, preview, roll_back, rule_changes
+from adminkit.deploy import program
+from adminkit.deploy.bundle import Bundle
+from adminkit.deploy.files import (
+    SUMS,
+    changed_since,
+    checksums,
+    generation_of,
+    parse_sums,
+    read_text,
+    table_path,
+    write_sums,
+)
+from adminkit.deploy.install import Done, Target, apply, confirm, installed, preview, roll_back, rule_changes
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm.reload import Running
 from tests.deploy.test_put import DAMAGED, table
@@ -38,17 +48,21 @@ def slurm(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Prog
     return programs
 
 
-def plan(folder: Path, generation: str = "one", **more: object) -> Plan:
+def bundle(generation: str = "one") -> Bundle:
+    return Bundle({"policy": table(generation)}, program.shipped())
+
+
+def target(folder: Path, **more: object) -> Target:
     log = folder.parent / "log" / "acts.jsonl"
-    return Plan(folder, {"policy": table(generation)}, program=True, log=log, patience=0.0, **more)  # type: ignore[arg-type]
+    return Target(folder, log=log, patience=0.0, **more)  # type: ignore[arg-type]
 
 
 def put(folder: Path, generation: str = "one", **more: object) -> Done:
-    return apply(plan(folder, generation, **more), "policy install")
+    return apply(bundle(generation), target(folder, **more), "policy install")
 
 
 def test_a_preview_lists_every_file_and_writes_none(folder: Path) -> None:
-    changes = {change.file: change.kind for change in preview(plan(folder))}
+    changes = {change.file: change.kind for change in preview(bundle(), target(folder))}
     assert set(changes) == {*program.shipped(), "adminkit/policy.lua"}
     assert set(changes.values()) == {"new"}
     assert list(folder.iterdir()) == []
@@ -56,10 +70,10 @@ def test_a_preview_lists_every_file_and_writes_none(folder: Path) -> None:
 
 def test_what_is_there_already_is_the_same(folder: Path, slurm: Programs) -> None:
     put(folder)
-    changes = {change.file: change.kind for change in preview(plan(folder, "two"))}
+    changes = {change.file: change.kind for change in preview(bundle("two"), target(folder))}
     assert changes.pop("adminkit/policy.lua") == "changed"
     assert set(changes.values()) == {"same"}
-    assert [one.place for one in rule_changes(plan(folder, "two"))] == ["rules.two", "rules.one"]
+    assert [one.place for one in rule_changes(bundle("two"), target(folder))] == ["rules.two", "rules.one"]
 
 
 def test_an_install_is_confirmed_and_on_record(folder: Path, slurm: Programs) -> None:
@@ -68,9 +82,9 @@ def test_an_install_is_confirmed_and_on_record(folder: Path, slurm: Programs) ->
     (record,) = actions.read(folder.parent / "log" / "acts.jsonl")
     assert record["what"] == "policy install"
     assert (record["generation"], record["before"], record["hosts"]) == ("one", None, {HERE: "confirmed"})
-    checked = subprocess.run(["/usr/bin/sha256sum", "-c", "--quiet", hosts.SUMS], cwd=folder, check=False)
+    checked = subprocess.run(["/usr/bin/sha256sum", "-c", "--quiet", SUMS], cwd=folder, check=False)
     assert checked.returncode == 0
-    assert hosts.changed_since(folder) == []
+    assert changed_since(folder) == []
 
 
 def test_every_wrong_file_of_ours_is_put_right_and_the_entry_grows_newer(folder: Path, slurm: Programs) -> None:
@@ -89,7 +103,7 @@ def test_every_wrong_file_of_ours_is_put_right_and_the_entry_grows_newer(folder:
 def test_rollback_brings_the_previous_one_back_and_logs_it(folder: Path, slurm: Programs) -> None:
     put(folder, "one")
     put(folder, "two")
-    done = roll_back(plan(folder), "policy rollback")
+    done = roll_back(["policy"], target(folder), "policy rollback")
     assert (done.confirmed, done.puts[0].generation, done.puts[0].before) == (True, "one", "two")
     assert installed(folder)["policy"] == {"": "one", "good": "one", "previous": "two"}
     assert [record["what"] for record in actions.read(folder.parent / "log" / "acts.jsonl")][-1] == "policy rollback"
@@ -164,16 +178,16 @@ def test_an_older_entry_of_ours_is_replaced_and_the_sites_own_never(folder: Path
     done = put(folder)
     assert (done.entry, done.confirmed, entry.read_text()) == ("foreign", False, "return slurm.SUCCESS\n")
     assert "does not call adminkit" in done.doubt
-    assert hosts.changed_since(folder) == [], "it is not ours to answer for"
+    assert changed_since(folder) == [], "it is not ours to answer for"
 
 
 def test_a_policy_that_is_damaged_or_a_log_that_cannot_be_written_stops_before_anything_is(
     folder: Path, slurm: Programs
 ) -> None:
     with pytest.raises(AdminkitError, match="does not take policy"):
-        apply(Plan(folder, {"policy": DAMAGED}, True, log=folder.parent / "acts"), "policy install")
+        apply(Bundle({"policy": DAMAGED}, program.shipped()), target(folder), "policy install")
     with pytest.raises(AdminkitError, match="couldn't record acts"):
-        apply(Plan(folder, {"policy": table("one")}, True, log=Path("/proc/nosuch/acts")), "policy install")
+        apply(bundle(), Target(folder, log=Path("/proc/nosuch/acts")), "policy install")
     with pytest.raises(UsageError, match=r"does not say \{host\}"):
         put(folder, push="rsync {files} somewhere", others=("second",))
     assert list(folder.iterdir()) == []
@@ -251,16 +265,16 @@ def test_without_a_command_the_steps_are_printed_the_entry_last(folder: Path, sl
     ],
 )
 def test_sha256sums_lines(text: str, found: dict[str, str]) -> None:
-    assert hosts.parse_sums(text, Path("/etc/slurm")) == found
+    assert parse_sums(text, Path("/etc/slurm")) == found
 
 
 def test_a_later_install_of_points_does_not_bless_a_policy_changed_by_hand(folder: Path, slurm: Programs) -> None:
     put(folder)
     path = table_path(folder, "policy")
     path.write_text((read_text(path) or "") + "-- by hand\n")
-    assert hosts.changed_since(folder) == ["adminkit/policy.lua"]
-    hosts.write_sums(folder, ["adminkit/decide.lua"])
-    assert hosts.changed_since(folder) == ["adminkit/policy.lua"]
+    assert changed_since(folder) == ["adminkit/policy.lua"]
+    write_sums(folder, ["adminkit/decide.lua"])
+    assert changed_since(folder) == ["adminkit/policy.lua"]
 
 
 # the log of acts
@@ -307,5 +321,5 @@ def test_many_at_once_lose_no_line(tmp_path: Path) -> None:
 def test_a_generation_that_was_rolled_back_is_named(folder: Path, slurm: Programs) -> None:
     put(folder, "one")
     with pytest.raises(AdminkitError, match="to go back to"):
-        roll_back(plan(folder), "policy rollback")
+        roll_back(["policy"], target(folder), "policy rollback")
     assert generation_of(read_text(table_path(folder, "policy")) or "") == "one"

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from adminkit.deploy import files
-from adminkit.deploy.bundle import read_built, write_out
+from adminkit.deploy.bundle import read_bundle, tables_only, write_bundle
 from adminkit.deploy.files import checksums, differing, generation_of, put_back, put_table, table_path
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.slurm.reload import touch
+from tests.support.crash import crash_at
 
 DAMAGED = "return {"
 
@@ -160,35 +161,6 @@ def test_two_at_once_the_second_says_so(tmp_path: Path) -> None:
     finally:
         os.close(handle)
     assert kept(tmp_path) == ("one", "one", None)
-
-
-CALLS = ("rename", "fsync", "fchmod", "fchown", "open", "fdopen")
-
-
-def crash_at(number: int, act: Callable[[], object]) -> bool:
-    """Do `act` in a process of its own that dies just before its `number`th call to the file system.
-
-    Whether it came that far.
-    """
-    child = os.fork()
-    if child == 0:
-        left = number
-        for name in CALLS:
-            real = getattr(os, name)
-
-            def dying(*args: object, _real: Callable[..., object] = real, **words: object) -> object:
-                nonlocal left
-                left -= 1
-                if left < 0:
-                    os._exit(77)
-                return _real(*args, **words)
-
-            setattr(os, name, dying)
-        try:
-            act()
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77
 
 
 def test_a_crash_at_any_step_of_an_install_leaves_whole_files_and_the_next_one_completes_it(tmp_path: Path) -> None:
@@ -334,6 +306,16 @@ PLANTED: dict[str, tuple[str, Callable[[Path, Path], object], str]] = {
 }
 
 
+def untouched(folder: Path) -> object:
+    """What is there, but for when it was last read: this reads it."""
+
+    def facts(path: Path) -> tuple[int, ...]:
+        of = path.lstat()
+        return of.st_ino, of.st_mode, of.st_uid, of.st_gid, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+
+    return [(path.name, facts(path), path.read_text()) for path in folder.iterdir()], facts(folder)
+
+
 @pytest.mark.parametrize("what", PLANTED)
 def test_nothing_that_is_planted_is_followed_and_nothing_hangs(tmp_path: Path, what: str) -> None:
     name, make, why = PLANTED[what]
@@ -341,7 +323,7 @@ def test_nothing_that_is_planted_is_followed_and_nothing_hangs(tmp_path: Path, w
     for made in (folder, other):
         made.mkdir(mode=0o755)
     (other / "x").write_text("root's own")
-    before = [(path.name, path.lstat(), path.read_text()) for path in other.iterdir()], other.stat()
+    before = untouched(other)
     place(folder, table("one"))
     place(folder, table("two"))
     path = folder / name
@@ -363,16 +345,16 @@ def test_nothing_that_is_planted_is_followed_and_nothing_hangs(tmp_path: Path, w
             assert kept(folder)[0] == "two"
     finally:
         signal.alarm(0)
-    assert ([(path.name, path.lstat(), path.read_text()) for path in other.iterdir()], other.stat()) == before
+    assert untouched(other) == before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root only: files of two users")
 def test_root_takes_built_rules_from_roots_own_folder_only(tmp_path: Path) -> None:
-    write_out(tmp_path / "out", {"policy": table("one")})
-    assert set(read_built(tmp_path / "out")) == {"policy"}
+    write_bundle(tmp_path / "out", tables_only({"policy": table("one")}))
+    assert set(read_bundle(tmp_path / "out").tables) == {"policy"}
     os.chown(tmp_path / "out", 2, -1)
     with pytest.raises(AdminkitError, match="may be the work of uid 2"):
-        read_built(tmp_path / "out")
+        read_bundle(tmp_path / "out")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root only: links of two users")

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from adminkit.deploy import refresh as module
+from adminkit.deploy.bundle import Bundle
 from adminkit.deploy.files import read_text, table_path
-from adminkit.deploy.install import Plan, apply, roll_back
+from adminkit.deploy.install import Target, apply, roll_back
+from adminkit.deploy.program import shipped
 from adminkit.deploy.refresh import look, refresh, refreshed
 from adminkit.errors import AdminkitError
 from adminkit.policy.compile import policy_table, policy_text
@@ -82,13 +84,12 @@ def test_a_policy_that_is_not_as_adminkit_wrote_it_is_left_alone(case: str) -> N
         refreshed(broken, {ROOT})
 
 
-def plan(folder: Path, content: str = "") -> Plan:
-    tables = {"policy": content} if content else {}
-    return Plan(folder, tables, program=bool(content), log=folder.parent / "acts.jsonl", patience=0.0)
+def target(folder: Path) -> Target:
+    return Target(folder, log=folder.parent / "acts.jsonl", patience=0.0)
 
 
 def install(folder: Path, content: str) -> None:
-    apply(plan(folder, content), "policy install")
+    apply(Bundle({"policy": content}, shipped()), target(folder), "policy install")
 
 
 def there(folder: Path, kind: str = "") -> str | None:
@@ -97,7 +98,7 @@ def there(folder: Path, kind: str = "") -> str | None:
 
 def test_it_is_put_in_place_confirmed_and_on_record(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS, BOSS))
-    found, done = refresh(plan(folder), {ROOT, OPS})
+    found, done = refresh(target(folder), {ROOT, OPS})
     assert found is not None and done is not None
     assert (found.gone, done.confirmed) == ((BOSS,), True)
     assert there(folder) == there(folder, "good") == text(OPS)
@@ -109,13 +110,13 @@ def test_it_is_put_in_place_confirmed_and_on_record(folder: Path, slurm: Program
 def test_where_nothing_changed_nothing_is_written(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS))
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert refresh(plan(folder), {ROOT, OPS})[1] is None
+    assert refresh(target(folder), {ROOT, OPS})[1] is None
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 def test_a_look_writes_nothing(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS))
-    found = look(plan(folder), {ROOT})
+    found = look(target(folder), {ROOT})
     assert found is not None and found.gone == (OPS,)
     assert there(folder) == text(OPS)
 
@@ -123,9 +124,9 @@ def test_a_look_writes_nothing(folder: Path, slurm: Programs) -> None:
 def test_a_rollback_goes_back_by_one_install_with_todays_operators(folder: Path, slurm: Programs) -> None:
     install(folder, text(OPS, BOSS, hours=2))
     install(folder, text(OPS, BOSS, hours=3))
-    refresh(plan(folder), {ROOT, OPS})
+    refresh(target(folder), {ROOT, OPS})
     assert there(folder, "previous") == text(OPS, hours=2)
-    roll_back(plan(folder, text(OPS)), "policy rollback")
+    roll_back(["policy"], target(folder), "policy rollback")
     assert there(folder) == text(OPS, hours=2)
 
 
@@ -134,13 +135,13 @@ def test_a_previous_policy_that_was_changed_by_hand_stays_as_it_is(folder: Path,
     install(folder, text(OPS, hours=3))
     odd = text(OPS, hours=2).replace("7200", "7260")
     table_path(folder, "policy", "previous").write_text(odd)
-    refresh(plan(folder), {ROOT})
+    refresh(target(folder), {ROOT})
     assert there(folder, "previous") == odd
 
 
 def test_without_rules_there_is_nothing_to_do(folder: Path, slurm: Programs) -> None:
-    assert refresh(plan(folder), {ROOT}) == (None, None)
-    assert look(plan(folder), {ROOT}) is None
+    assert refresh(target(folder), {ROOT}) == (None, None)
+    assert look(target(folder), {ROOT}) is None
     assert list(folder.iterdir()) == []
 
 
@@ -149,7 +150,7 @@ def test_a_damaged_policy_and_an_unfinished_install_are_for_a_person(folder: Pat
     install(folder, text(OPS))
     table_path(folder, "policy", kind).write_text("return {")
     with pytest.raises(AdminkitError, match="damaged"):
-        refresh(plan(folder), {ROOT})
+        refresh(target(folder), {ROOT})
 
 
 def test_what_is_installed_meanwhile_is_not_undone(
@@ -160,12 +161,12 @@ def test_what_is_installed_meanwhile_is_not_undone(
     install(folder, text(OPS, hours=3))
     real = module.apply
 
-    def and_then(chosen: Plan, what: str) -> object:
-        done = real(chosen, what)
+    def and_then(bundle: Bundle, at: Target, what: str) -> object:
+        done = real(bundle, at, what)
         install(folder, text(hours=4))
         install(folder, text(hours=5))
         return done
 
     monkeypatch.setattr(module, "apply", and_then)
-    refresh(plan(folder), {ROOT})
+    refresh(target(folder), {ROOT})
     assert (there(folder), there(folder, "previous")) == (text(hours=5), text(hours=4))

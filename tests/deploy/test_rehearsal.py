@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.deploy import install
+from adminkit.deploy.bundle import tables_only
 from adminkit.deploy.program import ENTRY, shipped
 from adminkit.deploy.rehearse import rehearse
 from adminkit.errors import AdminkitError
@@ -65,5 +66,5 @@ def test_a_table_is_rehearsed_elsewhere_before_it_is_loaded_here(monkeypatch: py
     order: list[str] = []
     monkeypatch.setattr(install, "rehearse", lambda *_: order.append("rehearsed"))
     monkeypatch.setattr(install, "check_table", lambda *_: order.append("checked"))
-    install._checked(install.Plan(Path("/"), {"policy": table("one")}))
+    install._refuse_damaged(tables_only({"policy": table("one")}))
     assert order == ["rehearsed", "checked"]

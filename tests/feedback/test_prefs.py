@@ -111,7 +111,7 @@ def test_it_is_written_aside_and_renamed(folder: Path, monkeypatch: pytest.Monke
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(AdminkitError, match="no space left on device"):
         write(folder, ME, Prefs(letters="never"))
     assert [entry.name for entry in folder.iterdir()] == [f"{ME}.toml"]

@@ -38,7 +38,7 @@ def test_the_running_configuration_is_read() -> None:
     assert (found.cluster, found.folder, found.hosts) == ("alpha", Path("/etc/slurm"), ("head", "second"))
     assert (found.user, found.uid, found.gid, found.group) == ("root", 0, 0, "root")
     assert (found.plugins, found.store) == (("lua", "require_timelimit"), {"job_comment", "job_env"})
-    assert (found.priority, found.site_factor, found.away) == ("priority/multifactor", None, "")
+    assert found.away == ""
 
 
 def test_a_slurmctld_that_says_little_leaves_the_rest_unknown() -> None:

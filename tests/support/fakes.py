@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from adminkit.slurm.show_config import forget
+
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 
 
@@ -25,6 +27,7 @@ class Programs:
         path = self.folder / name
         path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
         path.chmod(0o755)
+        forget()  # slurmctld may say something else now
         return path
 
     def says(self, name: str, **answers: str) -> Path:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from adminkit.errors import cause
 from adminkit.feedback.transport.base import Stopped
+from adminkit.files import folder_to_write, replace_file
 
 
 class Maildir:
@@ -32,14 +32,8 @@ class Maildir:
                 (self.folder / child).mkdir(parents=True, exist_ok=True)
             if any((self.folder / "cur").glob(f"{name}*")) or (self.folder / "new" / name).exists():
                 return f"{name} was there"
-            aside = self.folder / "tmp" / name
-            aside.unlink(missing_ok=True)  # of a run that was killed
-            handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-            with os.fdopen(handle, "wb") as file:
-                file.write(head.encode() + message)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.rename(self.folder / "new" / name)
+            with folder_to_write(self.folder / "new") as new, folder_to_write(self.folder / "tmp") as aside:
+                replace_file(new, name, head.encode() + message, aside=name, aside_folder=aside)
         except OSError as error:
             raise Stopped(f"couldn't write to {self.folder}: {cause(error)}") from error
         return name

@@ -1,0 +1,65 @@
+"""What came in and what was done, as a Report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from adminkit.render.report import Field, Meta, Report
+from adminkit.stats.history import Event
+
+HISTORY_FIELDS: Final = (
+    Field("at", "time", "when it began"),
+    Field("kind", help="load: rows came in; action: adminkit did something to Slurm or to people"),
+    Field("what", help="of a load: sync, import, audit …; of an action: the command"),
+    Field("cluster", help="the cluster that a load is of"),
+    Field("source", help="the file, or sacct"),
+    Field("rows", "count", "rows read"),
+    Field("new", "count", "rows that the trace did not have"),
+    Field("changed", "count", "rows that it had otherwise"),
+    Field("rejected", "count", "rows set aside"),
+    Field("skipped", "count", "rows passed over"),
+    Field("seconds", "duration", "how long the load took"),
+    Field("host", help="where an action was done"),
+    Field("who", help="by whom"),
+    Field("generation", help="of the tables that an action put in place"),
+    Field("details", help="what else is on record"),
+)
+
+#: Keys of an action that have a column of their own, or say nothing of what was done.
+_SHOWN: Final = ("at", "host", "who", "what", "generation", "release")
+
+
+def history_report(events: Sequence[Event], since: int | None, most: int, database: str) -> Report:
+    """A row per event, the newest first."""
+    rows = [
+        (
+            one.at, one.kind, one.what, one.cluster, one.source, one.rows, one.new, one.changed, one.rejected,
+            one.skipped, one.seconds, one.host, one.who, one.generation, _details(one.line),
+        )
+        for one in events
+    ]  # fmt: skip
+    notes = [f"the newest {most}; --limit shows more"] if len(rows) == most else []
+    clusters = sorted({one.cluster for one in events if one.cluster is not None})
+    meta = Meta("What came in and what was done", database, (since, None), clusters, {}, len(rows), {}, notes)
+    return Report(meta, HISTORY_FIELDS, rows)
+
+
+def _details(line: str | None) -> str | None:
+    """The rest of an action's record: `for alice; before 3f2a9c01d2e4; hosts head confirmed, backup the same`."""
+    try:
+        record = json.loads(line or "null")
+    except ValueError:
+        return line
+    if not isinstance(record, dict):
+        return None
+    return "; ".join(f"{key} {_words(value)}" for key, value in record.items() if key not in _SHOWN and value) or None
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    return str(value)
