@@ -21,6 +21,7 @@ from adminkit.cli import (
     doctor,
     feedback,
     feedback_prefs,
+    findings,
     import_,
     incentives,
     policy,
@@ -65,6 +66,7 @@ policy.app.command("status")(policy_install.status)
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)
+app.command("findings")(findings.findings)
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("site")(site.site)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -12,7 +12,8 @@ from adminkit.feedback.chart import Bar, bars
 from adminkit.feedback.letter import Due
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Missed, Named, Weekly, recommended
-from adminkit.findings import week as judge
+from adminkit.findings import week as judgement
+from adminkit.findings.finding import Finding
 from adminkit.quote import clean
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
@@ -28,15 +29,16 @@ def digest(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
     """The values of digest.*.j2."""
     weekly, names = known.weeks(due), known.names(due)
     this, before = weekly[-1], sum(weekly[:-1], Week())
-    best = judge.best(names) if len(names) > 1 else None
+    findings = _findings(due, this, before, names)
+    best = next(iter(_names(findings, "best")), None)
     missed = late(db, due.cluster, due.uid, due.submit, due.until) if due.uid is not None else []
     return {
         "week": _weekly(this, due.submit, due.until, sum(one.cut for one in names.values())),
         "before": _weekly(before, due.until - len(weekly) * WEEK, due.submit) if before.runs else None,
-        "trend": judge.trend(this, before),
-        "praise": judge.does_well(this),
+        "trend": _trend(findings),
+        "praise": any(one.verdict == "praise" for one in findings),
         "best": None if best is None else _named(best, names[best], None),
-        "worst": [_named(name, names[name], _kind(due, name, known), known) for name in judge.worst(names)],
+        "worst": [_named(name, names[name], _kind(due, name, known), known) for name in _names(findings, "worst")],
         "waited_for": _sum(one.waited_for for one in names.values()),
         "late": [_missed(db, due, one) for one in missed],
         "chart": Chart("week", _week_bars(weekly, due, tz)),
@@ -53,11 +55,25 @@ def operator(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) 
         "notes": [clean(note) for note in due.notes],
         "week": _weekly(this, due.submit, due.until),
         "before": _weekly(before, due.until - 5 * WEEK, due.submit) if before.runs else None,
-        "trend": judge.trend(this, before),
+        "trend": _trend(_findings(due, this, before)),
         "sent": sent,
         "failures": [(format.harmless(one.said, 160), one.letters) for one in failed],
         "chart": Chart("cluster", _week_bars(weekly, due, tz)),
     }
+
+
+def _findings(due: Due, this: Week, before: Week, names: Mapping[str | None, Name] | None = None) -> list[Finding]:
+    measure = judgement.Measure(due.cluster, due.user, this, before, names or {})
+    return judgement.check(measure, judgement.LETTERS)
+
+
+def _trend(findings: Sequence[Finding]) -> str:
+    return next(one.verdict for one in findings if one.verdict in judgement.TRENDS)
+
+
+def _names(findings: Sequence[Finding], verdict: str) -> list[str]:
+    """The job names with that verdict, in its order."""
+    return [one.subject.name for one in findings if one.verdict == verdict and one.subject.name is not None]
 
 
 def _weekly(week: Week, since: int, until: int, cut: int = 0) -> Weekly:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from adminkit.feedback.letter import Due
+from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
@@ -41,6 +42,12 @@ def counted(settings: Config, cluster: str, since: int, until: int, people: Sequ
         acting=True,
         checkpoint_code=settings.checkpoint.code,
     )
+
+
+def worth_a_letter(settings: Config) -> Limits:
+    """From what on a run's user is written to."""
+    chosen = settings.feedback
+    return Limits(chosen.used_share, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
 
 
 class Known:

@@ -16,10 +16,11 @@ from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.holdout import held_out
 from adminkit.feedback.letter import KINDS, Due, Kind
-from adminkit.feedback.letter_data import counted
+from adminkit.feedback.letter_data import counted, worth_a_letter
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.recipients import People
-from adminkit.findings.overestimate import REASONS, Limits, check
+from adminkit.findings.finding import Finding
+from adminkit.findings.overestimate import REASONS, Measure, check, why_not
 from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
@@ -39,11 +40,19 @@ LEFT_OUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A letter that is due. `weight`, GPU-seconds left unused, says which one of a user's goes first."""
+    """A letter that is due; about a job, the finding that makes it so."""
 
     due: Due
-    job_name: str | None = None
-    weight: int = 0
+    finding: Finding | None = None
+
+    @property
+    def job_name(self) -> str | None:
+        return None if self.finding is None else self.finding.subject.name
+
+    @property
+    def unused(self) -> float:
+        """GPU-seconds, or node-seconds: of a user's letters the one with most goes first."""
+        return 0 if self.finding is None else self.finding.evidence["unused"]
 
     def entry(self, now: int) -> Entry:
         """Its row in the outbox."""
@@ -194,22 +203,21 @@ def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
 def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
     """Letters about jobs that are worth one."""
     chosen, now = ask.chosen, ask.now
-    limits = Limits(chosen.used_share, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
+    limits = worth_a_letter(ask.settings)
     habits = measured.habits(ask.db, counted(ask.settings, cluster, now - HABIT, now + 1))
     worth = []
     for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now, ask.settings.checkpoint.code):
-        why = check(run, habits.get(run.uid) if run.uid is not None else None, limits)
-        if why is None and run.until < on:
-            why = "before"
-        if why is not None:
-            ask.left_out[why] += 1
+        measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
+        findings = check(measure, limits)
+        if not findings or run.until < on:
+            ask.left_out[why_not(measure, limits) or "before"] += 1
             continue
         to = ask.to(run.user, run.uid, run.account, "end")
         if isinstance(to, str):
             ask.left_out[to] += 1
             continue
         due = Due(cluster, run.number, run.submit, "end", str(run.user), run.uid, *to, run.until, bool(run.array))
-        worth.append(Found(due, run.job_name, run.reserved - run.used))
+        worth += [Found(due, finding) for finding in findings]
     return worth
 
 
@@ -225,7 +233,7 @@ def _spaced(ask: _Asked, worth: list[Found]) -> Iterator[Found]:
     for uid, name, at in last_letters(ask.db, chosen.clusters, now - max(chosen.user_pause, chosen.name_pause)):
         by_user[uid] = max(at, by_user.get(uid, at))
         by_name[uid, name] = at
-    for one in sorted(worth, key=lambda one: (-one.weight, one.due.job_id_raw)):
+    for one in sorted(worth, key=lambda one: (-one.unused, one.due.job_id_raw)):
         uid, name = one.due.uid, one.job_name
         if one.due.key in had:
             yield one

@@ -10,10 +10,10 @@ from typing import Final
 from adminkit.config import Config
 from adminkit.feedback.calendar import last_week
 from adminkit.feedback.letter import Due
-from adminkit.feedback.letter_data import counted
+from adminkit.feedback.letter_data import counted, worth_a_letter
 from adminkit.feedback.plan import HABIT, Found, Planned
 from adminkit.feedback.prefs import is_address
-from adminkit.findings.overestimate import Limits, check
+from adminkit.findings.overestimate import Measure, check
 from adminkit.stats import due
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import weeks
@@ -50,22 +50,21 @@ def _end(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
 ) -> Iterator[Found]:
     feedback = settings.feedback
-    limits = Limits(feedback.used_share, feedback.unused_hours * 3600, feedback.min_elapsed, feedback.well)
+    limits = worth_a_letter(settings)
     habits = due.habits(db, counted(settings, cluster, now - HABIT, now + 1))
     worth = [
-        run
+        (run, finding)
         for run in due.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code)
         if run.uid is not None and run.user and (not users or run.user in users)
-        if check(run, habits.get(run.uid), limits) is None
+        for finding in check(Measure(cluster, run, habits.get(run.uid)), limits)
     ]
-    for run in sorted(worth, key=lambda run: (run.used - run.reserved, run.number))[:1]:
+    for run, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].number))[:1]:
         yield Found(
             Due(
                 cluster, run.number, run.submit, "end", str(run.user), run.uid, feedback.language,
                 _address(settings, str(run.user)), run.until, bool(run.array),
             ),
-            run.job_name,
-            run.reserved - run.used,
+            finding,
         )  # fmt: skip
 
 
