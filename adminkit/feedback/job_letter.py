@@ -10,7 +10,7 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.feedback import format
 from adminkit.feedback.chart import bars
-from adminkit.feedback.letter import Due
+from adminkit.feedback.letter import JobLetter
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
@@ -24,7 +24,7 @@ from adminkit.units import show_bytes
 BARS: Final = 6
 
 
-def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
     """The values of end.*.j2. AdminkitError where the trace does not have the run."""
     array = tasks(db, due.cluster, due.job_id_raw, due.submit, due.until) if due.array else None
     key = array.key if array else (due.job_id_raw, due.submit)
@@ -55,7 +55,7 @@ def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
     return finding.verdict
 
 
-def _ran(due: Due, run: Finished, array: Tasks | None, verdict: str) -> Ran:
+def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.limit
     name, short_name = named(run.kind.job_name)
     spent = (elapsed * run.cpus) if run.cpus else 0
