@@ -5,7 +5,9 @@ FUZZ_SECONDS ?= 600
 
 BIN := .venv/bin
 STAMP := .venv/.built
-BUILT_FROM := pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
+# An editable install knows the modules by name: it is made again when one comes, goes or moves.
+MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help docs demo check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
@@ -54,10 +56,10 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 
 docs: $(STAMP)
-	$(BIN)/python -m tests.docs
+	$(BIN)/python -m tools.docs
 
 man completion: $(STAMP)
-	$(BIN)/python -m tests.$@ build/$@
+	$(BIN)/python -m tools.$@ build/$@
 
 fuzz: $(STAMP)
 	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
@@ -94,6 +96,9 @@ cluster-down:
 
 cluster-status:
 	@$(PYTHON) -m tests.cluster status '$(DIR)'
+
+$(MODULES):
+	@mkdir -p build && rm -f build/.modules-* && touch $@
 
 $(STAMP): $(BUILT_FROM)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -42,7 +42,7 @@ _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 
 #: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.
 _INTERRUPTED: Final = 130
-_AS_OF: Final = "reports, recommend, incentives show and compute, policy replay and feedback preview take it"
+_AS_OF: Final = "reports, findings, recommend, incentives show and compute, policy replay and feedback preview take it"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(

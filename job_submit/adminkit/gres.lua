@@ -72,15 +72,15 @@ local NO_GPUS = {}
 local TOO_LONG = { least = 0, most = huge }
 local MOST_BYTES = 1024 -- Slurm refuses a longer list, but looks at lengths after the script has run
 
--- Of several counts of one type Slurm takes the largest for the job; for each node it may be the last.
+-- Of several counts of one type the job may get any, and more: 22.05 once gave all GPUs of three nodes for `gpu:2,gpu:1`.
 local function take(kinds, kind, count, known)
     local one = kinds[kind]
     if not one then
-        one = { least = known and count or 0, most = 0, entries = 0 }
-        kinds[kind] = one
+        kinds[kind] = { least = known and count or 0, most = count }
+        return
     end
     one.least = min(one.least, known and count or 0)
-    one.most = max(one.most, count)
+    one.most = one.most == count and count or huge
 end
 
 local function read(list, slash)

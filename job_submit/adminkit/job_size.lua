@@ -54,10 +54,10 @@ local function gpus_by_parts(source, nodes, read)
         end
     end
     if of_socket and of_socket ~= "" then
-        local gpus, sockets = read[of_socket], u16(source.sockets_per_node)
+        local gpus = read[of_socket]
         if gpus.most then
             node, kind = gpus.least, gpus.types or kind -- as few sockets as one may do
-            each = gpus.most == 0 and 0 or gpus.most * (sockets or huge)
+            each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
         end
     end
     local per_gpu = u16(source.ntasks_per_tres)
@@ -69,8 +69,9 @@ local function gpus_by_parts(source, nodes, read)
 end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
--- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. A job that names no GPUs has none but those `untold`.
-function job_size.read_gpus(made, source, nodes, untold, gres_slash)
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
+-- names no GPUs has these, and of one that names fewer nobody knows how many it has.
+function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     local read = gres.reader(gres_slash)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, node, fixed, each, kind, node_kind
@@ -88,13 +89,16 @@ function job_size.read_gpus(made, source, nodes, untold, gres_slash)
     local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes, read)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
-        if untold and not fixed and not each then
-            total, fixed = untold < huge and untold or 0, untold
+        if counted and not fixed and not each then
+            total, fixed = counted < huge and counted or 0, counted
         end
     elseif fixed_by or each_by then
         local same = (kind or node_kind) == kind_by
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
         each = each_by and joined(each or 0, each_by, same) or each
+    end
+    if counted and counted > max(fixed or 0, (each or 0) * nodes) then
+        each = huge
     end
     local gpus = max(node and node * nodes or 0, total or 0)
     -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
@@ -110,17 +114,23 @@ function job_size.read_gpus(made, source, nodes, untold, gres_slash)
     made.gpus_fixed, made.node_gpus_most = fixed or 0, each or false
 end
 
--- The GPUs of a job that names none, by Slurm's own count; nil for none. job_rec does not show --ntasks-per-gpu.
-function job_size.untold_gpus(job_rec, gres_slash)
-    local read = gres.reader(gres_slash)
-    for i = 1, #GPU_LISTS do
-        local list = job_rec[GPU_LISTS[i]]
-        if list and read[list].most then
-            return nil
-        end
-    end
+-- The GPUs of a job by Slurm's own count, which also has those of --ntasks-per-gpu and those that an update left; nil for none.
+function job_size.counted_gpus(job_rec)
     local counted = job_rec.tres_fmt_req_str
     return counted and gres.requested(counted)
+end
+
+-- Whether an update surely says anew how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
+-- 22.05, takes the place of the words, not of the GPUs.
+function job_size.names_gpus(job_desc, gres_slash)
+    local read = gres.reader(gres_slash)
+    for i = 1, #GPU_LISTS do
+        local list = job_desc[GPU_LISTS[i]]
+        if list and (read[list].least or 0) > 0 then
+            return true
+        end
+    end
+    return false
 end
 
 local function numbers_in(ranges)
@@ -177,14 +187,8 @@ local function cpus_per_task(source)
     return per_task
 end
 
--- As many tasks as the CPUs a job asks for may be of. An older job shows neither its tasks nor the CPUs of each: one may do.
-local function tasks_by_cpus(made, source)
-    local per_task = made.older and 1 or cpus_per_task(source)
-    return ceil((u32(source.min_cpus) or 1) / per_task)
-end
-
 -- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
--- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out.
+-- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out, an older job, which shows no tasks.
 function job_size.most_nodes(made, source)
     local most, nodes = u32(source.max_nodes), made.nodes
     local named = made.node_list
@@ -194,7 +198,7 @@ function job_size.most_nodes(made, source)
     if most then
         return max(most, nodes)
     end
-    if has_bit(source.bitflags, SPREAD_JOB) or u32(source.max_cpus) then
+    if made.older or has_bit(source.bitflags, SPREAD_JOB) or u32(source.max_cpus) then
         return huge
     end
     local tasks, per_task = u32(source.num_tasks), source.tres_per_task
@@ -206,8 +210,8 @@ function job_size.most_nodes(made, source)
     elseif u16(source.ntasks_per_tres) then
         return huge
     end
-    tasks = max(tasks, tasks_by_cpus(made, source))
-    most = max(nodes, tasks, made.gpus_fixed)
+    local by_cpus = ceil((u32(source.min_cpus) or 1) / cpus_per_task(source))
+    most = max(nodes, tasks, by_cpus, made.gpus_fixed)
     return named and max(most, job_size.nodes_named(named)) or most
 end
 

@@ -7,26 +7,36 @@ local points = need("points")
 local rules = need("rules")
 local text = need("text")
 
+local min = math.min
+
 local modify = {}
 
 local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which cannot be done for a whole array;"
     .. " cancel it and submit it again."
 
 -- What an update can change of a job. `usable` and the like describe the request, not the job.
-local FIELDS = {
-    "limit", "limit_kind", "time_min", "account", "qos", "nodes", "max_nodes", "cpus", "gpus", "gpus_per_node", "gpu_type",
-    "most_nodes", "gpus_fixed", "gpus_each", "node_gpus_most", "cpus_fixed", "cpus_each", "whole",
-    "features", "reservation", "node_list", "min_cpus", "min_mem_per_cpu",
+local FIELDS = { "limit", "limit_kind", "time_min", "account", "qos", "features", "reservation" }
+local SIZES = {
+    "nodes", "max_nodes", "num_tasks", "cpus", "gpus", "gpus_per_node", "gpu_type", "most_nodes", "gpus_fixed", "gpus_each",
+    "node_gpus_most", "cpus_fixed", "cpus_each", "whole", "node_list", "min_cpus", "min_mem_per_cpu",
 }
 
-local function changed_fields(request, job)
-    local changed, any = {}, false
-    for i = 1, #FIELDS do
-        local field = FIELDS[i]
+local function differs(fields, request, job, changed)
+    local any = false
+    for i = 1, #fields do
+        local field = fields[i]
         if request[field] ~= job[field] then
             changed[field], any = true, true
         end
     end
+    return any
+end
+
+-- The fields that differ, with `size` where one of the job's size does; and whether there are any.
+local function changed_fields(request, job)
+    local changed = {}
+    changed.size = differs(SIZES, request, job, changed) or nil
+    local any = differs(FIELDS, request, job, changed) or changed.size or false
     local now, before = request.queues or {}, job.queues or {}
     if table.concat(now, ",") ~= table.concat(before, ",") then
         changed.queues, any = true, true
@@ -73,8 +83,12 @@ local function forgiving(changed, request, job, ruleset)
             return false
         end
         local number = rules.broken(rule, before, facts, job)
-        if not number or number == rules.UNTOLD or not rules.applies(rule.when, before, job, facts) then
+        if not number or number == rules.UNTOLD then
             return false
+        end
+        local applied, spread = rules.applies(rule.when, before, job, facts)
+        if not applied or spread then
+            return false -- nobody knows whether the job broke it before
         end
         if TIME[rule.check] then
             return no_longer(after, before) and (request.time_min or 0) <= (job.time_min or request.time_min or 0)
@@ -82,22 +96,35 @@ local function forgiving(changed, request, job, ruleset)
         if rule.check == "min_limit" then
             return no_shorter(after, before, rule.value)
         end
+        if not changed.size then
+            return true
+        end
         local below, above, most = rules.distance(rule.check, before, rule.value, job, facts)
         local now_below, now_above, now_most = rules.distance(rule.check, after, rule.value, request, facts)
-        return below and now_below and now_below <= below and now_above <= above and now_most <= most
+        if not below or not now_below or now_most == math.huge then
+            return false -- nobody can tell whether it takes more than before
+        end
+        return now_below <= below and now_above <= above and now_most <= most
     end
 end
 
-local function points_of(request, uid, ruleset)
-    return (points.of(allocation.sure_class(sized(request, ruleset), request, ruleset), uid, ruleset.points))
+local function class_of(request, ruleset)
+    return allocation.sure_class(sized(request, ruleset), request, ruleset)
 end
 
 -- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.
-local function new_points(request, job, ruleset)
+local function new_points(request, job, ruleset, changed)
     if job.state ~= "PENDING" or not ruleset.points then
         return nil
     end
-    local before, after = points_of(job, request.uid, ruleset), points_of(request, request.uid, ruleset)
+    local was, is, uid = class_of(job, ruleset), class_of(request, ruleset), request.uid
+    local before, after = points.of(was, uid, ruleset.points), points.of(is, uid, ruleset.points)
+    -- Often nobody knows the class of an older job. It was paid for the one that it surely had at submission, and may
+    -- be of another now that its size changed.
+    if not was and not is and changed.size then
+        before = nil
+        after = min(after, job.points or 0)
+    end
     local has = job.points or 0
     if after == before or after == has then
         return nil
@@ -125,7 +152,7 @@ function modify.decide(request, job, ruleset)
     if outcome.refused then
         return decision.refuse(outcome, request, ruleset)
     end
-    local bonus = new_points(request, job, ruleset)
+    local bonus = new_points(request, job, ruleset, changed)
     if bonus == false then
         decision.fire(outcome, "incentives", "reject")
         outcome.misfit = true -- no other queue would help

@@ -111,6 +111,10 @@ function later.extra(_, source)
     return word(source.extra)
 end
 
+function later.num_tasks(_, source)
+    return u32(source.num_tasks)
+end
+
 function later.min_cpus(_, source)
     return u32(source.min_cpus)
 end
@@ -183,9 +187,9 @@ local function time_min_of(minutes)
     return minutes < NO_VAL and minutes * 60 or huge
 end
 
--- Reads what nearly every decision looks at from `source` into `made`. `untold`: GPUs that only Slurm's own count of a job
--- shows.
-local function read(made, source, uid, by, now, site, untold)
+-- Reads what nearly every decision looks at from `source` into `made`. `counted`: the GPUs of an older
+-- job by Slurm's own count.
+local function read(made, source, uid, by, now, site, counted)
     made._source = source
     made.now, made.uid, made.by = now or false, uid or false, by or false
     made.user = site.ruleset.needs_user and word(source.user_name) or false
@@ -198,7 +202,7 @@ local function read(made, source, uid, by, now, site, untold)
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
         nodes = job_size.nodes_by_tasks(source) -- 22.05 has set it to the nodes that are named; later ones choose among them
     end
-    job_size.read_gpus(made, source, nodes, untold, site.gres_slash)
+    job_size.read_gpus(made, source, nodes, counted, site.gres_slash)
     return made
 end
 
@@ -270,8 +274,8 @@ end
 
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 local function of_update(job_desc, job_rec, part_list, by, now, site)
-    local uid, untold = job_rec.user_id, job_size.untold_gpus(job_rec, site.gres_slash)
-    local job = read(setmetatable({ older = true }, LATER), record_view(job_rec), uid, nil, now, site, untold)
+    local uid, counted = job_rec.user_id, job_size.counted_gpus(job_rec)
+    local job = read(setmetatable({ older = true }, LATER), record_view(job_rec), uid, nil, now, site, counted)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -282,7 +286,10 @@ local function of_update(job_desc, job_rec, part_list, by, now, site)
     end
     job.whole = was_whole(job_rec, site.ruleset)
     local wanted = setmetatable({ older = true, _part_list = part_list }, LATER)
-    read(wanted, updated_view(job_desc, job_rec), uid, by, now, site, untold)
+    if job_size.names_gpus(job_desc, site.gres_slash) then
+        counted = nil
+    end
+    read(wanted, updated_view(job_desc, job_rec), uid, by, now, site, counted)
     wanted.whole = wanted.whole or job.whole
     return wanted, job
 end

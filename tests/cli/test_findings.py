@@ -16,7 +16,7 @@ from adminkit.findings.finding import SEVERITIES
 from adminkit.findings.registry import KINDS
 from adminkit.job import Job
 from adminkit.trace import sight
-from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 DAY = 24 * HOUR
 UNTIL = MONDAY + 7 * DAY

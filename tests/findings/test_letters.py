@@ -9,7 +9,7 @@ from adminkit.findings import week as judge
 from adminkit.findings.estimate import safe_enough, worth_typing
 from adminkit.findings.finding import Subject
 from adminkit.stats.weeks import Name, Week
-from tests.builders import HOUR
+from tests.support.builders import HOUR
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from adminkit.findings.finding import Subject
 from adminkit.findings.overestimate import REASONS, Limits, Measure, check, why_not
 from adminkit.stats.due import Ended, Habit
-from tests.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY
 
 #: One GPU for one hour of ten.
 RUN = Ended(
