@@ -157,7 +157,7 @@ def feedback(
 ) -> None:
     """Whether letters work: accuracy and unused hours before and after a user's first letter."""
     from adminkit.feedback.holdout import is_held_out
-    from adminkit.findings.effect import LEAST_OTHERS
+    from adminkit.findings.effect import REPORT
     from adminkit.reports.feedback import feedback_report
     from adminkit.stats.effect import Design, effect
 
@@ -166,7 +166,7 @@ def feedback(
     with reader(path, when.as_of) as trace:
         operators_only(path, "what letters changed is for the operators", "adminkit report accuracy has your own jobs")
         chosen = _usual(settings, [only_cluster(trace, cluster)])
-        found = effect(trace, chosen, when.now, design, is_held_out(settings.feedback), LEAST_OTHERS)
+        found = effect(trace, chosen, when.now, design, is_held_out(settings.feedback), REPORT.others)
     emit(feedback_report(found, chosen, design, str(path)).dated(when.as_of), way)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.findings.effect import LEAST_OTHERS, LEAST_USERS, verdict
+from adminkit.findings.effect import REPORT, Measure, check
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
-from adminkit.stats.effect import Design, Effect
+from adminkit.stats.effect import Change, Design, Effect
 from adminkit.stats.select import Filter
 from adminkit.units import show_time
 
@@ -32,7 +32,7 @@ def feedback_report(found: Effect, chosen: Filter, design: Design, database: str
     rows: list[list[Cell]] = [
         [
             one.measure, one.users, one.before, one.after, one.compared, one.others, one.change, one.expected,
-            one.effect, one.low, one.high, verdict(one),
+            one.effect, one.low, one.high, _verdict(one, chosen),
         ]
         for one in found.changes
     ]  # fmt: skip
@@ -49,6 +49,11 @@ def feedback_report(found: Effect, chosen: Filter, design: Design, database: str
         (None, None) if not found.runs else found.span,
     )
     return Report(meta, FIELDS, rows if found.lettered else [])
+
+
+def _verdict(change: Change, chosen: Filter) -> str:
+    (finding,) = check(Measure(chosen.clusters[0], change), REPORT)
+    return finding.verdict
 
 
 def _notes(found: Effect, design: Design) -> list[str]:
@@ -68,8 +73,8 @@ def _notes(found: Effect, design: Design) -> list[str]:
             "letter. feedback.holdout gives a hold-out"
         )
     notes.append(
-        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {LEAST_USERS} "
-        f"users compared or {LEAST_OTHERS} others nothing is concluded"
+        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {REPORT.users} "
+        f"users compared or {REPORT.others} others nothing is concluded"
     )
     notes.append("unused_hours: GPU-hours a week and user, node-hours of runs without GPUs")
     return notes
