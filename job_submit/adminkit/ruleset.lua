@@ -99,11 +99,15 @@ local function queue_of(name, facts, list)
     }
 end
 
--- The queues of the routing order that there are.
-local function candidates_of(routing, queues)
+-- The queues of the routing order that there are, each with the list of queues and the messages of a job that goes there.
+local function candidates_of(routing, queues, policy)
     local order, list = routing.order or NONE, {}
     for i = 1, #order do
-        list[#list + 1] = queues[order[i]]
+        local queue = queues[order[i]]
+        if queue then
+            queue.alone, queue.messages = { queue.name }, rule_text.of_routing(queue.name, policy)
+            list[#list + 1] = queue
+        end
     end
     return list
 end
@@ -143,7 +147,7 @@ function ruleset.of(policy, incentives, hints)
         made.needs_now = made.needs_now or rule.from ~= nil
         made.needs_user = made.needs_user or only_names(when.users) or only_names(when.except_users)
     end
-    made.candidates = candidates_of(routing, made.queues)
+    made.candidates = candidates_of(routing, made.queues, policy)
     if routing.action == "amend" or routing.action == "warn" then
         made.routing, made.routing_from = routing.action, routing.from
     end
