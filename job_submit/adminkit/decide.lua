@@ -19,7 +19,7 @@ local NONE = text.NONE
 
 local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
 
--- The placeholders of a text about a job that names `queue`, where `fit` would take it.
+-- The placeholders of a text about a job that names `queue`, which cannot take it, while `fit` can.
 local function misfit_words(job, request, queue, fit)
     local nodes, gpus = request.nodes, request.gpus
     return {

@@ -3,16 +3,13 @@
 local need = ...
 local allocation = need("allocation")
 local route = need("route")
+local rule_text = need("rule_text")
 local rules = need("rules")
 local text = need("text")
 
 local decision = {}
 
 local find, format = string.find, string.format
-
-local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
-
-local LINES = { "refused", "amended", "warned" }
 
 -- A decision that accepts, as it begins. What it may hold until it ends: the lists `fired`, `refused`, `amended`, `warned` and
 -- `log`, of which the three in the middle are lines for the user; `broken`, the set of rules that fired; `untold`, by their
@@ -88,7 +85,8 @@ local function names_of(untold)
     return names
 end
 
--- Takes away what only the way to a decision needs, and puts the lines for the user in their place.
+-- Ends a decision: the lines for the user take the place of what it no longer needs. Trap: a nil that is written to a field
+-- that was not there takes room, as a value does.
 local function finish(outcome, lines)
     if outcome.untold then
         outcome.untold = names_of(outcome.untold)
@@ -99,13 +97,17 @@ local function finish(outcome, lines)
     if outcome.asks_fit then
         outcome.asks_fit = nil
     end
-    for i = 1, #LINES do
-        if outcome[LINES[i]] then
-            outcome[LINES[i]] = nil
-        end
-    end
     if lines then
         outcome.messages = lines
+        if outcome.refused then
+            outcome.refused = nil
+        end
+        if outcome.amended then
+            outcome.amended = nil
+        end
+        if outcome.warned then
+            outcome.warned = nil
+        end
     end
     return outcome
 end
@@ -115,8 +117,7 @@ local function fitting(request, ruleset)
     if not ruleset.policy.routing or request.reservation or request.node_list then
         return nil
     end
-    local queue = route.shortest(allocation.job_of(request), request, ruleset)
-    return queue and queue.name
+    return (route.shortest(allocation.job_of(request), request, ruleset))
 end
 
 -- The refusal. The queue that fits stands in the texts that ask for it, else behind them.
@@ -126,13 +127,13 @@ function decision.refuse(outcome, request, ruleset)
     if outcome.asks_fit then
         for i = 1, #lines do
             if find(lines[i], "{fit}", 1, true) then
-                lines[i] = text.fill(lines[i], { fit = fit and text.word[fit] or "-" })
+                lines[i] = text.fill(lines[i], { fit = fit and text.word[fit.name] or "-" })
                 is_named = true
             end
         end
     end
     if fit and not is_named then
-        text.say(lines, ruleset.policy, "fit", "reject", { fit = text.word[fit] }, nil, LAST_FIT)
+        rule_text.say(lines, fit.messages.fit)
     end
     outcome.verdict, outcome.code = "reject", outcome.code or rules.POLICY
     outcome.queue, outcome.misfit = nil, nil
@@ -140,7 +141,6 @@ function decision.refuse(outcome, request, ruleset)
 end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user. `is_logged`: slurmctld.log hears of it.
--- A field is only written where it has a value, for that of a nil would take room too.
 function decision.accept(outcome, job, request, is_logged, points, record)
     local limit, time_min, most_nodes = job.limit, job.time_min, job.most_nodes
     local amended, warned = outcome.amended, outcome.warned

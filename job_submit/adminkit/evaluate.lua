@@ -82,7 +82,8 @@ local function judge_queue(outcome, job, queue, request, ruleset, accept)
         local list = checks[c]
         local measure, compare = list.measure, list.compare
         local first, second = measure(job, facts, request)
-        for i = 1, #list do
+        local most = compare(first, second, list.tightest, request) and #list or 0
+        for i = 1, most do
             local rule = list[i]
             local number = compare(first, second, rule.value, request)
             if number then

@@ -169,9 +169,10 @@ local function passes(queue, job, request)
     local facts, is_silent = queue.facts, true
     for c = 1, #queue.rules do
         local list = queue.rules[c]
-        local first, second = list.measure(job, facts, request)
-        for i = 1, #list do
-            local number = list.compare(first, second, list[i].value, request)
+        local compare, first, second = list.compare, list.measure(job, facts, request)
+        local most = compare(first, second, list.tightest, request) and #list or 0
+        for i = 1, most do
+            local number = compare(first, second, list[i].value, request)
             if number then
                 is_silent = false
                 if not lets_pass(list[i], number, job, facts, request) then

@@ -1,4 +1,5 @@
--- The words about a broken rule and about the queue of a job that names none: the policy's texts with what depends on the rule or queue alone filled in when the policy is loaded.
+-- The words about a broken rule and about the queue that fits a job: the policy's texts, in which what depends on the rule or on
+-- the queue alone is filled in when the policy is loaded.
 local need = ...
 local allocation = need("allocation")
 local rules = need("rules")
@@ -14,6 +15,7 @@ local LAST = {
     warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later = "adminkit: from {from} on against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later_frame = "From {from} on: {message}",
+    fit = "adminkit: queue {fit} takes this job: -p {fit}",
     routed = "adminkit: no queue was named, so the job went to {queue}.",
     advised = "adminkit: no queue was named; {queue} would take this job (-p {queue}).",
     unsure = "adminkit: refused by rule {rule} ({check}): how many it may take cannot be told, allowed {value}.",
@@ -180,7 +182,19 @@ local function asked_nodes(_, request)
     return request.nodes and text.count[request.nodes] or "-"
 end
 
--- The messages about a job that names no queue and fits that one, by what routing does: amend, warn.
+-- The messages of a check that is no rule's.
+local function named_messages(check, outcome, values, policy, last)
+    local languages, messages = policy.languages or text.NONE, {}
+    for i = 1, #languages do
+        local template = text.template(policy, languages[i], check, outcome)
+        messages[#messages + 1] = template and pieces_of(template, values)
+    end
+    messages[1] = messages[1] or pieces_of(last, values)
+    return messages
+end
+
+-- The messages that name the queue that fits a job: `amend` and `warn`, by what routing does to one that names no queue, and
+-- `fit`, for one that is refused.
 function rule_text.of_routing(queue, policy)
     local values = {
         rule = "routing",
@@ -192,17 +206,11 @@ function rule_text.of_routing(queue, policy)
         gpus = asked_gpus,
         nodes = asked_nodes,
     }
-    local languages, messages = policy.languages or text.NONE, { amend = {}, warn = {} }
-    for outcome, list in pairs(messages) do
-        for i = 1, #languages do
-            local template = text.template(policy, languages[i], "routed", outcome)
-            list[#list + 1] = template and pieces_of(template, values)
-        end
-        if not list[1] then
-            list[1] = pieces_of(outcome == "amend" and LAST.routed or LAST.advised, values)
-        end
-    end
-    return messages
+    return {
+        amend = named_messages("routed", "amend", values, policy, LAST.routed),
+        warn = named_messages("routed", "warn", values, policy, LAST.advised),
+        fit = named_messages("fit", "reject", { fit = values.queue }, policy, LAST.fit),
+    }
 end
 
 -- One text of the pieces. Most have no more than two functions, for which no list is made.
