@@ -1,5 +1,5 @@
--- The words about a broken rule and about the queue that fits a job: the policy's texts, in which what depends on the rule or on
--- the queue alone is filled in when the policy is loaded.
+-- The words about a broken rule and about the queue that fits a job: the policy's texts, in which what depends on the rule
+-- or the queue alone is filled in when the policy is loaded.
 local need = ...
 local allocation = need("allocation")
 local rules = need("rules")
