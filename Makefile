@@ -56,10 +56,10 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 
 docs: $(STAMP)
-	$(BIN)/python -m tests.docs
+	$(BIN)/python -m tools.docs
 
 man completion: $(STAMP)
-	$(BIN)/python -m tests.$@ build/$@
+	$(BIN)/python -m tools.$@ build/$@
 
 fuzz: $(STAMP)
 	$(MAKE) -C tests/c fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from adminkit import installed
-from tests.bounds import (
+from tests.support.bounds import (
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_runtest_protocol,
@@ -30,6 +31,10 @@ __all__ = (
     "pytest_timeout_set_timer",
 )
 
+#: Nothing is timed: how long an example takes says how busy the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -41,7 +46,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """The files of tests/cluster go to processes in a way of their own."""
     if config.getoption("dist") != "loadfile":
         return None
-    from tests.cluster.order import Files
+    from tests.cluster.harness.order import Files
 
     return Files(config, log)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import completion
+from tools import completion
 
 #: What a shell is started with and told first, so that it uses the file of its own, in {folder}.
 SHELLS = {

@@ -16,9 +16,9 @@ import pytest
 from adminkit.cli.main import main
 from adminkit.job import Job, Step
 from adminkit.trace import connect
-from tests import docs, old_traces
 from tests.trace.test_run_view import DERIVED
 from tests.trace.test_schema import STUDY
+from tools import docs, old_traces
 
 PAGES = sorted(
     [*(docs.ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *docs.DOCS.rglob("*.md")]
@@ -49,7 +49,7 @@ def command_lines(page: Path, language: str | None = None) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", docs.GENERATED)
 def test_a_generated_page_is_fresh(name: str) -> None:
-    assert (docs.DOCS / name).read_text() == docs.GENERATED[name](), "stale: run `make docs` (python -m tests.docs)"
+    assert (docs.DOCS / name).read_text() == docs.GENERATED[name](), "stale: run `make docs` (python -m tools.docs)"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -154,6 +154,6 @@ def test_decisions_are_short_and_have_their_four_parts() -> None:
 
 
 def test_the_generator_is_a_program(tmp_path: Path) -> None:
-    code = f"import pathlib, tests.docs as d; d.DOCS = pathlib.Path({str(tmp_path)!r}); d.main()"
+    code = f"import pathlib, tools.docs as d; d.DOCS = pathlib.Path({str(tmp_path)!r}); d.main()"
     subprocess.run([sys.executable, "-c", code], cwd=docs.ROOT, check=True, capture_output=True)
     assert sorted(page.name for page in tmp_path.iterdir()) == sorted(docs.GENERATED)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import docs, man, roff
+from tools import docs, man, roff
 
 PAGES = man.pages()
 #: What a page of section 1 may not lack.

@@ -36,7 +36,7 @@ from adminkit.reports.recommend import advice_report
 from adminkit.slurm.site import made_up
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 DAY: Final = 24 * HOUR
 WEEK: Final = 7 * DAY

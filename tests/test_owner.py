@@ -24,9 +24,9 @@ from adminkit.feedback.transport import maildir
 from adminkit.trace import connect
 from adminkit.trace.lock import only_one
 from adminkit.trace.permissions import remedy
-from tests.builders import HOUR
 from tests.feedback.site import DAY, NOW, ended, folder, synced
-from tests.others import OWNER, READER, as_user
+from tests.support.builders import HOUR
+from tests.support.others import OWNER, READER, as_user
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="as root only: folders of other users")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import adminkit
-from tests.docs import ROOT
+from tools.docs import ROOT
 
 SPEC = ROOT / "adminkit.spec"
 PYTHON = f"python(abi) = {sys.version_info[0]}.{sys.version_info[1]}"

@@ -11,7 +11,7 @@ import pytest
 
 from adminkit.config import Config
 from adminkit.policy.model import Policy
-from tests import docs
+from tools import docs
 
 PAGE = docs.DOCS / "security.md"
 TESTS = docs.ROOT / "tests"

@@ -21,7 +21,7 @@ import adminkit
 ROOT = Path(__file__).parent.parent
 #: All that there is, but for what is built.
 SOURCE = (
-    *("adminkit", "docs", "etc", "job_submit", "spank", "tests"),
+    *("adminkit", "docs", "etc", "job_submit", "spank", "tests", "tools"),
     *("adminkit.spec", "requirements.txt", "debian/build-requirements.txt", "debian/control", "debian/relocate"),
     *(
         "debian/rules",

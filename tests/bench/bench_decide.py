@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.pairs import CORE, Ratio
-from tests.lua import site
-from tests.lua.policies import HOUR, incentives, policy, rule
+from tests.job_submit import site
+from tests.job_submit.policies import HOUR, incentives, policy, rule
 
 INTERPRETER = "lua5.1"
 ROUNDS = 7

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from adminkit.economy.points_file import dumped
 from tests.bench import pairs
-from tests.cluster.cluster import Cluster
-from tests.cluster.ruled import HEAD, Ruled, ruling
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.ruled import HEAD, Ruled, ruling
 from tests.setup import guard
 
 SUBMISSIONS = 200

@@ -24,7 +24,7 @@ from adminkit.slurm.sacct import Query
 from adminkit.trace import connect, windows
 from tests.bench import pairs
 from tests.bench.tools import fresh
-from tests.cluster.cluster import Cluster
+from tests.cluster.harness.cluster import Cluster
 from tests.setup import guard
 
 JOBS = 300_000

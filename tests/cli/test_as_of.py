@@ -17,8 +17,8 @@ from adminkit.cli.main import main
 from adminkit.demo import generate
 from adminkit.feedback import recipients
 from adminkit.trace.connect import reader
-from tests.builders import make_trace
-from tests.past import DAY, TODAY, USERS, crafted, cut, moments
+from tests.support.builders import make_trace
+from tests.support.past import DAY, TODAY, USERS, crafted, cut, moments
 
 #: Words of notes that depend on the host and the clock.
 PASSING: Final = ("loaded by Lua", "Slurm was not asked")

@@ -11,9 +11,9 @@ import pytest
 
 from adminkit import config
 from adminkit.cli.main import main
-from tests.builders import add_letters, letter, make_trace
-from tests.builders import job as row
 from tests.ingest.fake_slurm import FakeSlurm, job
+from tests.support.builders import add_letters, letter, make_trace
+from tests.support.builders import job as row
 
 SUBMIT = 1_767_571_230
 

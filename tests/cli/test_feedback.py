@@ -16,9 +16,9 @@ from adminkit.feedback import recipients
 from adminkit.feedback.prefs import Prefs, read, write
 from adminkit.trace import outbox
 from adminkit.trace.lock import only_one
-from tests.builders import HOUR
 from tests.feedback.server import Postbox, mail_server
 from tests.feedback.site import DAY, ended, opened, synced
+from tests.support.builders import HOUR
 
 #: The commands ask the clock themselves.
 WHEN = int(time.time())

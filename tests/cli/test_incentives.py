@@ -20,10 +20,10 @@ from adminkit.deploy.program import put_program, shipped
 from adminkit.economy.build import read_tables
 from adminkit.feedback.prefs import Prefs, make_folder, write
 from adminkit.lua.runtime import Lua
-from tests.builders import HOUR, make_trace
-from tests.fakes import Programs
-from tests.policy.incentive_cases import MENU, NOW, good, run
+from tests.economy.incentive_cases import MENU, NOW, good, run
 from tests.slurm.test_priority import config as scontrol_config
+from tests.support.builders import HOUR, make_trace
+from tests.support.fakes import Programs
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import load_policy
 from adminkit.slurm.site import Site, SiteQueue
 from adminkit.slurm.site_file import site_text
-from tests.builders import HOUR, job, make_trace
-from tests.policy.policies import STRICT, rules
+from tests.support.builders import HOUR, job, make_trace
+from tests.support.policies import STRICT, rules
 
 SITE = Site("alpha", (SiteQueue("gq", 3600, 259200, is_default=True, node_gpus=8), SiteQueue("gq-short", node_gpus=8)))
 

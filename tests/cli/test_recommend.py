@@ -9,7 +9,7 @@ import pytest
 
 from adminkit import config
 from adminkit.cli.main import main
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import pytest
 from adminkit import config
 from adminkit.cli.main import main
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
-from tests.report.reports import some_chains
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.reports import some_chains
 
 
 @pytest.fixture(autouse=True)

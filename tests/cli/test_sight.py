@@ -18,9 +18,9 @@ from adminkit import installed
 from adminkit.cli.main import main
 from adminkit.trace import connect, sight
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.feedback.site import NOW, ended
-from tests.others import GROUP, OWNER, READER, as_user
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.others import GROUP, OWNER, READER, as_user
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
 

@@ -11,8 +11,8 @@ from adminkit.cli.main import main
 from adminkit.cli.options import complete_files
 from adminkit.slurm.site import Association, SiteQos, SiteQueue
 from adminkit.slurm.site_file import load_site
-from tests.fakes import Programs
 from tests.slurm.test_partitions import NODES, QUEUE_LINES
+from tests.support.fakes import Programs
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A whole Slurm on one host for tests: `make cluster-up`, `make cluster-down`, and `Cluster` in tests."""
 
-from tests.cluster.cluster import FINISHED, Cluster
-from tests.cluster.processes import ClusterError
+from tests.cluster.harness.cluster import FINISHED, Cluster
+from tests.cluster.harness.processes import ClusterError
 
 __all__ = ["FINISHED", "Cluster", "ClusterError"]

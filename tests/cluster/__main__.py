@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.cluster.cluster import Cluster
-from tests.cluster.ending import clear_abandoned, stop
-from tests.cluster.processes import LEDGER, ClusterError, Ledger
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.ending import clear_abandoned, stop
+from tests.cluster.harness.processes import LEDGER, ClusterError, Ledger
 
 
 def main(argv: list[str] | None = None) -> int:

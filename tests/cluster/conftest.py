@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import order
-from tests.cluster.cluster import Cluster
-from tests.cluster.ending import TEMPORARY, clear_abandoned
-from tests.cluster.listing import Listing, listing
-from tests.cluster.ruled import Ruled, ruling
-from tests.cluster.workload import Workload, submit
+from tests.cluster.harness import order
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.ending import TEMPORARY, clear_abandoned
+from tests.cluster.harness.listing import Listing, listing
+from tests.cluster.harness.ruled import Ruled, ruling
+from tests.cluster.harness.workload import Workload, submit
 from tests.setup import guard
 
 #: Debian's packages bring it; a Slurm that was built from its source has whom its site chose.

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.cluster import Cluster
-from tests.cluster.machine import release
-from tests.cluster.operator import adminkit, rows
-from tests.cluster.processes import until
-from tests.cluster.workload import Workload
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.machine import release
+from tests.cluster.harness.operator import adminkit, rows
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.workload import Workload
 
 DAY = 86_400
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.cluster.checkpoint import Job, Watched, proctrack
-from tests.cluster.checkpoint import watched as watching
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.machine import release
+from tests.cluster.harness.checkpoint import Job, Watched, proctrack
+from tests.cluster.harness.checkpoint import watched as watching
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.machine import release
 
 LEAD = 20  # seconds: TERM@20 of a limit of one minute
 RUN = 15  # of runs that are put back, which have to take twice as long

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.checkpoint import Watched, proctrack
-from tests.cluster.checkpoint import watched as watching
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.operator import adminkit, one
+from tests.cluster.harness.checkpoint import Watched, proctrack
+from tests.cluster.harness.checkpoint import watched as watching
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.operator import adminkit, one
 from tests.examples.running import FOLDER, TORCHRUN, digest, has_torch, start
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]

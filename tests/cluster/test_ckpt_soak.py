@@ -13,11 +13,11 @@ from statistics import median
 
 import pytest
 
-from tests.cluster.checkpoint import Job, Watched
-from tests.cluster.checkpoint import watched as watching
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.processes import pids, program
+from tests.cluster.harness.checkpoint import Job, Watched
+from tests.cluster.harness.checkpoint import watched as watching
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.processes import pids, program
 
 pytestmark = pytest.mark.soak
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import Cluster
-from tests.cluster.config import ACCOUNTS, PARTITIONS, USERS
 from tests.cluster.conftest import OUTSIDE
-from tests.cluster.ending import clear_abandoned, stop
-from tests.cluster.listing import Listing, listing
-from tests.cluster.machine import release
-from tests.cluster.processes import environment, pids, start_time, until
-from tests.cluster.workload import KINDS, NAMES, Workload
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.config import ACCOUNTS, PARTITIONS, USERS
+from tests.cluster.harness.ending import clear_abandoned, stop
+from tests.cluster.harness.listing import Listing, listing
+from tests.cluster.harness.machine import release
+from tests.cluster.harness.processes import environment, pids, start_time, until
+from tests.cluster.harness.workload import KINDS, NAMES, Workload
 
 pytestmark = pytest.mark.cluster
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import config
 from tests.cluster.compose import feed, site
 from tests.cluster.compose.__main__ import main
 from tests.cluster.compose.host import FILE, PARTS
 from tests.cluster.compose.part import ROLES
+from tests.cluster.harness import config
 from tests.matrix import engine
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.config import (
+from tests.cluster.harness.config import (
     Plan,
     cgroup_conf,
     database_command,
@@ -98,6 +98,6 @@ def test_no_two_processes_get_the_same_port_though_nobody_listens_yet(monkeypatc
     with pytest.raises(OSError, match="no 1 free TCP ports"):
         free_ports(1)
     script = f"import random; random.sample = lambda *_: [{first}, {second}]\n"
-    script += "from tests.cluster.config import free_ports; print(free_ports(1))"
+    script += "from tests.cluster.harness.config import free_ports; print(free_ports(1))"
     other = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert other.stderr.endswith("no 1 free TCP ports between 18000 and 32000\n")

@@ -21,12 +21,12 @@ from adminkit.feedback.prefs import Prefs, write
 from adminkit.installed import data_file
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import whose
-from tests.cluster.cluster import Cluster
-from tests.cluster.machine import MARK
-from tests.cluster.mta import DOMAIN, Mta, missing, mta
-from tests.cluster.operator import accounted, adminkit, one, task_of
-from tests.cluster.processes import start_time, until
-from tests.others import Refused, as_user
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.machine import MARK
+from tests.cluster.harness.mta import DOMAIN, Mta, missing, mta
+from tests.cluster.harness.operator import accounted, adminkit, one, task_of
+from tests.cluster.harness.processes import start_time, until
+from tests.support.others import Refused, as_user
 
 
 @dataclass

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 import pytest
 
-from tests.cluster import dbd_rows, hostile
-from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
-from tests.cluster.operator import ADMINKIT, adminkit, one, with_path, wrapper
-from tests.cluster.processes import until
+from tests.cluster.harness import dbd_rows, hostile
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.operator import ADMINKIT, adminkit, one, with_path, wrapper
+from tests.cluster.harness.processes import until
 
 Key = TypeVar("Key")
 

@@ -12,8 +12,8 @@ import pytest
 
 from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from adminkit.slurm import cluster as slurm
-from adminkit.slurm import process, release
-from tests.cluster.cluster import Cluster
+from adminkit.slurm import partitions, process, release
+from tests.cluster.harness.cluster import Cluster
 
 
 @pytest.fixture
@@ -42,9 +42,10 @@ def test_every_field_and_state_of_ours_is_taken_by_it(reached: Cluster) -> None:
 
 
 def test_its_queues_have_the_limits_of_its_slurm_conf(reached: Cluster) -> None:
-    found = {queue.name: queue for queue in slurm.queues()}
-    assert found == {queue.name: queue for queue in slurm.queues("alpha")}
-    assert found["gq"] == slurm.Queue("gq", 3600, 72 * 3600, 4, True)
+    found = {queue.name: queue for queue in partitions.queues()}
+    assert found == {queue.name: queue for queue in partitions.queues("alpha")}
+    gq = found["gq"]
+    assert (gq.default_limit, gq.max_limit, gq.total_nodes, gq.is_default) == (3600, 72 * 3600, 4, True)
     assert (found["gq-long"].default_limit, found["gq-long"].max_limit) == (72 * 3600, 336 * 3600)
 
 

@@ -10,8 +10,8 @@ import pytest
 from adminkit.ingest.sacct_fields import fields_of
 from adminkit.lua.runtime import LuaVersion
 from adminkit.slurm.release import Release
-from tests.cluster import known
-from tests.lua.runtime import RELEASES, Lua
+from tests.cluster.harness import known
+from tests.job_submit.runtime import RELEASES, Lua
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data/slurm"
@@ -144,8 +144,8 @@ def test_a_probe_asks_for_what_is_read_and_for_no_word_of_a_pattern() -> None:
 
 
 def _said_by_the_probe(lua: Lua, change: str) -> list[str]:
-    """The probe in the slurmctld that tests/lua/mock.lua is, with `change` made to it."""
-    mock = lua.run((ROOT / "tests/lua/mock.lua").read_bytes())
+    """The probe in the slurmctld that tests/job_submit/mock.lua is, with `change` made to it."""
+    mock = lua.run((ROOT / "tests/job_submit/mock.lua").read_bytes())
     words = ({"name": "train"}, known.probe(), change)
     return list(lua.out(lua.run(_SUBMISSION.encode(), mock, *map(lua.into, words))))
 

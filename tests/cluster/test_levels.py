@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import docs
-from tests.cluster.cluster import Cluster, Done
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.operator import ADMINKIT
+from tests.cluster.harness.cluster import Cluster, Done
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.operator import ADMINKIT
+from tools import docs
 
 #: In every Debian, and no user of the cluster's.
 USER = "man"

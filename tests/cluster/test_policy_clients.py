@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.checkpoint import watched
-from tests.cluster.machine import PREFIX
-from tests.cluster.ruled import SHORT_MAX, Ruled, Said, at_most, rule
+from tests.cluster.harness.checkpoint import watched
+from tests.cluster.harness.machine import PREFIX
+from tests.cluster.harness.ruled import SHORT_MAX, Ruled, Said, at_most, rule
 
 LONG_RESTARTABLE = rule("long-restartable", "gq-long", restartable_above="3-00:00:00", action="amend")
 
@@ -27,7 +27,7 @@ def in_force(ruled: Ruled) -> None:
 def crontab(ruled_session: Ruled) -> Path:
     """scrontab's question to slurmctld, as a program: Debian does not package scrontab itself."""
     library = next(Path(PREFIX, "lib").rglob("libslurmfull.so")).parent
-    made, source = ruled_session.cluster.work / "crontab", str(Path(__file__).with_name("crontab.c"))
+    made, source = ruled_session.cluster.work / "crontab", str(Path(__file__).with_name("harness") / "crontab.c")
     command = ["cc", "-o", str(made), source, f"-I{PREFIX}/include", f"-L{library}", "-lslurmfull"]
     subprocess.run([*command, f"-Wl,-rpath,{library}"], check=True, capture_output=True)
     return made

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.ruled import HEAD, Ruled, at_most, rule
+from tests.cluster.harness.ruled import HEAD, Ruled, at_most, rule
 from tests.cluster.test_policy_rules import RULES
 
 

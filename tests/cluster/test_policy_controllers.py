@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import Word
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.machine import MARK
-from tests.cluster.processes import ClusterError, until
-from tests.cluster.ruled import HEAD, Ruled, at_most, ruling
+from tests.cluster.harness.cluster import Word
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.machine import MARK
+from tests.cluster.harness.processes import ClusterError, until
+from tests.cluster.harness.ruled import HEAD, Ruled, at_most, ruling
 
 pytestmark = pytest.mark.cluster
 

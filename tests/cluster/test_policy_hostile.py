@@ -12,12 +12,12 @@ import pytest
 
 from adminkit.economy.points_file import dumped
 from adminkit.slurm.reload import PROBE, touch
-from tests.cluster.ruled import Ruled, at_most
-from tests.policy.hostile import EXTREME, GENERATED, TABLES
+from tests.cluster.harness.ruled import Ruled, at_most
+from tests.support.hostile_tables import EXTREME, GENERATED, TABLES
 
 DAEMON = pwd.getpwnam("daemon").pw_uid
 POINTS = {"format": 1, "made_at": 1, "cap": 720, "class_points": {}, "users": {1001: {"points": 5, "class": True}}}
-#: What is tried by the command itself; tests/policy/test_incentive_json.py has the others.
+#: What is tried by the command itself; tests/economy/test_incentive_json.py has the others.
 BY_COMMAND = ("run for ever", "fill the memory", "overflow a stack of 1 MB", "nest tables", "be large", "be bytecode")
 
 

@@ -17,8 +17,8 @@ import pytest
 
 from adminkit.doctor import rules
 from adminkit.slurm.reload import touch
-from tests.cluster.machine import release
-from tests.cluster.ruled import ADMINKIT, HEAD, Ruled, at_most
+from tests.cluster.harness.machine import release
+from tests.cluster.harness.ruled import ADMINKIT, HEAD, Ruled, at_most
 
 
 def acts(ruled: Ruled) -> list[dict[str, object]]:

@@ -11,9 +11,9 @@ import pytest
 
 from adminkit.economy.points_file import dumped
 from adminkit.slurm.reload import touch
-from tests.cluster.cluster import Word
-from tests.cluster.processes import until
-from tests.cluster.ruled import Ruled, at_most
+from tests.cluster.harness.cluster import Word
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.ruled import Ruled, at_most
 
 GAMES, NEWS, BACKUP = (pwd.getpwnam(name).pw_uid for name in ("games", "news", "backup"))
 POINTS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.ruled import Ruled, at_most
+from tests.cluster.harness.ruled import Ruled, at_most
 
 GAMES = pwd.getpwnam("games").pw_uid
 TOO_LONG = ("-p", "gq", "-t", "71:00:00")

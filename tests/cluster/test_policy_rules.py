@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from tests.cluster.machine import release
-from tests.cluster.ruled import Ruled, rule
+from tests.cluster.harness.machine import release
+from tests.cluster.harness.ruled import Ruled, rule
 
 RULES = """
 [exempt]

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from tests.cluster.conftest import SLURM_USER
-from tests.cluster.ruled import Ruled, at_most
+from tests.cluster.harness.ruled import Ruled, at_most
 
 
 def rights(path: Path) -> tuple[str, int, int]:

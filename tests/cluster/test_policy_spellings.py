@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from adminkit.lua.literal import module
-from tests.cluster.machine import PREFIX
-from tests.cluster.processes import until
-from tests.cluster.ruled import Ruled
-from tests.cluster.spelling import CLASS_POINTS, RULES, Case, Given, broken, cases, doubts, kinds
+from tests.cluster.harness.machine import PREFIX
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.ruled import Ruled
+from tests.cluster.harness.spelling import CLASS_POINTS, RULES, Case, Given, broken, cases, doubts, kinds
 
 pytestmark = pytest.mark.cluster
 
@@ -252,7 +252,7 @@ class Trial:
 @pytest.fixture(scope="module")
 def program(ruled_session: Ruled) -> Path:
     library = next(Path(PREFIX, "lib").rglob("libslurmfull.so")).parent
-    made, source = ruled_session.cluster.work / "spellings", str(Path(__file__).with_name("spellings.c"))
+    made, source = ruled_session.cluster.work / "spellings", str(Path(__file__).with_name("harness") / "spellings.c")
     command = ["cc", "-o", str(made), source, f"-I{PREFIX}/include", f"-L{library}", "-lslurmfull"]
     subprocess.run([*command, f"-Wl,-rpath,{library}"], check=True, capture_output=True)
     return made

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from adminkit.slurm.reload import touch
-from tests.cluster.operator import adminkit, one
-from tests.cluster.processes import until
-from tests.cluster.ruled import SHORT_MAX, Ruled, Said, at_most, rule
+from tests.cluster.harness.operator import adminkit, one
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.ruled import SHORT_MAX, Ruled, Said, at_most, rule
 
 LIMITS = at_most(10) + SHORT_MAX
 

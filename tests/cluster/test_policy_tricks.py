@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from adminkit.economy.build import read_tables
-from tests.cluster.operator import adminkit
-from tests.cluster.ruled import HEAD, Ruled, at_most, rule
+from tests.cluster.harness.operator import adminkit
+from tests.cluster.harness.ruled import HEAD, Ruled, at_most, rule
 
 POLICY = f"""
 menu = ["00:01:00", "00:10:00", "01:00:00"]

@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import ending
-from tests.cluster.processes import LEDGER, ClusterError, Ledger, Process, environment, parent, start_time, until
+from tests.cluster.harness import ending
+from tests.cluster.harness.processes import (
+    LEDGER,
+    ClusterError,
+    Ledger,
+    Process,
+    environment,
+    parent,
+    start_time,
+    until,
+)
 
 
 def test_what_was_started_is_written_down_and_ended(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from adminkit.ingest.sacct_fields import fields_of
+from adminkit.slurm import bindings, gather, open_jobs, partitions, plugstack, priority, release, reload
 from adminkit.slurm import cluster as slurm
-from adminkit.slurm import bindings, gather, open_jobs, plugstack, priority, release, reload
-from tests.cluster import known, machine
-from tests.cluster.cluster import Cluster
 from tests.cluster.conftest import private_slurm
-from tests.cluster.listing import Listing
-from tests.cluster.processes import until
+from tests.cluster.harness import known, machine
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.processes import until
 
 pytestmark = pytest.mark.cluster
 
@@ -72,7 +72,7 @@ def test_its_programs_are_found_below_slurm_prefix(reached: Cluster, monkeypatch
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("ADMINKIT_SLURM_PREFIX", machine.PREFIX)
     assert slurm.local_cluster() == "alpha"
-    assert [queue.name for queue in slurm.queues()][:1] == ["gq"]
+    assert [queue.name for queue in partitions.queues()][:1] == ["gq"]
     assert release.sacct_fields() == fields_of(release.release())
 
 
@@ -90,10 +90,10 @@ def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch
         pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
     job = reached.submit("true", "--hold", "--time=5", user="games")
     reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
-    theirs = (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
-    monkeypatch.setattr(pyslurm, "found", lambda: (None, ""))
+    theirs = (partitions.queues(), gather.gather().site.queues, open_jobs.admin_comments("alpha"))
+    monkeypatch.setattr(bindings, "found", lambda: (None, ""))
     try:
-        assert theirs == (slurm.queues(), gather.site_queues(), open_jobs.admin_comments("alpha"))
+        assert theirs == (partitions.queues(), gather.gather().site.queues, open_jobs.admin_comments("alpha"))
         assert [said for one, _, said in theirs[2] if one == job] == ["a word"]
     finally:
         reached.ask("scancel", str(job))

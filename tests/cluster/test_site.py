@@ -12,10 +12,10 @@ import pytest
 
 from adminkit.slurm.site import Association
 from adminkit.slurm.site_file import load_site
-from tests.cluster.cluster import Cluster
-from tests.cluster.config import ACCOUNTS, PARTITIONS, USERS
-from tests.cluster.operator import ADMINKIT, adminkit, with_path, wrapper
-from tests.cluster.processes import until
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.config import ACCOUNTS, PARTITIONS, USERS
+from tests.cluster.harness.operator import ADMINKIT, adminkit, with_path, wrapper
+from tests.cluster.harness.processes import until
 
 #: A reason that poses as the next record of sacctmgr's list, with times and bars.
 HOSTILE = "a|b State=IDLE NodeName=n9\nalpha|n1|1700000000|1700000060|DOWN|root(0)|forged"

@@ -18,10 +18,10 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.ingest.sync import sync
 from adminkit.ingest.sync_windows import Options
-from tests.cluster.cluster import Cluster
-from tests.cluster.operator import ADMINKIT, adminkit, one, rows
-from tests.cluster.processes import until
-from tests.cluster.sacct_rows import sacct_rows
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.operator import ADMINKIT, adminkit, one, rows
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.sacct_rows import sacct_rows
 
 pytestmark = pytest.mark.soak
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import Cluster
-from tests.cluster.machine import release
-from tests.cluster.operator import ADMINKIT, accounted, adminkit, one, rows, with_path, wrapper
-from tests.cluster.processes import until
-from tests.cluster.sacct_rows import sacct_rows
-from tests.cluster.workload import KINDS, NAMES, Workload
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.machine import release
+from tests.cluster.harness.operator import ADMINKIT, accounted, adminkit, one, rows, with_path, wrapper
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.sacct_rows import sacct_rows
+from tests.cluster.harness.workload import KINDS, NAMES, Workload
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import unit_host
-from tests.cluster.processes import until
-from tests.cluster.unit_host import SERVICES, SLURM, Host, documented
+from tests.cluster.harness import unit_host
+from tests.cluster.harness.processes import until
+from tests.cluster.harness.unit_host import SERVICES, SLURM, Host, documented
 from tests.matrix import engine
 from tests.matrix.rows import ROOT
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import DOCS
 from tests.examples.running import FOLDER, MORE, PYTHON, below, digest, has_torch, start, tell
+from tools.docs import DOCS
 
 PAGE = DOCS / "checkpoint.md"
 

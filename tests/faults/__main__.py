@@ -12,7 +12,7 @@ import time
 import traceback
 
 from tests.cluster.compose.host import Site
-from tests.cluster.processes import ClusterError
+from tests.cluster.harness.processes import ClusterError
 from tests.faults import page, results
 from tests.faults.catalogue import FAULTS, Fault
 from tests.faults.results import Outcome, Result

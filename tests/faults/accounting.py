@@ -7,10 +7,10 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from tests.cluster.cluster import Done
 from tests.cluster.compose.host import ADMINKIT
 from tests.cluster.compose.site import NODES, TREE
-from tests.cluster.processes import until
+from tests.cluster.harness.cluster import Done
+from tests.cluster.harness.processes import until
 from tests.faults.results import Outcome
 from tests.faults.work import HEAD, Work, finished, line, must
 
@@ -21,7 +21,7 @@ LONG_AGO: Final = ("--since", "60d")
 AWAY: Final = r"^error: (couldn't run sac|slurmdbd does not answer)"
 FULL: Final = r"^error: .*(full|[Nn]o space|couldn't write all)"
 _ACTS: Final = "/small/acts.jsonl"
-_READ: Final = f'from pathlib import Path; from adminkit import acts; print(len(acts.read(Path("{_ACTS}"))))'
+_READ: Final = f'from pathlib import Path; from adminkit import actions; print(len(actions.read(Path("{_ACTS}"))))'
 #: One rule more, so that there is something to install.
 _RULE: Final = """
 [[rules]]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from tests.cluster.operator import rows
-from tests.cluster.sacct_rows import sacct_rows
+from tests.cluster.harness.operator import rows
+from tests.cluster.harness.sacct_rows import sacct_rows
 from tests.faults.results import Outcome, count
 from tests.faults.work import Work, must
 

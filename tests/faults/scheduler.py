@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Final
 
-from tests.cluster.checkpoint import TRAINER
+from tests.cluster.harness.checkpoint import TRAINER
 from tests.faults.results import Outcome
 from tests.faults.work import HEAD, Work, must, wait_for
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from sqlite3 import connect
 from typing import Final
 
-from tests.cluster.cluster import Done
 from tests.cluster.compose.host import ADMINKIT, Site
 from tests.cluster.compose.site import OPERATOR, PEOPLE
-from tests.cluster.operator import rows
-from tests.cluster.processes import ClusterError, until
-from tests.cluster.sacct_rows import sacct_rows
+from tests.cluster.harness.cluster import Done
+from tests.cluster.harness.operator import rows
+from tests.cluster.harness.processes import ClusterError, until
+from tests.cluster.harness.sacct_rows import sacct_rows
 from tests.faults.results import Outcome, count
 from tests.matrix import engine
 

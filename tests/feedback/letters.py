@@ -11,7 +11,7 @@ from adminkit.feedback.compose import Composer
 from adminkit.feedback.letter import Due, Letter
 from adminkit.job import Job
 from adminkit.recommend.menu import Offer
-from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 DAY: Final = 86_400
 WEEK: Final = 7 * DAY

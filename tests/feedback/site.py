@@ -17,7 +17,7 @@ from adminkit.feedback.send import Clock, Tools
 from adminkit.job import Job
 from adminkit.trace.outbox import SWITCHED_ON
 from adminkit.trace.windows import JOBS, Asked, record, set_note
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 DAY = 24 * HOUR
 #: Wednesday, 12:00 UTC. Monday and Tuesday before it are no quiet days either.

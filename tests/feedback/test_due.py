@@ -19,9 +19,9 @@ from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox
 from adminkit.trace.windows import set_note
-from tests.builders import HOUR, MONDAY
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
-from tests.others import gives_files_away
+from tests.support.builders import HOUR, MONDAY
+from tests.support.others import gives_files_away
 
 
 def planned(

@@ -28,10 +28,10 @@ from adminkit.installed import data_file
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer
 from adminkit.stats.runs import Kind, runs
-from tests import docs
-from tests.builders import HOUR, MONDAY
 from tests.conftest import GOLDEN
 from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, NOW, WEEK, due, end, run, trace, write
+from tests.support.builders import HOUR, MONDAY
+from tools import docs
 
 
 @pytest.fixture(scope="module")

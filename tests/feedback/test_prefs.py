@@ -14,7 +14,7 @@ from adminkit.config import Config, Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback import prefs
 from adminkit.feedback.prefs import FREQUENCIES, Prefs, check_folder, make_folder, parse, read, text_of, write
-from tests.others import OWNER, READER, Refused, as_user
+from tests.support.others import OWNER, READER, Refused, as_user
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
 ME = os.geteuid()

@@ -12,8 +12,8 @@ from adminkit.config import Config
 from adminkit.feedback.plan import Planned
 from adminkit.feedback.sample import sample
 from adminkit.job import Job
-from tests.builders import HOUR, add_letters, letter, make_trace
 from tests.feedback.site import DAY, NOW, ended, opened, settings
+from tests.support.builders import HOUR, add_letters, letter, make_trace
 
 LAST_WEEK = 5 * DAY
 BOB: dict[str, Any] = {"user": "bob", "uid": 1002}

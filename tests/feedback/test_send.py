@@ -25,11 +25,11 @@ from adminkit.feedback.send import LONGEST_WAIT, Clock, Done, Tools, resend, run
 from adminkit.feedback.transport.base import Later, Refused, Stopped, opened
 from adminkit.job import Job
 from adminkit.trace import outbox
-from tests.builders import HOUR
 from tests.feedback.server import Postbox, mail_server
 from tests.feedback.site import DAY, NOW, Hand, Kept, ended, folder, people, settings, synced, tools
 from tests.feedback.site import opened as trace_of
-from tests.others import gives_files_away
+from tests.support.builders import HOUR
+from tests.support.others import gives_files_away
 
 #: Three letters, to be told apart by their jobs.
 THREE = tuple(ended(n, user=user, uid=uid, ago=n * 60) for n, (uid, user) in enumerate(

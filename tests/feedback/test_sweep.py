@@ -18,7 +18,7 @@ from adminkit.cli.main import main
 from adminkit.feedback.prefs import Prefs, make_folder, read, without_hints, write
 from adminkit.feedback.sweep import ASIDE, sweep
 from tests.feedback.site import synced
-from tests.others import GROUP, OWNER, READER, Refused, as_user
+from tests.support.others import GROUP, OWNER, READER, Refused, as_user
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from adminkit.installed import data_file
-from tests.cluster.processes import start_time, until
-from tests.others import OWNER, READER, as_user
+from tests.cluster.harness.processes import start_time, until
+from tests.support.others import OWNER, READER, as_user
 
 WAKE, MAIL = data_file("etc", "slurm", "adminkit-wake"), data_file("etc", "slurm", "adminkit-mail")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adminkit.feedback import format
 from adminkit.feedback.chart import bars
-from tests.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from adminkit.findings import week as judge
 from adminkit.findings.estimate import safe_enough, verdict, worth_typing
 from adminkit.stats.weeks import Name, Week
-from tests.builders import HOUR
+from tests.support.builders import HOUR
 
 
 @pytest.mark.parametrize(

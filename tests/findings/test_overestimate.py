@@ -9,7 +9,7 @@ import pytest
 
 from adminkit.findings.overestimate import REASONS, Limits, check
 from adminkit.stats.due import Ended, Habit
-from tests.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY
 
 #: One GPU for one hour of ten.
 RUN = Ended(

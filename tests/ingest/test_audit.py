@@ -23,8 +23,8 @@ from adminkit.job import Job, Step
 from adminkit.slurm import cluster as slurm_cluster
 from adminkit.trace import connect, outbox
 from adminkit.trace.audit import aside, restore
-from tests.builders import letter
 from tests.ingest.fake_slurm import FakeSlurm, job
+from tests.support.builders import letter
 
 HOUR, DAY = 3600, 86_400
 NOW = int(time.time())

@@ -21,7 +21,7 @@ from adminkit.ingest.sacct_fields import (
 from adminkit.ingest.spec import KINDS
 from adminkit.job import Job, Step
 from adminkit.slurm.release import Release, parse_fields
-from tests.fakes import DATA
+from tests.support.fakes import DATA
 
 _RAN = "CASE WHEN ?2 IS NOT NULL AND ?3 IS NOT ?2 THEN CASE WHEN ?1 <> 0 THEN ?1 END END"
 _PER_CPU = "CASE ?2 WHEN 'c' THEN ?1 * ?3 WHEN 'n' THEN ?1 * NULL ELSE ?1 END"

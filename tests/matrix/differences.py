@@ -26,16 +26,20 @@ DIFFERENCES: Final = (
     Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/slurm_api.lua"),
     Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
     Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
-    Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/config.py"),
+    Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/harness/config.py"),
     Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/common/slurm_compat.h"),
     Difference(
         "24.11",
         "DBIndex is the job's SLUID, up to 2^64; before, a row number",
         "adminkit/native/common/scalar_fields.c",
     ),
-    Difference("24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/cluster.py"),
     Difference(
-        "24.11", "MariaDB from 11.6 on isolates snapshots, which slurmdbd does not support", "tests/cluster/config.py"
+        "24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/harness/cluster.py"
+    ),
+    Difference(
+        "24.11",
+        "MariaDB from 11.6 on isolates snapshots, which slurmdbd does not support",
+        "tests/cluster/harness/config.py",
     ),
     Difference(
         "26.05",

@@ -109,9 +109,13 @@ COMPARED = re.compile(r"\(2[2-9], (?:2|5|8|11)(?:, 0)?\)|SLURM_VERSION_NUM\(")
 
 def test_every_place_that_compares_with_a_release_is_among_the_differences() -> None:
     places = [*(ROOT / "adminkit").rglob("*.py"), *(ROOT / "spank").glob("*/*.[ch]")]
-    places += [ROOT / "tests/cluster" / f"{name}.py" for name in ("cluster", "config", "machine")]
+    places += [ROOT / "tests/cluster/harness" / f"{name}.py" for name in ("cluster", "config", "machine")]
     found = {str(path.relative_to(ROOT)) for path in places if COMPARED.search(_code(path))}
-    assert found >= {"adminkit/ingest/sacct_fields.py", "spank/common/slurm_compat.h", "tests/cluster/config.py"}
+    assert found >= {
+        "adminkit/ingest/sacct_fields.py",
+        "spank/common/slurm_compat.h",
+        "tests/cluster/harness/config.py",
+    }
     assert found <= {one.place for one in DIFFERENCES}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.comment_words import CASES, Case
 from tests.native import helper, oracle
+from tests.support.comment_words import CASES, Case
 
 NOBODY = (None, None)
 NO_NOTE = (None, None, None, None)

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.checkpoint import Watched
-from tests.cluster.cluster import Cluster
-from tests.cluster.ruled import HEAD, at_most
+from tests.cluster.harness.checkpoint import Watched
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.ruled import HEAD, at_most
 from tests.packages import where
 
 BUILT = where.ROOT / "build/deb"

@@ -8,7 +8,7 @@ from datetime import UTC
 import pytest
 
 from adminkit.policy.load import examine_table
-from tests.policy.policies import parsed, rules
+from tests.support.policies import parsed, rules
 
 #: (rules, the two places, a part of what is said)
 CLASHES = [

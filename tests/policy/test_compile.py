@@ -18,7 +18,7 @@ from adminkit.policy.kinds import ACTIONS, CHECKS, CONDITIONS, LIMITS
 from adminkit.policy.load import examine_table, load_policy
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, PLACEHOLDERS, known_placeholders, names, placeholders
 from adminkit.slurm.site import Site, SiteQueue, made_up
-from tests.policy.policies import LUAS, SHIPPED, STRICT, compiled, policy, rules
+from tests.support.policies import LUAS, SHIPPED, STRICT, compiled, policy, rules
 
 
 def table_of(text: str, site: Site | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from adminkit.policy.request import Typed, typed_request
 from adminkit.render.text import as_csv, as_json
 from adminkit.reports.policy import diff_lines, explain_lines, explain_report, try_lines, try_report
 from adminkit.slurm.site import Site, SiteQueue, made_up
-from tests.policy.policies import SHIPPED, STRICT, compiled, decider, policy, rules
+from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, rules
 
 
 @pytest.mark.parametrize(

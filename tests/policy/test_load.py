@@ -10,7 +10,7 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.policy.load import examine, find_policy, load_policy
 from adminkit.policy.model import Range
-from tests.policy.policies import SHIPPED, parsed, policy, rules
+from tests.support.policies import SHIPPED, parsed, policy, rules
 
 #: (TOML, how the place begins, a part of what is said, a part of the hint)
 SLIPS = [

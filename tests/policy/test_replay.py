@@ -20,8 +20,8 @@ from adminkit.slurm.site import Site
 from adminkit.stats.replay import Asked, excluded, one_cluster, queue_limits, submissions
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
-from tests.policy.policies import LUAS, STRICT, policy
+from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.policies import LUAS, STRICT, policy
 
 DAY = 24 * HOUR
 QUEUES = [

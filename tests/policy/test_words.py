@@ -8,7 +8,7 @@ from adminkit.lua.runtime import Lua
 from adminkit.policy.kinds import ACTIONS, CHECKS, NUMBERS, Action
 from adminkit.policy.request import Typed, typed_request
 from adminkit.policy.texts import OUTCOMES, known_placeholders
-from tests.policy.policies import decider, rules
+from tests.support.policies import decider, rules
 
 NOW = 1_800_000_000
 

@@ -8,7 +8,7 @@ from typing import Any
 from adminkit.recommend.menu import DAY, Offer
 from adminkit.recommend.predict import Predictor, Recommendation, Rule
 from adminkit.stats.runs import Kind, Run
-from tests.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY
 
 ADA = Kind("aaic", "ada", "train", "gq", 1, 8, 1, 24 * HOUR)
 #: Finer than the defaults, so that a limit shows what it was made of.

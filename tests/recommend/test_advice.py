@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from adminkit.recommend.advice import TRIED_BATCHES, History, levels_for, levels_of, walltime
 from adminkit.recommend.predict import LEVELS
 from adminkit.stats.runs import Kind, Run
-from tests.builders import HOUR
 from tests.recommend.histories import ADA, OFFER, history, run
+from tests.support.builders import HOUR
 
 ASKED = Kind(user="ada", job_name="train")
 

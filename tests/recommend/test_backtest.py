@@ -19,8 +19,8 @@ from adminkit.reports.recommend import backtest_report
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.stats.sources import by_source
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
 from tests.recommend.histories import ADA, OFFER, history, run
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 some_runs = st.lists(
     st.tuples(

@@ -8,8 +8,8 @@ import pytest
 
 from adminkit.recommend.hints import Hint, Limits, hints
 from adminkit.stats.runs import Run
-from tests.builders import HOUR, MONDAY
 from tests.recommend.histories import ADA, OFFER, history, run
+from tests.support.builders import HOUR, MONDAY
 
 DAY = 24 * HOUR
 NOW = MONDAY + 5 * DAY

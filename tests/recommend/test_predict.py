@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from adminkit.recommend.menu import MENU, Offer, round_up
 from adminkit.recommend.predict import LEVELS, Predictor, Rule
-from tests.builders import HOUR, MONDAY
 from tests.recommend.histories import ADA, after, history, run
+from tests.support.builders import HOUR, MONDAY
 
 MINUTE = 60
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-from tests.cluster import ending
-from tests.cluster.processes import environment, pids, start_time
+from tests.cluster.harness import ending
+from tests.cluster.harness.processes import environment, pids, start_time
 from tests.setup.parts import ROOT, Part
 
 #: In the environment of everything that a part starts.

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.machine import MARK, SEARCH
-from tests.cluster.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
+from tests.cluster.harness.machine import MARK, SEARCH
+from tests.cluster.harness.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
 
 NOT_RUN = "Slurm part not run"
 #: In the environment of every container of tests: what runs in it shares neither ports nor processes with this host.

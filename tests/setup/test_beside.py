@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.processes import start_time, until
+from tests.cluster.harness.processes import start_time, until
 from tests.setup import beside
 from tests.setup.guard import Verdict
 from tests.setup.parts import ROOT, Part

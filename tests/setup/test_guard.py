@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.processes import LEDGER, boot_id
+from tests.cluster.harness.processes import LEDGER, boot_id
 from tests.setup import guard
 from tests.setup.guard import Host, Verdict
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import bounds
 from tests.setup import parts, run
 from tests.setup.beside import Result
 from tests.setup.guard import Verdict
+from tests.support import bounds
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from adminkit.errors import AdminkitError
 from adminkit.slurm import associations
 from adminkit.slurm.site import Association, SiteQos
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 ORDER = [True, False, False, True]
 

@@ -11,9 +11,9 @@ from adminkit.errors import AdminkitError
 from adminkit.slurm import bindings, gather, open_jobs, partitions
 from adminkit.slurm.controller import parse_conf
 from adminkit.slurm.site import sized
-from tests.fakes import Programs, Pyslurm
 from tests.slurm.test_partitions import NODES, QUEUES
 from tests.slurm.test_partitions import QUEUE_LINES as SITE_QUEUES
+from tests.support.fakes import Programs, Pyslurm
 
 part = Pyslurm.partition
 

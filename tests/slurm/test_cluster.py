@@ -8,7 +8,7 @@ import pytest
 
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm import cluster
-from tests.fakes import DATA, Programs
+from tests.support.fakes import DATA, Programs
 
 
 @pytest.fixture

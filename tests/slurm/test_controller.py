@@ -12,8 +12,8 @@ import pytest
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm import controller, gather, reload
 from adminkit.slurm.controller import parse_conf, parse_config
-from tests.fakes import Programs
 from tests.slurm.test_partitions import NODES, QUEUE_LINES
+from tests.support.fakes import Programs
 
 CONFIG = """Configuration data as of 1795234487
 AccountingStoreFlags    = job_comment,job_env

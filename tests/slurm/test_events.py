@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from adminkit.slurm.events import NodeEvent, node_events, parse_events
 from adminkit.slurm.seal import Marks
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 MARKS = Marks("", "x0123456789abcdef")
 SEAL = MARKS.seal

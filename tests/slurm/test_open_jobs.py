@@ -10,7 +10,7 @@ import pytest
 from adminkit.slurm import seal
 from adminkit.slurm.open_jobs import admin_comments, parse
 from adminkit.slurm.seal import Marks
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 #: Written | and ! below.
 MARKS = Marks("\x1fAb-_9zZ0", "x0123456789abcdef")

@@ -9,7 +9,7 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.slurm import partitions
 from adminkit.slurm.site import UNTYPED, SiteNode, SiteQueue, sized, unsized
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 #: tests/data/slurm/scontrol-partitions.txt
 QUEUES = [

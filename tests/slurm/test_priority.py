@@ -9,7 +9,7 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.slurm import priority
 from adminkit.slurm.priority import Ranking, Spread
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 CONFIG = """Configuration data as of 2026-11-21T07:00:00
 PriorityParameters      = (null)

@@ -8,7 +8,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import release
-from tests.fakes import DATA, Programs
+from tests.support.fakes import DATA, Programs
 
 
 @pytest.fixture

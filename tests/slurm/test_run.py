@@ -12,7 +12,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import process
-from tests.fakes import Programs
+from tests.support.fakes import Programs
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_an_interrupt_leaves_no_program_behind(programs: Programs, tmp_path: Pat
     programs.add("sacct", f"echo $$ > {pid}; kill -INT $PPID; exec sleep 300")
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from adminkit.slurm import run; run.ask(['sacct'], timeout=60)"
+        "from adminkit.slurm import process; process.ask(['sacct'], timeout=60)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "KeyboardInterrupt" in done.stderr

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit.lua.runtime import LuaVersion
-from tests.lua.runtime import Lua
+from tests.job_submit.runtime import Lua
 
 HERE = Path(__file__).resolve().parent
 SPANK = HERE.parents[1] / "spank"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from adminkit.job import CKPT_ENDS
 from adminkit.trace import comment_words
-from tests.comment_words import CASES, Case
 from tests.native import oracle
+from tests.support.comment_words import CASES, Case
 
 SPANK = Path(__file__).parents[2] / "spank"
 ENDS = (None, *CKPT_ENDS)

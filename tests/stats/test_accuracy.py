@@ -15,7 +15,7 @@ from adminkit.job import Job
 from adminkit.stats.accuracy import CHUNK, POINTS, Accuracy, Spread, accuracy, curve, spread
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 NOW = MONDAY + 30 * 86_400
 QUEUES = [("aaic", "gq", 0, HOUR, 72 * HOUR), ("aaic", "gq", NOW - 5, HOUR, 4 * HOUR), ("aaic", "gq", NOW + 5, 1, 1)]

@@ -20,7 +20,7 @@ from adminkit.render import text
 from adminkit.reports.feedback import feedback_report
 from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
-from tests.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 DAY = 86_400
 LETTER = MONDAY + 40 * DAY

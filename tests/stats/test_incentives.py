@@ -9,8 +9,8 @@ import pytest
 
 from adminkit.job import Job
 from adminkit.stats.incentives import GPU_HOUR, Question, Scored, Sums, passed_over, scored, sums, uid_of
-from tests.builders import HOUR
-from tests.policy.incentive_cases import NOW, run, trace
+from tests.economy.incentive_cases import NOW, run, trace
+from tests.support.builders import HOUR
 
 MENU = (900, HOUR, 3 * HOUR)
 ALL = Question("aaic", 0, NOW, MENU, unknown_counts=True, checkpoint_code=85)

@@ -8,7 +8,7 @@ from adminkit.job import Job
 from adminkit.stats.parallelism import Parallelism, parallelism
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 
 def measured(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Parallelism:

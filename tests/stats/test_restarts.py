@@ -12,8 +12,8 @@ from adminkit.job import Job
 from adminkit.stats.restarts import Group, Restarts, pieces, restarts
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, make_trace
-from tests.report.reports import chain, some_chains
+from tests.support.builders import HOUR, MONDAY, make_trace
+from tests.support.reports import chain, some_chains
 
 EVERY = Filter(states=(), min_elapsed=-1, checkpoint_code=85)
 

@@ -13,7 +13,7 @@ from adminkit.stats.accuracy import accuracy
 from adminkit.stats.runs import runs
 from adminkit.stats.select import ENDED_STATES, Filter, check_words, clusters, left_out, select, span
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 
 def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dict[str, int]]:

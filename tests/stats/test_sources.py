@@ -21,7 +21,7 @@ from adminkit.stats.sources import by_source, refuse_demo
 from adminkit.stats.waiting import waiting
 from adminkit.stats.weeks import weeks
 from adminkit.trace.connect import reader
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 END = MONDAY + 60 + HOUR
 LATER = END + HOUR

@@ -14,7 +14,7 @@ from adminkit.job import Job
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
 from adminkit.stats.weeks import WEEK, Week, names, weeks
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 UNTIL = MONDAY + WEEK
 

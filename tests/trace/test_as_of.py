@@ -19,9 +19,9 @@ from adminkit.stats.incentives import Question, sums
 from adminkit.trace import as_of
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import everybodys
-from tests.builders import MONDAY, job, make_trace
-from tests.others import GROUP, OWNER, READER, as_user
-from tests.past import (
+from tests.support.builders import MONDAY, job, make_trace
+from tests.support.others import GROUP, OWNER, READER, as_user
+from tests.support.past import (
     DAY,
     FROM_END,
     FROM_START,

@@ -10,7 +10,7 @@ from adminkit.ingest.sacct_fields import columns_for
 from adminkit.policy.model import Policy
 from adminkit.trace import comment_words
 from adminkit.trace.comment_words import ADMIN_COMMENT, COMMENT_MAX, FIELDS, WORDS, Word
-from tests.comment_words import CASES, TABLE_CASES, VALUES
+from tests.support.comment_words import CASES, TABLE_CASES, VALUES
 
 
 def longest(word: Word) -> int:

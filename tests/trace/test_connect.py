@@ -20,7 +20,7 @@ from adminkit.installed import helper_path
 from adminkit.trace import bulk_load, connect, location
 from adminkit.trace.permissions import sidecars
 from adminkit.trace.schema import SCHEMA_VERSION
-from tests.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user, kill_in_the_middle
+from tests.support.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user, kill_in_the_middle
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root can act as the other users of a group")
 

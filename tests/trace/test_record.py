@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adminkit.trace import decision_sql
-from tests.comment_words import CASES, Case
 from tests.native import helper
+from tests.support.comment_words import CASES, Case
 
 #: The grammar of docs/comment-words.md, said another way.
 GRAMMAR = re.compile(

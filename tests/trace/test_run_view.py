@@ -16,7 +16,7 @@ from adminkit.job import CKPT_ENDS, CLASSES, LIMIT_KINDS, LIMIT_SOURCES, SOURCES
 from adminkit.stats.select import Filter, select
 from adminkit.trace import schema, sight
 from adminkit.trace.run_view import RUN_VIEW, TOO_LONG
-from tests.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 #: What the view adds to the columns of job, in its order.
 DERIVED: Final = (

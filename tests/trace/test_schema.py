@@ -12,7 +12,7 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.job import KEY, STEP_KEY, Job, Step
 from adminkit.trace import connect, schema
-from tests import old_traces
+from tools import old_traces
 
 #: The study's columns, under the names that issue and study give them.
 STUDY = (
@@ -101,7 +101,7 @@ def test_there_is_one_small_database_per_schema() -> None:
 
 def test_the_newest_of_them_is_todays_schema() -> None:
     kept = (old_traces.FOLDER / f"schema-{schema.SCHEMA_VERSION}.sql").read_text()
-    assert kept == old_traces.today(), "unreleased still? python -m tests.old_traces. Released? add a migration instead"
+    assert kept == old_traces.today(), "unreleased still? python -m tools.old_traces. Released? add a migration instead"
 
 
 @pytest.mark.parametrize("version", old_traces.kept())

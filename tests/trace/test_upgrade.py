@@ -13,11 +13,11 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.trace import connect, schema
-from tests import old_traces
-from tests.docs import ROOT
-from tests.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user
+from tests.support.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user
 from tests.trace.test_connect import as_root, shared  # noqa: F401
 from tests.trace.test_schema import columns, rows, shape
+from tools import old_traces
+from tools.docs import ROOT
 
 # what is out
 
@@ -29,7 +29,7 @@ def test_no_schema_that_is_out_was_edited() -> None:
 def test_every_release_of_the_changelog_has_its_schema_frozen() -> None:
     """A release without the last step of CONTRIBUTING.md fails here."""
     released = re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert not released or old_traces.frozen(), f"{released[0]} is out: python -m tests.old_traces release"
+    assert not released or old_traces.frozen(), f"{released[0]} is out: python -m tools.old_traces release"
 
 
 @pytest.mark.parametrize("version", old_traces.kept())

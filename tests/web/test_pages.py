@@ -14,9 +14,9 @@ import pytest
 from adminkit.feedback.letter import Letter
 from adminkit.render.html import page
 from adminkit.render.report import Report
-from tests.builders import HOUR, job
 from tests.feedback import letters
-from tests.report.reports import HOSTILE, accuracy_of, parallelism_of, pieces_of, restarts_of, some_chains, some_jobs
+from tests.support.builders import HOUR, job
+from tests.support.reports import HOSTILE, accuracy_of, parallelism_of, pieces_of, restarts_of, some_chains, some_jobs
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser, Seen

@@ -7,7 +7,7 @@ import sys
 
 from tests.cluster.compose.host import Site
 from tests.cluster.compose.look import check
-from tests.cluster.processes import ClusterError
+from tests.cluster.harness.processes import ClusterError
 from tests.matrix import engine
 from tests.matrix.rows import ROWS
 

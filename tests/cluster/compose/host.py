@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.cluster.cluster import DATABASE, Cluster, Done, Word
 from tests.cluster.compose import site
-from tests.cluster.processes import ClusterError, until
+from tests.cluster.harness.cluster import DATABASE, Cluster, Done, Word
+from tests.cluster.harness.processes import ClusterError, until
 from tests.matrix import engine
 from tests.matrix.rows import Row
 

@@ -7,11 +7,11 @@ import re
 import time
 from typing import Final
 
-from tests.cluster.checkpoint import TRAINER
 from tests.cluster.compose import feed, site
 from tests.cluster.compose.host import ADMINKIT, PARTS, Site
-from tests.cluster.config import PARTITIONS
-from tests.cluster.processes import ClusterError, until
+from tests.cluster.harness.checkpoint import TRAINER
+from tests.cluster.harness.config import PARTITIONS
+from tests.cluster.harness.processes import ClusterError, until
 
 _TRACE: Final = "/var/lib/adminkit/trace.db"
 #: Runs in the trace, and those that have ended.

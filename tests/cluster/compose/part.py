@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.cluster import config
 from tests.cluster.compose import feed, site
 from tests.cluster.compose.site import CONF, SHARED, SITE, TREE
-from tests.cluster.config import ACCOUNTS, GPUS_PER_NODE
-from tests.cluster.machine import fake_gpu
-from tests.cluster.processes import until
+from tests.cluster.harness import config
+from tests.cluster.harness.config import ACCOUNTS, GPUS_PER_NODE
+from tests.cluster.harness.machine import fake_gpu
+from tests.cluster.harness.processes import until
 
 ADMINKIT = TREE / ".venv/bin/adminkit"
 #: What systemd's timers do on a host: seconds between two runs, and the words, as the operator or as root.

@@ -8,8 +8,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from tests.cluster import config
-from tests.cluster.machine import release
+from tests.cluster.harness import config
+from tests.cluster.harness.machine import release
 
 SHARED: Final = Path("/shared")
 #: Each container's own: sockets, spool, state, logs, fake GPUs.

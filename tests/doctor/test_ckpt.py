@@ -1,0 +1,248 @@
+"""doctor on the checkpoint plugin: files and programs are fakes, their words Slurm's."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adminkit.doctor import ckpt
+from adminkit.doctor.rules import Line
+from adminkit.errors import AdminkitError
+from adminkit.slurm import plugstack
+from tests.support.fakes import Programs
+from tests.support.others import gives_files_away
+
+HOST = socket.gethostname().partition(".")[0]
+
+
+def build(path: Path, version: str | None = "0x160508") -> Path:
+    """A shared object with Slurm's symbol, as SPANK_PLUGIN makes it."""
+    code = 'const char plugin_type[] = "spank";\n'
+    if version:
+        code += f"const unsigned int plugin_version = {version};\n"
+    command = ["/usr/bin/cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-"]
+    subprocess.run(command, input=code.encode(), env={"PATH": "/usr/bin:/bin"}, check=True)
+    path.chmod(0o755)
+    return path
+
+
+class Site:
+    """A cluster whose answers can be changed; its files are in `folder`."""
+
+    def __init__(self, folder: Path, programs: Programs) -> None:
+        self.folder, self.programs = folder, programs
+        self.conf = folder / "plugstack.conf"
+        self.plugins = folder / "plugins"
+        self.plugins.mkdir()
+        self.nodes = f"n1 {HOST} 22.05.8\n"
+        self.settings("proctrack/linuxproc")
+        programs.add("sacct", "echo slurm-wlm 22.05.8")
+
+    def settings(self, proctrack: str, cgroup: str = "(null)", conf: str | None = None) -> None:
+        (self.folder / "config").write_text(
+            f"PlugStackConfig         = {self.conf if conf is None else conf}\n"
+            f"PluginDir               = {self.folder}/none:{self.plugins}\n"
+            f"ProctrackType           = {proctrack}\n\nCgroup Support Configuration:\n"
+            f"CgroupPlugin            = {cgroup}\n"
+        )
+        self.programs.add("scontrol", f"cat {self.folder}/config")
+
+    def look(self, code: int = 85) -> dict[str, Line]:
+        (self.folder / "nodes").write_text(self.nodes)
+        self.programs.add("sinfo", f"cat {self.folder}/nodes")
+        return {line[0]: line for line in ckpt.checkpoints(code)}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A plugin in good order."""
+    found = Site(tmp_path, Programs(tmp_path / "bin", monkeypatch))
+    build(found.plugins / "adminkit_ckpt.so")
+    found.conf.write_text("# ours\noptional adminkit_ckpt.so default=off\n")
+    return found
+
+
+@gives_files_away
+def test_in_good_order_it_says_what_it_saw(site: Site) -> None:
+    found = site.look()
+    assert {line[1] for line in found.values()} == {"ok"}
+    assert found["ckpt"][2] == f"optional in {site.conf}:2"
+    assert found["ckpt file"][2] == f"{site.plugins}/adminkit_ckpt.so, built for Slurm 22.05.8"
+    assert found["ckpt nodes"][2] == "this host is n1"
+    assert found["ckpt steps"][2].startswith("proctrack/linuxproc")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says", "why"),
+    [
+        ("", "ok", "not in use", "no line"),
+        ("# optional adminkit_ckpt.so\n", "ok", "not in use", "a comment"),
+        ("optional other.so\n", "ok", "not in use", "somebody else's"),
+        ("required adminkit_ckpt.so\n", "warn", "required in", "drains nodes"),
+        ("optional adminkit_ckpt.so\noptional adminkit_ckpt.so\n", "warn", "in several lines", "loaded twice"),
+        ("include parts/*.conf\n", "ok", "optional in", "in a file beside it"),
+        ("include /nowhere/*.conf\n", "ok", "not in use", "a pattern without a file"),
+        ("include plugstack.conf\n", "ok", "not in use", "one that includes itself ends"),
+    ],
+)
+def test_the_line_in_plugstack_conf(site: Site, text: str, status: str, says: str, why: str) -> None:
+    (site.folder / "parts").mkdir()
+    (site.folder / "parts" / "a.conf").write_text("optional\tadminkit_ckpt.so\n")
+    site.conf.write_text(text)
+    line = site.look()["ckpt"]
+    assert line[1] == status, why
+    assert says in line[2], why
+    assert bool(line[3]) == (status == "warn"), "a hint where something is to be done"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "status", "says", "why"),
+    [
+        ("", 85, "ok", "85 means that there is more to do", "both have the default"),
+        ("code=3 default=off", 3, "ok", "3 means", "both say so"),
+        ("code=3 code=4", 4, "ok", "4 means", "the plugin takes the last"),
+        ("code=128", 85, "ok", "85 means", "the plugin takes no such code and keeps its own"),
+        ("code=3", 85, "warn", "puts back what ends with 3", "letters would take such a run for a failed one"),
+        ("", 9, "warn", "puts back what ends with 85", "the settings alone were changed"),
+    ],
+)
+def test_the_plugin_and_the_settings_name_one_exit_code(
+    site: Site, arguments: str, code: int, status: str, says: str, why: str
+) -> None:
+    site.conf.write_text(f"optional adminkit_ckpt.so {arguments}\n")
+    line = site.look(code)["ckpt code"]
+    assert (line[1], says in line[2]) == (status, True), why
+    assert (f"code={code}" in line[3]) == (status == "warn"), "a hint where the two differ"
+
+
+def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
+    site.conf.unlink()
+    assert [line[1] for line in site.look().values()] == ["ok"]
+    site.settings("proctrack/cgroup", conf="(null)")
+    assert "names no PlugStackConfig" in site.look()["ckpt"][2]
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "says"),
+    [
+        ("0x160508", "ok", "built for Slurm 22.05.8"),
+        ("0x160502", "ok", "built for Slurm 22.05.2"),  # the micro release does not matter
+        ("0x170205", "missing", "built for Slurm 23.02.5, and this is 22.05.8"),
+        ("0x1a0505", "missing", "built for Slurm 26.05.5, and this is 22.05.8"),
+        (None, "missing", "is no plugin of Slurm's, it has no plugin_version"),
+    ],
+)
+@gives_files_away
+def test_the_release_it_was_built_for(site: Site, version: str | None, status: str, says: str) -> None:
+    build(site.plugins / "adminkit_ckpt.so", version)
+    line = site.look()["ckpt file"]
+    assert (line[1], says in line[2]) == (status, True)
+    assert ("make -C spank install" in line[3]) == (status == "missing")
+
+
+def test_a_file_that_is_none_or_not_there(site: Site) -> None:
+    plugin = site.plugins / "adminkit_ckpt.so"
+    plugin.write_text("text")
+    assert "not a 64-bit ELF file" in site.look()["ckpt file"][2]
+    plugin.unlink()
+    assert site.look()["ckpt file"][1:3] == (
+        "missing",
+        f"couldn't read {site.folder}/none/adminkit_ckpt.so: no such file or directory",
+    )
+
+
+def test_who_may_write_it_is_root(site: Site) -> None:
+    (site.plugins / "adminkit_ckpt.so").chmod(0o775)
+    line = site.look()["ckpt file"]
+    assert line[1] == "warn" and "chmod 0755" in line[3]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "status", "says"),
+    [
+        (f"n1 {HOST} 22.05.8\nn1 {HOST} 22.05.8\n", "ok", "this host is n1"),
+        (
+            f"n1 {HOST} 22.05.8\nn2 far 22.05.3\nn3 off N/A\n",
+            "ok",
+            "not looked at, of the same release: 2 nodes (n2, n3)",
+        ),
+        ("n2 far 22.05.8\n", "ok", "this host is no node; not looked at"),
+        (f"n1 {HOST} 22.05.8\nn2 far 23.11.4\nn3 far 22.05.8\n", "warn", "1 node of another release: n2 23.11.4"),
+        ("", "ok", "this host is no node"),
+    ],
+)
+def test_the_nodes(site: Site, nodes: str, status: str, says: str) -> None:
+    site.nodes = nodes
+    line = site.look()["ckpt nodes"]
+    assert line[1] == status
+    assert says in line[2]
+
+
+@pytest.mark.parametrize(
+    ("proctrack", "cgroup", "mounted", "status", "says"),
+    [
+        ("proctrack/linuxproc", "(null)", False, "ok", "by their parents"),
+        ("proctrack/cgroup", "cgroup/v1", True, "ok", "in the step's cgroup"),
+        ("proctrack/cgroup", "(null)", True, "ok", "CgroupPlugin not known"),
+        ("proctrack/cgroup", "disabled", True, "warn", "disabled"),
+        ("proctrack/cgroup", "autodetect", False, "warn", "neither cgroup v2 nor v1's freezer"),
+        ("proctrack/pgid", "(null)", True, "warn", "proctrack/pgid"),
+        ("(null)", "(null)", True, "warn", "not known"),
+    ],
+)
+def test_how_processes_are_found(
+    site: Site, monkeypatch: pytest.MonkeyPatch, proctrack: str, cgroup: str, mounted: bool, status: str, says: str
+) -> None:
+    monkeypatch.setattr(ckpt, "_cgroups", lambda: mounted)
+    site.settings(proctrack, cgroup)
+    line = site.look()["ckpt steps"]
+    assert (line[1], says in line[2], bool(line[3])) == (status, True, status == "warn"), line
+
+
+@pytest.mark.parametrize(
+    ("mounts", "found"),
+    [
+        ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", True),
+        ("cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n", True),
+        ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\nproc /proc proc rw 0 0\nbroken\n", False),
+    ],
+)
+def test_where_steps_can_be_seen(tmp_path: Path, mounts: str, found: bool) -> None:
+    (tmp_path / "mounts").write_text(mounts)
+    assert ckpt._cgroups(tmp_path / "mounts") == found
+
+
+def test_a_plugstack_conf_that_may_not_be_read_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*args: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    with pytest.raises(AdminkitError, match=r"couldn't read .*plugstack.conf: permission denied"):
+        list(plugstack.plugin_lines(site.conf, "adminkit_ckpt.so", ()))
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return build(tmp_path_factory.mktemp("elf") / "a.so").read_bytes()
+
+
+@settings(deadline=None)
+@given(cut=st.floats(0, 1), changed=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=9))
+def test_a_damaged_file_is_said_to_be_one(whole: bytes, cut: float, changed: list[tuple[int, int]]) -> None:
+    data = bytearray(whole[: int(len(whole) * cut)])
+    for place, value in changed:
+        if data:
+            data[place % len(data)] = value
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        try:
+            assert len(plugstack.built_for(Path(file.name))) == 3
+        except AdminkitError as error:
+            assert "is no plugin of Slurm's" in error.message

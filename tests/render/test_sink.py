@@ -1,0 +1,117 @@
+"""Where reports go."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.render.sink import Way, emit, write_aside
+from tests.support.builders import job
+from tests.support.reports import accuracy_of, some_jobs
+
+
+def test_stdout_is_data_and_the_header_of_a_csv_is_talk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    emit(accuracy_of(tmp_path, some_jobs()), Way("csv", tz=UTC))
+    out, err = capsys.readouterr()
+    assert out.startswith("queue,jobs,min")
+    assert "left out" in err
+
+
+def test_an_output_file_is_written_and_stdout_stays_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    emit(accuracy_of(tmp_path, some_jobs()), Way("json", tmp_path / "a.json", tz=UTC))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"wrote {tmp_path / 'a.json'}\n"
+    assert json.loads((tmp_path / "a.json").read_text())["meta"]["jobs"] == 43
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.SVG"])
+def test_a_picture_is_written_beside_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    emit(accuracy_of(tmp_path, some_jobs()), Way(picture=tmp_path / name, tz=UTC))
+    assert (tmp_path / name).stat().st_size > 1000
+    assert "median" in capsys.readouterr().out
+
+
+def test_a_plot_follows_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    emit(accuracy_of(tmp_path, some_jobs()), Way(plot=True, tz=UTC))
+    out = capsys.readouterr().out
+    assert out.index("median") < out.index("gq-short: 10 jobs") < out.index("Queue means")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message", "hint"),
+    [
+        ({"format": "json", "plot": True}, "--plot draws in the terminal, which json is not for", "leave out --format"),
+        ({"picture": Path("a.jpg")}, "no such kind of picture: .jpg", "did you mean .png?"),
+        ({"picture": Path("a")}, "a does not say what kind of picture", "end it in .png or .svg"),
+    ],
+)
+def test_ways_that_cannot_be_meant_are_refused(wanted: dict[str, object], message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Way(**wanted)  # type: ignore[arg-type]
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize("wanted", [{"format": "html"}, {"picture": Path("a.png")}])
+def test_a_missing_extra_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch, wanted: dict[str, object]) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(AdminkitError) as caught:
+        Way(**wanted)  # type: ignore[arg-type]
+    assert caught.value.hint == "pip install 'adminkit[plots]'"
+
+
+def test_a_name_that_the_terminal_cannot_show_ends_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    emit(accuracy_of(tmp_path, [job(1, queue="大きい")]), Way(plot=True, tz=UTC))
+    out.flush()
+    out.buffer.seek(0)
+    assert b"\\u5927" in out.buffer.read()
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_text("old")
+    target.chmod(0o604)
+    write_aside(target, b"new")
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o604)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_new_file_has_the_umask_s_mode(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_aside(tmp_path / "out", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write_aside(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_a_device_is_written_to(tmp_path: Path) -> None:
+    write_aside(Path("/dev/null"), b"x")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"), [("missing/out", "no such file or directory"), ("folder", "is a directory")]
+)
+def test_what_cannot_be_written_is_said(tmp_path: Path, place: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(AdminkitError) as caught:
+        write_aside(tmp_path / place, b"x")
+    assert caught.value.message == f"couldn't write {tmp_path / place}: {reason}"

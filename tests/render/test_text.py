@@ -1,0 +1,192 @@
+"""Reports as text: golden files, and what no format may let through."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from adminkit.render import text
+from adminkit.render.report import Report
+from adminkit.stats.select import Filter
+from tests.conftest import GOLDEN
+from tests.support.builders import HOUR, MONDAY, job
+from tests.support.reports import (
+    HOSTILE,
+    accuracy_of,
+    parallelism_of,
+    pieces_of,
+    restarts_of,
+    some_chains,
+    some_jobs,
+)
+from tools.docs import DOCS
+
+
+def table(report: Report, width: int | None = None, *, colour: bool = False, ascii_only: bool = False) -> str:
+    return text.table(report, UTC, width, colour=colour, ascii_only=ascii_only)
+
+
+FORMATS: list[tuple[str, Callable[[Report], str]]] = [
+    ("txt", table),
+    ("json", text.as_json),
+    ("csv", text.as_csv),
+    ("md", lambda report: text.markdown(report, UTC)),
+]
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+@pytest.mark.parametrize(("name", "made"), [("accuracy", accuracy_of), ("parallelism", parallelism_of)])
+def test_each_format_is_as_reviewed(
+    tmp_path: Path,
+    golden: Callable[[str, str], None],
+    name: str,
+    made: Callable[..., Report],
+    suffix: str,
+    shown: Callable[[Report], str],
+) -> None:
+    chosen = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], checkpoint_code=85)
+    golden(f"{name}.{suffix}", shown(made(tmp_path, some_jobs(), chosen)))
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+def test_restarts_are_as_reviewed(
+    tmp_path: Path, golden: Callable[[str, str], None], suffix: str, shown: Callable[[Report], str]
+) -> None:
+    chosen = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], checkpoint_code=85)
+    golden(f"restarts.{suffix}", shown(restarts_of(tmp_path, some_chains(), chosen)))
+
+
+@pytest.mark.parametrize("name", ["restarts.txt", "restarts-1.txt"])
+def test_the_page_on_restarts_shows_what_was_reviewed(name: str) -> None:
+    assert f"```\n{(GOLDEN / name).read_text()}```\n" in (DOCS / "reports" / "restarts.md").read_text()
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+@pytest.mark.parametrize("job_id", ["1", "2"])
+def test_the_runs_of_one_job_are_as_reviewed(
+    tmp_path: Path, golden: Callable[[str, str], None], job_id: str, suffix: str, shown: Callable[[Report], str]
+) -> None:
+    golden(f"restarts-{job_id}.{suffix}", shown(pieces_of(tmp_path, some_chains(), job_id)))
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+@pytest.mark.parametrize(
+    ("name", "made"), [("accuracy", accuracy_of), ("parallelism", parallelism_of), ("restarts", restarts_of)]
+)
+def test_an_empty_trace_is_shown_as_reviewed(
+    tmp_path: Path,
+    golden: Callable[[str, str], None],
+    name: str,
+    made: Callable[..., Report],
+    suffix: str,
+    shown: Callable[[Report], str],
+) -> None:
+    golden(f"{name}-empty.{suffix}", shown(made(tmp_path, [])))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_table_keeps_to_its_width_and_cuts_no_column(tmp_path: Path, width: int) -> None:
+    shown = table(accuracy_of(tmp_path, some_jobs()), width)
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+    for name in ("median", "cpu_hours_unused", "share_default"):
+        assert name in shown
+
+
+def test_a_terminal_without_unicode_gets_ascii(tmp_path: Path) -> None:
+    assert table(accuracy_of(tmp_path, some_jobs()), 80, ascii_only=True).isascii()
+
+
+def test_colours_are_only_for_terminals(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, some_jobs())
+    assert "\x1b" in table(report, colour=True)
+    assert "\x1b" not in table(report)
+
+
+def test_one_job_has_a_dash_for_its_deviation_and_null_in_json(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, [job(1)])
+    assert json.loads(text.as_json(report))["rows"][0]["std"] is None
+    row = next(line for line in table(report).splitlines() if line.startswith("gq "))
+    assert row.split()[5] == "-"
+
+
+def test_json_is_one_object_whose_rows_are_keyed_by_column(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, some_jobs())
+    shown = json.loads(text.as_json(report), parse_constant=pytest.fail)
+    assert list(shown) == ["meta", "rows"]
+    assert [row["queue"] for row in shown["rows"]] == ["gq", "gq-short", "debug", "(all)", "(mean of queues)"]
+    assert list(shown["rows"][0])[:7] == ["queue", "jobs", "min", "max", "mean", "std", "median"]
+    assert shown["meta"]["excluded"]["limit_unlimited"] == 1
+
+
+def test_csv_holds_the_same_values(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, some_jobs())
+    rows = list(csv.DictReader(io.StringIO(text.as_csv(report))))
+    assert [row["jobs"] for row in rows] == [str(r["jobs"] or "") for r in report.records()]
+    assert rows[0]["mean"] == repr(report.rows[0][4])
+
+
+def test_queues_of_one_name_on_two_clusters_are_told_apart(tmp_path: Path) -> None:
+    jobs = [job(1), job(2, cluster="other")]
+    both, one = accuracy_of(tmp_path, jobs), accuracy_of(tmp_path, jobs[:1])
+    assert "cpu_hours_unused  cluster\n" in table(both)
+    assert [line.split()[-1] for line in table(both).splitlines() if line.startswith("gq ")] == ["aaic", "other"]
+    assert "cpu_hours_unused\n" in table(one)
+
+
+@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
+def test_a_hostile_queue_name_stays_text(tmp_path: Path, suffix: str, shown: Callable[[Report], str]) -> None:
+    found = shown(
+        accuracy_of(tmp_path, [job(1, queue=HOSTILE, cluster=HOSTILE)], Filter(queues=[HOSTILE], checkpoint_code=85))
+    )
+    if suffix == "csv":
+        assert next(csv.DictReader(io.StringIO(found)))["queue"] == HOSTILE
+        return
+    assert "\x1b" not in found
+    assert "\u202e" not in found
+    if suffix == "json":
+        assert json.loads(found)["rows"][0]["queue"] == HOSTILE
+    elif suffix == "md":
+        assert "<script>" not in found
+        rows = [line for line in found.splitlines() if line.startswith("|")]
+        assert {row.replace("\\|", "").count("|") for row in rows} == {rows[0].count("|")}
+    else:
+        assert "\\x1b[31m`x`\\n*red*\\u202e" in found
+        assert "[bold]" in found
+
+
+def test_a_queue_without_a_name_is_shown(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, [job(1, queue=None, elapsed=HOUR)])
+    assert report.records()[0]["queue"] is None
+    assert report.pictures is not None
+    assert "(no queue)" in report.pictures.panels[0].title
+
+
+def test_header_lines_say_where_when_and_what_was_left_out(tmp_path: Path) -> None:
+    lines = text.header_lines(accuracy_of(tmp_path, some_jobs()).meta, UTC).splitlines()
+    assert lines[1] == "database  /var/lib/adminkit/trace.db"
+    assert any(line.startswith("left out  state 1; elapsed 1; checkpoint 1; limit unlimited 1") for line in lines)
+
+
+def test_what_is_not_known_is_never_called_none(tmp_path: Path) -> None:
+    """Runs of which a trace knows as little as may be: an import of a few columns, a row without its queue."""
+    unknown = dict.fromkeys(("user", "uid", "account", "queue", "nodes", "cpus", "gpus", "job_name", "job_id"))
+    jobs = [job(number, **unknown) for number in (1, 2)]
+    jobs += [job(3, **unknown, state=None, elapsed=None, time_limit=None, limit_kind="unknown")]
+    jobs += [job(4, **unknown, state="REQUEUED"), job(5, **unknown, ckpt_at=MONDAY, ckpt_heard=None, ckpt_requeues=1)]
+    for place, made in enumerate((accuracy_of, parallelism_of, restarts_of)):
+        (tmp_path / str(place)).mkdir()
+        report = made(tmp_path / str(place), jobs)
+        for name, shown in FORMATS:
+            assert "None" not in shown(report), (made.__name__, name)
+
+
+def test_the_note_on_queues_without_a_maximum_names_what_has_no_queue(tmp_path: Path) -> None:
+    report = accuracy_of(tmp_path, [job(1, queue=None), job(2, queue="debug")])
+    assert "share_maximum is empty where the trace knows no maximum limit: (no queue), debug" in table(report)

@@ -1,0 +1,87 @@
+"""The cases of tests/data/comment_words.tsv, and those that follow from the registry: a comment, and what its readers
+make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Final
+
+from adminkit.job import CKPT_ENDS
+from adminkit.trace.comment_words import RECORD
+
+TABLE: Final = Path(__file__).parents[1] / "data" / "comment_words.tsv"
+
+#: at, heard, rq, end
+Note = tuple[int, int, int, str | None]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the policy's record says. `more` are the keys behind the source that somebody reads today."""
+
+    lim: str
+    src: str
+    more: dict[str, str]
+
+    @property
+    def limit(self) -> int | None:
+        """limit_original, seconds: what does not fit in SQLite's integer is the largest one."""
+        return min(int(self.lim), 2**63 - 1) if self.lim.isdigit() else None
+
+    @property
+    def source(self) -> str:
+        return {"e": "explicit", "d": "default"}[self.src]
+
+
+@dataclass(frozen=True)
+class Case:
+    comment: str
+    record: Record | None
+    note: Note | None
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+def _record(text: str) -> Record | None:
+    if text == "-":
+        return None
+    lim, src, *more = text.split(" ")
+    return Record(lim, src, {key: value for key, _, value in (item.partition("=") for item in more)})
+
+
+def _note(text: str) -> Note | None:
+    if text == "-":
+        return None
+    at, heard, requeues, end = text.split(" ")
+    return int(at), int(heard), int(requeues), None if end == "-" else end
+
+
+def _case(line: str) -> Case:
+    comment, record, note, why = line.split("\t")
+    return Case(comment.replace("\\n", "\n"), _record(record), _note(note), why)
+
+
+#: A value of each key that may stand behind the source.
+VALUES: Final = {"cls": "multi-node", "own": "node", "soft": "1800", "el": "1-8", "rules": "gq-max+a.b_c"}
+
+
+def _of_the_registry() -> Iterator[Case]:
+    """Each key behind the source alone, each two in either order, all of them; each end of a run."""
+    optional = [key for key in RECORD.keys if not key.needed]
+    for keys in [*((key,) for key in optional), *permutations(optional, 2), tuple(optional)]:
+        text = "".join(f",{key.name}={VALUES[key.name]}" for key in keys)
+        more = {key.name: VALUES[key.name] for key in keys if not key.reserved}
+        in_order = sorted(keys, key=optional.index) == list(keys)
+        why = f"{' before '.join(key.name for key in keys)}: {'in' if in_order else 'not in'} the registry's order"
+        yield Case(f"ak1:lim=60,src=e{text} mine", Record("60", "e", more) if in_order else None, None, why)
+    for end in CKPT_ENDS:
+        yield Case(f"ck1:at=9,heard=1,rq=2,end={end}", None, (9, 1, 2, end), f"a run that ended so: {end}")
+
+
+TABLE_CASES: Final = [_case(line) for line in TABLE.read_text().splitlines() if not line.startswith("#")]
+CASES: Final = [*TABLE_CASES, *_of_the_registry()]

@@ -1,0 +1,89 @@
+"""docs/comment-words.md, from the registry (adminkit/trace/comment_words.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adminkit.trace.comment_words import COMMENT_MAX, FIELDS, WORDS, Word
+
+HEAD = """# The words of a comment
+
+{note}
+
+## What
+adminkit leaves a few words in a field of each job: AdminComment, unless `record` in `policy.toml` puts the record
+elsewhere. slurmctld keeps them over a requeue, and slurmdbd stores them. A word is `prefix:key=value,key=value`, up to
+a blank or the comment's end; the prefix is two letters and the number of its grammar. Its keys come in the order of
+its table, and one that is not needed may be missing.
+
+A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. Whoever
+writes a word puts it in the place of the former one and leaves all others as they are, to the byte: those of other
+tools, those that are to come, and those that break the grammar. Where the comment would be longer than {most} bytes
+nothing is written, since Slurm refuses it.
+
+What is *to come* is reserved, and nobody writes it yet. To every parser a word that is to come is like another tool's.
+A key that is to come is read over in its place, so that an older `adminkit` still reads the record of a newer script.
+"""
+WHY = """
+## Why nobody else's word is believed
+A user can type any of these words into a name, a comment or a command line. They are read in these fields alone:
+"""
+TAIL = """
+The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says of open jobs
+(`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), the checkpoint
+plugin's C (`note.c`) and the script's Lua (`job_submit/adminkit/record.lua`); the last two write as well. All of
+them run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and
+[ADR 9](adr/0009-the-note.md) say why these are words of a comment.
+"""
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def _words() -> str:
+    rows = (
+        (
+            f"`{word.prefix}:`",
+            word.meaning + (f"; {word.claim}" if word.claim else ""),
+            word.writer + (" (to come)" if word.reserved else ""),
+            ", ".join(word.readers) or "–",
+            word.place,
+            f"{word.longest}",
+        )
+        for word in WORDS
+    )
+    return _table(("word", "says", "written by", "read by", "is", "longest, bytes"), rows)
+
+
+def _keys(word: Word) -> str:
+    rows = (
+        (
+            f"`{key.name}`",
+            f"`{key.values}`",
+            "to come" if key.reserved else "yes" if key.needed else "no",
+            key.meaning,
+        )
+        for key in word.keys
+    )
+    return f"\n### {word.prefix}\n" + _table(("key", "value", "needed", "says"), rows)
+
+
+def _fields() -> str:
+    rows = (
+        (
+            field.name,
+            "its owner, at any time" if field.owner_writes else "operators",
+            ", ".join(f"`{word.prefix}:`" for word in WORDS if field in word.fields),
+            field.guard,
+        )
+        for field in FIELDS
+    )
+    return _table(("field", "who can change it", "words", "so"), rows)
+
+
+def markdown(note: str) -> str:
+    keys = "".join(map(_keys, WORDS))
+    return HEAD.format(note=note, most=COMMENT_MAX) + "\n" + _words() + keys + WHY + "\n" + _fields() + TAIL
