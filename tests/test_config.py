@@ -13,7 +13,7 @@ import pytest
 from adminkit import config
 from adminkit.config import Config, Report, Sync, chosen, keys, load
 from adminkit.errors import AdminkitError
-from adminkit.ingest.sync_windows import Options
+from adminkit.ingest.sync_run import Options
 from adminkit.stats.select import Filter
 
 EXAMPLE = Path(__file__).parent.parent / "etc" / "adminkit.toml"

@@ -211,6 +211,43 @@ def test_only_trace_writes_sql_that_changes_something() -> None:
     assert breaches == []
 
 
+def test_only_trace_and_stats_select() -> None:
+    breaches = [
+        f"{module.at(node)}: {text.strip().splitlines()[0][:60]}"
+        for module in MODULES
+        if module.stage not in ("trace", "stats")
+        for text, node in strings(module)
+        if re.search(r"\bSELECT\b", text)
+    ]
+    assert breaches == []
+
+
+def test_only_the_sources_of_ingest_know_sacct() -> None:
+    """Sync, its rounds and the audit talk to a Source: another one can take sacct's place."""
+    breaches = [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if module.stage == "ingest" and not module.name.startswith("ingest/sources/")
+        for name, node in imports(module)
+        if re.match(r"adminkit\.slurm\.(sacct|seal)\b", name)
+    ]
+    breaches += [
+        f"{module.at(node)}: {text[:60]!r}"
+        for module in MODULES
+        if module.stage == "ingest" and not module.name.startswith("ingest/sources/")
+        for text, node in strings(module)
+        if re.search(r"\bREVOKED\b|\bJobIDRaw\b", text)
+    ]
+    breaches += [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if module.stage not in ("slurm", "ingest")
+        for name, node in imports(module)
+        if name.startswith("adminkit.slurm.sacct")
+    ]
+    assert breaches == []
+
+
 def test_measures_select_from_the_view_run() -> None:
     """What is derived of a run is a column of trace/run_view.py. `main.job` is for counts of rows, for everybody."""
     demo = "SELECT EXISTS (SELECT 1 FROM job WHERE cluster = ? AND source = 'demo')"  # found in an index of these alone
@@ -226,7 +263,7 @@ def test_measures_select_from_the_view_run() -> None:
 
 def test_every_reader_of_a_trace_passes_the_rule_on_whose_jobs_it_may_see() -> None:
     """trace/connect.py narrows a reader's tables; `main.` goes round it, and only counts may."""
-    counts = ("stats/status.py", "doctor/examine.py", "doctor/rules.py", "trace/sight.py", "trace/as_of.py")
+    counts = ("stats/status.py", "trace/sight.py", "trace/as_of.py")
     breaches = [
         f"{module.at(node)}: {name}"
         for module in MODULES

@@ -52,7 +52,7 @@ def audit(
 ) -> None:
     """Ask slurmdbd about every row it is said to have told, and set aside what it contradicts or never had."""
     from adminkit.ingest.audit import audit as run
-    from adminkit.ingest.sync_windows import Options
+    from adminkit.ingest.sync_run import Options
     from adminkit.render.sink import Way, emit
     from adminkit.reports.audit import audit_report
     from adminkit.slurm.cluster import parse_purge

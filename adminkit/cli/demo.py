@@ -50,13 +50,12 @@ def make(path: Path, text: Path | None = None) -> None:
     from adminkit.ingest.files import Import, import_stream
     from adminkit.owner import as_owner
     from adminkit.render.sink import write_aside
+    from adminkit.stats.sources import jobs_besides_demo
     from adminkit.trace import connect
 
     if path.exists():
         with connect.reader(path) as trace:
-            others = trace.execute(
-                "SELECT count(*) FROM job WHERE cluster <> ? OR source <> 'demo'", (generate.CLUSTER,)
-            ).fetchone()[0]
+            others = jobs_besides_demo(trace, generate.CLUSTER)
         if others:
             raise AdminkitError(f"{path} holds {others} jobs that are no demo", "name another place with --db")
     rows = b"".join(generate.sacct_text(generate.jobs()))

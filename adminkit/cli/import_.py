@@ -16,10 +16,10 @@ from adminkit import config
 from adminkit.cli.options import Counted, CountedOption, Database, complete_files, complete_site
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
-from adminkit.ingest import mapping
 from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
 from adminkit.ingest.helper import Counts
 from adminkit.ingest.import_table import import_table, preview
+from adminkit.ingest.sources import mapping
 from adminkit.quote import clean, quote
 from adminkit.slurm.site import Site
 from adminkit.slurm.site_file import load_site

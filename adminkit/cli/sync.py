@@ -15,7 +15,7 @@ from adminkit.cli.import_ import summary as counts_line
 from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
-from adminkit.ingest.sync_windows import Options, Summary
+from adminkit.ingest.sync_run import Options, Summary
 from adminkit.trace.location import find_trace
 
 

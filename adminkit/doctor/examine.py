@@ -18,10 +18,11 @@ from adminkit import config
 from adminkit.doctor import audit, ckpt, letters, rules, sees
 from adminkit.doctor.check import Check, Status
 from adminkit.errors import AdminkitError, cause
-from adminkit.ingest.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
 from adminkit.owner import as_owner, of_own_child
 from adminkit.slurm import bindings, cluster, partitions, process, release
+from adminkit.stats import status
 from adminkit.trace import connect, location, permissions
 from adminkit.trace.schema import SCHEMA_VERSION
 from adminkit.units import show_bytes, show_time
@@ -96,7 +97,7 @@ def _database(db: Path, why: str) -> Check:
             "database", "warn", f"none yet at {db} ({why})", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
         )
     with connect.reader(db) as trace:
-        jobs = trace.execute("SELECT EXISTS (SELECT 1 FROM main.job)").fetchone()[0]
+        jobs = status.any_jobs(trace)
     size = show_bytes(db.stat().st_size)
     return Check("database", "ok", f"{db} ({why}), schema {SCHEMA_VERSION}, {size}{'' if jobs else ', no jobs yet'}")
 

@@ -14,6 +14,7 @@ from adminkit.doctor.check import Line
 from adminkit.errors import AdminkitError
 from adminkit.slurm import release
 from adminkit.slurm.controller import Controller, controller_or_conf, site_folder
+from adminkit.stats import status
 from adminkit.trace import connect
 
 #: record -> (what AccountingStoreFlags needs for it, the first release that has the field)
@@ -21,8 +22,6 @@ STORES: Final[Mapping[str, tuple[str, release.Release]]] = {
     "comment": ("job_comment", (20, 11, 0)),
     "extra": ("job_extra", (23, 2, 0)),
 }
-#: LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
-_FOREIGN: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
 INSTALL: Final = "adminkit policy install --apply"
 
 
@@ -59,7 +58,7 @@ def foreign_comments(db: Path) -> Iterator[Line]:
     """How many runs of the trace have a record of Jobstats where ours was; nothing where there is no trace."""
     try:
         with connect.reader(db) as trace:
-            theirs, whole = trace.execute(_FOREIGN).fetchone()
+            theirs, whole = status.with_jobstats(trace)
     except (AdminkitError, sqlite3.Error, OSError):
         return
     if theirs:
@@ -70,9 +69,9 @@ def foreign_comments(db: Path) -> Iterator[Line]:
 
 
 def _in_use(seen: _Seen) -> Line:
-    from adminkit.deploy.status import status
+    from adminkit.deploy import status as deployed
 
-    now = status(seen.found, seen.folder)
+    now = deployed.status(seen.found, seen.folder)
     policy = now.tables[0]
     damaged = [f"{table.name}.lua" for table in now.tables if table.state == "damaged"]
     what = f"policy {policy.installed or 'none'} in {seen.folder}"

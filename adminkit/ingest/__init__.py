@@ -1,1 +1,1 @@
-"""From text to rows: the sources (sacct windows, files, SWF) and the driver of adminkit-ingest."""
+"""From sources to rows: sync, imports, the audit, and the driver of adminkit-ingest."""

@@ -1,98 +1,71 @@
-"""One answer of sacct's into the trace: which fields are asked for, and what a record must be to count as one.
-
-docs/sync.md says why nothing else that stands in an answer is believed.
-"""
+"""One answer of a source into the trace; what was set aside of it into the journal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
+from adminkit import journal
 from adminkit.ingest.helper import Counts, Statement, ingest
-from adminkit.ingest.sacct_fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS, columns_for, job_values, step_values
-from adminkit.ingest.spec import Column, outputs
-from adminkit.slurm.sacct import Answer
+from adminkit.ingest.sources.base import CLAIMS, STEPS, Part, Spool, cluster_parameter, seen_parameter
+from adminkit.ingest.sync_run import Run
+from adminkit.quote import quote
+from adminkit.trace import aside
 from adminkit.trace.altered import WATCH
+from adminkit.trace.aside import ASIDE
 from adminkit.trace.runs import CLAIM
 from adminkit.trace.upsert import REJECT
-from adminkit.trace.windows import STEPS
 
-#: Beside the passes of trace/windows.py: what is open now, and the records of the policy that owners may write.
-OPEN: Final = "open"
-CLAIMS: Final = "claims"
-#: Who tells us of every row of an answer.
-SOURCE: Final = "slurmdbd"
-#: A time comes first among what counts and last of all, so no text of a user's is at either end of a record.
-_SEALED: Final = "Submit"
+#: The rank of every row of an answer.
+RANK: Final = "slurmdbd"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked for: a pass, of a cluster, runs that ended in [since, until) or, for OPEN, not before `since`."""
-
-    which: str
-    cluster: str
-    known: frozenset[str]  # the fields that this sacct has
-    record: str  # where the policy's record is: a key of RECORD_FIELDS
-    since: int
-    until: int
-    ended: bool = True  # a run without an end is none of the answer
-
-    @property
-    def fields(self) -> Sequence[str]:
-        """The fields to ask for, free text behind all that counts."""
-        if self.which == CLAIMS:
-            wanted: Sequence[str] = ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
-        else:
-            wanted = STEP_FIELDS if self.which == STEPS else JOB_FIELDS
-        return [*(field for field in wanted if field in self.known), _SEALED]
-
-    @property
-    def columns(self) -> list[Column]:
-        """How they are read."""
-        columns = columns_for(self.fields[:-1])
-        if self.ended:
-            columns = [replace(one, required=True) if one.name == "End" else one for one in columns]
-        return [*columns, Column(_SEALED, "time", required=True)]
+def take_in(run: Run, part: Part, spool: Spool, now: int, *, snapshot: bool = False) -> Counts:
+    """Store an answer in one transaction and remove its spool. Of a `snapshot` the open runs are noted as seen now."""
+    label = f"{run.source.name} {run.cluster}"
+    reading = replace(
+        spool.reading,
+        reject_sql=REJECT,
+        bind=(label, str(now), run.cluster),
+        gentle=True,
+        before=() if part == STEPS else (WATCH,),
+    )
+    statement = _storing(reading, part, spool, snapshot)
+    with spool.path.open("rb", buffering=0) as text:
+        counts = ingest(statement, run.options.db, text)
+    spool.path.unlink()
+    if counts.rejected:
+        for reason, raw in aside.seen(run.db, label, now):
+            if raw not in run.told:
+                journal.refused("records", *_whose(spool, raw), reason)
+            run.told.add(raw)
+    return counts
 
 
-def read(asked: Asked, answer: Answer, db: Path, now: int) -> Counts:
-    """Put the answer into the trace; what does not belong to it is set aside. One transaction."""
-    columns = asked.columns
-    bind = (f"sacct {asked.cluster}", str(now), asked.cluster)
-    cluster = f"?{outputs(columns) + len(bind)}"
-    reading = Statement(
-        columns, answer.marks.delimiter, reject_sql=REJECT, bind=bind, ends=True, timezone="UTC", gentle=True,
-        seal=answer.marks.seal, wants=_wants(asked, columns), within=_within(asked, columns),
-        no_steps=asked.which != STEPS, before=() if asked.which == STEPS else (WATCH,),
-    )  # fmt: skip
-    if asked.which == STEPS:
-        reading = reading.storing_steps(step_values(columns, cluster), SOURCE)
-    elif asked.which == CLAIMS:
-        reading = replace(reading, job_sql=_claim(columns, asked.record, cluster))
-    else:
-        values = job_values(columns, cluster, asked.record)
-        if asked.which == OPEN:
-            seen = f"CAST(?{outputs(columns) + 2} AS INTEGER)"
-            values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
-        reading = reading.storing_jobs(values, SOURCE, f"{values['state']} IS NOT 'REVOKED'", again=asked.which != OPEN)
-    with answer.path.open("rb", buffering=0) as source:
-        return ingest(reading, db, source)
+def take_claims(run: Run, ask: Callable[[Part], Spool], now: int) -> None:
+    """What the policy recorded in a field that owners may write: in a question of its own."""
+    if run.source.claims_apart:
+        take_in(run, CLAIMS, ask(CLAIMS), now)
 
 
-def _wants(asked: Asked, columns: Sequence[Column]) -> tuple[str, ...]:
-    return tuple(f"{place}={asked.cluster}" for place, one in enumerate(columns, 1) if one.name == "Cluster")
+def _storing(reading: Statement, part: Part, spool: Spool, snapshot: bool) -> Statement:
+    values = dict(spool.values)
+    if part == STEPS:
+        return reading.storing_steps(values, RANK)
+    if part == CLAIMS:
+        keys = (cluster_parameter(reading.columns), values["job_id_raw"], values["submit_time"])
+        record = (values.get("limit_original", "NULL"), values.get("limit_source", "'unknown'"))
+        return replace(reading, job_sql=CLAIM.format(*keys, *record))
+    if snapshot:
+        seen = f"CAST({seen_parameter(reading.columns)} AS INTEGER)"
+        values["seen_open"] = f"CASE WHEN {values['end_time']} IS NULL THEN {seen} END"
+    return reading.storing_jobs(values, RANK, spool.only_where, again=not snapshot)
 
 
-def _within(asked: Asked, columns: Sequence[Column]) -> tuple[str, ...]:
-    span = f"{max(asked.since, 0)}..{asked.until}"
-    return tuple(f"{place}={span}" for place, one in enumerate(columns, 1) if one.name == "End")
-
-
-def _claim(columns: list[Column], record: str, cluster: str) -> str:
-    """The record of a field that the job's owner may write to."""
-    values = job_values(columns, cluster, recorded_in=record)
-    keys = (cluster, values["job_id_raw"], values["submit_time"])
-    return CLAIM.format(*keys, values.get("limit_original", "NULL"), values.get("limit_source", "'unknown'"))
+def _whose(spool: Spool, raw: bytes) -> tuple[str, str | None]:
+    """(which job a record says it is, whose, where it says so); a guess, for the record was refused."""
+    mark = ASIDE if spool.reading.seal else spool.reading.delimiter
+    cells = dict(enumerate(raw.decode("utf-8", "replace").split(mark)))
+    user = cells.get(spool.user) if spool.user is not None else None
+    return f"job {quote(cells.get(spool.job, ''), 20)}", user or None

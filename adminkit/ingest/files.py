@@ -13,19 +13,18 @@ from typing import IO, Final, TypeVar
 
 from adminkit import actions
 from adminkit.errors import TooManyRejected, UsageError
-from adminkit.ingest.detect import PEEK_BYTES, Layout, detect, named_columns
 from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.machine import store_nodes, store_queues
-from adminkit.ingest.mapping import TableMap, zone_of
-from adminkit.ingest.sacct_fields import job_values, step_values
+from adminkit.ingest.sources.mapping import TableMap, zone_of
+from adminkit.ingest.sources.sacct_fields import job_values, step_values
+from adminkit.ingest.sources.swf import binds, swf_values
+from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_columns
 from adminkit.ingest.spec import outputs
-from adminkit.ingest.swf import binds, swf_values
 from adminkit.owner import as_owner
 from adminkit.slurm.site import Site
-from adminkit.trace import bulk_load, connect
+from adminkit.trace import bulk_load, connect, runs
 from adminkit.trace.actions import record_acts
 from adminkit.trace.load_log import record_intake
-from adminkit.trace.runs import fill_all_from_steps
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
@@ -119,7 +118,7 @@ def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Count
 
 def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) -> Statement:
     """With the job table's indexes made anew at the end, where the rows to come are many more than those stored."""
-    stored = db.execute("SELECT coalesce(max(rowid), 0) FROM job").fetchone()[0]
+    stored, _ = runs.watermark(db)
     if rows is None or rows < MANY_ROWS or rows < 2 * stored:
         return reading
     before, after = bulk_load.later_indexes(db, key_too=False)
@@ -144,7 +143,7 @@ def _load(
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
         if counts.steps_new or counts.steps_changed:
-            fill_all_from_steps(db)
+            runs.fill_all_from_steps(db)
         remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
 

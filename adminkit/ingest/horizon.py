@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from adminkit.ingest import sync_windows
-from adminkit.ingest.sync_windows import Run
+from adminkit.ingest.answer import take_in
+from adminkit.ingest.sources.base import JOBS, SourceFailed
+from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
-from adminkit.slurm.release import OPEN
-from adminkit.slurm.sacct import SacctFailed
-from adminkit.trace import answers, runs, windows
+from adminkit.trace import answers, runs
 
 #: 2001, before there was a Slurm: no run is older.
 FLOOR: Final = 1_000_000_000
@@ -51,8 +51,8 @@ def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
 def latest(run: Run, wanted: Iterable[Pair], now: int) -> list[Pair]:
     """The last runs that slurmdbd holds: enough of them to tell which of `wanted` are followed by one."""
     answers.empty(run.db)
-    sync_windows.ask_ids(run, Window(now, now + 1), OPEN, (), now)
-    found = [(submit, NEVER) for submit in runs.submissions(run.db, run.site.cluster)]
+    take_in(run, JOBS, run.source.open_snapshot(JOBS, now), now)
+    found = [(submit, NEVER) for submit in runs.submissions(run.db, run.cluster)]
     last, at, width = _last(found), now, HOUR
     left = [pair for pair in wanted if not follows(last, pair)]
     while left and at > max(FLOOR, min(end for _, end in left)):
@@ -95,9 +95,9 @@ def _held(run: Run, window: Window, now: int) -> list[Pair]:
     """The runs that ended in a window."""
     answers.empty(run.db)
     try:
-        sync_windows.ask_ids(run, window, run.site.finished, (), now)
-    except SacctFailed as error:
+        take_in(run, JOBS, run.source.closed(JOBS, window), now)
+    except SourceFailed as error:
         if error.unreachable:
             raise
-        sync_windows.ask_stretches(run, windows.JOBS, [window], now)  # it was too much at once
-    return runs.held(run.db, run.site.cluster)
+        ask_stretches(run, JOBS, [window], now)  # it was too much at once
+    return runs.held(run.db, run.cluster)

@@ -11,12 +11,12 @@ from datetime import UTC
 from typing import IO
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.ingest.cells import Bad, Value
-from adminkit.ingest.csv_rows import CsvRows, Record
 from adminkit.ingest.files import Import, remember, remember_site
 from adminkit.ingest.helper import Counts, open_packed
-from adminkit.ingest.mapping import TableMap
-from adminkit.ingest.table import DELIMITERS, RowReader, row_reader
+from adminkit.ingest.sources.cells import Bad, Value
+from adminkit.ingest.sources.csv_rows import CsvRows, Record
+from adminkit.ingest.sources.mapping import TableMap
+from adminkit.ingest.sources.table import DELIMITERS, RowReader, row_reader
 from adminkit.trace import bulk_load, connect
 from adminkit.trace.load import BATCH, JobLoad
 from adminkit.trace.transaction import transaction

@@ -12,13 +12,18 @@ from typing import Final
 
 from adminkit import actions
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.ingest import sync_windows
 from adminkit.ingest.machine import store_events, store_nodes, store_queues
 from adminkit.ingest.reconcile import reconcile
-from adminkit.ingest.sync_windows import Options, Run, Site, Summary, Tick
-from adminkit.slurm import cluster, partitions, release
+from adminkit.ingest.sources.base import JOBS, STEPS, Opener
+from adminkit.ingest.sources.sacct import open_sacct
+from adminkit.ingest.sync_open import ask_open
+from adminkit.ingest.sync_run import Options, Run, Summary, Tick
+from adminkit.ingest.sync_windows import ask_windows
+from adminkit.ingest.windows import DAY
+from adminkit.quote import quote
+from adminkit.slurm import cluster, partitions
 from adminkit.slurm.events import node_events
-from adminkit.trace import connect, runs, windows
+from adminkit.trace import altered, connect, runs, windows
 from adminkit.trace.actions import record_acts
 from adminkit.trace.load_log import record_intake
 from adminkit.trace.lock import only_one
@@ -26,14 +31,25 @@ from adminkit.trace.transaction import transaction
 
 #: Seconds for which an event may reach slurmdbd late: as long as past windows are compared.
 EVENTS_LATE: Final = 35 * 86_400
+#: slurmdbd starting again puts this much of the past in doubt.
+RESTART_DOUBT: Final = 2 * DAY
+#: Runs changed after their end that are named.
+TOLD: Final = 10
 #: The fact that says when events were asked for.
 _EVENTS: Final = "node events"
 
 
 def sync(
-    options: Options, wanted: Sequence[str], talk: Callable[[str], None], tick: Tick = lambda *_: None
+    options: Options,
+    wanted: Sequence[str],
+    talk: Callable[[str], None],
+    tick: Tick = lambda *_: None,
+    *,
+    opener: Opener = open_sacct,
 ) -> list[Summary]:
     """Bring the trace up to date with slurmdbd for these clusters; none named means the local one.
+
+    `opener`: who is asked for their runs.
 
     Raises AdminkitError: another run is at work, slurmdbd cannot be reached, a cluster is unknown, or a first run was
     not told where to begin. What was imported until then is kept, and the next run goes on from there.
@@ -41,7 +57,12 @@ def sync(
     connect.prepare(options.db)
     with only_one(options.db, "adminkit sync"), connect.writer(options.db) as db, _spool(options.db) as spool:
         _collect_acts(db, options.acts, talk)
-        return [_sync_one(db, options, name, spool, talk, tick) for name in _clusters(wanted)]
+        summaries = []
+        for name in _clusters(wanted):
+            now, began = int(time.time()), time.monotonic()
+            source = opener(name, spool, timeout=options.timeout, record=options.record)
+            summaries.append(_sync_one(Run(db, source, options, talk, tick=tick), now, began))
+        return summaries
 
 
 def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
@@ -52,26 +73,22 @@ def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None])
         talk(f"{error.message}: its acts are not collected")
 
 
-def _sync_one(
-    db: Connection, options: Options, name: str, spool: Path, talk: Callable[[str], None], tick: Tick
-) -> Summary:
-    now, started = int(time.time()), time.monotonic()
-    run = Run(db, site_of(name), options, spool, talk, tick=tick)
-    first = _first(db, options, name)
-    sync_windows.doubt_after_restart(run, now)
+def _sync_one(run: Run, now: int, began: float) -> Summary:
+    first = _first(run.db, run.options, run.cluster)
+    _doubt_after_restart(run, now)
     _note_machine(run, now)
     _note_events(run, first, now)
-    mark = runs.watermark(db)
-    sync_windows.ask_windows(run, windows.JOBS, first, now)
-    sync_windows.ask_open(run, now)
-    if options.steps:
-        sync_windows.ask_windows(run, windows.STEPS, first, now)
+    mark = runs.watermark(run.db)
+    ask_windows(run, JOBS, first, now)
+    ask_open(run, now)
+    if run.options.steps:
+        ask_windows(run, STEPS, first, now)
     reconcile(run, now)
-    sync_windows.notice_rebuilt(run, mark, now)
-    sync_windows.tell_altered(run)
+    _notice_rebuilt(run, mark, now)
+    _tell_altered(run)
     done = run.summary.closed + run.summary.open
     record_intake(
-        db, "sync", "sacct", name, now, time.monotonic() - started,
+        run.db, "sync", run.source.name, run.cluster, now, time.monotonic() - began,
         (done.rows, done.new, done.changed, done.rejected + run.summary.steps.rejected, run.summary.revoked),
     )  # fmt: skip
     return run.summary
@@ -79,7 +96,7 @@ def _sync_one(
 
 def _note_machine(run: Run, now: int) -> None:
     """Queues and nodes of today. slurmctld may be away: accounting is read all the same."""
-    name = run.site.cluster
+    name = run.cluster
     try:
         queues, nodes = partitions.queues(name), partitions.nodes(name)
     except AdminkitError as error:
@@ -93,7 +110,7 @@ def _note_machine(run: Run, now: int) -> None:
 
 def _note_events(run: Run, first: int, now: int) -> None:
     """What happened to nodes since `first`, or since a while before the last run: slurmdbd may learn of it late."""
-    name = run.site.cluster
+    name = run.cluster
     last = windows.note(run.db, name, _EVENTS)
     try:
         events = node_events(name, max(0, first if last is None else max(first, last[1] - EVENTS_LATE)))
@@ -113,23 +130,35 @@ def _clusters(wanted: Sequence[str]) -> list[str]:
     return list(wanted)
 
 
-def site_of(name: str) -> Site:
-    """What Slurm says of itself now."""
-    return Site(
-        cluster=name,
-        fields=release.sacct_fields(),
-        finished=release.finished_states(),
-        backlog=lambda: _backlog(name),
-        dbd_started=cluster.accounting().booted_at,
-    )
+def _doubt_after_restart(run: Run, now: int) -> None:
+    """slurmdbd was started again since the last run: what it had not written then may have come since."""
+    started = run.source.started_at
+    if started is None:
+        return
+    last = windows.note(run.db, run.cluster, "dbd_started")
+    if last and last[0] != str(started):
+        for part in (JOBS, STEPS):
+            windows.doubt(run.db, run.cluster, part, last[1] - RESTART_DOUBT)
+        run.talk("slurmdbd was restarted since the last run: asking for its last two days again")
+    windows.set_note(run.db, run.cluster, "dbd_started", str(started), now)
 
 
-def _backlog(name: str) -> int | None:
-    """None where slurmctld is away: what it still holds for slurmdbd then lies on its disk."""
-    try:
-        return cluster.dbd_backlog(name)
-    except AdminkitError:
-        return None
+def _notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
+    """Say that slurmdbd numbers its rows from the start again; `mark` is the trace's watermark before this run."""
+    shared = runs.same_db_index(run.db, run.cluster, mark)
+    if shared:
+        run.summary.rebuilt += shared
+        windows.set_note(run.db, run.cluster, "rebuilt", str(shared), now)
+
+
+def _tell_altered(run: Run) -> None:
+    """Say of which runs their owners changed something after the end: the first few by name."""
+    changes = altered.take(run.db, run.cluster)
+    for one in changes[:TOLD]:
+        whose = f" of {quote(one.user)}" if one.user else ""
+        run.talk(f"job {one.job_id_raw}{whose}: {one.column} was {one.before} at its end and is {one.after} now")
+    if len(changes) > TOLD:
+        run.talk(f"and {len(changes) - TOLD:,} more that were changed after their end")
 
 
 def _first(db: Connection, options: Options, name: str) -> int:
@@ -148,7 +177,7 @@ def _first(db: Connection, options: Options, name: str) -> int:
 
 @contextmanager
 def _spool(db: Path) -> Iterator[Path]:
-    """A folder for sacct's answers beside the trace, empty before and gone after."""
+    """A folder for the source's answers beside the trace, empty before and gone after."""
     folder = db.with_name(f".{db.name}.spool")
     shutil.rmtree(folder, ignore_errors=True)
     try:

@@ -1,4 +1,4 @@
-"""Which stretches of time to ask sacct for, and how wide. Pure."""
+"""Which stretches of time to ask a source for, and how wide. Pure."""
 
 from __future__ import annotations
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 
 from adminkit.ingest.import_table import Row
-from adminkit.ingest.mapping import DURATIONS, SIZES, TIMES, Source
+from adminkit.ingest.sources.mapping import DURATIONS, SIZES, TIMES, FieldSource
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_bytes, show_duration, show_time
 
 
-def preview_report(name: str, sources: Mapping[str, Source], columns: Sequence[str], rows: Sequence[Row]) -> Report:
+def preview_report(
+    name: str, sources: Mapping[str, FieldSource], columns: Sequence[str], rows: Sequence[Row]
+) -> Report:
     """`columns` are Job's, in the order of each row's values; those that no row knows are left out."""
     lines: list[list[Cell]] = []
     for place, column in enumerate(columns):
@@ -28,7 +30,7 @@ def preview_report(name: str, sources: Mapping[str, Source], columns: Sequence[s
     return Report(meta, fields, lines)
 
 
-def _origin(source: Source | None) -> str:
+def _origin(source: FieldSource | None) -> str:
     if source is None:
         return "follows"
     if source.column is not None:
@@ -39,7 +41,7 @@ def _origin(source: Source | None) -> str:
     return "the row's number" if source.row is not None else "the same in all rows"
 
 
-def _unit(source: Source) -> str:
+def _unit(source: FieldSource) -> str:
     return f"({source.unit})" if source.unit and source.unit != "count" else ""
 
 

@@ -53,6 +53,12 @@ def refuse_demo(db: sqlite3.Connection, clusters: Sequence[str], what: str) -> N
             )
 
 
+def jobs_besides_demo(db: sqlite3.Connection, cluster: str) -> int:
+    """How many runs are not of the demo's own cluster and source."""
+    sql = "SELECT count(*) FROM run WHERE cluster <> ? OR source <> 'demo'"
+    return int(db.execute(sql, (cluster,)).fetchone()[0])
+
+
 def by_source(db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = ()) -> dict[str, int]:
     """How many runs of these users (all for none) on these clusters each source told us of, the most first."""
     which, params = ["TRUE"], [*users, *clusters]

@@ -29,6 +29,8 @@ _INTAKES: Final = """
 SELECT kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped
 FROM intake ORDER BY id DESC LIMIT ?
 """
+# LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
+_JOBSTATS: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,17 @@ def rejected(db: sqlite3.Connection, limit: int) -> list[tuple[str, int, str, by
 def intakes(db: sqlite3.Connection, limit: int) -> list[tuple[object, ...]]:
     """The newest intakes first: kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped."""
     return [tuple(row) for row in db.execute(_INTAKES, (limit,))]
+
+
+def any_jobs(db: sqlite3.Connection) -> bool:
+    """Whether the trace has any row of a job."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM main.job)").fetchone()[0])
+
+
+def with_jobstats(db: sqlite3.Connection) -> tuple[int, int]:
+    """(runs with a record of Jobstats in AdminComment, all runs)."""
+    theirs, whole = db.execute(_JOBSTATS).fetchone()
+    return theirs, whole
 
 
 def _missing(windows: list[tuple[int, int]]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from adminkit.ingest.sacct_fields import JOB_FIELDS, columns_for
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, columns_for
 from adminkit.installed import helper_path
 from adminkit.programs import known
 from tests.bench import pairs, sample

@@ -15,13 +15,15 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from adminkit.ingest import sync_windows
-from adminkit.ingest.sacct_fields import JOB_FIELDS
+from adminkit.ingest.sources.base import JOBS as JOB_PASS
+from adminkit.ingest.sources.sacct import Sacct, open_sacct
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
+from adminkit.ingest.sync_run import Options, Run
+from adminkit.ingest.sync_windows import ask_windows
 from adminkit.slurm import cluster as slurm
-from adminkit.slurm import release
 from adminkit.slurm.release import FINISHED
 from adminkit.slurm.sacct import Query
-from adminkit.trace import connect, windows
+from adminkit.trace import connect
 from tests.bench import pairs
 from tests.bench.tools import fresh
 from tests.cluster.harness.cluster import Cluster
@@ -103,14 +105,22 @@ def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
     return [result]
 
 
+class _Settled(Sacct):
+    """Asks sacct alone: slurmctld is not asked what it still holds."""
+
+    def backlog(self) -> int:
+        return 0
+
+
 def _job_pass(db: Path, since: int) -> float:
     """Seconds that the pass takes in a trace made before; its windows are imported and recorded."""
     cluster = slurm.local_cluster()
-    site = sync_windows.Site(cluster, release.sacct_fields(), release.finished_states(), lambda: 0, None)
     with connect.writer(db) as trace, tempfile.TemporaryDirectory(dir=db.parent) as spool:
-        run = sync_windows.Run(trace, site, sync_windows.Options(db), Path(spool), print)
+        options = Options(db)
+        source = _Settled(**vars(open_sacct(cluster, Path(spool), timeout=options.timeout, record=options.record)))
+        run = Run(trace, source, options, print)
         started = time.perf_counter()
-        sync_windows.ask_windows(run, windows.JOBS, since, int(time.time()))
+        ask_windows(run, JOB_PASS, since, int(time.time()))
         return time.perf_counter() - started
 
 

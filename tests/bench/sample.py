@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from adminkit.ingest.sacct_fields import JOB_FIELDS
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
 
 QUEUES = ("gq", "gq-short", "gq-middle", "gq-long", "cpu", "debug")
 STATES = ("COMPLETED",) * 14 + ("TIMEOUT", "FAILED", "CANCELLED by 12345", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED")

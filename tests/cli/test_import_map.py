@@ -21,7 +21,7 @@ import pytest
 from adminkit import config
 from adminkit.cli.import_ import _complete_map
 from adminkit.cli.main import main
-from adminkit.ingest.mapping import shipped
+from adminkit.ingest.sources.mapping import shipped
 
 MAP = """
 zone = "UTC"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import partitions, process, release
 from tests.cluster.harness.cluster import Cluster

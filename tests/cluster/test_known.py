@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.sacct_fields import fields_of
+from adminkit.ingest.sources.sacct_fields import fields_of
 from adminkit.lua.runtime import LuaVersion
 from adminkit.slurm.release import Release
 from tests.cluster.harness import known

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.ingest.sacct_fields import fields_of
+from adminkit.ingest.sources.sacct_fields import fields_of
 from adminkit.slurm import bindings, gather, open_jobs, partitions, plugstack, priority, release, reload
 from adminkit.slurm import cluster as slurm
 from tests.cluster.conftest import private_slurm

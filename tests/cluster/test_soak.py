@@ -17,7 +17,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.ingest.sync import sync
-from adminkit.ingest.sync_windows import Options
+from adminkit.ingest.sync_run import Options
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.operator import ADMINKIT, adminkit, one, rows
 from tests.cluster.harness.processes import until

@@ -12,7 +12,7 @@ import pytest
 
 from adminkit.ingest.machine import store_nodes, store_queues
 from adminkit.ingest.sync import EVENTS_LATE, sync
-from adminkit.ingest.sync_windows import Options
+from adminkit.ingest.sync_run import Options
 from adminkit.slurm.site import SiteNode, SiteQueue
 from adminkit.trace import connect
 from tests.ingest.fake_slurm import FakeSlurm
@@ -25,11 +25,6 @@ N1 = SiteNode("n1", 40, 1 << 38, {"v100": 2, "a100": 4}, frozenset({"ib", "fast"
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
     return tmp_path / "trace.db"
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
-    return FakeSlurm(tmp_path / "slurm", monkeypatch)
 
 
 def run(slurm: FakeSlurm, db: Path, said: list[str] | None = None, since: int | None = NOW - DAY) -> None:

@@ -19,7 +19,7 @@ DIFFERENCES: Final = (
     Difference(
         "23.02",
         "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)",
-        "adminkit/ingest/sacct_fields.py",
+        "adminkit/ingest/sources/sacct_fields.py",
     ),
     Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor/rules.py"),
     Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),

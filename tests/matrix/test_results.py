@@ -112,7 +112,7 @@ def test_every_place_that_compares_with_a_release_is_among_the_differences() -> 
     places += [ROOT / "tests/cluster/harness" / f"{name}.py" for name in ("cluster", "config", "machine")]
     found = {str(path.relative_to(ROOT)) for path in places if COMPARED.search(_code(path))}
     assert found >= {
-        "adminkit/ingest/sacct_fields.py",
+        "adminkit/ingest/sources/sacct_fields.py",
         "spank/common/slurm_compat.h",
         "tests/cluster/harness/config.py",
     }

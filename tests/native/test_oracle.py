@@ -310,7 +310,7 @@ def captures() -> list[Path]:
 @pytest.mark.skipif(not captures(), reason="not run: $ADMINKIT_TRACES names no folder of captures")
 def test_captures_of_real_clusters_and_the_same_with_holes() -> None:
     """Every capture under $ADMINKIT_TRACES, as it is and with bytes lost."""
-    from adminkit.ingest.sacct_fields import columns_for
+    from adminkit.ingest.sources.sacct_fields import columns_for
 
     tried = 0
     for path in captures():

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from adminkit.ingest.sacct_fields import columns_for
+from adminkit.ingest.sources.sacct_fields import columns_for
 from adminkit.policy.model import Policy
 from adminkit.trace import comment_words
 from adminkit.trace.comment_words import ADMIN_COMMENT, COMMENT_MAX, FIELDS, WORDS, Word

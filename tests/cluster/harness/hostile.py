@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from adminkit.ingest.detect import DELIMITERS
-from adminkit.ingest.sacct_fields import JOB_FIELDS, STEP_FIELDS
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, STEP_FIELDS
+from adminkit.ingest.sources.text import DELIMITERS
 from tests.cluster.harness.cluster import Cluster
 
 #: What a forged record says; everybody may see which runs `news` has.

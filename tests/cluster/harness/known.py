@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from adminkit.ingest.sacct_fields import RECORD_FIELDS, fields_of
+from adminkit.ingest.sources.sacct_fields import RECORD_FIELDS, fields_of
 from adminkit.slurm import release
 from adminkit.slurm.release import Release
 from tests.cluster.harness.cluster import FINISHED

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from adminkit.ingest.swf import MAX_NAMES, read_header
+from adminkit.ingest.sources.swf import MAX_NAMES, read_header
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.cli.main import main
-from adminkit.ingest.sacct_fields import FREE_FIELDS, KINDS_OF_FIELDS
+from adminkit.ingest.sources.sacct_fields import FREE_FIELDS, KINDS_OF_FIELDS
 
 START = 1_790_000_000
 WORDS = f"ak1:lim=7200,src=e,cls=multi-node,own=node ck1:at={START + 9},heard=2,rq=1,end=more"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adminkit.errors import UsageError, unknown_word
-from adminkit.ingest.sacct_fields import KEY_FIELDS, columns_for, field_name, field_names
+from adminkit.ingest.sources.sacct_fields import KEY_FIELDS, columns_for, field_name, field_names
+from adminkit.ingest.sources.swf import Header, read_header
 from adminkit.ingest.spec import Column
-from adminkit.ingest.swf import Header, read_header
 
 #: How much of a source is looked at before anything is decided.
 PEEK_BYTES: Final = 1 << 16

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.ingest.csv_rows import MAX_CHARS, MAX_LINES, CsvRows
+from adminkit.ingest.sources.csv_rows import MAX_CHARS, MAX_LINES, CsvRows
 
 
 def read(text: str | bytes, delimiter: str = ",") -> list[tuple[int, Sequence[str] | str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adminkit.errors import UsageError
-from adminkit.ingest.detect import detect, named_columns
-from adminkit.ingest.swf import Header
+from adminkit.ingest.sources.swf import Header
+from adminkit.ingest.sources.text import detect, named_columns
 
 HEADER = "JobID|JobIDRaw|Cluster|Submit|State|JobName"
 ROW = "7|7|alpha|1700000000|COMPLETED|train"

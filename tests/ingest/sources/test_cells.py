@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from adminkit.errors import UsageError
-from adminkit.ingest import cells
-from adminkit.ingest.cells import Bad, Convert, Text, Time, Value
+from adminkit.ingest.sources import cells
+from adminkit.ingest.sources.cells import Bad, Convert, Text, Time, Value
 
 HOURS = cells.amount(cells.SECONDS["hours"])
 MINUTES = cells.limit(cells.amount(cells.SECONDS["minutes"]))

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from adminkit.ingest.sacct_fields import (
+from adminkit.ingest.sources.sacct_fields import (
     FREE_FIELDS,
     JOB_FIELDS,
     KINDS_OF_FIELDS,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.ingest.mapping import FIELDS, KEYS, SETTINGS, TABLES, UNITS, find_map, load_map, shipped
-from adminkit.ingest.table import row_reader
+from adminkit.ingest.sources.mapping import FIELDS, KEYS, SETTINGS, TABLES, UNITS, find_map, load_map, shipped
+from adminkit.ingest.sources.table import row_reader
 from adminkit.job import Job
 
 NEEDED = 'job_id_raw = { row = 1 }\nsubmit_time = "t"\n'
@@ -109,7 +109,7 @@ def test_the_maps_that_come_with_adminkit_are_found_by_name_and_right(name: str)
     )
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "import-maps.md"
+PAGE = Path(__file__).parents[3] / "docs" / "import-maps.md"
 
 
 def test_the_page_on_maps_has_every_key_field_and_unit_and_its_example_is_right(tmp_path: Path) -> None:

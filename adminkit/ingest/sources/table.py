@@ -7,9 +7,19 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.errors import UsageError, unknown_word
-from adminkit.ingest import cells
-from adminkit.ingest.cells import Bad, Convert, Value
-from adminkit.ingest.mapping import CODES, COUNTED, DURATIONS, SIZES, TEXTS, TIMES, Source, TableMap, zone_of
+from adminkit.ingest.sources import cells
+from adminkit.ingest.sources.cells import Bad, Convert, Value
+from adminkit.ingest.sources.mapping import (
+    CODES,
+    COUNTED,
+    DURATIONS,
+    SIZES,
+    TEXTS,
+    TIMES,
+    FieldSource,
+    TableMap,
+    zone_of,
+)
 from adminkit.job import KEY, LIMIT_SOURCES
 
 #: Tried where neither the map nor the command line says it.
@@ -111,7 +121,7 @@ def row_reader(table: TableMap, header: Sequence[str], cluster: str | None, time
     planner = _Planner(table, list(header), timezone, reader)
     fields = dict(table.fields)
     if cluster is not None and (fields.get("cluster") is None or fields["cluster"].column is None):
-        fields["cluster"] = Source(constant=cluster)
+        fields["cluster"] = FieldSource(constant=cluster)
     elif "cluster" not in fields:
         raise UsageError("the rows name no cluster", "name it: --cluster NAME, or cluster in the map")
     for name, source in fields.items():
@@ -135,7 +145,7 @@ class _Planner:
     timezone: str | None
     reader: RowReader
 
-    def cell(self, name: str, source: Source) -> int:
+    def cell(self, name: str, source: FieldSource) -> int:
         """Make `source` a value of each row; its place."""
         convert = self._convert(name, source)
         index, constant, label = None, None, name
@@ -150,13 +160,13 @@ class _Planner:
         self.reader.steps.append(Cell(label, index, constant, convert))
         return len(self.reader.steps) - 1
 
-    def added(self, name: str, source: Source) -> int:
+    def added(self, name: str, source: FieldSource) -> int:
         """The place of what is added to a time to get this one."""
         assert source.sum
         addend = source.sum[1]
         return self.reader.places[addend.sum[0]] if addend.sum else self.cell("elapsed", addend)
 
-    def sum(self, name: str, fields: dict[str, Source], added: dict[str, int]) -> None:
+    def sum(self, name: str, fields: dict[str, FieldSource], added: dict[str, int]) -> None:
         """Make a sum a value of each row, after those that it is made of."""
         pair = fields[name].sum
         if pair is None or name in self.reader.places:
@@ -175,7 +185,7 @@ class _Planner:
             )
         return self.header.index(column)
 
-    def _convert(self, name: str, source: Source) -> Convert:
+    def _convert(self, name: str, source: FieldSource) -> Convert:
         if name in TIMES:
             time = cells.Time(source.time or self.table.time, zone_of(self.timezone or self.table.zone))
             self.reader.times.append(time)

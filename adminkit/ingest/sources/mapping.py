@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
-from adminkit.ingest import cells
+from adminkit.ingest.sources import cells
 from adminkit.installed import data_file
 
 #: What a map may fill in, and the units of its cells, the usual one first.
@@ -43,14 +43,14 @@ MAX_BYTES: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FieldSource:
     """Where a field comes from; one of column, constant, row and sum."""
 
     column: str | None = None
     constant: str | None = None
     row: int | None = None  # the number of the first row
-    sum: tuple[str, Source] | None = (
-        None  # a time among the fields, and what is added; Source(sum=(field, …)) is a field
+    sum: tuple[str, FieldSource] | None = (
+        None  # a time among the fields, and what is added; FieldSource(sum=(field, …)) is a field
     )
     unit: str | None = None
     time: str | None = None
@@ -62,7 +62,7 @@ class TableMap:
     """A whole map. `name` is that of its file, for messages."""
 
     name: str
-    fields: Mapping[str, Source]
+    fields: Mapping[str, FieldSource]
     states: Mapping[str, str] = field(default_factory=dict)
     about: str = ""
     columns: tuple[str, ...] | None = None  # of a table without a header
@@ -137,17 +137,17 @@ class _Reader:
             self._text(raw, "zone") or None,
         )
 
-    def _source(self, field: str, value: object) -> Source:
+    def _source(self, field: str, value: object) -> FieldSource:
         """What stands behind a field: a column's name, or a table that says more."""
         if isinstance(value, str):
-            return Source(column=value, unit=self._unit(field, None))
+            return FieldSource(column=value, unit=self._unit(field, None))
         if not isinstance(value, dict):
             raise self._wrong(f"{field} is neither a column's name nor a table", f'{field} = "their column"')
         self._known(f"key of {field}", value, KEYS)
         ways = [key for key in ("column", "constant", "row", "sum") if key in value]
         if len(ways) != 1:
             raise self._wrong(f"{field} needs one of column, constant, row and sum", f'{field} = {{ column = "…" }}')
-        source = Source(
+        source = FieldSource(
             column=self._text(value, "column") or None,
             constant=self._constant(field, value),
             row=self._row(field, value),
@@ -176,7 +176,7 @@ class _Reader:
             raise self._wrong("row is the number of the first row", "job_id_raw = { row = 1 }, of no other field")
         return row
 
-    def _sum(self, field: str, value: Mapping[str, Any]) -> tuple[str, Source] | None:
+    def _sum(self, field: str, value: Mapping[str, Any]) -> tuple[str, FieldSource] | None:
         parts = value.get("sum")
         if parts is None:
             return None
@@ -187,10 +187,10 @@ class _Reader:
         self._known(f"time in the sum of {field}", parts[:1], TIMES)
         if isinstance(parts[1], str):
             self._known(f"duration in the sum of {field}", parts[1:], DURATIONS)
-            return parts[0], Source(sum=(parts[1], Source()))
+            return parts[0], FieldSource(sum=(parts[1], FieldSource()))
         return parts[0], self._source("elapsed", parts[1])
 
-    def _check_sums(self, sources: Mapping[str, Source]) -> None:
+    def _check_sums(self, sources: Mapping[str, FieldSource]) -> None:
         """What is summed must be there, and none of it a sum of itself."""
         for name, source in sources.items():
             seen = [name]

@@ -1,0 +1,192 @@
+"""sacct as a source: which fields are asked for, what a record must be to count as one, and how answers are summed.
+
+docs/sync.md says why nothing else that stands in an answer is believed. Of the modules of ingest this one alone knows
+sacct's words, its delimiter and its seal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest.helper import Statement
+from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Part, Source, SourceFailed, Spool, cluster_parameter
+from adminkit.ingest.sources.sacct_fields import (
+    JOB_FIELDS,
+    RECORD_FIELDS,
+    STEP_FIELDS,
+    columns_for,
+    job_values,
+    step_values,
+)
+from adminkit.ingest.spec import Column
+from adminkit.ingest.windows import Window
+from adminkit.slurm import cluster as slurm
+from adminkit.slurm import release
+from adminkit.slurm.process import end_all
+from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
+from adminkit.trace import runs
+
+#: Later than any end.
+FOREVER: Final = 1 << 40
+#: A time comes first among what counts and last of all, so no text of a user's is at either end of a record.
+_SEALED: Final = "Submit"
+#: The state of a federation's sibling that another cluster took.
+_REVOKED: Final = "REVOKED"
+#: What a digest is made of. No text of a user's is among it.
+_DIGEST_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State", "DerivedExitCode", "End")
+
+
+@dataclass(frozen=True)
+class Sacct(Source):
+    """sacct's answers for one cluster, each spooled in `folder` with marks of its own."""
+
+    name: ClassVar[str] = "sacct"
+    cluster: str
+    folder: Path
+    timeout: float
+    record: str  # where the policy's record is: a key of RECORD_FIELDS
+    fields: frozenset[str]  # that this sacct has
+    finished: Sequence[str]  # states that end a run, this release's
+    started_at: int | None = None
+
+    @property
+    def claims_apart(self) -> bool:  # type: ignore[override]
+        return self.record != "admin_comment"
+
+    def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
+        # sacct counts both ends in.
+        span = Window(window.since, window.until - 1)
+        answer = self._fetch(f"closed-{part}", span, self.finished, self._fields(part), part == STEPS, ids)
+        spool = self._spool(part, answer, window.since, window.until, ended=True)
+        return replace(spool, revoked=_revoked(answer)) if part == JOBS else spool
+
+    def open_snapshot(self, part: Part, moment: int, ids: Sequence[int] = ()) -> Spool:
+        # Trap: sacct leaves out what started in the last second of its window.
+        span = Window(moment, moment + 1)
+        answer = self._fetch(f"open-{part}", span, release.OPEN, self._fields(part), ids=ids)
+        return self._spool(part, answer, moment, FOREVER, ended=False)
+
+    def lookup(self, part: Part, window: Window, ids: Sequence[int]) -> Spool:
+        answer = self._fetch(f"lookup-{part}", window, (), self._fields(part), ids=ids)
+        return self._spool(part, answer, window.since, FOREVER, ended=False)
+
+    def digest(self, window: Window) -> runs.Digest:
+        span = Window(window.since, window.until - 1)
+        answer = self._fetch("digest", span, self.finished, _DIGEST_FIELDS)
+        numbers = _digest(answer)
+        answer.path.unlink()
+        return numbers
+
+    def backlog(self) -> int | None:
+        """Trap: where slurmctld is away, what it still holds for slurmdbd is on its disk."""
+        try:
+            return slurm.dbd_backlog(self.cluster)
+        except AdminkitError:
+            return None
+
+    def stop(self) -> None:
+        end_all()
+
+    def _fields(self, part: Part) -> Sequence[str]:
+        """The fields to ask for, free text behind all that counts."""
+        if part == CLAIMS:
+            wanted: Sequence[str] = ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
+        else:
+            wanted = STEP_FIELDS if part == STEPS else JOB_FIELDS
+        return [*(field for field in wanted if field in self.fields), _SEALED]
+
+    def _fetch(
+        self,
+        name: str,
+        span: Window,
+        states: Sequence[str],
+        fields: Sequence[str],
+        steps: bool = False,
+        ids: Sequence[int] = (),
+    ) -> Answer:
+        query = Query(self.cluster, span.since, span.until, states, fields, steps, ids)
+        try:
+            return fetch(query, self.folder / f"{name}-{span.since}-{span.until}", self.timeout)
+        except SacctFailed as error:
+            raise SourceFailed(error, error.seconds, error.unreachable) from error
+
+    def _spool(self, part: Part, answer: Answer, since: int, until: int, ended: bool) -> Spool:
+        """`ended`: a run without an end is not part of the answer. [since, until): where an end must be."""
+        names = self._fields(part)
+        columns = _columns(names, ended)
+        cluster = cluster_parameter(columns)
+        reading = Statement(
+            columns, answer.marks.delimiter, ends=True, timezone="UTC", seal=answer.marks.seal,
+            wants=_each(columns, "Cluster", self.cluster), within=_each(columns, "End", f"{max(since, 0)}..{until}"),
+            no_steps=part != STEPS,
+        )  # fmt: skip
+        values = step_values(columns, cluster) if part == STEPS else job_values(columns, cluster, self.record)
+        return Spool(
+            path=answer.path,
+            seconds=answer.seconds,
+            reading=reading,
+            values=values,
+            only_where=f"{values['state']} IS NOT '{_REVOKED}'" if part == JOBS else "1",
+            job=names.index("JobID"),
+            user=names.index("User") if "User" in names else None,
+        )
+
+
+def open_sacct(cluster: str, folder: Path, *, timeout: float, record: str) -> Sacct:
+    """What Slurm says of its accounting now. AdminkitError where sacct or slurmdbd does not answer."""
+    return Sacct(
+        cluster,
+        folder,
+        timeout,
+        record,
+        fields=release.sacct_fields(),
+        finished=release.finished_states(),
+        started_at=slurm.accounting().booted_at,
+    )
+
+
+def _columns(names: Sequence[str], ended: bool) -> list[Column]:
+    """How the fields are read; the last one has to be a sealed time."""
+    columns = columns_for(names[:-1])
+    if ended:
+        columns = [replace(one, required=True) if one.name == "End" else one for one in columns]
+    return [*columns, Column(_SEALED, "time", required=True)]
+
+
+def _each(columns: Sequence[Column], name: str, value: str) -> tuple[str, ...]:
+    """ "3=alpha" for each column of this name."""
+    return tuple(f"{place}={value}" for place, one in enumerate(columns, 1) if one.name == name)
+
+
+def _revoked(answer: Answer) -> int:
+    """How many runs of an answer are a federation's siblings that another cluster took."""
+    mark = answer.marks.delimiter
+    return answer.path.read_bytes().count(f"{mark}{_REVOKED}{mark}".encode())
+
+
+def _digest(answer: Answer) -> runs.Digest:
+    mark = answer.marks.delimiter.encode()
+    count = elapsed = end = limit = derived = 0
+    states = dict.fromkeys(runs.DIGEST_STATES, 0)
+    with answer.path.open("rb") as lines:
+        for line in lines:
+            cells = line.split(mark)
+            if len(cells) != len(_DIGEST_FIELDS) + 1:
+                continue
+            ended = answer.marks.epoch(cells[1].decode("ascii", "replace"))
+            if ended is None or cells[3] == _REVOKED.encode():
+                continue
+            count += 1
+            elapsed += int(cells[0] or 0)
+            end += ended
+            limit += 60 * int(cells[2]) if cells[2].isdigit() else 0
+            code = cells[4].split(b":")[0]
+            derived += int(code) if code.isdigit() else 0
+            state = cells[3].split(b" ")[0].decode("ascii", "replace")
+            if state in states:
+                states[state] += 1
+    return (count, elapsed, end, limit, derived, *states.values())

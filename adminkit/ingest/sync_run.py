@@ -1,0 +1,71 @@
+"""One run of sync for one cluster: how to ask, what it works with, what it did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from sqlite3 import Connection
+
+from adminkit.ingest.helper import Counts
+from adminkit.ingest.sources.base import Source
+from adminkit.ingest.windows import HOUR
+
+#: (seconds of time asked for so far, seconds in all, jobs read)
+Tick = Callable[[float, float | None, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to ask."""
+
+    db: Path
+    since: int | None = None  # where a first run begins
+    overlap: int = 2 * HOUR
+    budget: int = 50_000
+    jobs: int = 1
+    steps: bool = True
+    steps_pause: float = 0.5
+    timeout: float = 300.0
+    acts: Path | None = None  # this host's log of acts, collected where there is one
+    record: str = "admin_comment"  # where the policy's decision is, as policy.toml names it
+
+
+@dataclass(slots=True)
+class Summary:
+    """What one run did for one cluster."""
+
+    cluster: str
+    closed: Counts = field(default_factory=Counts)
+    open: Counts = field(default_factory=Counts)
+    steps: Counts = field(default_factory=Counts)
+    windows: int = 0
+    provisional: int = 0
+    revoked: int = 0
+    looked_up: int = 0
+    lost: int = 0
+    rebuilt: int = 0
+    reconciled: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """One run for one cluster: the trace's connection, the source, the summary."""
+
+    db: Connection
+    source: Source
+    options: Options
+    talk: Callable[[str], None]
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    tick: Tick = lambda done, total, jobs: None
+    summary: Summary = field(init=False)
+    told: set[bytes] = field(default_factory=set)  # records set aside in this run, so that each is said once
+
+    def __post_init__(self) -> None:
+        self.summary = Summary(self.cluster)
+
+    @property
+    def cluster(self) -> str:
+        return self.source.cluster
