@@ -39,7 +39,7 @@ end
 -- Whether the job keeps a rule as long as Slurm gives it no more nodes than it needs, or than the rule allows. It is held to
 -- that, but for a rule that only warns. `spread`: the rule's conditions hold only for a job on several nodes.
 local function hold(rule, spread, job, facts, request)
-    if spread and request.max_nodes then
+    if spread and (request.max_nodes or rules.is_loose(request)) then
         return false
     end
     local most = spread and 1 or rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request)
