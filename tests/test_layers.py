@@ -324,6 +324,17 @@ def test_pure_stages_ask_neither_the_clock_nor_the_environment() -> None:
     assert breaches == []
 
 
+def test_findings_know_measures_and_limits_but_no_settings_and_no_database() -> None:
+    breaches = [
+        f"{module.at(node)}: imports {name}"
+        for module in MODULES
+        if module.stage == "findings"
+        for name, node in imports(module)
+        if name == "sqlite3" or (name.startswith("adminkit.") and name.split(".")[1] not in ("stats", "findings"))
+    ]
+    assert breaches == []
+
+
 def test_no_file_is_longer_than_a_sitting() -> None:
     long = {module.name: lines for module in MODULES if (lines := len(module.path.read_text().splitlines())) > 350}
     assert long == {}

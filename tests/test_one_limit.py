@@ -23,7 +23,7 @@ from adminkit.config import Config
 from adminkit.economy.build import Worth, compute, learnt, read_tables, tables, write_tables
 from adminkit.economy.tables import points
 from adminkit.feedback.compose import Composer
-from adminkit.feedback.letter import Due
+from adminkit.feedback.letter import DigestLetter, Due, JobLetter
 from adminkit.installed import data_file
 from adminkit.job import Job
 from adminkit.lua.runtime import Decider
@@ -114,11 +114,15 @@ class Site:
 
 def _due(number: int, kind: str) -> Due:
     last = history(number)[-1]
-    given: dict[str, Any] = {"job_id_raw": last.job_id_raw, "submit": last.submit_time, "until": last.end_time}
+    who: dict[str, Any] = {
+        "cluster": "aaic", "user": last.user, "uid": last.uid, "language": "en", "address": "ada@example.org",
+    }  # fmt: skip
     if kind == "digest":
-        given = {"job_id_raw": 0, "submit": MONDAY, "until": MONDAY + WEEK, "week": "2026-W02"}
-    who = {"user": last.user, "uid": last.uid, "language": "en", "address": ""}
-    return Due(**{"cluster": "aaic", "kind": kind, "week": "", **who, **given})
+        return DigestLetter(since=MONDAY, until=MONDAY + WEEK, week="2026-W02", **who)
+    return JobLetter(
+        job_id_raw=last.job_id_raw, submit=last.submit_time, until=last.end_time or 0, array=False,
+        job_name=last.job_name, **who,
+    )  # fmt: skip
 
 
 def letter(site: Site) -> Iterator[tuple[int, str]]:

@@ -37,12 +37,13 @@ def show_due(
     compose: Compose,
 ) -> None:
     """The letters as a list, or their texts; as files too where `out` says so."""
+    from adminkit.feedback.letter import user_of
     from adminkit.reports.outbox import due_report
 
     now = when.now
     if when.as_of is not None and text:
         print(f"note: as of {show_time(when.as_of)}", file=sys.stderr)
-    found = [one for one in planned.found if not users or one.due.user in users]
+    found = [one for one in planned.found if not users or user_of(one.due) in users]
     rows = []
     write = compose(trace, settings, now, [one.due for one in found])
     with progress("writing", "letters") as tick:

@@ -21,6 +21,7 @@ from adminkit.cli import (
     doctor,
     feedback,
     feedback_prefs,
+    findings,
     import_,
     incentives,
     policy,
@@ -42,7 +43,7 @@ _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 
 #: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.
 _INTERRUPTED: Final = 130
-_AS_OF: Final = "reports, recommend, incentives show and compute, policy replay and feedback preview take it"
+_AS_OF: Final = "reports, findings, recommend, incentives show and compute, policy replay and feedback preview take it"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(
@@ -66,6 +67,7 @@ policy.app.command("status")(policy_install.status)
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)
+app.command("findings")(findings.findings)
 app.command("sync")(sync.sync)
 app.command("import")(import_.import_)
 app.command("site")(site.site)

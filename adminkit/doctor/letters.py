@@ -14,12 +14,11 @@ from adminkit.feedback.mime import check_senders
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.recipients import allowed_domains, is_allowed
 from adminkit.feedback.transport.base import described, opened
+from adminkit.findings import outbox as judgement
 from adminkit.trace import connect, outbox
 from adminkit.trace.sight import sees_others
 from adminkit.units import show_time
 
-#: A letter that waits for longer, seconds, is stuck.
-STUCK: Final = 6 * 3600
 TRY: Final = "adminkit feedback test ADDRESS --send tries it"
 
 
@@ -58,16 +57,17 @@ def _choices(settings: config.Config, db: Path) -> Line:
 
 
 def _outbox(settings: config.Config, db: Path) -> Line:
-    now = time.time()
+    now = int(time.time())
     if connect.is_there(db) and not sees_others(db):
         return "outbox", "ok", "not looked at: letters are for the operators", ""
     with connect.reader(db) as trace:
-        waiting = outbox.find(trace, ["due", "claimed"])
-        refused = [one for one in outbox.find(trace, ["refused"]) if one.due_at > now - 7 * 86_400]
+        waiting = [one.due_at for one in outbox.find(trace, ["due", "claimed"])]
+        refused = [one.due_at for one in outbox.find(trace, ["refused"])]
         last = outbox.last_claim(trace)
-    stuck = [one for one in waiting if one.due_at < now - STUCK]
-    found = f"{len(waiting)} waiting, {len(stuck)} of them for more than {STUCK // 3600} h"
-    found += f", {len(refused)} refused this week"
+    limits = judgement.Limits()
+    (finding,) = judgement.check(judgement.Measure(waiting, refused, now), limits)
+    numbers = finding.evidence
+    found = f"{numbers['waiting']} waiting, {numbers['stuck']} of them for more than {limits.stuck // 3600} h"
+    found += f", {numbers['refused']} refused this week"
     found += f"; one was last sent or tried {show_time(last)}" if last else "; none was sent yet"
-    hint = "adminkit feedback status --letters says why" if stuck or refused else ""
-    return "outbox", "warn" if hint else "ok", found, hint
+    return "outbox", "warn" if finding.severity == "warn" else "ok", found, finding.advice

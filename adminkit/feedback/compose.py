@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.feedback import digest, job_letter
 from adminkit.feedback.format import NO_BREAK, subject_line
-from adminkit.feedback.letter import Due, Kind, Letter
+from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Letter, user_of
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.templates import Templates
 from adminkit.recommend.menu import Offer
@@ -19,11 +19,6 @@ from adminkit.recommend.menu import Offer
 if TYPE_CHECKING:
     from adminkit.config import Config
 
-_VALUES: Final[dict[Kind, Callable[[sqlite3.Connection, Due, Known, tzinfo | None], dict[str, Any]]]] = {
-    "end": job_letter.values,
-    "digest": digest.digest,
-    "operator": digest.operator,
-}
 #: How a text template begins.
 _SUBJECT: Final = "Subject:"
 
@@ -54,8 +49,8 @@ class Composer:
         if due.language not in self._templates:
             self._templates[due.language] = Templates(due.language, self._folder, self._tz)
         templates = self._templates[due.language]
-        values = _VALUES[due.kind](self._db, due, self._known, self._tz)
-        values |= {"cluster": due.cluster, "user": due.user, "language": due.language, "kind": due.kind}
+        values = self._values(due)
+        values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
         first, _, text = templates.render(f"{due.kind}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(
@@ -64,6 +59,13 @@ class Composer:
         subject = subject_line(first.removeprefix(_SUBJECT))
         html = templates.render(f"{due.kind}.html.j2", {**values, "subject": subject})
         return Letter(subject, _tidy(text), html)
+
+    def _values(self, due: Due) -> dict[str, Any]:
+        if isinstance(due, JobLetter):
+            return job_letter.values(self._db, due, self._known, self._tz)
+        if isinstance(due, DigestLetter):
+            return digest.digest(self._db, due, self._known, self._tz)
+        return digest.operator(self._db, due, self._known, self._tz)
 
 
 def compose(db: sqlite3.Connection, due: Due, settings: Config, offer: Offer, now: int) -> Letter:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, Final
 
 from adminkit.feedback import format
 from adminkit.feedback.chart import Bar, bars
-from adminkit.feedback.letter import Due
+from adminkit.feedback.letter import DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Missed, Named, Weekly, recommended
-from adminkit.findings import week as judge
+from adminkit.findings import week as judgement
+from adminkit.findings.finding import Finding
 from adminkit.quote import clean
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
@@ -24,40 +25,57 @@ WEEKS: Final = 8
 DAY: Final = 86_400
 
 
-def digest(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
     """The values of digest.*.j2."""
     weekly, names = known.weeks(due), known.names(due)
     this, before = weekly[-1], sum(weekly[:-1], Week())
-    best = judge.best(names) if len(names) > 1 else None
-    missed = late(db, due.cluster, due.uid, due.submit, due.until) if due.uid is not None else []
+    findings = _findings(due.cluster, due.user, this, before, names)
+    best = next(iter(_names(findings, "best")), None)
+    missed = late(db, due.cluster, due.uid, due.since, due.until)
     return {
-        "week": _weekly(this, due.submit, due.until, sum(one.cut for one in names.values())),
-        "before": _weekly(before, due.until - len(weekly) * WEEK, due.submit) if before.runs else None,
-        "trend": judge.trend(this, before),
-        "praise": judge.does_well(this),
+        "week": _weekly(this, due.since, due.until, sum(one.cut for one in names.values())),
+        "before": _weekly(before, due.until - len(weekly) * WEEK, due.since) if before.runs else None,
+        "trend": _trend(findings),
+        "praise": any(one.verdict == "praise" for one in findings),
         "best": None if best is None else _named(best, names[best], None),
-        "worst": [_named(name, names[name], _kind(due, name, known), known) for name in judge.worst(names)],
+        "worst": [_named(name, names[name], _kind(due, name, known), known) for name in _names(findings, "worst")],
         "waited_for": _sum(one.waited_for for one in names.values()),
         "late": [_missed(db, due, one) for one in missed],
         "chart": Chart("week", _week_bars(weekly, due, tz)),
     }
 
 
-def operator(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+def operator(db: sqlite3.Connection, due: OperatorLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
     """The values of operator.*.j2. Nobody is named: it says how many."""
     weekly = known.cluster_weeks(due, WEEKS)
     this, before = weekly[-1], sum(weekly[-5:-1], Week())
-    sent = went_out(db, due.cluster, due.submit, due.until)
-    failed = failures(db, due.cluster, due.submit, due.until)
+    sent = went_out(db, due.cluster, due.since, due.until)
+    failed = failures(db, due.cluster, due.since, due.until)
     return {
         "notes": [clean(note) for note in due.notes],
-        "week": _weekly(this, due.submit, due.until),
-        "before": _weekly(before, due.until - 5 * WEEK, due.submit) if before.runs else None,
-        "trend": judge.trend(this, before),
+        "week": _weekly(this, due.since, due.until),
+        "before": _weekly(before, due.until - 5 * WEEK, due.since) if before.runs else None,
+        "trend": _trend(_findings(due.cluster, None, this, before)),
         "sent": sent,
         "failures": [(format.harmless(one.said, 160), one.letters) for one in failed],
         "chart": Chart("cluster", _week_bars(weekly, due, tz)),
     }
+
+
+def _findings(
+    cluster: str, user: str | None, this: Week, before: Week, names: Mapping[str | None, Name] | None = None
+) -> list[Finding]:
+    measure = judgement.Measure(cluster, user, this, before, names or {})
+    return judgement.check(measure, judgement.LETTERS)
+
+
+def _trend(findings: Sequence[Finding]) -> str:
+    return next(one.verdict for one in findings if one.verdict in judgement.TRENDS)
+
+
+def _names(findings: Sequence[Finding], verdict: str) -> list[str]:
+    """The job names with that verdict, in its order."""
+    return [one.subject.name for one in findings if one.verdict == verdict and one.subject.name is not None]
 
 
 def _weekly(week: Week, since: int, until: int, cut: int = 0) -> Weekly:
@@ -74,13 +92,13 @@ def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) 
     return Named(format.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
 
 
-def _kind(due: Due, name: str, known: Known) -> Kind | None:
+def _kind(due: DigestLetter, name: str, known: Known) -> Kind | None:
     """What the last run of that name had asked for."""
     mine = known.runs(due.cluster, due.user)
     return next((run.kind for run in reversed(mine) if run.kind.job_name == name), None)
 
 
-def _missed(db: sqlite3.Connection, due: Due, one: Late) -> Missed:
+def _missed(db: sqlite3.Connection, due: DigestLetter, one: Late) -> Missed:
     key = (one.job_id_raw, one.submit)
     if one.array and (array := tasks(db, due.cluster, *key, due.until)):
         key = array.key
@@ -89,7 +107,7 @@ def _missed(db: sqlite3.Connection, due: Due, one: Late) -> Missed:
     return Missed(format.harmless(one.job_name), str(one.job_id_raw), (run.elapsed if run else None) or 0, limit)
 
 
-def _week_bars(weekly: Sequence[Week], due: Due, tz: tzinfo | None) -> list[Bar]:
+def _week_bars(weekly: Sequence[Week], due: DigestLetter | OperatorLetter, tz: tzinfo | None) -> list[Bar]:
     """From the first week with a run on."""
     begin = next((place for place, week in enumerate(weekly) if week.runs), len(weekly) - 1)
     rows = []

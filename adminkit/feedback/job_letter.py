@@ -10,10 +10,11 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.feedback import format
 from adminkit.feedback.chart import bars
-from adminkit.feedback.letter import Due
+from adminkit.feedback.letter import JobLetter
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
-from adminkit.findings.estimate import Verdict, verdict
+from adminkit.findings import estimate
+from adminkit.findings.finding import Subject
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
@@ -23,7 +24,7 @@ from adminkit.units import show_bytes
 BARS: Final = 6
 
 
-def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) -> dict[str, Any]:
+def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
     """The values of end.*.j2. AdminkitError where the trace does not have the run."""
     array = tasks(db, due.cluster, due.job_id_raw, due.submit, due.until) if due.array else None
     key = array.key if array else (due.job_id_raw, due.submit)
@@ -33,12 +34,12 @@ def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
             f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit}",
             "sync it again: adminkit sync",
         )
-    judged = _judged(run.elapsed, run, array)
-    advice, why_not = recommended(known.advice(run.kind), run.kind, judged)
+    verdict = _verdict(run.elapsed, run, array)
+    advice, why_not = recommended(known.advice(run.kind), run.kind, verdict)
     past = known.runs(due.cluster, due.user)
     chart = _spread(array, due.language) if array else _last_runs(past, run, due.language, tz)
     return {
-        "run": _ran(due, run, array, judged),
+        "run": _ran(due, run, array, verdict),
         "array": _tasked(array) if array else None,
         "advice": advice,
         "why_not": why_not,
@@ -46,15 +47,15 @@ def values(db: sqlite3.Connection, due: Due, known: Known, tz: tzinfo | None) ->
     }
 
 
-def _judged(elapsed: int, run: Finished, array: Tasks | None) -> Verdict:
-    """An array by its longest task. Where that one ran into its limit: by the task in the middle, as most went."""
-    judged = verdict(elapsed, run.kind.limit, run.state)
-    if array is None or judged != "cut":
-        return judged
-    return verdict(array.elapsed[len(array.elapsed) // 2], run.kind.limit, None)
+def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
+    """How well the limit fitted: a verdict of findings/estimate.py."""
+    subject = Subject(cluster=run.kind.cluster, user=run.kind.user, name=run.kind.job_name)
+    measure = estimate.Measure(subject, elapsed, run.kind.limit, run.state, array.elapsed if array else ())
+    (finding,) = estimate.check(measure, estimate.LETTERS)
+    return finding.verdict
 
 
-def _ran(due: Due, run: Finished, array: Tasks | None, judged: Verdict) -> Ran:
+def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.limit
     name, short_name = named(run.kind.job_name)
     spent = (elapsed * run.cpus) if run.cpus else 0
@@ -64,7 +65,7 @@ def _ran(due: Due, run: Finished, array: Tasks | None, judged: Verdict) -> Ran:
         str(due.job_id_raw) if array else run.job_id,
         format.harmless(run.kind.queue),
         format.harmless(run.state),
-        judged,
+        verdict,
         elapsed,
         limit,
         elapsed / limit if limit else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 if TYPE_CHECKING:
     from adminkit.config import Config
@@ -17,43 +17,90 @@ KINDS: Final[tuple[Kind, ...]] = ("end", "digest", "operator")
 LANGUAGES: Final = ("en", "ja")
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A letter that somebody is due. Two with the same `key` are one letter: (cluster, run, kind).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Addressed:
+    """Where a letter goes, in what, and about which cluster. Two with the same `key` are one letter."""
 
-    end: `job_id_raw` and `submit` are the run's key; of an array (`array`), the array's number and the first submission
-    of any of its tasks; `until` is when it, or the last of its tasks, ended.
-    digest, operator: `job_id_raw` is 0, [submit, until) the week, epoch seconds; `week` is its name, 2026-W47.
-    `uid` is None and `user` empty for the operators.
-    """
+    kind: ClassVar[Kind]
 
     cluster: str
-    job_id_raw: int
-    submit: int
-    kind: Kind
-    user: str
-    uid: int | None
     language: str  # one of LANGUAGES
     address: str
-    until: int = 0
-    array: bool = False
-    week: str = ""
-    notes: tuple[str, ...] = ()  # sentences the operators must read first; users get none
+    until: int  # epoch seconds: when the run, or the last task of the array, ended; the end of the week
 
     @property
     def run(self) -> str:
-        """What the letter is about, in one word: 4711@1796083200, a user's week 2026-W47/1000, everybody's 2026-W47.
-
-        Stable: who is due the same letter again finds the same word.
-        """
-        if self.kind == "end":
-            return f"{self.job_id_raw}@{self.submit}"
-        return self.week if self.uid is None else f"{self.week}/{self.uid}"
+        """What the letter is about, in one word. Stable: who is due the same letter again finds the same word."""
+        raise NotImplementedError
 
     @property
     def key(self) -> tuple[str, str, Kind]:
-        """The unique key of the outbox."""
+        """The unique key of the outbox: (cluster, run, kind)."""
         return self.cluster, self.run, self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLetter(_Addressed):
+    """A run, or an array, has ended; its user is told.
+
+    Of an array `job_id_raw` is its number and `submit` the first submission of any of its tasks.
+    """
+
+    kind: ClassVar[Kind] = "end"
+
+    user: str
+    uid: int
+    job_id_raw: int
+    submit: int  # epoch seconds
+    array: bool
+    job_name: str | None
+
+    @property
+    def run(self) -> str:
+        """4711@1796083200."""
+        return f"{self.job_id_raw}@{self.submit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestLetter(_Addressed):
+    """A user's week, [since, until)."""
+
+    kind: ClassVar[Kind] = "digest"
+
+    user: str
+    uid: int
+    week: str  # 2026-W47
+    since: int  # epoch seconds
+
+    @property
+    def run(self) -> str:
+        """2026-W47/1000."""
+        return f"{self.week}/{self.uid}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorLetter(_Addressed):
+    """Everybody's week, [since, until), or what went wrong; to the operators, whose addresses stand between commas."""
+
+    kind: ClassVar[Kind] = "operator"
+
+    week: str  # 2026-W47, 2026-W47-flood
+    since: int  # epoch seconds
+    notes: tuple[str, ...] = ()  # sentences they must read first
+
+    @property
+    def run(self) -> str:
+        """2026-W47."""
+        return self.week
+
+
+#: A letter that somebody is due.
+Due = JobLetter | DigestLetter | OperatorLetter
+
+
+def user_of(due: Due) -> str | None:
+    """Whose it is; None for the operators."""
+    return None if isinstance(due, OperatorLetter) else due.user
 
 
 @dataclass(frozen=True, slots=True)

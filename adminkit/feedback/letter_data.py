@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from adminkit.feedback.letter import Due
+from adminkit.feedback.letter import DigestLetter, Due, OperatorLetter
+from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
@@ -43,6 +44,12 @@ def counted(settings: Config, cluster: str, since: int, until: int, people: Sequ
     )
 
 
+def worth_a_letter(settings: Config) -> Limits:
+    """From what on a run's user is written to."""
+    chosen = settings.feedback
+    return Limits(chosen.used_share, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
+
+
 class Known:
     """Answers about the people of `dues`, and of any other due letter, from one state of the trace."""
 
@@ -53,7 +60,8 @@ class Known:
         self._now = now
         self._order: dict[str, dict[str, None]] = defaultdict(dict)
         for due in dues:
-            self._order[due.cluster][due.user] = None
+            if not isinstance(due, OperatorLetter):
+                self._order[due.cluster][due.user] = None
         self._runs: dict[tuple[str, str], Sequence[Run]] = {}
         self._names: dict[tuple[str, int, str], Mapping[str | None, Name]] = {}
         self._weeks: dict[tuple[str, int, str], Sequence[Week]] = {}
@@ -92,34 +100,34 @@ class Known:
             self._histories[levels] = History(mine, self._offer, levels)
         return self._histories[levels]
 
-    def names(self, due: Due) -> Mapping[str | None, Name]:
+    def names(self, due: DigestLetter) -> Mapping[str | None, Name]:
         """The week of a digest by job name."""
         self._read_week(due)
-        return self._names[due.cluster, due.submit, due.user]
+        return self._names[due.cluster, due.since, due.user]
 
-    def weeks(self, due: Due) -> Sequence[Week]:
+    def weeks(self, due: DigestLetter) -> Sequence[Week]:
         """The week of a digest and those before it, the oldest first."""
         self._read_week(due)
-        return self._weeks[due.cluster, due.submit, due.user]
+        return self._weeks[due.cluster, due.since, due.user]
 
-    def cluster_weeks(self, due: Due, many: int) -> Sequence[Week]:
+    def cluster_weeks(self, due: OperatorLetter, many: int) -> Sequence[Week]:
         """The same of all users together."""
         chosen = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
         return weeks(self._db, chosen, many, by_user=False)[None]
 
-    def _read_week(self, due: Due) -> None:
-        if (due.cluster, due.submit, due.user) in self._weeks:
+    def _read_week(self, due: DigestLetter) -> None:
+        if (due.cluster, due.since, due.user) in self._weeks:
             return
         people = self._next(due.cluster, due.user)
-        if (due.submit, due.until) not in self._lines:
-            self._lines = {(due.submit, due.until): waiting(self._db, due.submit, due.until)}
-        week = counted(self._settings, due.cluster, due.submit, due.until, people)
+        if (due.since, due.until) not in self._lines:
+            self._lines = {(due.since, due.until): waiting(self._db, due.since, due.until)}
+        week = counted(self._settings, due.cluster, due.since, due.until, people)
         before = counted(self._settings, due.cluster, due.until - WEEKS * WEEK, due.until, people)
-        named = names(self._db, week, self._lines[due.submit, due.until])
+        named = names(self._db, week, self._lines[due.since, due.until])
         weekly = weeks(self._db, before, WEEKS, by_user=True)
         none = [Week()] * WEEKS
-        self._names = {(due.cluster, due.submit, user): named.get(user, {}) for user in people}
-        self._weeks = {(due.cluster, due.submit, user): weekly.get(user, none) for user in people}
+        self._names = {(due.cluster, due.since, user): named.get(user, {}) for user in people}
+        self._weeks = {(due.cluster, due.since, user): weekly.get(user, none) for user in people}
 
     def _next(self, cluster: str, user: str) -> list[str]:
         """This person and those whose letters follow."""

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Final
@@ -15,17 +15,19 @@ from adminkit import journal
 from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.holdout import held_out
-from adminkit.feedback.letter import KINDS, Due, Kind
-from adminkit.feedback.letter_data import counted
+from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Kind, OperatorLetter
+from adminkit.feedback.letter_data import counted, worth_a_letter
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.recipients import People
-from adminkit.findings.overestimate import REASONS, Limits, check
+from adminkit.findings.finding import Finding
+from adminkit.findings.overestimate import REASONS, Measure, check, why_not
 from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
 from adminkit.trace.windows import JOBS, asked, note
 
+_LETTERS: Final[Mapping[str, type[Due]]] = {one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter)}
 #: How far back a user's habit is looked at.
 HABIT: Final = 30 * 86_400
 #: Notes that are shown, and that the operators' letter holds.
@@ -39,28 +41,35 @@ LEFT_OUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A letter that is due. `weight`, GPU-seconds left unused, says which one of a user's goes first."""
+    """A letter that is due; about a job, the finding that makes it so."""
 
     due: Due
-    job_name: str | None = None
-    weight: int = 0
+    finding: Finding | None = None
 
     def entry(self, now: int) -> Entry:
         """Its row in the outbox."""
-        d = self.due
-        return Entry(
-            *d.key, d.job_id_raw, d.submit, d.until, int(d.array), d.week, d.user, d.uid, self.job_name, d.language,
-            d.address, json.dumps(d.notes), due_at=now, next_at=now,
+        due = self.due
+        cluster, run, kind = due.key
+        row = Entry(
+            cluster=cluster, run=run, kind=kind, until=due.until, language=due.language, address=due.address,
+            due_at=now, next_at=now,
         )  # fmt: skip
+        if isinstance(due, OperatorLetter):
+            return replace(row, week=due.week, since=due.since, notes=json.dumps(due.notes) if due.notes else None)
+        row = replace(row, user=due.user, uid=due.uid)
+        if isinstance(due, DigestLetter):
+            return replace(row, week=due.week, since=due.since)
+        return replace(row, job_id_raw=due.job_id_raw, submit=due.submit, array=int(due.array), job_name=due.job_name)
 
 
 def due_of(entry: Entry) -> Due:
-    """The letter of a row."""
-    kind: Kind = next(kind for kind in KINDS if kind == entry.kind)
-    return Due(
-        entry.cluster, entry.job_id_raw, entry.submit, kind, entry.user, entry.uid, entry.language,
-        entry.address, entry.until, bool(entry.array), entry.week, tuple(json.loads(entry.notes)),
-    )  # fmt: skip
+    """The letter of a row. The table's CHECK holds that what its kind needs is known."""
+    values = {field.name: getattr(entry, field.name) for field in fields(_LETTERS[entry.kind])}
+    if "array" in values:
+        values["array"] = bool(entry.array)
+    if "notes" in values:
+        values["notes"] = tuple(json.loads(entry.notes or "[]"))
+    return _LETTERS[entry.kind](**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +159,7 @@ def plan(
         ask.notes.append("today is a quiet day: nothing goes out")
         if not preview:
             return Planned((), {}, ask.said)
-    worth: list[Found] = []
+    worth: list[tuple[JobLetter, Finding]] = []
     weekly: list[Found] = []
     for cluster in chosen.clusters:
         on = _since(ask, cluster, preview)
@@ -163,7 +172,7 @@ def plan(
     ask.left_out["had"] += len(had)
     new = tuple(one for key, one in kept.items() if key not in had)
     counted = {reason: ask.left_out[reason] for reason in LEFT_OUT if ask.left_out[reason]}
-    letters = sum(one.due.kind != "operator" for one in new)
+    letters = sum(not isinstance(one.due, OperatorLetter) for one in new)
     if letters <= chosen.max_letters:
         return Planned(new, counted, ask.said)
     said = f"{letters} letters would go out at once, more than max_letters = {chosen.max_letters}: none is sent"
@@ -191,51 +200,54 @@ def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
     return int(found[0]) if found else None
 
 
-def _ends(ask: _Asked, cluster: str, on: int) -> list[Found]:
-    """Letters about jobs that are worth one."""
+def _ends(ask: _Asked, cluster: str, on: int) -> list[tuple[JobLetter, Finding]]:
+    """Letters about jobs that are worth one, and why."""
     chosen, now = ask.chosen, ask.now
-    limits = Limits(chosen.used_share, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
+    limits = worth_a_letter(ask.settings)
     habits = measured.habits(ask.db, counted(ask.settings, cluster, now - HABIT, now + 1))
     worth = []
     for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now, ask.settings.checkpoint.code):
-        why = check(run, habits.get(run.uid) if run.uid is not None else None, limits)
-        if why is None and run.until < on:
-            why = "before"
-        if why is not None:
-            ask.left_out[why] += 1
+        measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
+        findings = check(measure, limits)
+        if not findings or run.until < on:
+            ask.left_out[why_not(measure, limits) or "before"] += 1
             continue
         to = ask.to(run.user, run.uid, run.account, "end")
-        if isinstance(to, str):
-            ask.left_out[to] += 1
+        if isinstance(to, str) or run.user is None or run.uid is None:
+            ask.left_out[to if isinstance(to, str) else "unknown"] += 1
             continue
-        due = Due(cluster, run.number, run.submit, "end", str(run.user), run.uid, *to, run.until, bool(run.array))
-        worth.append(Found(due, run.job_name, run.reserved - run.used))
+        language, address = to
+        due = JobLetter(
+            cluster=cluster, user=run.user, uid=run.uid, language=language, address=address,
+            job_id_raw=run.number, submit=run.submit, until=run.until, array=bool(run.array), job_name=run.job_name,
+        )  # fmt: skip
+        worth += [(due, finding) for finding in findings]
     return worth
 
 
-def _spaced(ask: _Asked, worth: list[Found]) -> Iterator[Found]:
+def _spaced(ask: _Asked, worth: list[tuple[JobLetter, Finding]]) -> Iterator[Found]:
     """What is left when a user's letters, and those about one job name, keep their distance; what matters most first.
 
     Those with a row pass. A user of two clusters is one person.
     """
     chosen, now = ask.chosen, ask.now
-    had = known(ask.db, [one.due.key for one in worth])
+    had = known(ask.db, [due.key for due, _ in worth])
     by_user: dict[int | None, int] = {}
     by_name: dict[tuple[int | None, str | None], int] = {}
     for uid, name, at in last_letters(ask.db, chosen.clusters, now - max(chosen.user_pause, chosen.name_pause)):
         by_user[uid] = max(at, by_user.get(uid, at))
         by_name[uid, name] = at
-    for one in sorted(worth, key=lambda one: (-one.weight, one.due.job_id_raw)):
-        uid, name = one.due.uid, one.job_name
-        if one.due.key in had:
-            yield one
+    for due, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].job_id_raw)):
+        uid, name = due.uid, due.job_name
+        if due.key in had:
+            yield Found(due, finding)
         elif uid in by_user and now - by_user[uid] < chosen.user_pause:
             ask.left_out["user_pause"] += 1
         elif (uid, name) in by_name and now - by_name[uid, name] < chosen.name_pause:
             ask.left_out["name_pause"] += 1
         else:
             by_user[uid] = by_name[uid, name] = now
-            yield one
+            yield Found(due, finding)
 
 
 def _weeks(ask: _Asked, cluster: str, on: int) -> Iterator[Found]:
@@ -246,7 +258,6 @@ def _weeks(ask: _Asked, cluster: str, on: int) -> Iterator[Found]:
     chosen, week = ask.chosen, last_week(ask.now, ask.tz)
     if week.since < on or not has_come(ask.now, chosen.digest_day, ask.tz):
         return
-    last = Due(cluster, 0, week.since, "digest", "", None, chosen.language, "", week.until, week=week.name)
     told: dict[int, Due] = {}
     refused: dict[int, str] = {}
     for uid, user, account in measured.active(ask.db, counted(ask.settings, cluster, week.since, week.until)):
@@ -254,11 +265,19 @@ def _weeks(ask: _Asked, cluster: str, on: int) -> Iterator[Found]:
         if isinstance(to, str):
             refused[uid] = to
         else:
-            told[uid] = replace(last, user=user, uid=uid, language=to[0], address=to[1])
+            told[uid] = DigestLetter(
+                cluster=cluster, user=user, uid=uid, language=to[0], address=to[1], week=week.name, since=week.since,
+                until=week.until,
+            )  # fmt: skip
     ask.left_out.update(why for uid, why in refused.items() if uid not in told)
     yield from (Found(due) for due in told.values())
     if chosen.operators:
-        yield Found(replace(last, kind="operator", address=", ".join(chosen.operators), notes=ask.said))
+        yield Found(
+            OperatorLetter(
+                cluster=cluster, language=chosen.language, address=", ".join(chosen.operators), week=week.name,
+                since=week.since, until=week.until, notes=ask.said,
+            )
+        )  # fmt: skip
 
 
 def _alarm(cluster: str, settings: Config, said: str, week: Week) -> Found:
@@ -266,8 +285,8 @@ def _alarm(cluster: str, settings: Config, said: str, week: Week) -> Found:
     chosen = settings.feedback
     hint = "raise max_letters in [feedback] if that is right, or look with `adminkit feedback preview`"
     return Found(
-        Due(
-            cluster, 0, week.since, "operator", "", None, chosen.language, ", ".join(chosen.operators), week.until,
-            week=f"{week.name}-flood", notes=(said, hint),
+        OperatorLetter(
+            cluster=cluster, language=chosen.language, address=", ".join(chosen.operators), week=f"{week.name}-flood",
+            since=week.since, until=week.until, notes=(said, hint),
         )
     )  # fmt: skip

@@ -9,11 +9,11 @@ from typing import Final
 
 from adminkit.config import Config
 from adminkit.feedback.calendar import last_week
-from adminkit.feedback.letter import Due
-from adminkit.feedback.letter_data import counted
+from adminkit.feedback.letter import DigestLetter, JobLetter, OperatorLetter
+from adminkit.feedback.letter_data import counted, worth_a_letter
 from adminkit.feedback.plan import HABIT, Found, Planned
 from adminkit.feedback.prefs import is_address
-from adminkit.findings.overestimate import Limits, check
+from adminkit.findings.overestimate import Measure, check
 from adminkit.stats import due
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import weeks
@@ -50,23 +50,21 @@ def _end(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
 ) -> Iterator[Found]:
     feedback = settings.feedback
-    limits = Limits(feedback.used_share, feedback.unused_hours * 3600, feedback.min_elapsed, feedback.well)
+    limits = worth_a_letter(settings)
     habits = due.habits(db, counted(settings, cluster, now - HABIT, now + 1))
     worth = [
-        run
+        (run, finding)
         for run in due.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code)
         if run.uid is not None and run.user and (not users or run.user in users)
-        if check(run, habits.get(run.uid), limits) is None
+        for finding in check(Measure(cluster, run, habits.get(run.uid)), limits)
     ]
-    for run in sorted(worth, key=lambda run: (run.used - run.reserved, run.number))[:1]:
-        yield Found(
-            Due(
-                cluster, run.number, run.submit, "end", str(run.user), run.uid, feedback.language,
-                _address(settings, str(run.user)), run.until, bool(run.array),
-            ),
-            run.job_name,
-            run.reserved - run.used,
+    for run, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].number))[:1]:
+        due_letter = JobLetter(
+            cluster=cluster, user=str(run.user), uid=int(run.uid or 0), language=feedback.language,
+            address=_address(settings, str(run.user)), job_id_raw=run.number, submit=run.submit, until=run.until,
+            array=bool(run.array), job_name=run.job_name,
         )  # fmt: skip
+        yield Found(due_letter, finding)
 
 
 def _digest(
@@ -78,9 +76,9 @@ def _digest(
     active = sorted(due.active(db, filter), key=lambda one: (-unused.get(one[1], 0), one[0]))
     for uid, user, _ in active[:1]:
         yield Found(
-            Due(
-                cluster, 0, week.since, "digest", user, uid, settings.feedback.language, _address(settings, user),
-                week.until, week=week.name,
+            DigestLetter(
+                cluster=cluster, user=user, uid=uid, language=settings.feedback.language,
+                address=_address(settings, user), week=week.name, since=week.since, until=week.until,
             )
         )  # fmt: skip
 
@@ -91,8 +89,9 @@ def _operator(
     week = last_week(now, tz)
     to = ", ".join(settings.feedback.operators) or f"operators@{DOMAIN}"
     yield Found(
-        Due(
-            cluster, 0, week.since, "operator", "", None, settings.feedback.language, to, week.until, week=week.name
+        OperatorLetter(
+            cluster=cluster, language=settings.feedback.language, address=to, week=week.name, since=week.since,
+            until=week.until,
         )
     )  # fmt: skip
 

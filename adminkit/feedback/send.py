@@ -222,7 +222,7 @@ def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
 
 def _recipients(entry: Entry, tools: Tools) -> tuple[str, ...]:
     """Where its user wants it now."""
-    if entry.uid is None:
+    if entry.uid is None or entry.user is None:
         return tuple(entry.address.split(", "))
     return (tools.people.address(entry.user, read(tools.folder, entry.uid).prefs) or entry.address,)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.format import SUBJECT_NAME, harmless
-from adminkit.findings.estimate import Verdict, safe_enough, worth_typing
+from adminkit.findings.estimate import LETTERS, safe_enough, worth_typing
 from adminkit.recommend.advice import Advice
 from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import Reserved
@@ -38,7 +38,7 @@ class Ran:
     id: str
     queue: str
     state: str
-    verdict: Verdict
+    verdict: str  # of findings/estimate.py
     elapsed: int  # seconds
     limit: int | None
     share: float | None  # elapsed / limit
@@ -106,7 +106,7 @@ class Chart:
     bars: Sequence[Bar]
 
 
-def recommended(advice: Advice, kind: Kind, judged: Verdict) -> tuple[Recommended | None, str]:
+def recommended(advice: Advice, kind: Kind, verdict: str) -> tuple[Recommended | None, str]:
     """A limit worth typing, else why there is none: few, cut, most (the queue's maximum is too short), fine, varied.
 
     The last four speak of runs like this one. Where there are too few of its name, other runs of its user were asked:
@@ -116,9 +116,9 @@ def recommended(advice: Advice, kind: Kind, judged: Verdict) -> tuple[Recommende
     alike = kind.job_name is None or "job_name" in given.level
     if advice.limit is None:
         why = "cut" if given.safe is None else "most"
-    elif not worth_typing(advice.limit, kind.limit, judged):
+    elif not worth_typing(advice.limit, kind.limit, verdict, LETTERS):
         why = "fine"
-    elif not safe_enough(advice.risk):
+    elif not safe_enough(advice.risk, LETTERS):
         why = "varied" if advice.over else "few"
     else:
         paste = show_duration(advice.limit)

@@ -1,1 +1,1 @@
-"""One judgement per file: its limits, its check, its advice. Pure: measures, limits and the time come in."""
+"""Judgements of measures, one kind per file: limits, check, advice. Pure: measures, limits and the time come in."""

@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final
 
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 from adminkit.stats.effect import Change
 
-Verdict = Literal["better", "worse", "no significant change", "too few users", "nobody to compare with"]
 
-#: Fewer users say nothing about others; the bootstrap's interval is too narrow for them.
-LEAST_USERS: Final = 10
-LEAST_OTHERS: Final = 5
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Fewer users say nothing about others: the bootstrap's interval is too narrow for them."""
+
+    users: int = 10  # compared
+    others: int = 5  # that they are compared with
 
 
-def verdict(change: Change) -> Verdict:
+#: What `adminkit report feedback` judges by.
+REPORT: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What one measure of a cluster's users did after their first letter."""
+
+    cluster: str
+    change: Change
+
+
+KIND: Final = Kind(
+    "effect",
+    "whether letters changed how users ask, against users without one",
+    {
+        "better": Verdict("good"),
+        "worse": Verdict("warn", "look at what the letters say, and at who is left out: docs/reports/feedback.md"),
+        "no significant change": Verdict("info", "wait: a smaller change needs more users to show"),
+        "too few users": Verdict("info", "wait until more users have had a letter"),
+        "nobody to compare with": Verdict("info", "set [feedback] holdout: without a hold-out nobody is left"),
+    },
+    {
+        "users": "who had a first letter, and runs before and after it",
+        "compared": "of these, users for whom there were others alike",
+        "others": "users without a letter they were compared with",
+        "effect": "the difference of the two changes; a ratio, or hours a week",
+        "low": "the lower end of its 95 % interval",
+        "high": "the upper end",
+    },
+)
+
+
+def check(measure: Measure, limits: Limits) -> list[Finding]:
+    """One finding; its subject's name is the measure's."""
+    change = measure.change
+    evidence = {
+        "users": change.users, "compared": change.compared, "others": change.others,
+        "effect": change.effect, "low": change.low, "high": change.high,
+    }  # fmt: skip
+    subject = Subject(cluster=measure.cluster, name=change.measure)
+    return [KIND.finding(_verdict(change, limits), subject, evidence)]
+
+
+def _verdict(change: Change, limits: Limits) -> str:
     """What the interval allows to say. Fewer unused hours are better, more accuracy is."""
     if change.users and not change.compared:
         return "nobody to compare with"
-    if change.compared < LEAST_USERS or change.others < LEAST_OTHERS or change.low is None or change.high is None:
+    if change.compared < limits.users or change.others < limits.others or change.low is None or change.high is None:
         return "too few users"
     if not (change.low > 0 or change.high < 0):
         return "no significant change"

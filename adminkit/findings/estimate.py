@@ -2,35 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
-#: cut: ran into its limit. over: most of the time was not used. well: a good part was. none: it had no limit.
-Verdict = Literal["cut", "over", "well", "none"]
-
-#: A run that used this share of its limit did well: the menu's steps are about so far apart.
-WELL: Final = 0.5
-#: A recommended limit is worth typing where it is at most this share of the one that was asked for.
-WORTH: Final = 0.8
-#: A limit that is too short for more than this share of runs is no advice.
-RISKY: Final = 0.25
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 
 
-def verdict(elapsed: int, limit: int | None, state: str | None) -> Verdict:
-    """Judge a run's limit; seconds."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What separates the verdicts, and what makes advice worth giving."""
+
+    #: A run that used this share of its limit did well: the menu's steps are about so far apart.
+    well: float = 0.5
+    #: A recommended limit is worth typing where it is at most this share of the one that was asked for.
+    worth: float = 0.8
+    #: A limit that is too short for more than this share of runs is no advice.
+    risky: float = 0.25
+
+
+#: What the letters judge by.
+LETTERS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A run; of an array its longest task, and the run times of all of its tasks, ascending. Seconds."""
+
+    subject: Subject
+    elapsed: int
+    limit: int | None  # None: it had none
+    state: str | None
+    tasks: Sequence[int] = ()
+
+
+KIND: Final = Kind(
+    "estimate",
+    "how well a run's limit fitted what it needed",
+    {
+        "cut": Verdict("warn", "ask for more, or write checkpoints: it ran into its limit"),
+        "over": Verdict("info", "ask for less: most of the limit was not used"),
+        "none": Verdict("info", "ask for a limit: without one backfill cannot place it"),
+        "well": Verdict("good"),
+    },
+    {
+        "elapsed": "seconds; of an array's longest task, where that one ran into its limit the median task's",
+        "limit": "seconds",
+        "used_share": "elapsed / limit",
+    },
+)
+
+
+def check(measure: Measure, limits: Limits) -> list[Finding]:
+    """One finding. An array's longest task speaks for it; where that one was cut, the task in the middle does."""
+    elapsed, limit = measure.elapsed, measure.limit
+    verdict = _verdict(elapsed, limit, measure.state, limits)
+    if verdict == "cut" and measure.tasks:
+        elapsed = measure.tasks[len(measure.tasks) // 2]
+        verdict = _verdict(elapsed, limit, None, limits)
+    evidence = {"elapsed": elapsed, "limit": limit or None, "used_share": elapsed / limit if limit else None}
+    return [KIND.finding(verdict, measure.subject, evidence)]
+
+
+def _verdict(elapsed: int, limit: int | None, state: str | None, limits: Limits) -> str:
     if not limit:
         return "none"
     if state == "TIMEOUT" or elapsed >= limit:
         return "cut"
-    return "well" if elapsed >= WELL * limit else "over"
+    return "well" if elapsed >= limits.well * limit else "over"
 
 
-def safe_enough(risk: float | None) -> bool:
+def safe_enough(risk: float | None, limits: Limits) -> bool:
     """Whether a limit of that measured risk may be recommended to somebody; None where it was not tried."""
-    return risk is None or risk <= RISKY
+    return risk is None or risk <= limits.risky
 
 
-def worth_typing(recommended: int, asked: int | None, judged: Verdict) -> bool:
+def worth_typing(recommended: int, asked: int | None, verdict: str, limits: Limits) -> bool:
     """Whether people gain by the recommended limit: a much shorter one, or a longer one after a run was cut off."""
     if asked is None:
         return True
-    return recommended > asked if judged == "cut" else recommended <= WORTH * asked
+    return recommended > asked if verdict == "cut" else recommended <= limits.worth * asked

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 from adminkit.stats.due import Ended, Habit
 
 
@@ -18,12 +20,50 @@ class Limits:
     habit_runs: int = 5  # fewer say nothing about a habit
 
 
-#: Why no letter is due, in the order in which it is asked.
-REASONS = ("open", "state", "interactive", "checkpoint", "limit", "short", "used_share", "unused", "well")
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A run, or an array as a whole, of a cluster, and what its user did lately; None where nothing is known."""
+
+    cluster: str
+    run: Ended
+    habit: Habit | None = None
 
 
-def check(run: Ended, habit: Habit | None, limits: Limits) -> str | None:
-    """None where a letter is due, else one of REASONS."""
+KIND: Final = Kind(
+    "overestimate",
+    "a run, or an array, that used little of what it reserved",
+    {"overestimated": Verdict("warn", "ask for a shorter limit next time: adminkit recommend walltime names one")},
+    {
+        "tasks": "runs of the array; 1 for a single run",
+        "elapsed": "seconds, of the longest",
+        "limit": "seconds, the largest that was asked for",
+        "used": "GPU-seconds; node-seconds without GPUs",
+        "reserved": "the same that the limits reserved",
+        "unused": "reserved - used",
+        "used_share": "used / reserved",
+    },
+)
+
+#: Why there is no finding, in the order in which it is asked.
+REASONS: Final = ("open", "state", "interactive", "checkpoint", "limit", "short", "used_share", "unused", "well")
+
+
+def check(measure: Measure, limits: Limits) -> list[Finding]:
+    """One finding where the user should be told, else none; `why_not` says why."""
+    if why_not(measure, limits) is not None:
+        return []
+    run = measure.run
+    subject = Subject(cluster=measure.cluster, user=run.user, name=run.job_name, run=f"{run.number}@{run.submit}")
+    evidence = {
+        "tasks": run.tasks, "elapsed": run.elapsed, "limit": run.limit, "used": run.used, "reserved": run.reserved,
+        "unused": run.reserved - run.used, "used_share": run.used / run.reserved,
+    }  # fmt: skip
+    return [KIND.finding("overestimated", subject, evidence)]
+
+
+def why_not(measure: Measure, limits: Limits) -> str | None:
+    """None where there is a finding, else the first of REASONS that holds."""
+    run, habit = measure.run, measure.habit
     if run.open:
         return "open"  # an array is told of once, when it is over
     if run.completed == 0 or 2 * run.completed < run.tasks:

@@ -2,54 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
-from adminkit.findings.estimate import WELL
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 from adminkit.stats.weeks import Name, Week
 
-Trend = Literal["better", "same", "worse", "unknown"]
 
-#: A share of the time asked for that moved by less is no news.
-MOVED: Final = 0.05
-#: Fewer runs, of a week or a job name, are an accident.
-LEAST_RUNS: Final = 3
-#: Seconds of GPUs, or nodes, that were reserved and not used; with less there is nothing to advise.
-LEAST_UNUSED: Final = 3600
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From what on a week is news."""
+
+    moved: float = 0.05  # a share of the time asked for that moved by less is no news
+    runs: int = 3  # fewer runs, of a week or a job name, are an accident
+    unused: int = 3600  # seconds of GPUs, or nodes; with less unused there is nothing to advise
+    well: float = 0.5  # who used this share did well
+    worst: int = 3  # job names with advice, at most
 
 
-def trend(this: Week, before: Week) -> Trend:
+#: What the letters judge by.
+LETTERS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A user's week, or, without a user, a cluster's; the weeks before taken together; the week by job name."""
+
+    cluster: str
+    user: str | None
+    this: Week
+    before: Week
+    names: Mapping[str | None, Name] = field(default_factory=dict)
+
+
+#: The verdicts on the week itself; those on job names are best and worst.
+TRENDS: Final = ("better", "same", "worse", "unknown")
+
+KIND: Final = Kind(
+    "week",
+    "how a week went against the four before it, and the job names that made it so",
+    {
+        "better": Verdict("good"),
+        "same": Verdict("info"),
+        "worse": Verdict("warn", "look at the job names below, and at `adminkit report accuracy`"),
+        "unknown": Verdict("info"),
+        "praise": Verdict("good"),
+        "best": Verdict("good"),
+        "worst": Verdict("warn", "ask for a shorter limit for this job name: adminkit recommend walltime names one"),
+    },
+    {
+        "runs": "that ended in the week and count",
+        "used": "seconds, the sum of elapsed",
+        "asked": "seconds, the sum of limits",
+        "used_share": "used / asked",
+        "used_share_before": "the same of the weeks before, together",
+        "unused": "GPU-seconds, and node-seconds of runs without GPUs, reserved and not used",
+    },
+)
+
+
+def check(measure: Measure, limits: Limits) -> list[Finding]:
+    """First the trend, always; then praise; then the best job name, where there are several; then the worst first."""
+    subject = Subject(cluster=measure.cluster, user=measure.user)
+    evidence = _evidence(measure.this) | {"used_share_before": measure.before.share}
+    findings = [KIND.finding(_trend(measure.this, measure.before, limits), subject, evidence)]
+    if _did_well(measure.this, limits):
+        findings.append(KIND.finding("praise", subject, evidence))
+    if len(measure.names) > 1 and (best := _best(measure.names, limits)) is not None:
+        findings.append(_of_name("best", best, measure))
+    findings += [_of_name("worst", name, measure) for name in _worst(measure.names, limits)]
+    return findings
+
+
+def _of_name(verdict: str, name: str, measure: Measure) -> Finding:
+    subject = Subject(cluster=measure.cluster, user=measure.user, name=name)
+    return KIND.finding(verdict, subject, _evidence(measure.names[name].week))
+
+
+def _evidence(week: Week) -> dict[str, float | None]:
+    return {
+        "runs": week.runs, "used": week.used, "asked": week.asked, "used_share": week.share, "unused": sum(week.unused),
+    }  # fmt: skip
+
+
+def _trend(this: Week, before: Week, limits: Limits) -> str:
     """This week's share of used time against that of the weeks before, taken together."""
-    if this.share is None or before.share is None or min(this.runs, before.runs) < LEAST_RUNS:
+    if this.share is None or before.share is None or min(this.runs, before.runs) < limits.runs:
         return "unknown"
     moved = this.share - before.share
-    return "same" if abs(moved) < MOVED else "better" if moved > 0 else "worse"
+    return "same" if abs(moved) < limits.moved else "better" if moved > 0 else "worse"
 
 
-def does_well(this: Week) -> bool:
-    """Whether this user deserves praise: half of the time asked for, or more, was used."""
-    return this.runs >= LEAST_RUNS and this.share is not None and this.share >= WELL
+def _did_well(week: Week, limits: Limits) -> bool:
+    return week.runs >= limits.runs and week.share is not None and week.share >= limits.well
 
 
-def best(names: Mapping[str | None, Name]) -> str | None:
-    """The job name that used most of what it asked for, if that is a good part; None for none."""
-    good = {
-        name: one.week.share
-        for name, one in names.items()
-        if name and one.week.runs >= LEAST_RUNS and one.week.share is not None and one.week.share >= WELL
-    }
+def _best(names: Mapping[str | None, Name], limits: Limits) -> str | None:
+    """The job name that used most of what it asked for, if that is a good part."""
+    good = {name: one.week.share or 0 for name, one in names.items() if name and _did_well(one.week, limits)}
     return max(good, key=lambda name: (good[name], name), default=None)
 
 
-def worst(names: Mapping[str | None, Name], most: int = 3) -> Sequence[str]:
-    """The job names that left most unused and used less than a good part, the worst first; at most `most`."""
+def _worst(names: Mapping[str | None, Name], limits: Limits) -> list[str]:
+    """The job names that left most unused and used less than a good part, the worst first."""
 
-    def unused(name: str | None) -> float:
+    def unused(name: str) -> float:
         return sum(names[name].week.unused)
 
     bad = [
         name
         for name, one in names.items()
-        if name and one.week.share is not None and one.week.share < WELL and unused(name) >= LEAST_UNUSED
+        if name and one.week.share is not None and one.week.share < limits.well and unused(name) >= limits.unused
     ]
-    return sorted(bad, key=lambda name: (-unused(name), name))[:most]
+    return sorted(bad, key=lambda name: (-unused(name), name))[: limits.worst]

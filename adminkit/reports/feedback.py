@@ -6,11 +6,11 @@ import sqlite3
 from typing import Final
 
 from adminkit.feedback.holdout import is_held_out
-from adminkit.findings.effect import LEAST_OTHERS, LEAST_USERS, verdict
+from adminkit.findings.effect import REPORT, Measure, check
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.reports.spec import Option, Query, ReportSpec
-from adminkit.stats.effect import Design, Effect, effect
+from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
 from adminkit.units import show_time
 
@@ -35,7 +35,7 @@ def feedback_report(found: Effect, chosen: Filter, design: Design, database: str
     rows: list[list[Cell]] = [
         [
             one.measure, one.users, one.before, one.after, one.compared, one.others, one.change, one.expected,
-            one.effect, one.low, one.high, verdict(one),
+            one.effect, one.low, one.high, _verdict(one, chosen),
         ]
         for one in found.changes
     ]  # fmt: skip
@@ -52,6 +52,11 @@ def feedback_report(found: Effect, chosen: Filter, design: Design, database: str
         (None, None) if not found.runs else found.span,
     )
     return Report(meta, FIELDS, rows if found.lettered else [])
+
+
+def _verdict(change: Change, chosen: Filter) -> str:
+    (finding,) = check(Measure(chosen.clusters[0], change), REPORT)
+    return finding.verdict
 
 
 def _notes(found: Effect, design: Design) -> list[str]:
@@ -71,8 +76,8 @@ def _notes(found: Effect, design: Design) -> list[str]:
             "letter. feedback.holdout gives a hold-out"
         )
     notes.append(
-        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {LEAST_USERS} "
-        f"users compared or {LEAST_OTHERS} others nothing is concluded"
+        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {REPORT.users} "
+        f"users compared or {REPORT.others} others nothing is concluded"
     )
     notes.append("unused_hours: GPU-hours a week and user, node-hours of runs without GPUs")
     return notes
@@ -80,7 +85,7 @@ def _notes(found: Effect, design: Design) -> list[str]:
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Effect:
     held_out = is_held_out(query.settings.feedback)
-    return effect(trace, query.filter, query.now, _design(query), held_out, LEAST_OTHERS)
+    return effect(trace, query.filter, query.now, _design(query), held_out, REPORT.others)
 
 
 def _view(found: Effect, query: Query) -> Report:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 from adminkit.trace.transaction import transaction
 
@@ -31,29 +31,33 @@ LONGEST: Final = 3 * 86_400
 KILLED: Final = "a run was killed while it sent this letter; it may arrive twice"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One row. The first fields say what is due to whom, the rest what became of it; see docs/trace.md."""
+    """One row. The first fields say what is due to whom, the rest what became of it; see docs/trace.md.
+
+    None: not known, or nothing of that kind of letter.
+    """
 
     cluster: str
     run: str
     kind: str
-    job_id_raw: int
-    submit: int
     until: int
-    array: int
-    week: str
-    user: str
-    uid: int | None
-    job_name: str | None
     language: str
     address: str
-    notes: str  # a JSON list of sentences
+    user: str | None = None
+    uid: int | None = None
+    job_id_raw: int | None = None
+    submit: int | None = None
+    array: int | None = None
+    job_name: str | None = None
+    week: str | None = None
+    since: int | None = None
+    notes: str | None = None  # a JSON list of sentences
     state: str = "due"
     attempts: int = 0
     copy: int = 0
-    due_at: int = 0
-    next_at: int = 0
+    due_at: int
+    next_at: int
     claimed_at: int | None = None
     sent_at: int | None = None
     said: str | None = None
@@ -63,9 +67,10 @@ class Entry:
         return self.cluster, self.run, self.kind
 
 
-_COLUMNS: Final = ", ".join(f.name for f in fields(Entry))
+_NAMES: Final = tuple(f.name for f in fields(Entry))
+_COLUMNS: Final = ", ".join(_NAMES)
 _PUT: Final = f"""
-INSERT INTO outbox ({_COLUMNS}) VALUES ({", ".join("?" * len(fields(Entry)))})
+INSERT INTO outbox ({_COLUMNS}) VALUES ({", ".join("?" * len(_NAMES))})
 ON CONFLICT (cluster, run, kind) DO NOTHING
 """
 _MOVE: Final = """
@@ -96,6 +101,10 @@ GROUP BY uid, job_name
 """
 
 
+def _entry(row: Sequence[Any]) -> Entry:
+    return Entry(**dict(zip(_NAMES, row, strict=True)))
+
+
 def durable(db: sqlite3.Connection) -> None:
     """From here on a commit is on the disk, not only past a crash of this process."""
     db.execute("PRAGMA synchronous = FULL")
@@ -117,7 +126,7 @@ def known(db: sqlite3.Connection, keys: Sequence[tuple[str, str, str]]) -> set[t
 
 def open_entries(db: sqlite3.Connection, now: int) -> list[Entry]:
     """What may be sent at `now`."""
-    return [Entry(*row) for row in db.execute(_OPEN, (now,))]
+    return [_entry(row) for row in db.execute(_OPEN, (now,))]
 
 
 def find(db: sqlite3.Connection, states: Sequence[str], users: Sequence[str] = (), limit: int = -1) -> list[Entry]:
@@ -126,7 +135,7 @@ def find(db: sqlite3.Connection, states: Sequence[str], users: Sequence[str] = (
     if users:
         where += f" AND user IN ({', '.join('?' * len(users))})"
     sql = f"SELECT {_COLUMNS} FROM outbox WHERE {where} ORDER BY due_at DESC, cluster, run, kind LIMIT ?"
-    return [Entry(*row) for row in db.execute(sql, (*states, *users, limit))]
+    return [_entry(row) for row in db.execute(sql, (*states, *users, limit))]
 
 
 def counts(db: sqlite3.Connection) -> list[tuple[str, str, str, int, int, int]]:

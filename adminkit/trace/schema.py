@@ -132,16 +132,24 @@ CREATE TABLE act (
 """
 
 # Letters: one row each, under the key that makes two of them one. Of whom and about what it is stands in it, so that
-# it can be told without the run. state: due, claimed, sent, refused, expired.
+# it can be told without the run; what a kind of letter is not about is NULL. state: due, claimed, sent, refused,
+# expired.
 _OUTBOX = """
 CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
-    job_id_raw INTEGER NOT NULL, submit INTEGER NOT NULL, until INTEGER NOT NULL, array INTEGER NOT NULL,
-    week TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, job_name TEXT, language TEXT NOT NULL, address TEXT NOT NULL,
-    notes TEXT NOT NULL,
+    until INTEGER NOT NULL, language TEXT NOT NULL, address TEXT NOT NULL,
+    user TEXT, uid INTEGER,
+    job_id_raw INTEGER, submit INTEGER, array INTEGER, job_name TEXT,
+    week TEXT, since INTEGER, notes TEXT,
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
-    PRIMARY KEY (cluster, run, kind)
+    PRIMARY KEY (cluster, run, kind),
+    CHECK (CASE kind
+        WHEN 'end' THEN user IS NOT NULL AND uid IS NOT NULL
+            AND job_id_raw IS NOT NULL AND submit IS NOT NULL AND array IS NOT NULL
+        WHEN 'digest' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
+        WHEN 'operator' THEN week IS NOT NULL AND since IS NOT NULL
+        ELSE FALSE END)
 ) STRICT
 """
 

@@ -8,6 +8,7 @@ local hint = need("hint")
 local modify = need("modify")
 local points = need("points")
 local record = need("record")
+local rule_text = need("rule_text")
 local route = need("route")
 local rules = need("rules")
 local text = need("text")
@@ -16,18 +17,16 @@ local decide = { modify = modify.decide }
 
 local NONE = text.NONE
 
-local LAST_ROUTED = "adminkit: no queue was named, so the job went to {queue}."
-local LAST_ADVISED = "adminkit: no queue was named; {queue} would take this job (-p {queue})."
 local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
 
--- The placeholders of a text about queues.
-local function queue_words(job, request, queue, fit)
+-- The placeholders of a text about a job that names `queue`, which cannot take it, while `fit` can.
+local function misfit_words(job, request, queue, fit)
     local nodes, gpus = request.nodes, request.gpus
     return {
         rule = "routing",
         check = "routing",
         queue = text.word[queue],
-        fit = fit and text.word[fit] or "-",
+        fit = text.word[fit],
         asked = text.duration(job.kind == "unlimited" and math.huge or job.limit),
         class = allocation.class_of(nodes, gpus) or "-",
         gpus = gpus and text.count[gpus] or "-",
@@ -51,14 +50,13 @@ local function find_queue(outcome, job, request, ruleset, action)
         return false
     end
     decision.fire(outcome, "routing", action)
-    local words = queue_words(job, request, queue)
-    if action == "amend" then
-        job.queues, outcome.queue = { queue }, queue
-        text.say(decision.list(outcome, "amended"), ruleset.policy, "routed", "amend", words, nil, LAST_ROUTED)
-        return is_silent
+    local lines = decision.list(outcome, action == "amend" and "amended" or "warned")
+    rule_text.say(lines, queue.messages[action], job, request)
+    if action ~= "amend" then
+        return false
     end
-    text.say(decision.list(outcome, "warned"), ruleset.policy, "routed", "warn", words, nil, LAST_ADVISED)
-    return false
+    job.queues, outcome.queue = queue.alone, queue.name
+    return is_silent
 end
 
 -- A job that names only queues which can never take it, with the rules' amendments, is refused where another one can:
@@ -74,11 +72,12 @@ local function check_named(outcome, job, request, ruleset, action)
     if #queues == 0 or request.qos_given or request.reservation or request.node_list then
         return
     end
-    local fit = route.shortest(job, request, ruleset)
+    local there = { limit = job.limit, kind = job.kind, time_min = job.time_min, nodes = nil, class = nil }
+    local fit = route.shortest(there, request, ruleset)
     if not fit then
         return
     end
-    local words, lines = queue_words(job, request, queues[1], fit), "warned"
+    local words, lines = misfit_words(job, request, queues[1], fit.name), "warned"
     if action == "amend" then
         action, lines = "reject", "refused"
         outcome.misfit, outcome.code = true, rules.CODES.routing

@@ -3,6 +3,7 @@
 local need = ...
 local allocation = need("allocation")
 local route = need("route")
+local rule_text = need("rule_text")
 local rules = need("rules")
 local text = need("text")
 
@@ -10,14 +11,12 @@ local decision = {}
 
 local find, format = string.find, string.format
 
-local LAST_FIT = "adminkit: queue {fit} takes this job: -p {fit}"
-
--- An outcome without anything in it. What it may hold: the lists `fired`, `refused`, `amended`, `warned` and `log`, of which
--- the three in the middle are lines for the user; `broken`, the set of rules that fired; `untold`, by their names the rules
--- that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where the refusal names the
--- queue that fits; `asks_fit`, where {fit} stands in a line.
+-- A decision that accepts, as it begins. What it may hold until it ends: the lists `fired`, `refused`, `amended`, `warned` and
+-- `log`, of which the three in the middle are lines for the user; `broken`, the set of rules that fired; `untold`, by their
+-- names the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where the
+-- refusal names the queue that fits; `asks_fit`, where {fit} stands in a line. refuse() and accept() end it.
 function decision.outcome()
-    return {}
+    return { verdict = "accept", points = nil, record = nil, fired = nil } -- room for what most decisions hold
 end
 
 -- The list of that name, to add to.
@@ -32,8 +31,12 @@ end
 decision.list = list
 
 local function add(outcome, name, value)
-    local lines = list(outcome, name)
-    lines[#lines + 1] = value
+    local lines = outcome[name]
+    if lines then
+        lines[#lines + 1] = value
+    else
+        outcome[name] = { value }
+    end
 end
 decision.add = add
 
@@ -44,11 +47,14 @@ end
 
 -- Whether this rule is broken for the first time in this decision.
 function decision.is_new(outcome, rule)
-    local broken = list(outcome, "broken")
-    if broken[rule] then
+    local broken = outcome.broken
+    if not broken then
+        outcome.broken = { [rule] = true }
+    elseif broken[rule] then
         return false
+    else
+        broken[rule] = true
     end
-    broken[rule] = true
     return true
 end
 
@@ -66,13 +72,10 @@ local function in_order(a, b)
     return a.place < b.place
 end
 
--- The names of the rules that the last round could not judge, in the order of their checks; nil for none.
-local function untold_of(outcome)
-    if not outcome.untold then
-        return nil
-    end
+-- The names of the rules that the last round could not judge, in the order of their checks.
+local function names_of(untold)
     local names = {}
-    for _, rule in pairs(outcome.untold) do
+    for _, rule in pairs(untold) do
         names[#names + 1] = rule
     end
     table.sort(names, in_order)
@@ -80,6 +83,33 @@ local function untold_of(outcome)
         names[i] = names[i].name
     end
     return names
+end
+
+-- Ends a decision: the lines for the user take the place of what it no longer needs. Trap: a nil that is written to a field
+-- that was not there takes room, as a value does.
+local function finish(outcome, lines)
+    if outcome.untold then
+        outcome.untold = names_of(outcome.untold)
+    end
+    if outcome.broken then
+        outcome.broken = nil
+    end
+    if outcome.asks_fit then
+        outcome.asks_fit = nil
+    end
+    if lines then
+        outcome.messages = lines
+        if outcome.refused then
+            outcome.refused = nil
+        end
+        if outcome.amended then
+            outcome.amended = nil
+        end
+        if outcome.warned then
+            outcome.warned = nil
+        end
+    end
+    return outcome
 end
 
 -- The queue that would take the job as it was asked for, or nil.
@@ -97,54 +127,46 @@ function decision.refuse(outcome, request, ruleset)
     if outcome.asks_fit then
         for i = 1, #lines do
             if find(lines[i], "{fit}", 1, true) then
-                lines[i] = text.fill(lines[i], { fit = fit and text.word[fit] or "-" })
+                lines[i] = text.fill(lines[i], { fit = fit and text.word[fit.name] or "-" })
                 is_named = true
             end
         end
     end
     if fit and not is_named then
-        text.say(lines, ruleset.policy, "fit", "reject", { fit = text.word[fit] }, nil, LAST_FIT)
+        rule_text.say(lines, fit.messages.fit)
     end
-    return {
-        verdict = "reject",
-        code = outcome.code or rules.POLICY,
-        fired = outcome.fired,
-        untold = untold_of(outcome),
-        messages = lines,
-        log = outcome.log,
-    }
+    outcome.verdict, outcome.code = "reject", outcome.code or rules.POLICY
+    outcome.queue, outcome.misfit = nil, nil
+    return finish(outcome, lines)
 end
 
 -- The decision on a job that is not refused: what changes, and the lines for the user. `is_logged`: slurmctld.log hears of it.
 function decision.accept(outcome, job, request, is_logged, points, record)
-    if next(outcome) == nil then -- most jobs: nothing fired, and there is nothing to say
-        return { verdict = "accept", max_nodes = job.most_nodes, points = points, record = record }
+    local limit, time_min, most_nodes = job.limit, job.time_min, job.most_nodes
+    local amended, warned = outcome.amended, outcome.warned
+    local is_amended = outcome.queue
+    if limit and limit ~= request.limit then
+        outcome.limit, is_amended = limit, true
     end
-    local limit = job.limit ~= request.limit and job.limit or nil
-    local time_min = job.time_min ~= request.time_min and job.time_min or nil
-    local is_amended = outcome.queue or limit or time_min
+    if time_min and time_min ~= request.time_min then
+        outcome.time_min, is_amended = time_min, true
+    end
+    if is_amended then
+        outcome.verdict = "amend"
+    end
+    if most_nodes then
+        outcome.max_nodes = most_nodes
+    end
+    outcome.points, outcome.record = points, record
     if outcome.fired and is_logged then
         decision.note(outcome, request, is_amended and "amended" or "warned")
     end
-    local messages, warned = outcome.amended or outcome.warned, outcome.warned
-    if warned and messages ~= warned then
+    if amended and warned then
         for i = 1, #warned do
-            messages[#messages + 1] = warned[i]
+            amended[#amended + 1] = warned[i]
         end
     end
-    return {
-        verdict = is_amended and "amend" or "accept",
-        queue = outcome.queue,
-        limit = limit,
-        time_min = time_min,
-        max_nodes = job.most_nodes,
-        points = points,
-        record = record,
-        fired = outcome.fired,
-        untold = untold_of(outcome),
-        messages = messages,
-        log = outcome.log,
-    }
+    return finish(outcome, amended or warned)
 end
 
 return decision

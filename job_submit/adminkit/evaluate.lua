@@ -27,9 +27,9 @@ local function act(outcome, rule, number, job, queue, facts, request)
     end
     if decision.is_new(outcome, rule) then
         decision.fire(outcome, rule.name, action)
-        local breach = { number = number, job = job, queue = queue, facts = facts }
         local lines = decision.list(outcome, LINES[action])
-        if rule_text.say(lines, rule, later and "later" or action, breach) then
+        local messages = rule_text.messages(rule, later and "later" or action, number)
+        if rule_text.say(lines, messages, job, request, queue, facts, number) then
             outcome.asks_fit = true
         end
     end
@@ -39,7 +39,7 @@ end
 -- Whether the job keeps a rule as long as Slurm gives it no more nodes than it needs, or than the rule allows. It is held to
 -- that, but for a rule that only warns. `spread`: the rule's conditions hold only for a job on several nodes.
 local function hold(rule, spread, job, facts, request)
-    if spread and request.max_nodes then
+    if spread and (request.max_nodes or rules.is_loose(request)) then
         return false
     end
     local most = spread and 1 or rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request)
@@ -82,7 +82,8 @@ local function judge_queue(outcome, job, queue, request, ruleset, accept)
         local list = checks[c]
         local measure, compare = list.measure, list.compare
         local first, second = measure(job, facts, request)
-        for i = 1, #list do
+        local most = compare(first, second, list.tightest, request) and #list or 0
+        for i = 1, most do
             local rule = list[i]
             local number = compare(first, second, rule.value, request)
             if number then
@@ -98,7 +99,9 @@ end
 -- is of decision.outcome. `accept(rule, facts)`, where given, says of a broken rule that it does not matter.
 function evaluate.rules(outcome, job, request, ruleset, accept)
     for _ = 1, ROUNDS do
-        outcome.untold = nil
+        if outcome.untold then
+            outcome.untold = nil
+        end
         local queues = job.queues
         local changed = judge_queue(outcome, job, queues[1] or ruleset.default, request, ruleset, accept)
         for i = 2, #queues do

@@ -52,7 +52,7 @@ end
 local function entry(item, slash)
     local sign, rest = match(item, "^%s*gres([:/])(.*)$")
     rest = rest or item
-    local known = sign == ":" or (sign == "/" and slash)
+    local known = (sign == ":" and not find(rest, "=", 1, true)) or (sign == "/" and slash)
     if rest == "gpu" then
         return 1, nil, known
     end

@@ -4,7 +4,7 @@ local gres = need("gres")
 
 local job_size = {}
 
-local ceil, floor, huge, max = math.ceil, math.floor, math.huge, math.max
+local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
 local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
 
 local NO_VAL16 = 65534
@@ -82,6 +82,9 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     if of_node and of_node ~= "" then
         local gpus = read[of_node]
         node, each, node_kind = gpus.least, gpus.most, gpus.types
+        if total and each == 0 then
+            node, each = nil, nil -- gpu=0 takes nothing away from --gpus
+        end
     end
     if total and node and node > 0 and nodes < total / node then
         nodes = ceil(total / node)
@@ -93,6 +96,7 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
             total, fixed = counted < huge and counted or 0, counted
         end
     elseif fixed_by or each_by then
+        total = total and total_by and min(total, total_by) or total -- 26.05 gives what the tasks ask for
         local same = (kind or node_kind) == kind_by
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
         each = each_by and joined(each or 0, each_by, same) or each
@@ -160,9 +164,10 @@ function job_size.nodes_named(list)
     return count
 end
 
+-- The nodes that so many tasks of a node need; where the job says that it takes fewer, 26.05 puts more tasks on each.
 function job_size.nodes_by_tasks(source)
     local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
-    return tasks and per_node and ceil(tasks / per_node) or 1
+    return tasks and per_node and min(ceil(tasks / per_node), u32(source.max_nodes) or huge) or 1
 end
 
 local SPREAD_JOB, USE_MIN_NODES = 2 ^ 8, 2 ^ 9 -- bits of bitflags
@@ -191,9 +196,12 @@ end
 -- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out, an older job, which shows no tasks.
 function job_size.most_nodes(made, source)
     local most, nodes = u32(source.max_nodes), made.nodes
-    local named = made.node_list
+    local named, tasks = made.node_list, u32(source.num_tasks)
     if named and find(named, "{", 1, true) then
         return huge
+    end
+    if made.older and tasks then
+        return max(most or 0, nodes, tasks) -- 26.05 takes this for the most, whatever max_nodes says in the same update
     end
     if most then
         return max(most, nodes)
@@ -201,7 +209,7 @@ function job_size.most_nodes(made, source)
     if made.older or has_bit(source.bitflags, SPREAD_JOB) or u32(source.max_cpus) then
         return huge
     end
-    local tasks, per_task = u32(source.num_tasks), source.tres_per_task
+    local per_task = source.tres_per_task
     if not tasks then
         if u16(source.ntasks_per_tres) or (per_task and per_task ~= "" and made.gpus_fixed > 0) then
             return huge

@@ -101,7 +101,7 @@ local function forgiving(changed, request, job, ruleset)
         end
         local below, above, most = rules.distance(rule.check, before, rule.value, job, facts)
         local now_below, now_above, now_most = rules.distance(rule.check, after, rule.value, request, facts)
-        if not below or not now_below or now_most == math.huge then
+        if not below or not now_below or most == math.huge or now_most == math.huge then
             return false -- nobody can tell whether it takes more than before
         end
         return now_below <= below and now_above <= above and now_most <= most

@@ -305,11 +305,12 @@ function request.reader(ruleset, gres_slash)
     local reader = {}
 
     function reader.of_submission(job_desc, part_list, by, now)
-        for i = 1, #LATER_FIELDS do
-            submitted[LATER_FIELDS[i]] = nil
+        local made, fields = submitted, LATER_FIELDS
+        for i = 1, #fields do
+            made[fields[i]] = nil
         end
-        submitted._part_list = part_list or false
-        return read(submitted, job_desc, job_desc.user_id, by, now, site, nil)
+        made._part_list = part_list or false
+        return read(made, job_desc, job_desc.user_id, by, now, site, nil)
     end
 
     function reader.of_update(job_desc, job_rec, part_list, by, now)

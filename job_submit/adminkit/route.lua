@@ -169,9 +169,10 @@ local function passes(queue, job, request)
     local facts, is_silent = queue.facts, true
     for c = 1, #queue.rules do
         local list = queue.rules[c]
-        local first, second = list.measure(job, facts, request)
-        for i = 1, #list do
-            local number = list.compare(first, second, list[i].value, request)
+        local compare, first, second = list.compare, list.measure(job, facts, request)
+        local most = compare(first, second, list.tightest, request) and #list or 0
+        for i = 1, most do
+            local number = compare(first, second, list[i].value, request)
             if number then
                 is_silent = false
                 if not lets_pass(list[i], number, job, facts, request) then
@@ -184,23 +185,22 @@ local function passes(queue, job, request)
 end
 
 -- The first queue of the policy's order that fits: Slurm would run the job there, and the policy's rules would let it through
--- as it is. The second value names a queue that might have and comes before it; the third is that of passes().
+-- as it is. The second value names a queue that might have and comes before it; the third is that of passes(). The job's nodes
+-- and class are then those in the queue that was looked at last.
 function route.shortest(job, request, ruleset)
     local doubtful
-    -- The job, in the queue that is looked at.
-    local there = { limit = job.limit, kind = job.kind, time_min = job.time_min, nodes = nil, class = nil }
     for i = 1, #ruleset.candidates do
         local queue, is_silent = ruleset.candidates[i], nil
         local answer = possible(queue, job, request)
         if answer ~= false then
             local is_passed
-            there.nodes = allocation.least_nodes(request, queue.node_gpus, queue.node_cpus, queue.facts.node_mem)
-            there.class = allocation.class_of(there.nodes, request.gpus)
-            is_passed, is_silent = passes(queue, there, request)
+            job.nodes = allocation.least_nodes(request, queue.node_gpus, queue.node_cpus, queue.facts.node_mem)
+            job.class = allocation.class_of(job.nodes, request.gpus)
+            is_passed, is_silent = passes(queue, job, request)
             answer = is_passed and answer
         end
         if answer then
-            return queue.name, doubtful, is_silent
+            return queue, doubtful, is_silent
         elseif answer == nil and not doubtful then
             doubtful = queue.name
         end

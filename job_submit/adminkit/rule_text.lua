@@ -1,5 +1,7 @@
--- The words about a broken rule: the policy's texts with what depends on the rule alone filled in when the policy is loaded.
+-- The words about a broken rule and about the queue that fits a job: the policy's texts, in which what depends on the rule
+-- or the queue alone is filled in when the policy is loaded.
 local need = ...
+local allocation = need("allocation")
 local rules = need("rules")
 local text = need("text")
 
@@ -13,6 +15,9 @@ local LAST = {
     warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later = "adminkit: from {from} on against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later_frame = "From {from} on: {message}",
+    fit = "adminkit: queue {fit} takes this job: -p {fit}",
+    routed = "adminkit: no queue was named, so the job went to {queue}.",
+    advised = "adminkit: no queue was named; {queue} would take this job (-p {queue}).",
     unsure = "adminkit: refused by rule {rule} ({check}): how many it may take cannot be told, allowed {value}.",
 }
 
@@ -36,38 +41,38 @@ local function only_queue(rule)
     return name and next(queues, name) == nil and name or nil
 end
 
--- Of a breach, { number, job, queue, facts }: `number` broke the rule, `job` is as amended.
+-- What stands for a placeholder depends on these five: `job` is as amended, `number` broke the rule.
 
-local function queue_of(breach)
-    return breach.queue and text.word[breach.queue] or "-"
+local function queue_of(_, _, queue)
+    return queue and text.word[queue] or "-"
 end
 
-local function class_of(breach)
-    return breach.job.class or "-"
+local function class_of(job)
+    return job.class or "-"
 end
 
-local function limit_of(breach)
-    return text.duration(rules.effective(breach.job, breach.facts))
+local function limit_of(job, _, _, facts)
+    return text.duration(rules.effective(job, facts))
 end
 
-local function time_min_of(breach)
-    return text.duration(breach.job.time_min)
+local function time_min_of(job)
+    return text.duration(job.time_min)
 end
 
-local function default_of(breach)
-    local facts = breach.facts
+local function default_of(_, _, _, facts)
     return text.duration(facts and (facts.default_limit or facts.max_limit))
 end
 
-local function asked_seconds(breach)
-    return text.duration(breach.number)
+local function asked_seconds(_, _, _, _, number)
+    return text.duration(number)
 end
 
-local function asked_count(breach)
-    return breach.number == huge and "?" or text.count[breach.number]
+local function asked_count(_, _, _, _, number)
+    return number == huge and "?" or text.count[number]
 end
 
--- What stands for each placeholder: a text where it is the same whenever the rule is broken, else a function of a breach.
+-- What stands for each placeholder: a text where it is the same whenever the rule is broken, else a function (job, request,
+-- queue, facts, number).
 local function values_of(rule)
     local value, queue = rule.value, only_queue(rule)
     local values = {
@@ -110,15 +115,18 @@ local function later_template(rule, policy, language)
     return (string.gsub(texts.later or LAST.later_frame, "{message}", (string.gsub(plain, "%%", "%%%%"))))
 end
 
--- A template as a list of texts and of functions of a breach. What no rule knows, {fit} for one, stays as it is; `asks_fit`
--- says that it is there.
+-- A template as text, function, text, ..., text. What `values` does not know stays as it is; `asks_fit` says that {fit} does.
 local function pieces_of(template, values)
     local parts = text.parts[template]
-    local pieces = { parts[1], asks_fit = find(template, "{fit}", 1, true) ~= nil }
+    local pieces = { parts[1], asks_fit = not values.fit and find(template, "{fit}", 1, true) ~= nil }
     for i = 2, #parts, 2 do
-        local name = parts[i]
-        pieces[i] = values[name] or "{" .. name .. "}"
-        pieces[i + 1] = parts[i + 1]
+        local value = values[parts[i]] or "{" .. parts[i] .. "}"
+        if type(value) == "function" then
+            pieces[#pieces + 1] = value
+            pieces[#pieces + 1] = parts[i + 1]
+        else
+            pieces[#pieces] = pieces[#pieces] .. value .. parts[i + 1]
+        end
     end
     return pieces
 end
@@ -156,26 +164,90 @@ function rule_text.of(rule, policy)
     return messages
 end
 
-local function rendered(pieces, breach)
-    local words = {}
-    for i = 1, #pieces do
-        local piece = pieces[i]
-        words[i] = type(piece) == "function" and piece(breach) or piece
+-- What stands for a placeholder where a job is routed: as it was asked for.
+
+local function asked_limit(job)
+    return text.duration(job.kind == "unlimited" and huge or job.limit)
+end
+
+local function asked_class(_, request)
+    return allocation.class_of(request.nodes, request.gpus) or "-"
+end
+
+local function asked_gpus(_, request)
+    return request.gpus and text.count[request.gpus] or "-"
+end
+
+local function asked_nodes(_, request)
+    return request.nodes and text.count[request.nodes] or "-"
+end
+
+-- The messages of a check that is no rule's.
+local function named_messages(check, outcome, values, policy, last)
+    local languages, messages = policy.languages or text.NONE, {}
+    for i = 1, #languages do
+        local template = text.template(policy, languages[i], check, outcome)
+        messages[#messages + 1] = template and pieces_of(template, values)
+    end
+    messages[1] = messages[1] or pieces_of(last, values)
+    return messages
+end
+
+-- The messages that name the queue that fits a job: `amend` and `warn`, by what routing does to one that names no queue, and
+-- `fit`, for one that is refused.
+function rule_text.of_routing(queue, policy)
+    local values = {
+        rule = "routing",
+        check = "routing",
+        queue = text.word[queue],
+        fit = "-",
+        asked = asked_limit,
+        class = asked_class,
+        gpus = asked_gpus,
+        nodes = asked_nodes,
+    }
+    return {
+        amend = named_messages("routed", "amend", values, policy, LAST.routed),
+        warn = named_messages("routed", "warn", values, policy, LAST.advised),
+        fit = named_messages("fit", "reject", { fit = values.queue }, policy, LAST.fit),
+    }
+end
+
+-- One text of the pieces. Most have no more than two functions, for which no list is made.
+local function rendered(pieces, job, request, queue, facts, number)
+    local count, value = #pieces, pieces[2]
+    if count == 1 then
+        return pieces[1]
+    end
+    value = value(job, request, queue, facts, number)
+    if count == 3 then
+        return pieces[1] .. value .. pieces[3]
+    end
+    local second = pieces[4](job, request, queue, facts, number)
+    if count == 5 then
+        return pieces[1] .. value .. pieces[3] .. second .. pieces[5]
+    end
+    local words = { pieces[1], value, pieces[3], second, pieces[5] }
+    for i = 6, count, 2 do
+        words[i], words[i + 1] = pieces[i](job, request, queue, facts, number), pieces[i + 1]
     end
     return concat(words)
 end
 
--- Appends what the policy says about a breach of a rule to `lines`, in each of its languages; true where a line asks for the
--- queue that fits.
-function rule_text.say(lines, rule, outcome, breach)
-    local list = rule.messages[outcome]
-    if breach.number == huge and rules.is_count(rule.check) then
-        list = rule.messages.unsure[outcome]
+-- The messages of a rule that `number` broke.
+function rule_text.messages(rule, outcome, number)
+    if number == huge and rules.is_count(rule.check) then
+        return rule.messages.unsure[outcome]
     end
+    return rule.messages[outcome]
+end
+
+-- Appends messages to `lines`, one in each language; true where a line asks for the queue that fits.
+function rule_text.say(lines, messages, job, request, queue, facts, number)
     local asks_fit = false
-    for i = 1, #list do
-        lines[#lines + 1] = rendered(list[i], breach)
-        asks_fit = asks_fit or list[i].asks_fit
+    for i = 1, #messages do
+        lines[#lines + 1] = rendered(messages[i], job, request, queue, facts, number)
+        asks_fit = asks_fit or messages[i].asks_fit
     end
     return asks_fit
 end

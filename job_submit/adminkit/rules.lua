@@ -153,11 +153,16 @@ function rules.is_count(name)
     return number_of[name] ~= nil
 end
 
+-- Whether Slurm would not be held to a most of nodes: 26.05 takes the number of tasks of an update for it.
+function rules.is_loose(request)
+    return request.older and request.num_tasks
+end
+
 -- The most nodes with which the job keeps a check of numbers that it might break by taking many; nil where no number does,
 -- where the job says itself how many it takes, and where Slurm would not be held to it.
 function rules.cap(name, job, range, facts, request)
     local least, named = number_of[name](job, request), request.node_list
-    if request.max_nodes or not range.max or name == "gpus_per_node" or not job.nodes
+    if request.max_nodes or rules.is_loose(request) or not range.max or name == "gpus_per_node" or not job.nodes
         or not least or least > range.max or least < (range.min or 0)
         or (named and find(named, "{", 1, true)) then
         return nil

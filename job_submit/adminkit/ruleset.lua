@@ -8,7 +8,7 @@ local text = need("text")
 
 local ruleset = {}
 
-local huge, min = math.huge, math.min
+local huge, max, min = math.huge, math.max, math.min
 local NONE = text.NONE
 local ANY = {}
 
@@ -43,6 +43,31 @@ local function in_order(policy)
     return list
 end
 
+-- The range that lies in all of these rules'. A job may be silent about its least where every rule has only a maximum.
+local function tightest_range(list)
+    local low, high, is_bounded = nil, nil, true
+    for i = 1, #list do
+        local range = list[i].value
+        low = range.min and max(range.min, low or 0) or low
+        high = range.max and min(range.max, high or huge) or high
+        is_bounded = is_bounded and range.max ~= nil
+    end
+    return { min = low or not is_bounded and 0 or nil, max = high }
+end
+
+-- A value for the check of these rules: a job that keeps it keeps every one of them, so most need one comparison.
+local function tightest_of(list)
+    local check, value = list.check, list[1].value
+    if rules.is_count(check) then
+        return tightest_range(list)
+    elseif type(value) == "number" then
+        for i = 2, #list do
+            value = (check == "min_limit" and max or min)(value, list[i].value)
+        end
+    end
+    return value
+end
+
 -- The rules that can matter in a queue, in order, a list for each check; `queue` is nil for one that no rule names, ANY
 -- for one that nobody knows.
 local function rules_in(list, queue)
@@ -57,6 +82,9 @@ local function rules_in(list, queue)
             end
             of_check[#of_check + 1] = rule
         end
+    end
+    for i = 1, #checks do
+        checks[i].tightest = tightest_of(checks[i])
     end
     return checks
 end
@@ -99,11 +127,15 @@ local function queue_of(name, facts, list)
     }
 end
 
--- The queues of the routing order that there are.
-local function candidates_of(routing, queues)
+-- The queues of the routing order that there are, each with the list of queues and the messages of a job that goes there.
+local function candidates_of(routing, queues, policy)
     local order, list = routing.order or NONE, {}
     for i = 1, #order do
-        list[#list + 1] = queues[order[i]]
+        local queue = queues[order[i]]
+        if queue then
+            queue.alone, queue.messages = { queue.name }, rule_text.of_routing(queue.name, policy)
+            list[#list + 1] = queue
+        end
     end
     return list
 end
@@ -143,7 +175,7 @@ function ruleset.of(policy, incentives, hints)
         made.needs_now = made.needs_now or rule.from ~= nil
         made.needs_user = made.needs_user or only_names(when.users) or only_names(when.except_users)
     end
-    made.candidates = candidates_of(routing, made.queues)
+    made.candidates = candidates_of(routing, made.queues, policy)
     if routing.action == "amend" or routing.action == "warn" then
         made.routing, made.routing_from = routing.action, routing.from
     end

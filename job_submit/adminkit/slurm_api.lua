@@ -39,7 +39,7 @@ local function set(job_desc, before, field, value)
 end
 
 -- Writes what the decision changes. `field`: of the record, nil for none; `asked`: the request of a submission, nil for an
--- update.
+-- update. The caller keeps what the record takes the place of: most jobs get a record and nothing else that is taken back.
 local function write(job_desc, before, decision, field, asked)
     if decision.queue then
         set(job_desc, before, "partition", decision.queue)
@@ -58,7 +58,6 @@ local function write(job_desc, before, decision, field, asked)
         end
     end
     if field and decision.record then
-        before[field] = asked[field] or ""
         job_desc[field] = decision.record
     end
     if decision.points then
@@ -68,10 +67,16 @@ end
 
 -- All of the decision or none of it: what had been written is taken back where Slurm does not take the next.
 local function apply(job_desc, decision, field, asked)
-    local before = {}
+    local is_changed = decision.queue or decision.limit or decision.time_min or decision.max_nodes
+    local before = is_changed and {} or nil
+    local there = field and decision.record and (asked[field] or "")
     local ok, wrong = pcall(write, job_desc, before, decision, field, asked)
     if ok then
         return
+    end
+    before = before or {}
+    if there then
+        before[field] = there
     end
     for name, value in pairs(before) do
         pcall(function()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from adminkit.config import Config, Feedback
 from adminkit.feedback.compose import Composer
-from adminkit.feedback.letter import Letter
+from adminkit.feedback.letter import Letter, user_of
 from adminkit.feedback.mime import Envelope, build
 from adminkit.feedback.plan import plan
 from adminkit.feedback.recipients import People
@@ -88,7 +88,7 @@ def write(path: Path, letters: int) -> None:
         names = dict(db.execute("SELECT DISTINCT uid, user FROM job WHERE uid IS NOT NULL"))
         settings, started = Config(feedback=SITE), time.perf_counter()
         found = plan(db, settings, People(SITE, names.get, {}), path.with_name("no-prefs"), now)
-        dues = sorted((one.due for one in found.found), key=lambda due: (due.user, due.run))[:letters]
+        dues = sorted((one.due for one in found.found), key=lambda due: (user_of(due) or "", due.run))[:letters]
         planned, worked = time.perf_counter(), time.process_time()
         writer = Composer(db, settings, Offer(), now, dues)
         size = 0

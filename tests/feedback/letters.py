@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.feedback.compose import Composer
-from adminkit.feedback.letter import Due, Letter
+from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Letter, OperatorLetter
 from adminkit.job import Job
 from adminkit.recommend.menu import Offer
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
@@ -73,27 +73,29 @@ QUEUES: Final = [("aaic", "gq", 0, HOUR, 72 * HOUR)]
 def due(kind: str, language: str = "en", **changes: Any) -> Due:
     """A letter to ada, or to the operators."""
     given: dict[str, Any] = {
-        "cluster": "aaic", "job_id_raw": 0, "submit": MONDAY, "kind": kind, "user": "ada", "uid": 1001,
-        "language": language, "address": "ada@example.org", "until": NEXT_MONDAY, "week": "2026-W02",
+        "cluster": "aaic", "language": language, "address": "ada@example.org", "until": NEXT_MONDAY,
     }  # fmt: skip
+    week = {"week": "2026-W02", "since": MONDAY}
+    user = {"user": "ada", "uid": 1001}
     if kind == "operator":
-        given |= {"user": "", "uid": None, "notes": ("eve has no address: set domain",)}
-    return Due(**{**given, **changes})
+        return OperatorLetter(**{**given, **week, "notes": ("eve has no address: set domain",), **changes})
+    if kind == "digest":
+        return DigestLetter(**{**given, **week, **user, **changes})
+    job = {"job_id_raw": 1, "submit": MONDAY, "array": False, "job_name": None}
+    return JobLetter(**{**given, **user, **job, **changes})
 
 
 def end(one: Job = LAST, language: str = "en") -> Due:
     """The letter about a run."""
     return due(
-        "end", language, job_id_raw=one.job_id_raw, submit=one.submit_time, until=one.end_time, week="",
+        "end", language, job_id_raw=one.job_id_raw, submit=one.submit_time, until=one.end_time,
         user=one.user, uid=one.uid,
     )  # fmt: skip
 
 
 def array(language: str = "en") -> Due:
     """The letter about the array."""
-    return due(
-        "end", language, job_id_raw=200, submit=MONDAY + DAY, until=MONDAY + 2 * DAY + 2 * HOUR, array=True, week=""
-    )
+    return due("end", language, job_id_raw=200, submit=MONDAY + DAY, until=MONDAY + 2 * DAY + 2 * HOUR, array=True)
 
 
 DUES: Final = {

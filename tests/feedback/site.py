@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adminkit.config import Config, Feedback
-from adminkit.feedback.letter import Due, Letter
+from adminkit.feedback.letter import Due, Letter, user_of
 from adminkit.feedback.prefs import make_folder
 from adminkit.feedback.recipients import People
 from adminkit.feedback.send import Clock, Tools
@@ -67,7 +67,7 @@ def opened(path: Path) -> closing[sqlite3.Connection]:
 
 def composing(db: sqlite3.Connection, settings: Config, now: int, dues: Sequence[Due]) -> Callable[[Due], Letter]:
     """Letters that say what they are about."""
-    return lambda due: Letter(f"Job {due.run}", f"{due.user}: {due.run}\n", f"<p>{due.run}</p>")
+    return lambda due: Letter(f"Job {due.run}", f"{user_of(due)}: {due.run}\n", f"<p>{due.run}</p>")
 
 
 @dataclass

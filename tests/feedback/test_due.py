@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,14 @@ import pytest
 
 from adminkit.config import Checkpoint, Config, Report
 from adminkit.errors import AdminkitError
-from adminkit.feedback.letter import Due
+from adminkit.feedback.letter import JobLetter, OperatorLetter, user_of
 from adminkit.feedback.plan import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox
 from adminkit.trace.windows import set_note
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
-from tests.support.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY, letter
 from tests.support.others import gives_files_away
 
 
@@ -41,8 +42,8 @@ def planned(
         return plan(db, chosen, more.pop("people", people(chosen)), place, at, UTC, **more)
 
 
-def ends(found: Planned) -> list[Due]:
-    return [one.due for one in found.found if one.due.kind == "end"]
+def ends(found: Planned) -> list[JobLetter]:
+    return [one.due for one in found.found if isinstance(one.due, JobLetter)]
 
 
 @pytest.mark.parametrize(
@@ -207,8 +208,9 @@ def test_pauses_count_from_the_letters_before(
     at = NOW - had_ago
     with opened(trace) as db:
         row = outbox.Entry(
-            "aaic", "9@1", "end", 9, 1, at, 0, "", "ada", 1001, name, "en", "a@b.c", "[]", state, due_at=at
-        )
+            cluster="aaic", run="9@1", kind="end", until=at, language="en", address="a@b.c", user="ada", uid=1001,
+            job_id_raw=9, submit=1, array=0, job_name=name, state=state, due_at=at, next_at=at,
+        )  # fmt: skip
         outbox.put(db, [row])
     assert len(ends(planned(tmp_path, []))) == due, why
 
@@ -231,7 +233,7 @@ def test_a_week_of_interactive_runs_alone_is_no_digest(tmp_path: Path) -> None:
     """There would be nothing in it: those are not compared with their limits."""
     week = {"ago": 6 * DAY}
     found = planned(tmp_path, [ended(1, **week, submitted_by="salloc"), ended(2, **week, uid=1002, user="bob")])
-    assert [one.due.user for one in found.found if one.due.kind == "digest"] == ["bob"]
+    assert [user_of(one.due) for one in found.found if one.due.kind == "digest"] == ["bob"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_users_choose_how_often(tmp_path: Path, chosen: Prefs, kinds: list[str],
     (place / "1001.toml").write_text("")
     os.chown(write(place, 1001, chosen), 1001, -1)
     found = planned(tmp_path, [ended(1), ended(2, ago=4 * DAY)])
-    assert sorted(one.due.kind for one in found.found if one.due.user) == kinds, why
+    assert sorted(one.due.kind for one in found.found if user_of(one.due)) == kinds, why
 
 
 @gives_files_away
@@ -282,7 +284,7 @@ def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
     address = f"{'x' * 60}@stranger.example"
     os.chown(write(folder(tmp_path), 1001, Prefs(address=address)), 1001, -1)
     found = planned(tmp_path, [ended(), ended(2, ago=4 * DAY)], preview=preview)
-    assert [one.due.user for one in found.found if one.due.user] == []
+    assert [one.due for one in found.found if user_of(one.due)] == []
     assert found.left_out["domain"] == 2, "the job's letter and the week's"
     assert f"ada has an address that is not in an allowed domain: {'x' * 59}…" in found.notes
     told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter goes there\n"
@@ -360,7 +362,7 @@ def test_who_gets_a_digest_is_who_has_runs_that_count_in_a_report(
 ) -> None:
     chosen = replace(settings(quiet_days=()), report=report)
     found = planned(tmp_path, [ended(1, ago=5 * DAY, **changes)], chosen)
-    assert [one.due.user for one in found.found if one.due.kind == "digest"] == users, why
+    assert [user_of(one.due) for one in found.found if one.due.kind == "digest"] == users, why
 
 
 def test_a_habit_is_of_the_runs_that_count_in_a_report(tmp_path: Path) -> None:
@@ -385,7 +387,8 @@ def test_more_than_max_letters_sends_nothing_and_tells_the_operators_once(tmp_pa
     few = settings(max_letters=2, user_pause=0, name_pause=0)
     found = planned(tmp_path, [ended(n) for n in range(1, 5)], few)
     (alarm,) = found.found
-    assert (found.flood, alarm.due.kind, alarm.due.address) == (True, "operator", "ops@example.org")
+    assert isinstance(alarm.due, OperatorLetter)
+    assert (found.flood, alarm.due.address) == (True, "ops@example.org")
     assert "4 letters would go out at once, more than max_letters = 2" in alarm.due.notes[0]
     with opened(tmp_path / "t.db") as db:
         outbox.put(db, [alarm.entry(NOW)])
@@ -401,6 +404,39 @@ def test_a_row_of_the_outbox_is_its_letter_again(tmp_path: Path) -> None:
         outbox.put(db, [one.entry(NOW) for one in found.found])
         back = {due_of(one) for one in outbox.open_entries(db, NOW)}
     assert back == {one.due for one in found.found}
+
+
+UNKNOWN: dict[str, set[str]] = {
+    "end": {"week", "since", "notes"},
+    "digest": {"job_id_raw", "submit", "array", "job_name", "notes"},
+    "operator": {"job_id_raw", "submit", "array", "job_name", "notes", "user", "uid"},
+}
+
+
+def test_a_row_is_null_where_its_kind_of_letter_knows_nothing(tmp_path: Path) -> None:
+    found = planned(tmp_path, [ended(), ended(7, ago=4 * DAY)])
+    rows = {one.due.kind: one.entry(NOW) for one in found.found}
+    assert rows.keys() == UNKNOWN.keys()
+    for kind, row in rows.items():
+        empty = {field.name for field in fields(row) if getattr(row, field.name) is None}
+        assert empty == UNKNOWN[kind] | {"claimed_at", "sent_at", "said"}, kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [
+        *(("end", name) for name in ("user", "uid", "job_id_raw", "submit", "array")),
+        *(("digest", name) for name in ("user", "uid", "week", "since")),
+        *(("operator", name) for name in ("week", "since")),
+        ("postcard", "week"),
+    ],
+)
+def test_the_outbox_takes_no_row_without_what_its_kind_needs(tmp_path: Path, kind: str, missing: str) -> None:
+    """So that no row can keep a run from writing the letters of the others."""
+    with opened(synced(tmp_path / "t.db")) as db:
+        outbox.put(db, [letter(kind=kind)] if kind in UNKNOWN else [])
+        with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+            outbox.put(db, [letter(kind=kind, run="other", **{missing: None})])
 
 
 def test_an_unsafe_folder_of_choices_stops_everything(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def test_a_run_that_the_trace_does_not_have_is_an_error(known: Path) -> None:
 
 def test_a_week_without_runs_says_so(known: Path) -> None:
     for user, uid in (("nobody", 1099), ("ada", 1001)):
-        one = due("digest", user=user, uid=uid, submit=MONDAY - 52 * WEEK, until=MONDAY - 51 * WEEK)
+        one = due("digest", user=user, uid=uid, since=MONDAY - 52 * WEEK, until=MONDAY - 51 * WEEK)
         (letter,) = write(known, one)
         assert "no run of yours ended" in letter.text
         assert "no runs" in letter.subject

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from adminkit.config import Config
+from adminkit.feedback.letter import user_of
 from adminkit.feedback.plan import Planned
 from adminkit.feedback.sample import sample
 from adminkit.job import Job
@@ -25,38 +26,38 @@ def shown(path: Path, jobs: list[Job], site: Config | None = None, users: tuple[
         return sample(db, site or Config(), NOW, users)
 
 
-def kinds(planned: Planned) -> list[tuple[str, str]]:
-    return [(one.due.kind, one.due.user) for one in planned.found]
+def kinds(planned: Planned) -> list[tuple[str, str | None]]:
+    return [(one.due.kind, user_of(one.due)) for one in planned.found]
 
 
 #: jobs, whose, what is found, what the notes say besides
-CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str]], str]] = [
+CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str | None]], str]] = [
     (
         "each kind, the end letter of who wasted most, the digest of who wasted most last week",
         [ended(1), ended(2, time_limit=72 * HOUR, **BOB), ended(3, ago=LAST_WEEK)],
         (),
-        [("end", "bob"), ("digest", "ada"), ("operator", "")],
+        [("end", "bob"), ("digest", "ada"), ("operator", None)],
         "",
     ),
     (
         "of a user that is named",
         [ended(1), ended(2, time_limit=72 * HOUR, **BOB), ended(3, ago=LAST_WEEK)],
         ("ada",),
-        [("end", "ada"), ("digest", "ada"), ("operator", "")],
+        [("end", "ada"), ("digest", "ada"), ("operator", None)],
         "",
     ),
     (
         "no job that is worth a letter",
         [ended(1, ago=LAST_WEEK, elapsed=9 * HOUR)],
         (),
-        [("digest", "ada"), ("operator", "")],
+        [("digest", "ada"), ("operator", None)],
         "no end letter: no job of the last 30 days is worth a letter",
     ),
     (
         "nobody with a run last week",
         [ended(1, ago=20 * DAY)],
         (),
-        [("end", "ada"), ("operator", "")],
+        [("end", "ada"), ("operator", None)],
         "no digest letter: nobody has a run that counts in last week's digest",
     ),
     ("an empty trace", [], (), [], "no operator letter: the trace has no cluster"),
@@ -65,7 +66,7 @@ CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str]], str]] 
 
 @pytest.mark.parametrize(("why", "jobs", "users", "found", "note"), CASES, ids=[one[0] for one in CASES])
 def test_it_is_one_of_each_kind(
-    tmp_path: Path, why: str, jobs: list[Job], users: tuple[str, ...], found: list[tuple[str, str]], note: str
+    tmp_path: Path, why: str, jobs: list[Job], users: tuple[str, ...], found: list[tuple[str, str | None]], note: str
 ) -> None:
     planned = shown(tmp_path / "t.db", jobs, users=users)
     assert kinds(planned) == found
@@ -81,7 +82,7 @@ def test_who_gets_none_and_what_went_out_does_not_matter(tmp_path: Path) -> None
         run = sample(db, site, NOW).found[0].due.run
     add_letters(path, [letter(run=run)])
     with opened(path) as db:
-        assert kinds(sample(db, site, NOW)) == before == [("end", "ada"), ("digest", "ada"), ("operator", "")]
+        assert kinds(sample(db, site, NOW)) == before == [("end", "ada"), ("digest", "ada"), ("operator", None)]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from adminkit.findings import estimate
 from adminkit.findings import week as judge
-from adminkit.findings.estimate import safe_enough, verdict, worth_typing
+from adminkit.findings.estimate import safe_enough, worth_typing
+from adminkit.findings.finding import Subject
 from adminkit.stats.weeks import Name, Week
 from tests.support.builders import HOUR
 
@@ -22,7 +24,23 @@ from tests.support.builders import HOUR
     ],
 )
 def test_a_limit_is_judged(elapsed: int, limit: int | None, state: str | None, expected: str, why: str) -> None:
-    assert verdict(elapsed, limit, state) == expected, why
+    (finding,) = estimate.check(estimate.Measure(Subject(), elapsed, limit, state), estimate.LETTERS)
+    assert finding.verdict == expected, why
+    assert finding.evidence.keys() == ({"elapsed", "limit", "used_share"} if limit else {"elapsed"}), why
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "state", "tasks", "expected", "why"),
+    [
+        (HOUR, "COMPLETED", (60, 120, HOUR), "over", "the longest task speaks for all"),
+        (4 * HOUR, "TIMEOUT", (60, 120, 4 * HOUR), "over", "the longest was cut: the one in the middle speaks"),
+        (4 * HOUR, "TIMEOUT", (60, 3 * HOUR, 4 * HOUR), "well", "the same, and it did well"),
+        (4 * HOUR, "TIMEOUT", (60, 4 * HOUR, 4 * HOUR), "cut", "so did most"),
+    ],
+)
+def test_an_array_is_judged(elapsed: int, state: str, tasks: tuple[int, ...], expected: str, why: str) -> None:
+    (finding,) = estimate.check(estimate.Measure(Subject(), elapsed, 4 * HOUR, state, tasks), estimate.LETTERS)
+    assert finding.verdict == expected, why
 
 
 @pytest.mark.parametrize(
@@ -37,12 +55,17 @@ def test_a_limit_is_judged(elapsed: int, limit: int | None, state: str | None, e
     ],
 )
 def test_a_limit_is_worth_typing(recommended: int, asked: int | None, judged: str, expected: bool, why: str) -> None:
-    assert worth_typing(recommended, asked, judged) is expected, why  # type: ignore[arg-type]
+    assert worth_typing(recommended, asked, judged, estimate.LETTERS) is expected, why
 
 
 @pytest.mark.parametrize(("risk", "expected"), [(None, True), (0.25, True), (0.26, False), (1.0, False)])
 def test_a_limit_that_often_fails_is_no_advice(risk: float | None, expected: bool) -> None:
-    assert safe_enough(risk) is expected
+    assert safe_enough(risk, estimate.LETTERS) is expected
+
+
+def verdicts(this: Week, before: Week | None = None, names: dict[str | None, Name] | None = None) -> list[str]:
+    measure = judge.Measure("aaic", "ada", this, before or Week(), names or {})
+    return [one.verdict for one in judge.check(measure, judge.LETTERS)]
 
 
 def week(runs: int, share: float, unused: int = 0) -> Week:
@@ -61,14 +84,14 @@ def week(runs: int, share: float, unused: int = 0) -> Week:
     ],
 )
 def test_a_trend_needs_runs_and_a_difference(this: Week, before: Week, expected: str, why: str) -> None:
-    assert judge.trend(this, before) == expected, why
+    assert verdicts(this, before)[0] == expected, why
 
 
 @pytest.mark.parametrize(
     ("this", "expected"), [(week(3, 0.5), True), (week(3, 0.49), False), (week(2, 0.9), False), (Week(), False)]
 )
 def test_praise_is_for_a_good_share_of_some_runs(this: Week, expected: bool) -> None:
-    assert judge.does_well(this) is expected
+    assert ("praise" in verdicts(this)) is expected
 
 
 def test_the_best_and_the_worst_names_are_found() -> None:
@@ -83,6 +106,13 @@ def test_the_best_and_the_worst_names_are_found() -> None:
         "fourth": Name(week(3, 0.2, 7 * HOUR)),
         None: Name(week(9, 0.01, 99 * HOUR)),
     }
-    assert judge.best(names) == "good"
-    assert judge.worst(names) == ["worse", "bad", "third"]
-    assert judge.best({}) is None and judge.worst({}) == []
+    findings = judge.check(judge.Measure("aaic", "ada", Week(), Week(), names), judge.LETTERS)
+    assert [(one.verdict, one.subject.name) for one in findings] == [
+        ("unknown", None), ("best", "good"), ("worst", "worse"), ("worst", "bad"), ("worst", "third"),
+    ]  # fmt: skip
+    assert findings[2].evidence["unused"] == 10 * HOUR
+    assert verdicts(Week()) == ["unknown"]
+
+
+def test_one_job_name_alone_is_not_the_best() -> None:
+    assert verdicts(Week(), names={"good": Name(week(3, 0.8))}) == ["unknown"]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from adminkit.findings.overestimate import REASONS, Limits, check
+from adminkit.findings.finding import Subject
+from adminkit.findings.overestimate import REASONS, Limits, Measure, check, why_not
 from adminkit.stats.due import Ended, Habit
 from tests.support.builders import HOUR, MONDAY
 
@@ -45,7 +46,9 @@ WRONG: dict[str, dict[str, Any]] = {
     ],
 )
 def test_one_run(changes: dict[str, Any], reason: str | None, why: str) -> None:
-    assert check(replace(RUN, **changes), None, Limits()) == reason, why
+    measure = Measure("aaic", replace(RUN, **changes))
+    assert why_not(measure, Limits()) == reason, why
+    assert len(check(measure, Limits())) == (reason is None), why
 
 
 @pytest.mark.parametrize(
@@ -58,10 +61,20 @@ def test_one_run(changes: dict[str, Any], reason: str | None, why: str) -> None:
     ],
 )
 def test_a_habit(habit: Habit | None, reason: str | None, why: str) -> None:
-    assert check(RUN, habit, Limits()) == reason, why
+    assert why_not(Measure("aaic", RUN, habit), Limits()) == reason, why
 
 
 def test_the_first_reason_is_the_one_that_is_told() -> None:
     everything = {key: value for changes in WRONG.values() for key, value in changes.items()}
-    assert check(replace(RUN, **everything), Habit(9, 1.0, 1.0), Limits()) == REASONS[0]
+    assert why_not(Measure("aaic", replace(RUN, **everything), Habit(9, 1.0, 1.0)), Limits()) == REASONS[0]
     assert {*WRONG, "well"} == set(REASONS)
+
+
+def test_a_finding_says_of_what_it_is_and_what_it_compared() -> None:
+    (finding,) = check(Measure("aaic", RUN), Limits())
+    assert (finding.kind, finding.verdict, finding.severity) == ("overestimate", "overestimated", "warn")
+    assert finding.subject == Subject(cluster="aaic", user="ada", name="train", run=f"1@{MONDAY}")
+    assert finding.evidence == {
+        "tasks": 1, "elapsed": HOUR, "limit": 10 * HOUR, "used": HOUR, "reserved": 10 * HOUR, "unused": 9 * HOUR,
+        "used_share": 0.1,
+    }  # fmt: skip

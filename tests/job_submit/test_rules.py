@@ -37,6 +37,48 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = 
     ),
     ("a rule of another queue does not matter", [SHORT], {"limit": 70 * H}, {"verdict": "accept"}),
     (
+        "of two maxima the job breaks the lower one alone, in whatever order they stand",
+        [rule("max_limit", 48 * H, name="low"), rule("max_limit", 72 * H, name="high")],
+        {"limit": 50 * H},
+        {"verdict": "reject", "fired": [{"rule": "low", "action": "reject"}]},
+    ),
+    (
+        "of two minima the job breaks the higher one alone",
+        [rule("min_limit", H, name="low"), rule("min_limit", 3 * H, name="high")],
+        {"limit": 2 * H},
+        {"verdict": "reject", "fired": [{"rule": "high", "action": "reject"}]},
+    ),
+    (
+        "of a minimum and a maximum of GPUs in two rules the job breaks the maximum",
+        [rule("gpus", {"min": 1}, name="least"), rule("gpus", {"max": 4}, name="most")],
+        {"gpus": 8},
+        {"verdict": "reject", "fired": [{"rule": "most", "action": "reject"}]},
+    ),
+    (
+        "of two ranges of GPUs the job breaks the one with the lower maximum",
+        [rule("gpus", {"max": 8}, name="wide"), rule("gpus", {"max": 2}, name="narrow")],
+        {"gpus": 4},
+        {"verdict": "reject", "fired": [{"rule": "narrow", "action": "reject"}]},
+    ),
+    (
+        "and the one with the higher minimum",
+        [rule("gpus", {"min": 4}, name="narrow"), rule("gpus", {"min": 1}, name="wide")],
+        {"gpus": 2},
+        {"verdict": "reject", "fired": [{"rule": "narrow", "action": "reject"}]},
+    ),
+    (
+        "a number that a job is silent about matters to a rule with a minimum, not to a maximum that it keeps",
+        [rule("gpus", {"max": 4}, name="most"), rule("gpus", {"min": 1}, name="least")],
+        {"gpus": None, "gpus_fixed": 2},
+        {"verdict": "accept", "untold": ["least"]},
+    ),
+    (
+        "the same of a rule that has neither",
+        [rule("gpus", {"max": 4}, name="most"), rule("gpus", {}, name="neither")],
+        {"gpus": None, "gpus_fixed": 2},
+        {"verdict": "accept", "untold": ["neither"]},
+    ),
+    (
         "--time-min is lowered with the limit",
         [MAX],
         {"limit": 100 * H, "time_min": 90 * H},

@@ -76,6 +76,12 @@ HELD: list[tuple[Desc, tuple[str, int], int, str]] = [
     ({"req_nodes": "n[1-3]", "min_nodes": 1, "max_nodes": 1}, ("nodes", 2), OK, "one of three named nodes"),
     ({"req_nodes": "switch{s1}"}, ("nodes", 2), REFUSED, "all nodes of a switch"),
     ({"req_nodes": "block{b1}", "min_nodes": 1, "max_nodes": 1}, ("nodes", 2), REFUSED, "all nodes of a block"),
+    (
+        {"tres_per_job": "gres:gpu:5", "tres_per_node": "gres/gpu=0"},
+        ("gpus_per_node", 4),
+        REFUSED,
+        "none a node is no most",
+    ),
     ({"tres_per_job": "gres:gpu:8"}, ("gpus_per_node", 4), REFUSED, "Slurm may put all of them on one node"),
     ({"tres_per_task": "gres:gpu:1"}, ("gpus", 4), REFUSED, "of tasks that nobody has counted"),
     ({"tres_per_socket": "gres:gpu:1"}, ("gpus_per_node", 8), OK, "of sockets: no more than a node has"),
@@ -226,7 +232,7 @@ def test_an_update_is_held_to_the_nodes_that_are_left(lua: Lua, tmp_path: Path) 
     held = rule("nodes", {"max": 2})
     folder = site.write(tmp_path, policy=policy(held, queues=SITE, routing={"action": "off", "order": []}))
     rec = {"tres_per_node": "", "admin_comment": "ak1:lim=60,src=e"}
-    answer = site.run(lua, site.case(folder, desc={"num_tasks": 4}, rec=rec))
+    answer = site.run(lua, site.case(folder, desc={"qos": "other"}, rec=rec))
     assert (answer["code"], answer["desc"].get("max_nodes"), answer["desc"].get("bitflags")) == (OK, 2, None)
     assert site.run(lua, site.case(folder, desc={"num_tasks": 32, "min_cpus": 32}, rec=rec))["code"] != OK
     running = site.run(lua, site.case(folder, desc={"time_limit": 30}, rec={**rec, "job_state": 1, "min_cpus": 4}))

@@ -32,7 +32,14 @@ GROWING: list[tuple[str, int, Fields, Fields, bool, str]] = [
     ("gpus", 4, ONE, {"min_nodes": 8, "max_nodes": 8}, False, "from one node to eight"),
     ("gpus", 4, {**ONE, "max_nodes": 1}, {"tres_per_node": "gres:gpu:4"}, True, "as many as are allowed"),
     ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:4"}, False, "as many on each of nobody knows how many nodes"),
-    ("gpus", 4, ONE, {"tres_per_node": "gres:gpu:4", "max_nodes": 1}, True, "as many, and one node"),
+    (
+        "gpus",
+        4,
+        ONE,
+        {"tres_per_node": "gres:gpu:4", "max_nodes": 1},
+        False,
+        "on one node, of nobody knows how much before",
+    ),
     ("gpus", 4, ONE, {"features": "ib"}, True, "another change"),
     ("gpus_per_node", 4, ONE, {"tres_per_node": "gres:gpu:8"}, False, "from one GPU on each node to eight"),
     ("gpus_per_node", 4, ONE, {"features": "ib"}, True, "another change of GPUs on each node"),
@@ -132,6 +139,24 @@ def test_a_job_of_mincpus_may_have_as_many_tasks_as_cpus(
     if taken:
         each = rec["pn_min_cpus"] if check == "cpus" else 1
         assert answer["desc"].get("max_nodes") == most // each, why
+
+
+@pytest.mark.parametrize(
+    ("check", "desc", "taken", "why"),
+    [
+        ("nodes", {"num_tasks": 9}, False, "26.05 takes nine nodes for the most, and is not held to two"),
+        ("nodes", {"num_tasks": 9, "max_nodes": 1}, False, "whatever it says of nodes"),
+        ("nodes", {"num_tasks": 2}, True, "two tasks on two nodes"),
+        ("gpus_per_node", {"num_tasks": 9}, True, "no GPUs"),
+    ],
+)
+def test_an_update_of_tasks_may_take_as_many_nodes(
+    lua: Lua, tmp_path: Path, check: str, desc: Fields, taken: bool, why: str
+) -> None:
+    job = {"tres_per_node": None, "admin_comment": SHARED}
+    answer = update(lua, tmp_path, rule(check, {"max": 2}), desc=desc, rec=job)
+    assert (answer["code"] == OK, answer["errors"]) == (taken, []), why
+    assert answer["desc"].get("max_nodes") == desc.get("max_nodes"), "nothing is written that Slurm would pass over"
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,17 @@ import pytest
 
 from adminkit.config import Feedback
 from adminkit.feedback.holdout import held_out, is_held_out
-from adminkit.findings.effect import verdict
+from adminkit.findings.effect import REPORT, Measure, check
 from adminkit.reports.feedback import feedback_report
 from adminkit.stats.effect import Change, Design, Effect
 from tests.support.builders import HOUR, MONDAY, job
 from tests.support.effects import CHOSEN, DAY, HELD, LETTER, NOW, lettered, measured, of, sample, user_runs
+
+
+def judged(change: Change) -> str:
+    """The verdict of the one finding on a change."""
+    (finding,) = check(Measure("aaic", change), REPORT)
+    return finding.verdict
 
 
 def accuracy(found: Effect) -> Change:
@@ -37,7 +43,7 @@ def test_the_effect_is_the_change_less_that_of_others_who_were_alike(tmp_path: P
     hours = found.changes[1]
     # four runs of 10 h, 2 GPUs: 72 of 80 GPU-hours unused in four weeks before, 40 after
     assert (hours.before, hours.after) == (pytest.approx(18.0), pytest.approx(10.0))
-    assert verdict(one) == "too few users"
+    assert judged(one) == "too few users"
 
 
 @pytest.mark.parametrize("gain", [0.0, 0.15])
@@ -56,7 +62,7 @@ def test_a_known_effect_is_found_and_regression_to_the_mean_is_not_taken_for_one
         assert found.held_out and one.change is not None and one.low is not None and one.high is not None
         naive.append(one.change)
         covered += one.low <= gain <= one.high
-        verdicts.append(verdict(one))
+        verdicts.append(judged(one))
     assert sum(naive) / 20 > gain + 0.03, "the case is one of regression to the mean"
     assert covered >= 16, "of 20 intervals of 95 %"
     assert verdicts.count("better") == 20 if gain else verdicts.count("no significant change") >= 16
@@ -124,7 +130,7 @@ def test_a_user_with_a_letter_later_is_one_of_the_others_until_then(tmp_path: Pa
 def test_an_interval_decides(
     measure: Any, low: float | None, high: float | None, compared: int, others: int, expected: str
 ) -> None:
-    assert verdict(Change(measure, 10, 0.1, 0.2, compared, others, 0.1, 0.0, 0.1, low, high)) == expected
+    assert judged(Change(measure, 10, 0.1, 0.2, compared, others, 0.1, 0.0, 0.1, low, high)) == expected
 
 
 # The hold-out

@@ -67,10 +67,13 @@ def make_trace(
 def letter(uid: int = 1001, **changes: Any) -> Entry:
     """A row of the outbox: a letter about a job that left for this user on MONDAY."""
     given: dict[str, Any] = {
-        "cluster": "aaic", "run": f"1@{uid}", "kind": "end", "job_id_raw": 1, "submit": 0, "until": 0, "array": 0,
-        "week": "", "user": "ada", "uid": uid, "job_name": None, "language": "en", "address": "", "notes": "[]",
-        "state": "sent", "due_at": MONDAY, "sent_at": MONDAY,
+        "cluster": "aaic", "run": f"1@{uid}", "kind": "end", "until": 0, "user": "ada", "uid": uid, "language": "en",
+        "address": "ada@example.org", "state": "sent", "due_at": MONDAY, "next_at": MONDAY, "sent_at": MONDAY,
     }  # fmt: skip
+    if changes.get("kind", "end") == "end":
+        given |= {"job_id_raw": 1, "submit": 0, "array": 0}
+    else:
+        given |= {"week": "2026-W02", "since": MONDAY}
     return Entry(**{**given, **changes})
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from adminkit.findings.effect import LEAST_OTHERS
+from adminkit.findings.effect import REPORT
 from adminkit.job import Job
 from adminkit.stats.effect import Design, Effect, effect
 from adminkit.stats.select import Filter
@@ -53,7 +53,7 @@ def lettered(path: Path, jobs: list[Job], letters: Letters | dict[str, Letters])
 
 def of(path: Path, cluster: str = "aaic", held: Callable[[int], bool] = nobody, now: int = NOW) -> Effect:
     with closing(sqlite3.connect(path)) as db:
-        return effect(db, Filter([cluster], checkpoint_code=85), now, Design(), held, LEAST_OTHERS)
+        return effect(db, Filter([cluster], checkpoint_code=85), now, Design(), held, REPORT.others)
 
 
 def measured(

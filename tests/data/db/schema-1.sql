@@ -81,15 +81,22 @@ CREATE TABLE note (
 INSERT INTO "note" VALUES('alpha','dbd_started','1500000000',1500010000);
 CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
-    job_id_raw INTEGER NOT NULL, submit INTEGER NOT NULL, until INTEGER NOT NULL, array INTEGER NOT NULL,
-    week TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, job_name TEXT, language TEXT NOT NULL, address TEXT NOT NULL,
-    notes TEXT NOT NULL,
+    until INTEGER NOT NULL, language TEXT NOT NULL, address TEXT NOT NULL,
+    user TEXT, uid INTEGER,
+    job_id_raw INTEGER, submit INTEGER, array INTEGER, job_name TEXT,
+    week TEXT, since INTEGER, notes TEXT,
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
-    PRIMARY KEY (cluster, run, kind)
+    PRIMARY KEY (cluster, run, kind),
+    CHECK (CASE kind
+        WHEN 'end' THEN user IS NOT NULL AND uid IS NOT NULL
+            AND job_id_raw IS NOT NULL AND submit IS NOT NULL AND array IS NOT NULL
+        WHEN 'digest' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
+        WHEN 'operator' THEN week IS NOT NULL AND since IS NOT NULL
+        ELSE FALSE END)
 ) STRICT
 ;
-INSERT INTO "outbox" VALUES('alpha','1@1500000000','end',1,1500000000,1500003660,0,'','user1',1001,'train','en','user1@example.org','[]','sent',1,0,1500004000,1500004000,1500004001,1500004002,'ok');
+INSERT INTO "outbox" VALUES('alpha','1@1500000000','end',1500003660,'en','user1@example.org','user1',1001,1,1500000000,0,'train',NULL,NULL,NULL,'sent',1,0,1500004000,1500004000,1500004001,1500004002,'ok');
 CREATE TABLE queue (
     cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
     default_limit INTEGER, max_limit INTEGER, nodes INTEGER,

@@ -1,0 +1,78 @@
+"""adminkit findings."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.render.sink import Way, emit
+from adminkit.reports.answer import job_filter
+from adminkit.reports.spec import Question
+from adminkit.stats.select import check_words, clusters
+from adminkit.trace.connect import reader
+from adminkit.trace.location import find_trace
+from adminkit.trace.sight import operators_only, sees_others, whose
+from adminkit.units import moment
+
+#: How far back jobs are looked at where no --since says so, seconds.
+USUAL = 7 * 86_400
+
+
+class Kind(StrEnum):
+    """What a finding is about; findings/registry.KINDS."""
+
+    OVERESTIMATE = "overestimate"
+    ESTIMATE = "estimate"
+    WEEK = "week"
+    EFFECT = "effect"
+    OUTBOX = "outbox"
+
+
+class Least(StrEnum):
+    """How much a finding matters; findings/finding.SEVERITIES."""
+
+    GOOD = "good"
+    INFO = "info"
+    WARN = "warn"
+
+
+Kinds = Annotated[list[Kind] | None, typer.Option("--kind", "-k", help="Only findings of this kind. Repeat for more.")]
+Severity = Annotated[Least, typer.Option("--severity", help="Only findings that matter at least so much.")]
+
+
+def findings(
+    db: options.Database = None,
+    kind: Kinds = None,
+    severity: Severity = Least.WARN,
+    user: options.Users = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Whose limits can be better, and what to do about it: the findings of the last seven days. Sends nothing."""
+    from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather
+
+    when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
+    path, kinds = find_trace(db, settings.db), [one.value for one in kind or Kind]
+    question = Question(user=user or (), cluster=cluster or (), since=since, until=until)
+    chosen = job_filter(question, settings, when.now)
+    end = when.now if chosen.until is None else chosen.until
+    with reader(path, when.as_of) as trace:
+        if kind and set(kinds) & set(OPERATORS):
+            operators_only(path, "findings about letters are for the operators", "leave --kind out for your own")
+        users = whose(user, path)
+        check_words(trace, job_filter(Question(user=users, cluster=cluster or ()), settings, when.now))
+        scope = Scope(
+            since=end - USUAL if chosen.since is None else chosen.since, until=end, now=when.now, users=users,
+            clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,
+        )  # fmt: skip
+        made = findings_report(gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path))
+    emit(made.dated(when.as_of), way)

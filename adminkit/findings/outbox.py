@@ -1,0 +1,49 @@
+"""Whether letters leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From what on letters are stuck; seconds."""
+
+    stuck: int = 6 * 3600  # a letter that waits for longer
+    refused: int = 7 * 86_400  # refusals that are older are no news
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """When the letters that wait, and those that were refused, were due, epoch seconds; the moment it is."""
+
+    waiting: Sequence[int]
+    refused: Sequence[int]
+    now: int
+
+
+KIND: Final = Kind(
+    "outbox",
+    "whether letters that are due leave",
+    {
+        "stuck": Verdict("warn", "adminkit feedback status --letters says why"),
+        "moving": Verdict("good"),
+    },
+    {
+        "waiting": "letters that are still to go out",
+        "stuck": "of these, letters that have waited for more than six hours",
+        "refused": "letters of the last seven days that the mail server refused",
+    },
+)
+
+
+def check(measure: Measure, limits: Limits) -> list[Finding]:
+    """One finding, of the whole outbox."""
+    stuck = sum(due_at < measure.now - limits.stuck for due_at in measure.waiting)
+    refused = sum(due_at > measure.now - limits.refused for due_at in measure.refused)
+    evidence = {"waiting": len(measure.waiting), "stuck": stuck, "refused": refused}
+    return [KIND.finding("stuck" if stuck or refused else "moving", Subject(), evidence)]

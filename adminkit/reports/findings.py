@@ -1,0 +1,167 @@
+"""The findings of a window: of the jobs that ended in it, of users' weeks, of letters; and these as a Report."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from adminkit.config import Config
+from adminkit.feedback.holdout import is_held_out
+from adminkit.feedback.letter_data import WEEKS, counted, worth_a_letter
+from adminkit.feedback.plan import HABIT
+from adminkit.findings import effect, estimate, outbox, overestimate, week
+from adminkit.findings.finding import SEVERITIES, Finding, Severity, Subject
+from adminkit.findings.registry import KINDS
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.stats import due
+from adminkit.stats.effect import Design
+from adminkit.stats.effect import effect as measure_effect
+from adminkit.stats.estimates import estimates
+from adminkit.stats.select import Filter
+from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
+from adminkit.trace.outbox import find
+from adminkit.units import show_time
+
+FIELDS: Final = (
+    Field("severity", help="warn: somebody can do better; info; good"),
+    Field("kind", help=", ".join(KINDS)),
+    Field("verdict", help="a word of its kind"),
+    Field("cluster", help="the cluster", quiet=True),
+    Field("user", help="whose jobs; empty: everybody's"),
+    Field("name", help="the job's name; of an effect, the measure"),
+    Field("run", help="job@submission; of an array its number and first submission"),
+    Field("evidence", help="the numbers that were compared: seconds, GPU-seconds, ratios"),
+    Field("advice", help="what to do about it"),
+)
+#: Kinds that add up over users, or are about letters: for the operators.
+OPERATORS: Final = ("effect", "outbox")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What to look at: jobs that ended in [since, until) of these clusters, and of these users where any are named.
+
+    `everybody`: whoever asks may know what adds up over users, and named none. `now` is when letters wait.
+    """
+
+    since: int
+    until: int
+    now: int
+    clusters: Sequence[str]
+    users: Sequence[str] = ()
+    everybody: bool = False
+
+
+def gather(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> list[Finding]:
+    """Every finding of these kinds, what somebody can do better first."""
+    asked = [kind for kind in KINDS if kind in kinds and (scope.everybody or kind not in OPERATORS)]
+    findings = [finding for kind in asked for finding in _GATHER[kind](db, settings, scope)]
+    return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
+
+
+def findings_report(
+    findings: Sequence[Finding], least: Severity, scope: Scope, kinds: Sequence[str], database: str
+) -> Report:
+    """A row for each finding of that severity or above."""
+    shown = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
+    rows = [_row(one) for one in shown]
+    hidden = len(findings) - len(shown)
+    notes = [f"{hidden:,} findings below {least} are not shown: --severity good shows all"] if hidden else []
+    window = f"from {show_time(scope.since)} until {show_time(scope.until)}"
+    filters = {"ended": window, "kind": ", ".join(kinds), "severity": least}
+    if scope.users:
+        filters["user"] = ", ".join(scope.users)
+    meta = Meta("Findings", database, (scope.since, scope.until), scope.clusters, filters, None, {}, notes)
+    return Report(meta, FIELDS, rows)
+
+
+def _row(one: Finding) -> list[Cell]:
+    subject = one.subject
+    evidence = " ".join(f"{name}={_bare(value)}" for name, value in one.evidence.items())
+    return [
+        one.severity, one.kind, one.verdict, subject.cluster, subject.user, subject.name, subject.run, evidence,
+        one.advice,
+    ]  # fmt: skip
+
+
+def _bare(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.3f}"
+
+
+def _counted(settings: Config, scope: Scope, cluster: str, since: int) -> Filter:
+    return counted(settings, cluster, since, scope.until, scope.users)
+
+
+def _overestimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> list[Finding]:
+    """Those that a letter would be due for, whoever gets letters; what left most unused first."""
+    limits, last = worth_a_letter(settings), scope.until - 1
+    findings: list[Finding] = []
+    for cluster in scope.clusters:
+        habits = due.habits(db, _counted(settings, scope, cluster, last - HABIT))
+        for run in due.ended(db, cluster, scope.since, last, settings.checkpoint.code):
+            if not scope.users or run.user in scope.users:
+                habit = habits.get(run.uid) if run.uid is not None else None
+                findings += overestimate.check(overestimate.Measure(cluster, run, habit), limits)
+    return sorted(findings, key=lambda one: -one.evidence["unused"])
+
+
+def _estimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator[Finding]:
+    for cluster in scope.clusters:
+        for run in estimates(db, _counted(settings, scope, cluster, scope.since)):
+            subject = Subject(
+                cluster=run.cluster, user=run.user, name=run.job_name, run=f"{run.job_id_raw}@{run.submit}"
+            )
+            measure = estimate.Measure(subject, run.elapsed, run.limit, run.state)
+            yield from estimate.check(measure, estimate.LETTERS)
+
+
+def _weeks(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator[Finding]:
+    """Of the seven days before `until`, whenever the window begins."""
+    for cluster in scope.clusters:
+        before = _counted(settings, scope, cluster, scope.until - WEEKS * WEEK)
+        if scope.everybody:
+            (everybodys,) = weeks(db, before, WEEKS, by_user=False).values()
+            yield from _week(cluster, None, everybodys)
+        named = names(db, _counted(settings, scope, cluster, scope.until - WEEK), {})
+        for user, weekly in sorted(weeks(db, before, WEEKS, by_user=True).items(), key=lambda one: one[0] or ""):
+            yield from _week(cluster, user, weekly, named.get(user or "", {}))
+
+
+def _week(
+    cluster: str, user: str | None, weekly: Sequence[Week], named: Mapping[str | None, Name] | None = None
+) -> Iterator[Finding]:
+    if weekly[-1].runs:
+        measure = week.Measure(cluster, user, weekly[-1], sum(weekly[:-1], Week()), named or {})
+        yield from week.check(measure, week.LETTERS)
+
+
+def _effects(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator[Finding]:
+    """As `adminkit report feedback` at `until`; nothing of a cluster where no letter was sent."""
+    usual = settings.report
+    for cluster in scope.clusters:
+        chosen = Filter(
+            [cluster], states=usual.states, min_elapsed=usual.min_elapsed, checkpoint_code=settings.checkpoint.code
+        )
+        held_out = is_held_out(settings.feedback)
+        measured = measure_effect(db, chosen, scope.until, Design(), held_out, effect.REPORT.others)
+        for change in measured.changes if measured.lettered else ():
+            yield from effect.check(effect.Measure(cluster, change), effect.REPORT)
+
+
+def _outbox(db: sqlite3.Connection, settings: Config, scope: Scope) -> list[Finding]:
+    waiting = [one.due_at for one in find(db, ["due", "claimed"])]
+    refused = [one.due_at for one in find(db, ["refused"])]
+    return outbox.check(outbox.Measure(waiting, refused, scope.now), outbox.Limits())
+
+
+_GATHER: Final[Mapping[str, Callable[[sqlite3.Connection, Config, Scope], Iterator[Finding] | list[Finding]]]] = (
+    MappingProxyType(
+        {
+            "overestimate": _overestimates, "estimate": _estimates, "week": _weeks, "effect": _effects,
+            "outbox": _outbox,
+        }
+    )
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""Every run that ended and its limit, for the judgement on limits: no checkpoint runs, no interactive ones."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from adminkit.stats.select import CARRIED_ON, Filter, select
+
+#: A limit that is not known, or the queue's of that day, says nothing about what its user asked for.
+_RUNS: Final = f"""
+SELECT cluster, user, job_name, job_id_raw, submit_time, elapsed, req_limit, state FROM run
+WHERE {{where}} AND end_time IS NOT NULL AND NOT interactive AND NOT {CARRIED_ON}
+    AND (req_limit > 0 OR limit_kind = 'unlimited')
+ORDER BY end_time, cluster, job_id_raw, submit_time
+"""
+
+
+class Estimate(NamedTuple):
+    """One run; seconds."""
+
+    cluster: str
+    user: str | None
+    job_name: str | None
+    job_id_raw: int
+    submit: int  # epoch seconds
+    elapsed: int
+    limit: int | None  # None: unlimited
+    state: str | None
+
+
+def estimates(db: sqlite3.Connection, counted: Filter) -> Iterator[Estimate]:
+    """The runs that count, in the order in which they ended."""
+    which = select(counted, limits=False)
+    params = {**which.params, "checkpoint_code": counted.checkpoint_code}
+    for row in db.execute(_RUNS.format(where=which.where), params):
+        yield Estimate(*row)
