@@ -92,17 +92,20 @@ local function largest(fact, job, ruleset)
     return most
 end
 
--- Sets the job's nodes and class, which depend on how large a node of its queues is.
-function allocation.set_size(job, request, ruleset)
-    local node_gpus, node_cpus, node_mem
-    if (request.gpus or 0) > 1 then
-        node_gpus = largest("node_gpus", job, ruleset)
-    end
+-- The fewest nodes of the job's queues that it can run on, whose GPUs are `node_gpus` a node.
+local function least_nodes(job, request, ruleset, node_gpus)
+    local node_cpus, node_mem
     if (request.min_cpus or 0) > 1 then
         node_cpus = largest("node_cpus", job, ruleset)
         node_mem = request.min_mem_per_cpu and largest("node_mem", job, ruleset)
     end
-    job.nodes = allocation.least_nodes(request, node_gpus, node_cpus, node_mem)
+    return allocation.least_nodes(request, node_gpus, node_cpus, node_mem)
+end
+
+-- Sets the job's nodes and class, which depend on how large a node of its queues is.
+function allocation.set_size(job, request, ruleset)
+    local node_gpus = (request.gpus or 0) > 1 and largest("node_gpus", job, ruleset) or nil
+    job.nodes = least_nodes(job, request, ruleset, node_gpus)
     job.class = class_of(job.nodes, request.gpus)
 end
 
@@ -201,7 +204,9 @@ local OTHERS = {
 function allocation.sure_class(job, request, ruleset)
     local class, named = job.class, job.queues
     if class == nil or class == "multi-node" then
-        return class
+        -- 26.05 gave eight GPUs of one node for --gpus=9 with one task.
+        local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class
+        return not by_gpus and class or nil
     end
     for i = 1, max(#named, 1) do
         local queue = named[i] or ruleset.default
