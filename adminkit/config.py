@@ -167,7 +167,7 @@ def config_file(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_
     named = environ.get("ADMINKIT_CONFIG")
     if named:
         if not Path(named).exists():
-            raise AdminkitError(f"no such config file: {named}", "mend or unset ADMINKIT_CONFIG")
+            raise AdminkitError(f"no such config file: {named}", "correct or unset ADMINKIT_CONFIG")
         return Path(named)
     return system if system.exists() else None
 

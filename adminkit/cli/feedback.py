@@ -229,7 +229,7 @@ def _ran(trace: sqlite3.Connection, done: Done, database: str, settings: Config)
 
 
 def _complain_of(done: Done) -> None:
-    """Exit 1 where letters wait for what an operator has to mend; they are kept."""
+    """Exit 1 where letters wait for what an operator has to correct; they are kept."""
     if done.stopped:
         raise AdminkitError(f"no letter goes through: {done.stopped}", "they are kept; the next run tries again")
 

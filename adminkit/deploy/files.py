@@ -93,7 +93,7 @@ def put_table(folder: Path, name: str, text: str, check: Check, group: int | Non
     """Put `text` in place as the table `name`, keep what counted until now as its previous one.
 
     `group` is the group that slurmctld runs as; None leaves it. A text that `check` refuses changes nothing. The same
-    content again only mends a copy that is missing or damaged: what `rollback` would bring back stays.
+    content again only repairs a copy that is missing or damaged: what `rollback` would bring back stays.
     """
     check(name, text)
     with changing(folder, group):

@@ -155,7 +155,7 @@ def roll_back(names: Iterable[str], target: Target, what: str) -> Done:
 def confirm(
     entry: Path, wanted: Mapping[str, str | None], patience: float = PATIENCE, ask: Callable[[], Running | None] = probe
 ) -> tuple[Running | None, str]:
-    """Have slurmctld load its script anew and answer with these generations; ("", or why it is in doubt)."""
+    """Have slurmctld load its script again and answer with these generations; ("", or why it is in doubt)."""
     end, running, doubt = time.monotonic() + patience, None, ""
     while True:
         touch(entry)

@@ -34,7 +34,7 @@ LITTLE_SPACE: Final = 1 << 30
 
 
 def examine(flag: Path | None) -> tuple[Path, list[Check]]:
-    """The trace in use, and every check in the order in which to mend things. `flag` is --db."""
+    """The trace in use, and every check in the order in which to correct things. `flag` is --db."""
     settings, spoilt = config.Config(), None
     try:
         settings = config.load()

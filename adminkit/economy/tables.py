@@ -73,7 +73,7 @@ def points(settings: Incentives, per_hour: float) -> Points:
         raise AdminkitError(
             f"cap_hours = {settings.cap_hours:g} at {per_hour:g} points an hour is {settings.cap_hours * per_hour:g}"
             " points",
-            f"a cap is from 1 to {MOST_POINTS} points: mend incentives.cap_hours or PriorityWeightAge",
+            f"a cap is from 1 to {MOST_POINTS} points: correct incentives.cap_hours or PriorityWeightAge",
         )
     bare = Points(per_hour, cap, {})
     return Points(

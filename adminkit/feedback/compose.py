@@ -69,7 +69,7 @@ class Composer:
 
 
 def compose(db: sqlite3.Connection, due: Due, settings: Config, offer: Offer, now: int) -> Letter:
-    """One letter. Trap: for many use one Composer, or each reads the trace anew."""
+    """One letter. Trap: for many use one Composer, or each reads the trace again."""
     return Composer(db, settings, offer, now, [due]).letter(due)
 
 

@@ -83,7 +83,7 @@ def read_addresses(path: Path | None) -> dict[str, str]:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError as error:
         why = cause(error)
-        raise AdminkitError(f"couldn't read {path}: {why}", "mend [feedback] addresses") from error
+        raise AdminkitError(f"couldn't read {path}: {why}", "correct [feedback] addresses") from error
     found = {}
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].replace(":", " ", 1).split()

@@ -63,7 +63,7 @@ class Templates:
             raise AdminkitError(f"{name}: a macro in it calls itself without end", _HINT) from error
         except OSError as error:
             where = error.filename or name
-            raise AdminkitError(f"couldn't read {where}: {cause(error)}", "mend [feedback] templates") from error
+            raise AdminkitError(f"couldn't read {where}: {cause(error)}", "correct [feedback] templates") from error
 
 
 _HINT: Final = "docs/letters.md lists what a template may say"

@@ -2,7 +2,7 @@
 
 One reader: the same windows go through sync's own passes into a scratch trace, and SQL compares the two, a window of
 the trace at a time. A row is `unknown` where slurmdbd holds runs from before it and after it, by submission and by end
-(horizon.py). Where it does not, the row is `beyond` what it can say: purged, of a database that was made anew, or of a
+(horizon.py). Where it does not, the row is `beyond` what it can say: purged, of a database that was made new, or of a
 cluster that is gone.
 """
 

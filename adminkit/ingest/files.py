@@ -30,7 +30,7 @@ from adminkit.trace.upsert import REJECT
 
 T = TypeVar("T")
 
-#: Fewer rows than this are not worth making an index anew.
+#: Fewer rows than this are not worth making an index again.
 MANY_ROWS: Final = 10_000
 
 
@@ -117,7 +117,7 @@ def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Count
 
 
 def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) -> Statement:
-    """With the job table's indexes made anew at the end, where the rows to come are many more than those stored."""
+    """With the job table's indexes made at the end, where the rows to come are many more than those stored."""
     stored, _ = runs.watermark(db)
     if rows is None or rows < MANY_ROWS or rows < 2 * stored:
         return reading

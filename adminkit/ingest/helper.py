@@ -211,7 +211,7 @@ class _Pump(threading.Thread):
         except Exception as error:  # whatever it was: the helper must not take it for the end of the input
             self.failed.append(
                 AdminkitError(
-                    f"couldn't read the input: {error}", "nothing was written; mend the file and run it again"
+                    f"couldn't read the input: {error}", "nothing was written; correct the file and run it again"
                 )
             )
             self.process.kill()
@@ -284,7 +284,7 @@ def open_packed(path: Path | None) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         hint = f"get the file once more; rename it without {suffix} if it is plain text"
         raise AdminkitError(f"{path} is damaged, or not packed: {error}", hint) from error
     except (EOFError, zlib.error) as error:
-        raise AdminkitError(f"{path} is damaged: {error}", "nothing was written; get the file anew") from error
+        raise AdminkitError(f"{path} is damaged: {error}", "nothing was written; fetch the file again") from error
     except OSError as error:  # bz2 has no error of its own
         if error.errno is not None:
             raise

@@ -1,6 +1,6 @@
 """How far back slurmdbd remembers, and how lately: asked with few and small questions, into a run's own scratch trace.
 
-slurmdbd purges by submission what has ended, and a database that was made anew knows of nothing that was over before.
+slurmdbd purges by submission what has ended, and a database that was made new knows of nothing that was over before.
 So where it holds a run that was both submitted and over no later than another one, it has lost that other one neither
 way. Runs are held against each other as pairs (submission, end).
 """

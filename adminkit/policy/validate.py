@@ -19,7 +19,7 @@ _MEET: Final = {"queues": "", "classes": "", "accounts": "except_accounts", "qos
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something to mend, with the places in the file that it takes. A `note` does not stop anything."""
+    """Something to correct, with the places in the file that it takes. A `note` does not stop anything."""
 
     places: tuple[str, ...]
     message: str

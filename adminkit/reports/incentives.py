@@ -69,7 +69,7 @@ LACKING: Final = {
 AT_SUBMISSION: Final = (
     ("cap", "a job gets its user's points and its class's together, at most {cap} points"),
     ("recomputed", "a pending job that raises its limit, shrinks or moves gets what its new shape earns"),
-    ("refused", "the same change to a whole array is refused with a text: cancel it and submit it anew"),
+    ("refused", "the same change to a whole array is refused with a text: cancel it and submit it again"),
 )
 
 

@@ -34,7 +34,7 @@ class Running:
 
 
 def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
-    """Make slurmctld load job_submit.lua anew at the next submission. Returns the time given to the file.
+    """Make slurmctld load job_submit.lua again at the next submission. Returns the time given to the file.
 
     Trap: it loads again only when the file's time, in whole seconds, is later than that of the file it loaded last. So
     the time always grows, by a second at least, even where the file is from the future; `at_least` is one that the

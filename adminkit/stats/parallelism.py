@@ -18,7 +18,7 @@ SELECT class, size_gpus, size_nodes, count(*), 0
 FROM run WHERE het_job IS NULL AND {where} GROUP BY 1, 2, 3
 """
 
-#: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts anew;
+#: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts again;
 #: submission times do not tell the runs apart, since components are submitted one after the other.
 HET: Final = f"""
 SELECT {class_sql("nodes", "gpus")}, gpus, nodes, count(*), sum(components) FROM (

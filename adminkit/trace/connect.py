@@ -289,7 +289,7 @@ def _hint(path: Path, text: str) -> str:
     if "locked" in text:
         return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
     if "malformed" in text:
-        return "the file is damaged: remove it with its -wal and -shm, then restore a backup or sync anew (--since)"
+        return "the file is damaged: remove it with its -wal and -shm, then restore a backup or sync again (--since)"
     return "run with --debug for the details"
 
 

@@ -29,7 +29,7 @@ _RULES: Final[dict[str, str]] = {
     ),
 }
 
-#: Trap: slurmctld of 26.05 tells an accounting database that was made anew of the ends of runs it still remembers, and
+#: Trap: slurmctld of 26.05 tells an accounting database that was made new of the ends of runs it still remembers, and
 #: slurmdbd then has a row with these words, root's and without its array, in the place of what it had.
 _SHELL: Final = (
     "job.end_time IS NOT NULL AND excluded.qos = 'Unknown' AND excluded.job_name = 'allocation' "

@@ -124,7 +124,7 @@ function job_size.counted_gpus(job_rec)
     return counted and gres.requested(counted)
 end
 
--- Whether an update surely says anew how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
+-- Whether an update surely says how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
 -- 22.05, takes the place of the words, not of the GPUs.
 function job_size.names_gpus(job_desc, gres_slash)
     local read = gres.reader(gres_slash)

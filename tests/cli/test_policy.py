@@ -56,7 +56,7 @@ def test_check_compares_with_queues_from_a_file(
     assert main(["policy", "check", "--policy", strict, "--site", described]) == 1
     out = capsys.readouterr().out
     assert "error  rules[4].queues (gq-middle-one-gpu) and the cluster's queues: no such queue: gq-middle\n" in out
-    assert "1 to mend" in out
+    assert "1 to correct" in out
 
 
 def test_check_lists_everything_as_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,9 +101,9 @@ def test_what_lua_would_not_take_changes_nothing(tmp_path: Path, text: str, why:
     ("damage", "then", "why"),
     [
         (("",), ("two", "two", "one"), "the good copy of the damaged one is what rollback brings back"),
-        (("good",), ("two", "two", "one"), "a damaged good copy is written anew"),
+        (("good",), ("two", "two", "one"), "a damaged good copy is written again"),
         (("", "good"), ("two", "two", "zero"), "with both gone, the previous one stays what it was"),
-        (("previous",), ("two", "two", "one"), "a damaged previous one is written anew"),
+        (("previous",), ("two", "two", "one"), "a damaged previous one is written again"),
     ],
 )
 def test_damaged_files_are_mended_by_the_next_install(

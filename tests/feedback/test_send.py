@@ -115,7 +115,7 @@ def test_a_template_that_is_broken_holds_up_its_own_letters_only(tmp_path: Path)
     def compose(*_: Any) -> Callable[[Due], Letter]:
         def one(due: Due) -> Letter:
             if due.user == "ada":
-                raise AdminkitError("end.txt.j2, line 3: 'limt' is undefined", "mend it")
+                raise AdminkitError("end.txt.j2, line 3: 'limt' is undefined", "correct it")
             if due.user == "bob":
                 raise ZeroDivisionError("a bug")
             return Letter("s", "t\n", "<p>h</p>")

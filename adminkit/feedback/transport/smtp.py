@@ -1,4 +1,4 @@
-"""Letters over SMTP: one connection for many, made anew when it breaks."""
+"""Letters over SMTP: one connection for many, opened again when it breaks."""
 
 from __future__ import annotations
 

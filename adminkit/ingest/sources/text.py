@@ -168,7 +168,7 @@ def _not_accounting(line: str, delimiter: str | None) -> UsageError:
             f"a table cut to column widths cannot be read: {shown}", "use sacct -P (or -p), which cuts nothing"
         )
     if line.startswith(("sacct:", "slurm")):
-        return UsageError(f"an error of sacct's in place of rows: {shown}", "mend that first, then import its output")
+        return UsageError(f"an error of sacct's in place of rows: {shown}", "solve that first, then import its output")
     if delimiter:
         return UsageError(
             f"no sacct header with delimiter {delimiter!r}: {shown}", "leave --delimiter out to have it found"
