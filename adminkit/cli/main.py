@@ -118,6 +118,10 @@ def main(argv: list[str] | None = None) -> int:
             raise
         if isinstance(error, AdminkitError):
             return _complain(error.message, error.hint, error.exit_code)
+        if str(error).startswith(("no such table", "no such column")):
+            # Until the first release the schema changes under one number.
+            hint = "the trace was made before adminkit's first release: name another file with --db, or remove it"
+            return _complain(f"database: {error}", hint, 1)
         return _complain(f"database: {error}", "run with --debug for the details", 1)
     except BrokenPipeError:
         _drop_stdout()

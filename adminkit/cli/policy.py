@@ -74,7 +74,9 @@ def check(
     found, problems = examine(path, queues)
     wrong = [one for one in problems if not one.note]
     verdict = (
-        f"{path}: {len(wrong)} to correct" if wrong else f"{path}: {len(found.rules) if found else 0} rules, nothing wrong"
+        f"{path}: {len(wrong)} to correct"
+        if wrong
+        else f"{path}: {len(found.rules) if found else 0} rules, nothing wrong"
     )
     notes = [*note, verdict]
     _say(check_report(problems, notes), check_lines(problems, notes), format, output)

@@ -98,13 +98,19 @@ def _note_machine(run: Run, now: int) -> None:
     """Queues and nodes of today. slurmctld may be away: accounting is read all the same."""
     name = run.cluster
     try:
-        queues, nodes = partitions.queues(name), partitions.nodes(name)
+        queues = partitions.queues(name)
     except AdminkitError as error:
         run.talk(f"{error.message}; queue limits are as last seen, and what is asked for now stays provisional")
         return
     with transaction(run.db):
         store_queues(run.db, name, queues, now)
-        if nodes:  # PrivateData=nodes may hide them all: that says nothing of any
+    try:
+        nodes = partitions.nodes(name)
+    except AdminkitError as error:  # with PrivateData=nodes slurmctld refuses whoever is no operator
+        run.talk(f"{error.message}; nodes are as last seen")
+        return
+    with transaction(run.db):
+        if nodes:  # none at all says nothing of any
             store_nodes(run.db, name, nodes, now)
 
 

@@ -152,8 +152,8 @@ def _effects(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator
 
 
 def _outbox(db: sqlite3.Connection, settings: Config, scope: Scope) -> list[Finding]:
-    waiting = [one.due_at for one in find(db, ["due", "claimed"])]
-    refused = [one.due_at for one in find(db, ["refused"])]
+    waiting = [one.due_at for one in find(db, ["due", "claimed"]) if one.cluster in scope.clusters]
+    refused = [one.due_at for one in find(db, ["refused"]) if one.cluster in scope.clusters]
     return outbox.check(outbox.Measure(waiting, refused, scope.now), outbox.Limits())
 
 

@@ -36,13 +36,14 @@ def history_report(events: Sequence[Event], since: int | None, most: int, databa
     rows = [
         (
             one.at, one.kind, one.what, one.cluster, one.source, one.rows, one.new, one.changed, one.rejected,
-            one.skipped, one.seconds, one.host, one.who, one.generation, _details(one.line),
+            one.skipped, None if one.seconds is None else round(one.seconds), one.host, one.who, one.generation,
+            _details(one.line),
         )
         for one in events
     ]  # fmt: skip
     notes = [f"the newest {most}; --limit shows more"] if len(rows) == most else []
     clusters = sorted({one.cluster for one in events if one.cluster is not None})
-    meta = Meta("What came in and what was done", database, (since, None), clusters, {}, len(rows), {}, notes)
+    meta = Meta("What came in and what was done", database, (since, None), clusters, {}, None, {}, notes)
     return Report(meta, HISTORY_FIELDS, rows)
 
 

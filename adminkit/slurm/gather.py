@@ -12,6 +12,7 @@ from adminkit.slurm.cluster import OPERATORS, admin_level
 from adminkit.slurm.controller import Controller, controller
 from adminkit.slurm.process import ask
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, sized
+from adminkit.slurm.site_file import writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,10 @@ class Gathered:
 def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gathered:
     """Ask Slurm. `users` are names whose uids are wanted. AdminkitError when slurmctld is away."""
     known = found or controller()
-    nodes = partitions.nodes()
+    nodes, without = _nodes()
     queues = _queues(nodes)
     privileged, notes = _privileged(known)
+    notes += without
     uids, unknown = _uids(users)
     notes += [f"no such user on this host, so no rule counts for or excepts them: {name}" for name in unknown]
     return Gathered(Site(known.cluster, queues, frozenset(privileged), uids, tuple(nodes)), tuple(notes))
@@ -42,8 +44,19 @@ def describe() -> Gathered:
             site, qos=tuple(associations.qos()), associations=tuple(associations.associations(site.cluster))
         )
     except AdminkitError as error:
-        return replace(gathered, notes=(*gathered.notes, f"without QOS and associations: {error.message}"))
-    return replace(gathered, site=whole)
+        site, left_out = writable(site)
+        notes = (*gathered.notes, f"without QOS and associations: {error.message}", *left_out)
+        return replace(gathered, site=site, notes=notes)
+    whole, left_out = writable(whole)
+    return replace(gathered, site=whole, notes=(*gathered.notes, *left_out))
+
+
+def _nodes() -> tuple[list[SiteNode], list[str]]:
+    """With PrivateData=nodes slurmctld refuses whoever is no operator, and tells them of queues all the same."""
+    try:
+        return partitions.nodes(), []
+    except AdminkitError as error:
+        return [], [f"without nodes: {error.message}"]
 
 
 def _queues(nodes: Sequence[SiteNode]) -> tuple[SiteQueue, ...]:

@@ -194,6 +194,24 @@ def _check_names(site: Site) -> None:
             )
 
 
+def writable(site: Site) -> tuple[Site, list[str]]:
+    """The Site without what a file could not hold, and a sentence on what was left out.
+
+    slurmdbd keeps associations in queues that are gone, and slurmctld names a node's queues to some whom it shows none.
+    """
+    known = frozenset(queue.name for queue in site.queues)
+    stray = [one for one in site.associations if one.queue is not None and one.queue not in known]
+    nodes = tuple(replace(node, queues=node.queues & known) for node in site.nodes)
+    notes = []
+    if stray:
+        gone = ", ".join(sorted({quote(one.queue or "") for one in stray})[:6])
+        notes.append(f"left out: associations in queues that are not there ({len(stray)}): {gone}")
+    if unseen := sorted(frozenset[str]().union(*(node.queues for node in site.nodes)) - known):
+        notes.append(f"left out of nodes: queues that are not shown: {', '.join(map(quote, unseen[:6]))}")
+    associations = tuple(one for one in site.associations if one not in stray)
+    return replace(site, nodes=nodes, associations=associations), notes
+
+
 def _near(name: str, known: Collection[str]) -> str:
     return unknown_word("queue", name, known).hint if known else "describe the queue too: [[queues]]"
 

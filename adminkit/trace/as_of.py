@@ -53,13 +53,14 @@ _STEP_ROWS: Final = """EXISTS (SELECT 1 FROM main.job AS j
 
 #: Whether what became of a letter did so later: then it was still due. When one expired is not kept.
 _LETTER_LATER: Final = (
-    "(state = 'sent' AND sent_at > {at} OR state IN ('claimed', 'refused', 'expired') AND claimed_at > {at})"
+    "(state = 'sent' AND sent_at > {at} OR state IN ('due', 'claimed', 'refused', 'expired') AND claimed_at > {at})"
 )
 #: A letter that was sent, and sent again by hand later, was a sent one.
 _LETTER_SENT: Final = "(sent_at <= {at} AND due_at > {at})"
 _LETTER: Final = {
     "state": f"CASE WHEN {_LETTER_SENT} THEN 'sent' WHEN {_LETTER_LATER} THEN 'due' ELSE state END",
     "attempts": f"CASE WHEN NOT {_LETTER_SENT} AND {_LETTER_LATER} THEN 0 ELSE attempts END",
+    "next_at": f"CASE WHEN NOT {_LETTER_SENT} AND coalesce({_LETTER_LATER}, FALSE) THEN due_at ELSE next_at END",
     "claimed_at": "CASE WHEN claimed_at <= {at} THEN claimed_at END",
     "sent_at": "CASE WHEN sent_at <= {at} THEN sent_at END",
     "said": f"CASE WHEN {_LETTER_SENT} OR NOT coalesce({_LETTER_LATER}, FALSE) THEN said END",

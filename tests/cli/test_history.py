@@ -56,7 +56,7 @@ def test_loads_and_actions_are_in_one_order_the_newest_first(trace: Path, capsys
         (START, "load", "sync"),
     ]
     assert {key: found[2][key] for key in ("cluster", "source", "rows", "new", "changed", "rejected", "seconds")} == {
-        "cluster": "alpha", "source": "sacct alpha", "rows": 10, "new": 7, "changed": 2, "rejected": 1, "seconds": 2.5,
+        "cluster": "alpha", "source": "sacct alpha", "rows": 10, "new": 7, "changed": 2, "rejected": 1, "seconds": 2,
     }  # fmt: skip
     assert (found[1]["host"], found[1]["who"], found[1]["generation"]) == ("head", "root", "ccd7")
     details = "before b251; for alice; hosts backup the same, head confirmed; table policy"

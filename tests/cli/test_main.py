@@ -94,6 +94,14 @@ def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (AdminkitError("two\nlines", "and\n\tmore"), 1, ["error: two lines", "hint: and more"]),
         (AdminkitError("a\x1b[31m name"), 1, [r"error: a\x1b[31m name"]),
         (TooManyRejected("2 of 3 rows", "look"), 3, ["error: 2 of 3 rows", "hint: look"]),
+        (
+            sqlite3.OperationalError("no such table: run"),
+            1,
+            [
+                "error: database: no such table: run",
+                "hint: the trace was made before adminkit's first release: name another file with --db, or remove it",
+            ],
+        ),
         (sqlite3.OperationalError("boom"), 1, ["error: database: boom", "hint: run with --debug for the details"]),
     ],
 )

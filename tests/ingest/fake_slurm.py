@@ -44,7 +44,8 @@ write("asked.log", [name, since, until, after.get("-s", ""), after.get("-j", "")
 for rule in state["rules"]:
     # The last second is asked for too, but for runs that are named.
     narrow = "wider" in rule and (since is None or until + ("-j" not in after) - since <= rule["wider"])
-    if rule["program"] != name or narrow or (since is None and name == "sacct"):
+    another = rule["program"] != name or rule.get("has", name) not in (name, *args)
+    if another or narrow or (since is None and name == "sacct"):
         continue
     time.sleep(rule.get("sleep", 0))
     if "says" in rule:

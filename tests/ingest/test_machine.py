@@ -116,6 +116,16 @@ def test_where_slurmctld_or_slurmdbd_does_not_answer_the_rest_goes_on(slurm: Fak
     assert any("queue limits are as last seen" in line for line in said)
 
 
+def test_queues_are_kept_up_where_slurmctld_shows_nodes_to_operators_only(slurm: FakeSlurm, db: Path) -> None:
+    """PrivateData=nodes: an error for nodes, an answer for queues."""
+    said: list[str] = []
+    slurm.rules = [{"program": "scontrol", "has": "node", "exit": 1, "says": "Access/permission denied"}]
+    run(slurm, db, said)
+    assert rows(db, "SELECT queue, default_limit, max_limit FROM queue") == [("gq", 3_600, 3 * DAY)]
+    assert rows(db, "SELECT * FROM node") == []
+    assert any("nodes are as last seen" in line for line in said)
+
+
 def test_nodes_that_slurmctld_hides_are_not_gone(slurm: FakeSlurm, db: Path) -> None:
     run(slurm, db)
     slurm.nodes = ""

@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from adminkit.errors import AdminkitError
 from adminkit.slurm import site_file
 from adminkit.slurm.site import Association, Site, SiteNode, SiteQos, SiteQueue, keys_of, made_up, sized
-from adminkit.slurm.site_file import FORMS, MOST, Form, load_site, site_text
+from adminkit.slurm.site_file import FORMS, MOST, Form, load_site, site_text, writable
 
 ROOT = Path(__file__).resolve().parents[2]
 GQ = SiteQueue("gq", 3600, 259200, is_default=True, gpu_types=frozenset({"p100"}), deny_accounts=frozenset({"b", "a"}))
@@ -243,3 +243,19 @@ def test_one_made_up_has_the_queues_and_the_first_is_the_default() -> None:
     assert 0 in site.privileged
     assert site.uids["ada"] not in site.privileged
     assert site.queue("nosuch") is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_slurm_tells_and_a_file_cannot_hold_is_left_out_and_said(tmp_path: Path, form: Form) -> None:
+    site = Site(
+        "alpha", (SiteQueue("gq"),), nodes=(SiteNode("n1", queues=frozenset({"gq", "hidden"})),),
+        associations=(Association("physics", "ada", queue="old"), Association("physics", "ada", queue="gq")),
+    )  # fmt: skip
+    whole, notes = writable(site)
+    again = load_site(write(tmp_path, site_text(whole, form), form))
+    assert (again.nodes, again.associations) == (whole.nodes, whole.associations)
+    assert [one.queue for one in again.associations] == ["gq"]
+    assert notes == [
+        "left out: associations in queues that are not there (1): old",
+        "left out of nodes: queues that are not shown: hidden",
+    ]

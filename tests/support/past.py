@@ -178,8 +178,10 @@ def _letter(luck: random.Random, nth: int) -> Any:
     return letter(
         uid, run=f"{nth}@{due}", job_name=luck.choice(["train", "eval"]), user=USERS[uid], state=state,
         kind=luck.choice(["end", "end", "digest"]), submit=due - DAY, until=due - HOUR, attempts=luck.randrange(3),
-        due_at=due + 10 * DAY if again else due, next_at=due, said=luck.choice([None, "250 ok"]),
-        claimed_at=None if state == "due" else claimed + (10 * DAY if again and luck.random() < 0.5 else 0),
+        due_at=due + 10 * DAY if again else due, next_at=claimed, said=luck.choice([None, "250 ok"]),
+        claimed_at=None
+        if state == "due" and luck.random() < 0.5
+        else claimed + (10 * DAY if again and luck.random() < 0.5 else 0),
         sent_at=claimed if state == "sent" or again else None,
     )  # fmt: skip
 
@@ -248,8 +250,8 @@ def _cut_letter(db: sqlite3.Connection, row: sqlite3.Row, at: int) -> None:
         changes["state"] = "sent"
     else:
         settled = "sent_at" if row["state"] == "sent" else "claimed_at"
-        if row["state"] != "due" and (row[settled] or 0) > at:
-            changes |= {"state": "due", "attempts": 0, "said": None}
+        if (row[settled] or 0) > at:
+            changes |= {"state": "due", "attempts": 0, "said": None, "next_at": row["due_at"]}
     _set(db, "outbox", row["rowid"], changes)
 
 
