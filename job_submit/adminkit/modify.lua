@@ -112,6 +112,17 @@ local function class_of(request, ruleset)
     return allocation.sure_class(sized(request, ruleset), request, ruleset)
 end
 
+-- Whether one of the queues gives whole nodes, which makes a job of any class one of all their GPUs.
+local function gives_whole_nodes(queues, ruleset)
+    for i = 1, #queues do
+        local facts = ruleset.facts[queues[i]]
+        if facts and facts.whole then
+            return true
+        end
+    end
+    return false
+end
+
 -- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.
 local function new_points(request, job, ruleset, changed)
     if job.state ~= "PENDING" or not ruleset.points then
@@ -120,8 +131,9 @@ local function new_points(request, job, ruleset, changed)
     local was, is, uid = class_of(job, ruleset), class_of(request, ruleset), request.uid
     local before, after = points.of(was, uid, ruleset.points), points.of(is, uid, ruleset.points)
     -- Often nobody knows the class of an older job. It was paid for the one that it surely had at submission, and may
-    -- be of another now that its size changed.
-    if not was and not is and changed.size then
+    -- be of another now that its size changed, or that it moves to whole nodes.
+    local grows = changed.size or (changed.queues and gives_whole_nodes(request.queues or {}, ruleset))
+    if not was and not is and grows then
         before = nil
         after = min(after, job.points or 0)
     end

@@ -14,7 +14,7 @@ from tests.job_submit.runtime import Lua
 OK = 0
 #: Nodes of 8 CPUs, 8 GPUs and 64 GB.
 SMALL = queue(max_limit=72 * HOUR, total_nodes=4, max_nodes=4, node_cpus=8, node_mem=64_000)
-SITE = {"gq": {**SMALL, "is_default": True}, "free": SMALL}
+SITE = {"gq": {**SMALL, "is_default": True}, "free": SMALL, "whole": {**SMALL, "whole": True}}
 SHARED, WHOLE = "ak1:lim=60,src=e", "ak1:lim=60,src=e,own=node"
 
 Fields = dict[str, Any]
@@ -185,6 +185,8 @@ def test_a_rule_of_parallel_jobs_holds_for_one_that_becomes_parallel(
         ({"min_mem_per_cpu": 60_000, "min_cpus": 2}, {"min_mem_per_cpu": 50_000}, None, "still two nodes"),
         ({}, {"num_tasks": 2}, 0, "two tasks may run on two nodes"),
         ({}, {"features": "ib"}, None, "its size is what it was"),
+        ({"partition": "free"}, {"partition": "gq"}, None, "the nodes are shared there too"),
+        ({"partition": "free"}, {"partition": "whole"}, 0, "whole nodes bring all their GPUs"),
         ({"min_mem_per_node": 8, "min_cpus": 2, "site_factor": 0}, {"min_mem_per_cpu": 60_000}, 300, "two nodes now"),
     ],
 )
