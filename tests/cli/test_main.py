@@ -64,7 +64,9 @@ def test_what_was_typed_wrong_is_two_lines_and_exit_code_2(
     assert main(typed.split()) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    first, second = said.err.splitlines()
+    lines = said.err.splitlines()
+    assert len(lines) == 2, lines
+    first, second = lines
     assert first.startswith("error: ")
     assert error in first
     assert second.startswith("hint: ")
