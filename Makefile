@@ -49,10 +49,14 @@ web:
 	@$(MAKE) --no-print-directory .venv/.web
 	@$(BIN)/python -m tests.setup.run web
 
-soak: $(STAMP)
+soak:
+	@tests/setup/install.sh test
+	@$(MAKE) --no-print-directory $(STAMP)
 	@$(BIN)/python -m tests.setup.run soak
 
-bench: $(STAMP)
+bench:
+	@tests/setup/install.sh bench
+	@$(MAKE) --no-print-directory $(STAMP)
 	$(BIN)/python -m tests.bench
 
 docs: $(STAMP)
@@ -101,8 +105,8 @@ $(MODULES):
 	@mkdir -p build && rm -f build/.modules-* && touch $@
 
 $(STAMP): $(BUILT_FROM)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo 'error: Python 3.11 or newer is needed, and $(PYTHON) is '"$$($(PYTHON) -V 2>&1)" >&2; \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo 'error: Python 3.11 or newer is needed, and $(PYTHON) is '"$$({ $(PYTHON) -V || echo none; } 2>/dev/null)" >&2; \
 	    echo 'hint: name a newer one: make PYTHON=python3.12 …' >&2; exit 1; }
 	@echo 'building .venv (a few minutes the first time)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \

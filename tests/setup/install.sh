@@ -1,16 +1,16 @@
 #!/bin/sh
-# Installs what `make demo`, `make test` or `make web` needs, through apt, as root on Debian or Ubuntu; elsewhere says
-# what is missing, how to get it, and what does not run without it. `slurm` is the part of `test` that runs on a Slurm,
-# for the images of `make matrix`.
+# Installs what `make demo`, `make test`, `make web` or `make bench` needs, through apt, as root on Debian or Ubuntu;
+# elsewhere says what is missing, how to get it, and what does not run without it. `slurm` is the part of `test` that
+# runs on a Slurm, for the images of `make matrix`.
 #
-#   tests/setup/install.sh demo|slurm|test|web     exit 0: what cannot be done without is there; 1: it is not
+#   tests/setup/install.sh bench|demo|slurm|test|web     exit 0: what cannot be done without is there; 1: it is not
 #
 # Nothing is installed where the guard finds a Slurm. No service is started: a policy-rc.d forbids it while apt runs,
 # and the units that came with our packages are disabled again.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # which users of Debian do not have
-aim=${1:?usage: install.sh demo|slurm|test|web}
+aim=${1:?usage: install.sh bench|demo|slurm|test|web}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
 TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
@@ -138,6 +138,7 @@ install_all() {
     {
         get $DEMO_PACKAGES
         [ "$aim" = web ] && get $WEB_PACKAGES
+        [ "$aim" = bench ] && get $TOOL_PACKAGES $SLURM_PACKAGES && disable_new_units
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
@@ -177,13 +178,15 @@ report() {
         have chromium && have chromedriver || lack may "a browser that programs steer" "chromium chromium-driver" \
             "chromium chromedriver" "reports and letters are not opened in one"
     fi
+    if [ "$aim" = test ] || [ "$aim" = bench ]; then
+        have sqlite3 || lack may "the sqlite3 shell" sqlite3 sqlite "benchmarks cannot compare with it"
+        have lua5.1 || lack may "Lua 5.1" lua5.1 compat-lua "Lua is not run by Slurm's own release of it"
+    fi
     [ "$aim" = test ] || return
-    have sqlite3 || lack may "the sqlite3 shell" sqlite3 sqlite "benchmarks cannot compare with it"
     have clang-format || lack may clang-format clang-format clang-tools-extra "C files are not checked"
     have valgrind || lack may valgrind valgrind valgrind "the checkpoint plugin is not run under it (make soak)"
     have postfix || lack may postfix postfix postfix "letters are not tried on a real mail server"
     have luacheck || lack may luacheck lua-check luacheck "Lua files are not checked"
-    have lua5.1 || lack may "Lua 5.1" lua5.1 compat-lua "Lua is not tried under Slurm's own release of it"
     for program in busybox zsh tcsh mksh fish gron; do
         have "$program" || lack may "$program" "$program" "$program" "its part of the checkpoint signal's tests is skipped"
     done
