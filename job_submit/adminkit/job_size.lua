@@ -40,24 +40,34 @@ local function joined(most, more, same)
     return same and max(most, more) or most + more
 end
 
+-- Whether Slurm may give none of the GPUs that a list asks for.
+local function is_doubtful(gpus)
+    return gpus.least == 0 and gpus.most > 0
+end
+
 -- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
--- and of each node, the most that does not depend on the nodes, and the most of each node.
-local function gpus_by_parts(source, nodes, read)
+-- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
+-- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show.
+local function gpus_by_parts(source, nodes, read, older)
     local of_task, of_socket = source.tres_per_task, source.tres_per_socket
     local total, node, fixed, each, kind
+    local doubtful = false
     local tasks = tasks_of(source, nodes)
     if of_task and of_task ~= "" then
         local gpus = read[of_task]
         if gpus.most then
             total, kind = gpus.least * (tasks or nodes), gpus.types
             fixed = gpus.most == 0 and 0 or gpus.most * (u32(source.num_tasks) or huge)
+            doubtful = is_doubtful(gpus)
         end
     end
     if of_socket and of_socket ~= "" then
         local gpus = read[of_socket]
         if gpus.most then
-            node, kind = gpus.least, gpus.types or kind -- as few sockets as one may do
+            local is_counted = older or u16(source.sockets_per_node)
+            node, kind = is_counted and gpus.least or 0, gpus.types or kind -- as few sockets as one may do
             each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
+            doubtful = doubtful or (each > 0 and node == 0)
         end
     end
     local per_gpu = u16(source.ntasks_per_tres)
@@ -65,7 +75,7 @@ local function gpus_by_parts(source, nodes, read)
         local counted = u32(source.num_tasks) -- Slurm works them out else
         total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
     end
-    return total, node, fixed, each, kind
+    return total, node, fixed, each, kind, doubtful
 end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
@@ -75,21 +85,24 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     local read = gres.reader(gres_slash)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
     local total, node, fixed, each, kind, node_kind
+    local doubtful = false
     if of_job and of_job ~= "" then
         local gpus = read[of_job]
         total, fixed, kind = gpus.least, gpus.most, gpus.types
+        doubtful = is_doubtful(gpus)
     end
     if of_node and of_node ~= "" then
         local gpus = read[of_node]
         node, each, node_kind = gpus.least, gpus.most, gpus.types
+        doubtful = doubtful or is_doubtful(gpus)
         if total and each == 0 then
             node, each = nil, nil -- gpu=0 takes nothing away from --gpus
         end
     end
-    if total and node and node > 0 and nodes < total / node then
+    if total and node and node > 0 and nodes < total / node and kind == node_kind then
         nodes = ceil(total / node)
     end
-    local total_by, node_by, fixed_by, each_by, kind_by = gpus_by_parts(source, nodes, read)
+    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(source, nodes, read, made.older)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
         if counted and not fixed and not each then
@@ -100,6 +113,9 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
         local same = (kind or node_kind) == kind_by
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
         each = each_by and joined(each or 0, each_by, same) or each
+    end
+    if doubtful or doubtful_by then -- nor is it known what Slurm makes of the other lists
+        total, node = total and 0, node and 0
     end
     if counted and counted > max(fixed or 0, (each or 0) * nodes) then
         each = huge

@@ -252,7 +252,12 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"num_tasks": 2, "max_cpus": 32}, {"most_nodes": UNKNOWN}, "a raw client's most CPUs"),
     ({"tres_per_job": "gres:gpu:4"}, {"most_nodes": 4}, "--gpus: as many nodes as GPUs"),
     ({"tres_per_task": "gres:gpu:1"}, {"gpus": 1, "gpus_fixed": UNKNOWN}, "GPUs of tasks that nobody has counted"),
-    ({"tres_per_socket": "gres:gpu:1"}, {"gpus": 1, "gpus_each": UNKNOWN}, "GPUs of sockets that nobody has counted"),
+    ({"tres_per_socket": "gres:gpu:1"}, {"gpus": 0, "gpus_each": UNKNOWN}, "GPUs of sockets that nobody has counted"),
+    (
+        {"tres_per_job": "gres:gpu:a:8", "tres_per_node": "gres:gpu:b:4"},
+        {"nodes": 1, "gpus": 8},
+        "GPUs of two types need no second node",
+    ),
     (
         {"tres_per_job": "gres:gpu:a:1", "tres_per_node": "gres:gpu:b:2", "min_nodes": 1},
         {"gpus_fixed": 1, "gpus_each": 2},

@@ -201,6 +201,53 @@ def test_points_of_a_class_are_given_where_it_is_certain(
     assert ("own" in record) == ("shared" in desc)
 
 
+ONE_NODE = {"min_nodes": 1, "max_nodes": 1}
+#: fields of a request to Slurm 26.05, points and why
+PAID_2605: list[tuple[Desc, int | None, str]] = [
+    ({"tres_per_socket": "gres:gpu=4"}, None, "no list of Slurm's has both : and ="),
+    ({"tres_per_socket": "gres/gpu=4"}, None, "26.05 gave no GPU where the job does not give the number of sockets"),
+    ({"tres_per_socket": "gres/gpu:4"}, None, "the same with a colon"),
+    ({"tres_per_socket": "gres:gpu:4"}, None, "the same with two colons"),
+    ({"tres_per_socket": "gres/gpu=4", **ONE_NODE, "num_tasks": 1}, None, "one node and one task give no sockets"),
+    ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 0xFFFE}, None, "Slurm's word for no number of sockets"),
+    ({"tres_per_socket": "gres/gpu=4", "tres_per_node": "gres/gpu:4"}, None, "nor where a node has GPUs besides"),
+    ({"tres_per_socket": "gres/gpu=4", "tres_per_job": "gres/gpu:4", **ONE_NODE}, None, "or the job"),
+    ({"tres_per_socket": "gres/gpu=4", "min_nodes": 2, "max_nodes": 2}, 300, "two nodes are multi-node in any case"),
+    ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 1}, 100, "four GPUs on each socket"),
+    ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 1, "max_nodes": 4}, None, "on one node or on four"),
+    ({"tres_per_socket": "gres/gpu:0", "tres_per_node": "gres/gpu:4"}, 100, "no GPU of a socket takes nothing away"),
+    ({"tres_per_node": "gres/gpu=4"}, 100, "four GPUs of the node"),
+    ({"tres_per_node": "gres:gpu=4"}, None, "which 26.05 may refuse or pass over"),
+    ({"tres_per_node": "gres:gpu=4", "tres_per_job": "gres/gpu:4", **ONE_NODE}, None, "whatever else the job names"),
+    ({"tres_per_job": "gres/gpu=4", **ONE_NODE}, 100, "four GPUs of the job"),
+    ({"tres_per_job": "gres:gpu=4", **ONE_NODE}, None, "which 26.05 may refuse or pass over"),
+    ({"tres_per_job": "gres:gpu=4", "tres_per_node": "gres/gpu:4"}, None, "whatever else the job names"),
+    ({"tres_per_task": "gres/gpu=4", "num_tasks": 1, **ONE_NODE}, 100, "four GPUs of one task"),
+    ({"tres_per_task": "gres:gpu=4", "num_tasks": 1}, None, "which 26.05 may refuse or pass over"),
+    ({"tres_per_task": "gres:gpu=4", "num_tasks": 1, "tres_per_node": "gres/gpu:4"}, None, "whatever else it names"),
+    ({"tres_per_task": "gres/gpu=4", **ONE_NODE}, 100, "four GPUs of the one task that Slurm works out of one node"),
+    ({"tres_per_task": "gres/gpu=4", **ONE_NODE, "max_nodes": 4}, None, "of tasks that nobody has counted"),
+]
+
+
+@pytest.mark.parametrize(("desc", "points", "why"), PAID_2605, ids=[f"{case[2]}-{case[0]}" for case in PAID_2605])
+def test_points_on_26_05_are_given_where_no_reading_gives_another_class(
+    lua: Lua, tmp_path: Path, desc: Desc, points: int | None, why: str
+) -> None:
+    earned = incentives(
+        users={ALICE: {"points": 0, "class": True}},
+        class_points={"multi-node": 300, "multi-gpu": 100, "single-gpu": 20, "cpu": 10},
+    )
+    answer = submit(lua, tmp_path, desc=desc, release=26.05, incentives=earned)
+    assert answer["desc"].get("site_factor") == points, why
+
+
+def test_gpus_of_uncounted_sockets_reach_no_minimum(lua: Lua, tmp_path: Path) -> None:
+    held, sockets = rule("gpus", {"min": 1}), {"tres_per_socket": "gres/gpu:4"}
+    assert submit(lua, tmp_path, held, desc=sockets, release=26.05)["code"] != OK
+    assert submit(lua, tmp_path, held, desc={**sockets, "sockets_per_node": 1}, release=26.05)["code"] == OK
+
+
 @pytest.mark.parametrize(("release", "points"), [(22.05, None), (23.11, 100)])
 def test_points_for_a_slash_are_given_where_slurm_reads_it(
     lua: Lua, tmp_path: Path, release: float, points: int | None
