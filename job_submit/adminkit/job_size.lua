@@ -26,9 +26,9 @@ local function u32(value)
 end
 
 -- Clients do not fill num_tasks for --ntasks-per-node in every release.
-local function tasks_of(source, nodes)
-    local tasks = source.num_tasks
-    if tasks and tasks < NO_VAL and tasks > 0 then
+local function tasks_of(made, source, nodes)
+    local tasks = made.num_tasks
+    if tasks then
         return tasks
     end
     local per_node = u16(source.ntasks_per_node)
@@ -48,34 +48,40 @@ end
 -- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
 -- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
 -- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show.
-local function gpus_by_parts(source, nodes, read, older)
-    local of_task, of_socket = source.tres_per_task, source.tres_per_socket
+local function gpus_by_parts(made, source, nodes, read)
+    local of_task, of_socket, counted = made.tres_per_task, source.tres_per_socket, made.num_tasks
     local total, node, fixed, each, kind
     local doubtful = false
-    local tasks = tasks_of(source, nodes)
-    if of_task and of_task ~= "" then
+    if of_task then
         local gpus = read[of_task]
         if gpus.most then
-            total, kind = gpus.least * (tasks or nodes), gpus.types
-            fixed = gpus.most == 0 and 0 or gpus.most * (u32(source.num_tasks) or huge)
+            total, kind = gpus.least * (tasks_of(made, source, nodes) or nodes), gpus.types
+            fixed = gpus.most == 0 and 0 or gpus.most * (counted or huge)
             doubtful = is_doubtful(gpus)
         end
     end
     if of_socket and of_socket ~= "" then
         local gpus = read[of_socket]
         if gpus.most then
-            local is_counted = older or u16(source.sockets_per_node)
-            node, kind = is_counted and gpus.least or 0, gpus.types or kind -- as few sockets as one may do
+            local has_sockets = made.older or u16(source.sockets_per_node)
+            node, kind = has_sockets and gpus.least or 0, gpus.types or kind -- as few sockets as one may do
             each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
             doubtful = doubtful or (each > 0 and node == 0)
         end
     end
-    local per_gpu = u16(source.ntasks_per_tres)
-    if per_gpu and not total and not node then
-        local counted = u32(source.num_tasks) -- Slurm works them out else
+    local per_gpu = made.ntasks_per_tres
+    if per_gpu and not total and not node then -- Slurm works out how many tasks there are, where the job does not say
         total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
     end
     return total, node, fixed, each, kind, doubtful
+end
+
+-- The tasks, CPUs and GPUs by tasks that everything below looks at, into `made`.
+function job_size.read_tasks(made, source)
+    local list = source.tres_per_task
+    made.num_tasks, made.min_cpus = u32(source.num_tasks) or false, u32(source.min_cpus) or false
+    made.ntasks_per_tres = u16(source.ntasks_per_tres) or false
+    made.tres_per_task = list ~= "" and list or false
 end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
@@ -102,7 +108,7 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     if total and node and node > 0 and nodes < total / node and kind == node_kind then
         nodes = ceil(total / node)
     end
-    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(source, nodes, read, made.older)
+    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(made, source, nodes, read)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
         if counted and not fixed and not each then
@@ -181,9 +187,9 @@ function job_size.nodes_named(list)
 end
 
 -- The nodes that so many tasks of a node need; where the job says that it takes fewer, 26.05 puts more tasks on each.
-function job_size.nodes_by_tasks(source)
-    local tasks, per_node = u32(source.num_tasks), u16(source.ntasks_per_node)
-    return tasks and per_node and min(ceil(tasks / per_node), u32(source.max_nodes) or huge) or 1
+function job_size.nodes_by_tasks(made, source)
+    local tasks, per_node = made.num_tasks, u16(source.ntasks_per_node)
+    return tasks and per_node and min(ceil(tasks / per_node), made.max_nodes or huge) or 1
 end
 
 local SPREAD_JOB, USE_MIN_NODES = 2 ^ 8, 2 ^ 9 -- bits of bitflags
@@ -200,9 +206,9 @@ function job_size.fewest_nodes(flags)
     return flags + USE_MIN_NODES
 end
 
-local function cpus_per_task(source)
-    local per_task, more = u16(source.cpus_per_task) or 1, source.tres_per_task
-    if more and more ~= "" and find(more, "cpu", 1, true) then
+function job_size.cpus_per_task(made, source)
+    local per_task, more = u16(source.cpus_per_task) or 1, made.tres_per_task
+    if more and find(more, "cpu", 1, true) then
         return max(per_task, gres.cpus[more])
     end
     return per_task
@@ -211,8 +217,8 @@ end
 -- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
 -- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out, an older job, which shows no tasks.
 function job_size.most_nodes(made, source)
-    local most, nodes = u32(source.max_nodes), made.nodes
-    local named, tasks = made.node_list, u32(source.num_tasks)
+    local most, nodes = made.max_nodes, made.nodes
+    local named, tasks = made.node_list, made.num_tasks
     if named and find(named, "{", 1, true) then
         return huge
     end
@@ -222,19 +228,16 @@ function job_size.most_nodes(made, source)
     if most then
         return max(most, nodes)
     end
-    if made.older or has_bit(source.bitflags, SPREAD_JOB) or u32(source.max_cpus) then
+    if made.older or made.ntasks_per_tres or has_bit(source.bitflags, SPREAD_JOB) or made.max_cpus then
         return huge
     end
-    local per_task = source.tres_per_task
     if not tasks then
-        if u16(source.ntasks_per_tres) or (per_task and per_task ~= "" and made.gpus_fixed > 0) then
+        if made.tres_per_task and made.gpus_fixed > 0 then
             return huge
         end
-        tasks = tasks_of(source, nodes) or 1
-    elseif u16(source.ntasks_per_tres) then
-        return huge
+        tasks = tasks_of(made, source, nodes) or 1
     end
-    local by_cpus = ceil((u32(source.min_cpus) or 1) / cpus_per_task(source))
+    local by_cpus = ceil((made.min_cpus or 1) / made.cpus_per_task)
     most = max(nodes, tasks, by_cpus, made.gpus_fixed)
     return named and max(most, job_size.nodes_named(named)) or most
 end
@@ -250,17 +253,17 @@ end
 
 -- The CPUs of the whole job, the least it asks for. --overcommit, which no field shows, leaves min_cpus low.
 function job_size.cpus(made, source)
-    local nodes, least = made.nodes, source.min_cpus
-    local tasks = tasks_of(source, nodes) or 1
-    local cpus = tasks * cpus_per_task(source)
-    if least and least < NO_VAL and least > 0 and (least < tasks or least > cpus) then
+    local nodes, least = made.nodes, made.min_cpus
+    local tasks = tasks_of(made, source, nodes) or 1
+    local cpus = tasks * made.cpus_per_task
+    if least and (least < tasks or least > cpus) then
         cpus = least
     end
-    local of_node = u16(source.pn_min_cpus) or 1
+    local of_node = made.pn_min_cpus or 1
     if of_node * nodes > cpus then
         cpus = of_node * nodes
     end
-    local of_gpu = made.gpus > 0 and gres.per_gpu(source.cpus_per_tres)
+    local of_gpu = made.gpus > 0 and made.cpus_per_gpu
     if of_gpu and of_gpu * made.gpus > cpus then
         cpus = of_gpu * made.gpus
     end
@@ -269,11 +272,10 @@ end
 
 -- The most CPUs, as with GPUs: those that do not depend on the nodes, and those of each node.
 function job_size.most_cpus(made, source)
-    local per_task, gpus = cpus_per_task(source), made.gpus_fixed
-    local each = max(u16(source.pn_min_cpus) or 1, per_task * (u16(source.ntasks_per_node) or 1))
-    local fixed = max(u32(source.min_cpus) or 1, per_task * (u32(source.num_tasks) or 1), u32(source.max_cpus) or 1)
-    local per_gpu = gres.per_gpu(source.cpus_per_tres)
-    local tasks_per_gpu = u16(source.ntasks_per_tres)
+    local per_task, gpus = made.cpus_per_task, made.gpus_fixed
+    local each = max(made.pn_min_cpus or 1, per_task * (u16(source.ntasks_per_node) or 1))
+    local fixed = max(made.min_cpus or 1, per_task * (made.num_tasks or 1), made.max_cpus or 1)
+    local per_gpu, tasks_per_gpu = made.cpus_per_gpu, made.ntasks_per_tres
     if tasks_per_gpu then
         per_gpu = max(per_gpu or 0, tasks_per_gpu * per_task)
     end

@@ -2,6 +2,7 @@
 -- A field is read only where a policy can need it: each read costs Slurm a search, some a copy or a line in its log.
 local need = ...
 local ckpt = need("ckpt")
+local gres = need("gres")
 local job_size = need("job_size")
 local record = need("record")
 local text = need("text")
@@ -22,6 +23,13 @@ local STATES = { [0] = "PENDING", "RUNNING", "SUSPENDED" }
 
 local function u32(value)
     if value and value < NO_VAL and value > 0 then
+        return value
+    end
+    return nil
+end
+
+local function u16(value)
+    if value and value < NO_VAL16 and value > 0 then
         return value
     end
     return nil
@@ -111,12 +119,18 @@ function later.extra(_, source)
     return word(source.extra)
 end
 
-function later.num_tasks(_, source)
-    return u32(source.num_tasks)
+function later.max_cpus(_, source)
+    return u32(source.max_cpus)
 end
 
-function later.min_cpus(_, source)
-    return u32(source.min_cpus)
+function later.pn_min_cpus(_, source)
+    return u16(source.pn_min_cpus)
+end
+
+later.cpus_per_task = job_size.cpus_per_task
+
+function later.cpus_per_gpu(_, source)
+    return gres.per_gpu(source.cpus_per_tres)
 end
 
 function later.min_mem_per_cpu(_, source)
@@ -140,14 +154,15 @@ function later.batch(_, source)
     return script ~= nil and script ~= ""
 end
 
--- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
+-- true, false or "unknown". Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
 function later.restartable(made, source)
     local script = source.script
     local environment = made._ckpt and script and script ~= "" and source.environment
     if not environment then
-        return nil
+        return "unknown"
     end
-    return ckpt.restartable(environment, made._ckpt)
+    local restartable = ckpt.restartable(environment, made._ckpt)
+    return restartable == nil and "unknown" or restartable
 end
 
 local LATER_FIELDS = {}
@@ -155,7 +170,7 @@ for field in pairs(later) do
     LATER_FIELDS[#LATER_FIELDS + 1] = field
 end
 
--- What is not there is false, so that it is looked for once; but `restartable`, where false is an answer, stays nil.
+-- What is not there is false, so that it is looked for once.
 local LATER = {
     __index = function(made, field)
         local read = later[field]
@@ -163,7 +178,7 @@ local LATER = {
             return nil
         end
         local value = read(made, made._source)
-        if value == nil and field ~= "restartable" then
+        if value == nil then
             value = false
         end
         made[field] = value
@@ -199,8 +214,9 @@ local function read(made, source, uid, by, now, site, counted)
     made.time_min = time_min_of(source.time_min)
     made.node_list = named ~= "" and named or false
     made.whole = job_size.is_whole(source)
+    job_size.read_tasks(made, source)
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
-        nodes = job_size.nodes_by_tasks(source) -- 22.05 has set it to the nodes that are named; later ones choose among them
+        nodes = job_size.nodes_by_tasks(made, source) -- 22.05 has set it to the nodes that are named; later ones choose among them
     end
     job_size.read_gpus(made, source, nodes, counted, site.gres_slash)
     return made

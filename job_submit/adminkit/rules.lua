@@ -92,10 +92,10 @@ function compare.restartable_above(limit, time_min, value, request)
         return nil
     end
     local restartable = request.restartable
-    if restartable then
+    if restartable == true then
         return nil
     end
-    return restartable == nil and UNTOLD or number
+    return restartable == false and number or UNTOLD
 end
 
 -- The number that a check of numbers looks at, the least that the job asks for.
