@@ -33,13 +33,13 @@ from adminkit.slurm.gather import gather
 class Bundle:
     """Tables by name, and adminkit's own Lua by its place below the folder of job_submit.lua.
 
-    The tables are rehearsed with the program; it is put beside them unless it is `tables_only`. `notes` are what an
+    The tables are rehearsed with the program; it is put beside them unless `program_in_place`. `notes` are what an
     operator should know of how the tables were made.
     """
 
     tables: Mapping[str, str]
     program: Mapping[str, bytes]
-    tables_only: bool = False
+    program_in_place: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -50,7 +50,7 @@ class Bundle:
 
 def tables_only(tables: Mapping[str, str], notes: tuple[str, ...] = ()) -> Bundle:
     """Tables for a program that is in place already."""
-    return Bundle(tables, shipped(), tables_only=True, notes=notes)
+    return Bundle(tables, shipped(), program_in_place=True, notes=notes)
 
 
 def compile_bundle(path: Path, found: Controller, made_at: int) -> Bundle:

@@ -111,7 +111,7 @@ def preview(bundle: Bundle, target: Target) -> list[Change]:
     """What `apply` would write; AdminkitError for what it would refuse. Changes nothing."""
     _refuse_damaged(bundle)
     changes = []
-    for name, data in bundle.program.items() if not bundle.tables_only else ():
+    for name, data in bundle.program.items() if not bundle.program_in_place else ():
         there = read_text(target.folder / name)
         kind = _kind(there, there is not None and there.encode("utf-8", "surrogateescape") == data)
         if name == lua.ENTRY and lua.entry_state(target.folder, data) in ("calls us", "foreign"):
@@ -139,7 +139,7 @@ def apply(bundle: Bundle, target: Target, what: str) -> Done:
     """Put everything in place and have it used. `what` is for the log: policy install."""
     _prepare(target)
     _refuse_damaged(bundle)
-    changed = [] if bundle.tables_only else lua.put_program(target.folder, bundle.program, target.group)
+    changed = [] if bundle.program_in_place else lua.put_program(target.folder, bundle.program, target.group)
     tables = [(name, bundle.tables[name]) for name in _order(bundle.tables)]
     puts = [put_table(target.folder, name, text, check_table, target.group) for name, text in tables]
     return _logged(bundle, target, puts, changed, what)
@@ -148,8 +148,9 @@ def apply(bundle: Bundle, target: Target, what: str) -> Done:
 def roll_back(names: Iterable[str], target: Target, what: str) -> Done:
     """Put the previous table of each of these names in place; the program stays."""
     _prepare(target)
+    bundle = tables_only({})  # before anything is put: a missing data file refuses, and there is nothing to log
     puts = [put_back(target.folder, name, check_table, target.group) for name in _order(names)]
-    return _logged(tables_only({}), target, puts, [], what)
+    return _logged(bundle, target, puts, [], what)
 
 
 def confirm(
@@ -245,7 +246,7 @@ def _use(bundle: Bundle, target: Target, puts: list[Put], changed: list[str]) ->
 
 def _written(bundle: Bundle, puts: Sequence[Put], state: lua.Entry) -> list[str]:
     """The files this act answers for, by their place below the folder."""
-    program = () if bundle.tables_only else bundle.program
+    program = () if bundle.program_in_place else bundle.program
     names = [name for name in program if name != lua.ENTRY or state == "ours"]
     return names + [f"{SUBFOLDER}/{put.name}{kind}.lua" for put in puts for kind in ("", ".good")]
 

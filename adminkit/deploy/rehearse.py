@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from adminkit.deploy import rehearsal
+from adminkit.deploy import load_once
 from adminkit.errors import AdminkitError, cause
 from adminkit.lua.runtime import Lua, LuaVersion
 from adminkit.slurm.reload import parse_answer
@@ -39,7 +39,7 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
     """Load all of it as slurmctld would, elsewhere. AdminkitError when it would not answer with these tables.
 
     `files` are the program by its places below the folder, job_submit.lua among them. A process of its own does it,
-    with the stack that slurmctld gives a thread and bounded in time and memory: see rehearsal.py.
+    with the stack that slurmctld gives a thread and bounded in time and memory: see load_once.py.
     """
     with tempfile.TemporaryDirectory(prefix="adminkit-") as top:
         for name, data in files.items():
@@ -56,7 +56,7 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
 
 def _rehearsed(entry: str) -> list[str]:
     """What the script says of its generations in each Lua."""
-    command = [sys.executable, "-I", "-m", rehearsal.__name__, entry, *LUAS]
+    command = [sys.executable, "-I", "-m", load_once.__name__, entry, *LUAS]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:

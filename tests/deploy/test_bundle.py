@@ -137,6 +137,6 @@ def test_a_bundle_that_was_carried_is_the_one_that_was_compiled(site: Site, tmp_
     assert main(["policy", "install", "--policy", str(site.policy), "--out", str(out)]) == 0
     carried = read_bundle(out)
     assert carried.tables == {"policy": (out / "adminkit" / "policy.lua").read_text()}
-    assert (carried.program, carried.tables_only) == (shipped(), False)
+    assert (carried.program, carried.program_in_place) == (shipped(), False)
     (out / "job_submit.lua").write_text("error('not this one')")
     assert read_bundle(out).program == shipped(), "the program is this host's own, whatever the folder has"

@@ -109,6 +109,24 @@ def test_rollback_brings_the_previous_one_back_and_logs_it(folder: Path, slurm: 
     assert [record["what"] for record in actions.read(folder.parent / "log" / "acts.jsonl")][-1] == "policy rollback"
 
 
+def test_a_rollback_without_adminkits_data_files_changes_nothing(
+    folder: Path, slurm: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the policy would go back with no line in the log."""
+    put(folder, "one")
+    put(folder, "two")
+    before, log = installed(folder), folder.parent / "log" / "acts.jsonl"
+    lines = log.read_text()
+
+    def missing(*_: str) -> Path:
+        raise AdminkitError("there is no job_submit.lua", "install adminkit again")
+
+    monkeypatch.setattr(program, "data_file", missing)
+    with pytest.raises(AdminkitError, match="no job_submit"):
+        roll_back(["policy"], target(folder), "policy rollback")
+    assert (installed(folder), log.read_text()) == (before, lines)
+
+
 @pytest.mark.parametrize(
     ("script", "inactive", "doubt"),
     [

@@ -44,8 +44,8 @@ def test_a_program_that_fails_or_dies_is_not_installed(text: str, why: str) -> N
 def test_a_program_that_never_ends_is_ended(tmp_path: Path) -> None:
     """By the CPU's time, which a busy machine does not shorten."""
     (tmp_path / ENTRY).write_text("while true do end")
-    limit = "from adminkit.deploy import rehearsal; rehearsal.CPU_SECONDS = 1"
-    code = f"import sys; {limit}; rehearsal.main(sys.argv[1], ['lua51'])"
+    limit = "from adminkit.deploy import load_once; load_once.CPU_SECONDS = 1"
+    code = f"import sys; {limit}; load_once.main(sys.argv[1], ['lua51'])"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
     assert done.returncode < 0, done.stderr
 
@@ -54,9 +54,9 @@ def test_what_takes_slurmctld_long_to_load_is_not_installed(tmp_path: Path) -> N
     """Names that collide in Lua's table of strings load in the square of their number. By the CPU's time."""
     (tmp_path / ENTRY).write_bytes(shipped()[ENTRY])
     code = (
-        "import sys; from adminkit.deploy import rehearsal; rehearsal.LOAD_SECONDS = 0; rehearsal.act = lambda *_: b''"
+        "import sys; from adminkit.deploy import load_once; load_once.LOAD_SECONDS = 0; load_once.act = lambda *_: b''"
     )
-    code += "; sys.exit(rehearsal.main(sys.argv[1], ['lua51']))"
+    code += "; sys.exit(load_once.main(sys.argv[1], ['lua51']))"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / ENTRY], capture_output=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"it takes more than 0 s of CPU time to load" in done.stderr
