@@ -135,15 +135,23 @@ local function points_of(job, request, ruleset)
     return sum > 0 and sum or nil, paid
 end
 
--- `kind`: of the limit that was asked for.
-local function record_of(outcome, kind, request, ruleset, paid)
+-- Whether this decision changes the job's queue or times.
+local function is_changed(outcome, job, request)
+    return outcome.queue ~= nil or (job.limit and job.limit ~= request.limit)
+        or (job.time_min and job.time_min ~= request.time_min)
+end
+
+-- `kind`: of the limit that was asked for. A record that came with the job stays only where an earlier decision on this job
+-- may have written it: that one left nothing to change, and its record names all that fires now.
+local function record_of(outcome, kind, job, request, ruleset, paid)
     local field, limit = ruleset.record, request.limit
     if not field or kind == "unknown" then
         return nil
     end
     local before = request[field]
-    local there = before and record.read(before)
-    if there and record.plausible(there, limit, kind, ruleset.check_of) then
+    local earlier = before and not is_changed(outcome, job, request) and record.read(before)
+    if earlier and record.agrees(earlier, outcome.fired or NONE, paid, request.whole)
+        and record.plausible(earlier, limit, kind, ruleset.check_of) then
         return nil
     end
     return record.write(limit, kind, outcome.fired or NONE, before, paid, request.whole)
@@ -166,7 +174,7 @@ function decide.decide(request, ruleset)
         end
     end
     local sum, paid = points_of(job, request, ruleset)
-    local written = record_of(outcome, kind, request, ruleset, paid)
+    local written = record_of(outcome, kind, job, request, ruleset, paid)
     return decision.accept(outcome, job, request, true, sum, written)
 end
 

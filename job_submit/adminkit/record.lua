@@ -99,6 +99,20 @@ function record.write(limit, limit_kind, fired, before, paid, whole)
     return line
 end
 
+-- Whether a record names the class that points are given for, whole nodes and every rule that fires.
+function record.agrees(found, fired, paid, whole)
+    local named = {}
+    for i = 1, #found.rules do
+        named[found.rules[i]] = true
+    end
+    for i = 1, #fired do
+        if not named[safe[fired[i].rule]] then
+            return false
+        end
+    end
+    return found.cls == (paid or nil) and (found.own == "node") == (whole == true)
+end
+
 -- Whether a record that came with the job can be ours: `comment` and `extra` can be typed by anyone. A job whose limit
 -- is not the recorded one must have been changed by a rule we know, and no change may make the job look better than the
 -- policy can: lower than now only where a rule raises or gives limits.

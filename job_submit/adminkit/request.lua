@@ -216,7 +216,8 @@ local function read(made, source, uid, by, now, site, counted)
     made.whole = job_size.is_whole(source)
     job_size.read_tasks(made, source)
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
-        nodes = job_size.nodes_by_tasks(made, source) -- 22.05 has set it to the nodes that are named; later ones choose among them
+        -- 22.05 has set it to the nodes that are named; later ones choose among them
+        nodes = job_size.nodes_by_tasks(made, source)
     end
     job_size.read_gpus(made, source, nodes, counted, site.gres_slash)
     return made

@@ -97,6 +97,46 @@ def test_a_typed_record_counts_only_where_the_policy_could_have_made_it(
     assert decision.get("record") == (None if ours else f"ak1:lim={limit},src=e {comment}"), why
 
 
+#: rules, fields of the request, the record typed into the comment, the record that takes its place, why
+TYPED: list[tuple[list[dict[str, Any]], dict[str, Any], str, str, str]] = [
+    (
+        [rule("min_limit", H, "amend")],
+        {"limit": 60},
+        "ak1:lim=60,src=e",
+        "ak1:lim=60,src=e,rules=min_limit",
+        "a rule changes the limit now, so no earlier decision did",
+    ),
+    (
+        [rule("min_limit", H, "amend")],
+        {"limit": 2 * H, "time_min": 60},
+        "ak1:lim=7200,src=e",
+        "ak1:lim=7200,src=e,rules=min_limit",
+        "a rule changes --time-min now",
+    ),
+    ([], {"limit": 2 * H, "queues": []}, "ak1:lim=7200,src=e", "ak1:lim=7200,src=e,rules=routing", "routed now"),
+    (
+        [rule("max_limit", H, "warn")],
+        {"limit": 2 * H},
+        "ak1:lim=7200,src=e",
+        "ak1:lim=7200,src=e,rules=max_limit",
+        "a rule warns that the record does not name",
+    ),
+    ([], {"limit": 2 * H}, "ak1:lim=7200,src=e,cls=multi-node", "ak1:lim=7200,src=e", "a class that was not paid"),
+    ([], {"limit": 2 * H}, "ak1:lim=7200,src=e,own=node", "ak1:lim=7200,src=e", "whole nodes that it does not take"),
+]
+
+
+@pytest.mark.parametrize(("rules", "fields", "comment", "expected", "why"), TYPED, ids=[case[4] for case in TYPED])
+def test_a_typed_record_that_this_decision_contradicts_is_replaced(
+    lua: Lua, rules: list[dict[str, Any]], fields: dict[str, Any], comment: str, expected: str, why: str
+) -> None:
+    table, asked = policy(*rules, record="comment"), request(**{"queues": ["gq"], **fields}, comment=comment)
+    first = lua.decide(asked, table)
+    assert first.get("record") == f"{expected} {comment}", why
+    second = lua.decide({**applied(asked, first), "comment": first["record"]}, table)
+    assert (second["verdict"], second.get("record")) == ("accept", None), why
+
+
 @pytest.mark.parametrize("limit", [60, 2 * H, 20 * H, None])
 @pytest.mark.parametrize("before", ["", "mine", "ak1:lim=5,src=e"])
 def test_a_second_decision_keeps_the_first_record(lua: Lua, limit: int | None, before: str) -> None:
