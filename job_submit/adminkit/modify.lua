@@ -72,9 +72,9 @@ local function sized(request, ruleset)
     return job
 end
 
--- A rule that the job broke already, and that this change does not break further, does not forbid the change.
-local function forgiving(changed, request, job, ruleset)
-    local before, after = sized(job, ruleset), sized(request, ruleset)
+-- A rule that the job broke already, and that this change does not break further, does not forbid the change. `before` and
+-- `after` are the jobs of `job` and `request`.
+local function forgiving(changed, request, after, job, before)
     return function(rule, facts)
         if rule.check == "require_limit" or rule.check == "default_limit" then
             return true
@@ -108,10 +108,6 @@ local function forgiving(changed, request, job, ruleset)
     end
 end
 
-local function class_of(request, ruleset)
-    return allocation.sure_class(sized(request, ruleset), request, ruleset)
-end
-
 -- Whether one of the queues gives whole nodes, which makes a job of any class one of all their GPUs.
 local function gives_whole_nodes(queues, ruleset)
     for i = 1, #queues do
@@ -124,27 +120,28 @@ local function gives_whole_nodes(queues, ruleset)
 end
 
 -- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.
-local function new_points(request, job, ruleset, changed)
+local function new_points(request, after, job, before, ruleset, changed)
     if job.state ~= "PENDING" or not ruleset.points then
         return nil
     end
-    local was, is, uid = class_of(job, ruleset), class_of(request, ruleset), request.uid
-    local before, after = points.of(was, uid, ruleset.points), points.of(is, uid, ruleset.points)
+    local was, is = allocation.sure_class(before, job, ruleset), allocation.sure_class(after, request, ruleset)
+    local uid, packed = request.uid, ruleset.points
+    local earned, earns = points.of(was, uid, packed), points.of(is, uid, packed)
     -- Often nobody knows the class of an older job. It was paid for the one that it surely had at submission, and may
     -- be of another now that its size changed, or that it moves to whole nodes.
     local grows = changed.size or (changed.queues and gives_whole_nodes(request.queues or {}, ruleset))
     if not was and not is and grows then
-        before = nil
-        after = min(after, job.points or 0)
+        earned = nil
+        earns = min(earns, job.points or 0)
     end
     local has = job.points or 0
-    if after == before or after == has then
+    if earns == earned or earns == has then
         return nil
     end
     if not job.array then
-        return after
+        return earns
     end
-    if has > after then
+    if has > earns then
         return false
     end
     return nil
@@ -153,25 +150,26 @@ end
 -- The decision on an update. `request` is the job as it would be (and `by`, who asks); `job` is the job as it is, with
 -- its state, points (site_factor) and whether it is part of an array. There is no record in it: Slurm would refuse the update.
 function modify.decide(request, job, ruleset)
-    local outcome, after = decision.outcome(), allocation.job_of(request)
+    local outcome, decided = decision.outcome(), allocation.job_of(request) -- which rules may change
     local changed, any = changed_fields(request, job)
     local by, exempt = request.by or request.uid, ruleset.policy.exempt
     if not any or (by ~= nil and exempt and exempt[by]) then
-        return decision.accept(outcome, after, request, false)
+        return decision.accept(outcome, decided, request, false)
     end
-    allocation.set_size(after, request, ruleset)
-    evaluate.rules(outcome, after, request, ruleset, forgiving(changed, request, job, ruleset))
+    local before, after = sized(job, ruleset), sized(request, ruleset)
+    decided.nodes, decided.class = after.nodes, after.class
+    evaluate.rules(outcome, decided, request, ruleset, forgiving(changed, request, after, job, before))
     if outcome.refused then
         return decision.refuse(outcome, request, ruleset)
     end
-    local bonus = new_points(request, job, ruleset, changed)
+    local bonus = new_points(request, after, job, before, ruleset, changed)
     if bonus == false then
         decision.fire(outcome, "incentives", "reject")
         outcome.misfit = true -- no other queue would help
         text.say(decision.list(outcome, "refused"), ruleset.policy, "array", "reject", {}, nil, LAST_ARRAY)
         return decision.refuse(outcome, request, ruleset)
     end
-    return decision.accept(outcome, after, request, false, bonus)
+    return decision.accept(outcome, decided, request, false, bonus)
 end
 
 return modify
