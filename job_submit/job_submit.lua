@@ -1,5 +1,6 @@
 -- adminkit for slurmctld. Slurm loads this file from the folder of slurm.conf; docs/job-submit.md says how it works and how to
--- use it from a job_submit.lua of your own. Whatever is missing or damaged, this script loads: slurmctld would not start else.
+-- use it from a job_submit.lua of your own. Trap: slurmctld does not start when this script fails to load, so it loads
+-- whatever is missing or damaged.
 local folder = string.match(debug.getinfo(1, "S").source, "^@(.*/)") or "/etc/slurm/"
 local ok, adminkit = pcall(dofile, folder .. "adminkit/start.lua")
 

@@ -53,13 +53,13 @@ def tables_only(tables: Mapping[str, str], notes: tuple[str, ...] = ()) -> Bundl
     return Bundle(tables, shipped(), program_in_place=True, notes=notes)
 
 
-def compile_bundle(path: Path, found: Controller, made_at: int) -> Bundle:
+def compile_bundle(path: Path, controller: Controller, made_at: int) -> Bundle:
     """The policy in this file, for the running cluster. AdminkitError for what is wrong with it.
 
     The file is read once: what its users and queues were looked up for is what is compiled, whoever edits it meanwhile.
     """
     policy = load_policy(path)
-    gathered = gather(policy.users(), found)
+    gathered = gather(policy.users(), controller)
     refuse_unfit(path, policy, {queue.name: queue.max_limit for queue in gathered.site.queues})
     table = policy_table(policy, gathered.site, made_at)
     return Bundle({"policy": policy_text(table)}, shipped(), notes=gathered.notes)

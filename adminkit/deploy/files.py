@@ -1,4 +1,4 @@
-"""Put a Lua table where slurmctld reads it, so that whoever looks, at any moment, finds a whole and tried one.
+"""Put a Lua table where slurmctld reads it. A reader finds a whole, checked table at any time.
 
 The folder is that of job_submit.lua. A table NAME lives in adminkit/NAME.lua, beside it NAME.good.lua, the copy that
 counts when the first is damaged, and NAME.previous.lua, the one before, for `rollback`. Files are written aside,
@@ -42,7 +42,7 @@ _MADE: Final = re.compile(r'^--.*$|^ *(?:\["made_at"\]|made_at) *= *[0-9]+,?$', 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What became of one table. Generations are None where there was no table, or none that says its own."""
+    """One table that was put. A generation is None for a missing table and for one that names none."""
 
     name: str
     generation: str | None
@@ -57,12 +57,12 @@ def table_path(folder: Path, name: str, kind: str = "") -> Path:
 
 def generation_of(text: str) -> str | None:
     """The generation a generated table says it is; None where it says none. Needs no Lua."""
-    found = _GENERATION.search(text)
-    return found.group(1) if found else None
+    match = _GENERATION.search(text)
+    return match.group(1) if match else None
 
 
 def read_text(path: Path) -> str | None:
-    """A plain file's text; None where there is none. AdminkitError where it cannot be read, or is no such file."""
+    """A plain file's text; None for a missing file. AdminkitError for one that cannot be read or is not plain."""
     try:
         return read_plain(path, MOST_BYTES).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
@@ -125,7 +125,7 @@ def put_back(folder: Path, name: str, check: Check, group: int | None = None) ->
 class _Files:
     """The three files of one table, while nobody else changes them.
 
-    Trap: at every moment each text that may be wanted again has to be in one of them. The good copy holds the old one
+    Trap: each text that may be needed again has to be in one of them at any time. The good copy holds the old one
     until the new one is in place, so a good copy that differs from the table is a change that did not come to its end.
     An install and a rollback that stopped there look alike; a rollback therefore leaves its aim in a file of its own.
     """
@@ -168,7 +168,7 @@ class _Files:
         if old is not None:
             self.write("good", old)
         self.write("", text)
-        self.check(self.name, self.read("") or "")  # what is on the disk, not what was meant to be
+        self.check(self.name, self.read("") or "")  # what is on the disk, not what was written
         if old is not None:
             self.write("previous", old)
         self.write("good", text)
@@ -201,8 +201,8 @@ def put_file(path: Path, text: str | bytes, group: int | None = None, mode: int 
 
 def rights_hold(path: Path, group: int | None) -> bool:
     """Whether a file has the mode and the group it was put with."""
-    found = path.lstat()
-    return stat.S_IMODE(found.st_mode) == FILE_MODE and group in (None, found.st_gid)
+    facts = path.lstat()
+    return stat.S_IMODE(facts.st_mode) == FILE_MODE and group in (None, facts.st_gid)
 
 
 @contextmanager
@@ -239,16 +239,16 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
 def checksums(folder: Path) -> dict[str, str]:
     """sha256 of everything slurmctld would read: job_submit.lua, and *.lua in adminkit/ but the previous ones."""
     paths = [folder / "job_submit.lua", *sorted((folder / SUBFOLDER).glob("*.lua"))]
-    found = {}
+    sums = {}
     for path in paths:
         if path.name.endswith(".previous.lua") or not path.is_file():
             continue
         try:
             data = read_plain(path, MOST_BYTES, links=path.parent == folder)
-            found[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
+            sums[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
         except OSError as error:
             raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
-    return found
+    return sums
 
 
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
@@ -258,12 +258,12 @@ def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
 
 def parse_sums(text: str, folder: Path) -> dict[str, str]:
     """sha256sum's lines, of paths from the folder or absolute ones; previous tables do not count."""
-    found = {}
+    sums = {}
     for digest, name in _SUM.findall(text):
         path = name.removeprefix(f"{folder}/").removeprefix("./")
         if path.endswith(".lua") and not path.endswith(".previous.lua"):
-            found[path] = digest
-    return found
+            sums[path] = digest
+    return sums
 
 
 def write_sums(folder: Path, names: Iterable[str], group: int | None = None, drop: Iterable[str] = ()) -> None:

@@ -56,10 +56,10 @@ def compare(template: str, host: Host, folder: Path) -> Host:
     if host.problem:
         return host
     try:
-        said = run_command(command(template, {"host": host.name, "folder": str(folder)}))
+        output = run_command(command(template, {"host": host.name, "folder": str(folder)}))
     except AdminkitError as error:
         return Host(host.name, host.pushed, problem=error.message)
-    theirs = parse_sums(said, folder)
+    theirs = parse_sums(output, folder)
     if not theirs:
         return Host(host.name, host.pushed, problem="no checksums in what the command printed")
     return Host(host.name, host.pushed, tuple(differing(checksums(folder), theirs)))

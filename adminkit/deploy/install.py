@@ -75,7 +75,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of it. `confirmed` is False with a `doubt` where slurmctld did not answer as it should."""
+    """The outcome of an install or a rollback. `confirmed` is False, with a `doubt`, where slurmctld did not answer
+    with the new generations."""
 
     puts: Sequence[Put]
     changed: Sequence[str]
@@ -92,18 +93,22 @@ class Done:
 
 
 def site_target(
-    found: Controller, settings: Config, folder: Path | None = None, push: str | None = None, fetch: str | None = None
+    controller: Controller,
+    settings: Config,
+    folder: Path | None = None,
+    push: str | None = None,
+    fetch: str | None = None,
 ) -> Target:
     """The target of this site: flags before settings before what slurmctld says."""
     return Target(
-        site_folder(found, chosen(folder, settings.policy.folder)),
-        found.cluster,
-        group=found.gid,
-        others=found.others(),
+        site_folder(controller, chosen(folder, settings.policy.folder)),
+        controller.cluster,
+        group=controller.gid,
+        others=controller.others(),
         push=chosen(push, settings.policy.push),
         fetch=chosen(fetch, settings.policy.fetch),
         log=settings.acts,
-        inactive="" if found.away else inactive(found),
+        inactive="" if controller.away else inactive(controller),
     )
 
 
@@ -126,7 +131,7 @@ def preview(bundle: Bundle, target: Target) -> list[Change]:
 
 
 def rule_changes(bundle: Bundle, target: Target) -> list[Difference]:
-    """What the new policy changes in the one that is in place; empty where there is none yet."""
+    """What the new policy changes in the installed one; empty where no policy is installed."""
     before, after = read_text(table_path(target.folder, "policy")), bundle.tables.get("policy")
     if after is None or not usable("policy", before, check_table):
         return []
@@ -175,12 +180,12 @@ def installed(folder: Path) -> dict[str, dict[str, str | None]]:
 
     "damaged" for a file that slurmctld could not use, None for one that is not there.
     """
-    found: dict[str, dict[str, str | None]] = {}
+    tables: dict[str, dict[str, str | None]] = {}
     for name in TABLES:
         texts = {kind: read_text(table_path(folder, name, kind)) for kind in ("", "good", "previous")}
         if any(text is not None for text in texts.values()):
-            found[name] = {kind: _generation(name, text) for kind, text in texts.items()}
-    return found
+            tables[name] = {kind: _generation(name, text) for kind, text in texts.items()}
+    return tables
 
 
 def _generation(name: str, text: str | None) -> str | None:
@@ -268,9 +273,9 @@ def _doubt(running: Running | None, wanted: Mapping[str, str | None]) -> str:
     if running is None:
         return "slurmctld answers without adminkit's script: look for JobSubmitPlugins=lua and at slurmctld.log"
     for name, generation in wanted.items():
-        found = getattr(running, name)
-        if found != generation:
-            return f"slurmctld decides by {name} {found or 'of no generation'}, not by {generation}"
+        current = getattr(running, name)
+        if current != generation:
+            return f"slurmctld decides by {name} {current or 'of no generation'}, not by {generation}"
     return ""
 
 

@@ -81,14 +81,14 @@ def refresh(target: Target, privileged: Iterable[int], unsure: bool = False) -> 
     text, uids = _in_force(target), tuple(privileged)
     if text is None:
         return None, None
-    found, done = refreshed(text, uids, unsure), None
+    renewed, done = refreshed(text, uids, unsure), None
     before = read_text(table_path(target.folder, "policy", "previous"))
     try:
-        if found.changes:
-            done = apply(tables_only({"policy": found.text}), target, "policy refresh")
+        if renewed.changes:
+            done = apply(tables_only({"policy": renewed.text}), target, "policy refresh")
     finally:
         _keep_previous(target, before, text, uids, unsure)
-    return found, done
+    return renewed, done
 
 
 def _keep_previous(target: Target, before: str | None, replaced: str, uids: Iterable[int], unsure: bool) -> None:
@@ -112,7 +112,7 @@ def _keep_previous(target: Target, before: str | None, replaced: str, uids: Iter
 
 
 def _in_force(target: Target) -> str | None:
-    """The text that decides; None where there is none. AdminkitError for one that was left damaged, or half put."""
+    """The text in force; None without one. AdminkitError for one that is damaged or half put."""
     text, good = (read_text(table_path(target.folder, "policy", kind)) for kind in ("", "good"))
     if text is None and good is None:
         return None

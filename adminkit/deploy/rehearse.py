@@ -55,7 +55,7 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
 
 
 def _rehearsed(entry: str) -> list[str]:
-    """What the script says of its generations in each Lua."""
+    """The generations that the script answers with, in each Lua."""
     command = [sys.executable, "-I", "-m", load_once.__name__, entry, *LUAS]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
@@ -63,11 +63,11 @@ def _rehearsed(entry: str) -> list[str]:
         raise AdminkitError(f"job_submit.lua does not load within {TIMEOUT} s", "install it again") from None
     except OSError as error:
         raise AdminkitError(f"couldn't run {sys.executable}: {cause(error)}", "install adminkit again") from error
-    said = done.stdout.decode("utf-8", "replace").split("\0")[:-1]
+    answers = done.stdout.decode("utf-8", "replace").split("\0")[:-1]
     if done.returncode == 0:
-        return said
+        return answers
     why = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     if done.returncode < 0:
         why = f"it ended by signal {-done.returncode}"
-    where = f" in {LUAS[len(said)]}" if len(said) < len(LUAS) else ""
+    where = f" in {LUAS[len(answers)]}" if len(answers) < len(LUAS) else ""
     raise AdminkitError(f"job_submit.lua fails{where}: {why}", "install it again")

@@ -23,7 +23,7 @@ DAMAGED: Final = "damaged"
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """One table on this host. Generations are None where there is none; `running` too where slurmctld was not asked."""
+    """One table on this host. A generation is None for a missing table; `running` also where nobody asked slurmctld."""
 
     name: str
     installed: str | None
@@ -60,14 +60,14 @@ class Status:
         )
 
 
-def status(found: Controller, folder: Path, fetch: str | None = None) -> Status:
+def status(controller: Controller, folder: Path, fetch: str | None = None) -> Status:
     """Look at the folder, ask slurmctld, and the other hosts where `fetch` says how."""
     files = shipped()
     entry = entry_state(folder, files[ENTRY])
     there = installed(folder)
     running, doubt = _running()
-    doubt = "" if not there and running is None else inactive(found) or doubt
-    asked = [others.Host(host, False) for host in found.others()] if fetch is not None else []
+    doubt = "" if not there and running is None else inactive(controller) or doubt
+    asked = [others.Host(host, False) for host in controller.others()] if fetch is not None else []
     return Status(
         folder,
         entry,
@@ -76,10 +76,10 @@ def status(found: Controller, folder: Path, fetch: str | None = None) -> Status:
         if there
         else [],
         changed_since(folder),
-        [str(path.relative_to(folder)) for path in _read_by_slurmctld(folder) if not readable_by(path, found)],
+        [str(path.relative_to(folder)) for path in _read_by_slurmctld(folder) if not readable_by(path, controller)],
         [others.compare(fetch, host, folder) for host in asked] if fetch is not None else [],
         doubt,
-        [f"{host} was not asked: no --fetch" for host in found.others()] if fetch is None else [],
+        [f"{host} was not asked: no --fetch" for host in controller.others()] if fetch is None else [],
     )
 
 

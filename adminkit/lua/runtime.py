@@ -86,12 +86,12 @@ class Lua:
 
     def table(self, text: bytes, name: str) -> Any:
         """The table in a generated file, by the check that slurmctld makes: a text that is no data is not loaded."""
-        found, wrong = self._guarded(self._read, text, f"={name}".encode())
-        if found is None and wrong is not None:
+        value, wrong = self._guarded(self._read, text, f"={name}".encode())
+        if value is None and wrong is not None:
             raise AdminkitError(f"{name}: {wrong.decode('utf-8', 'replace')}", "it was not made by adminkit")
-        if self._table_type(found) != "table":
+        if self._table_type(value) != "table":
             raise AdminkitError(f"{name} returns no table", "it was not made by adminkit, or is damaged")
-        return found
+        return value
 
     def run(self, source: bytes, *values: Any) -> Any:
         """What a chunk returns that is given these values; it sees Lua's own library."""
@@ -130,9 +130,9 @@ class Lua:
         try:
             return function(*values)
         except self._errors as error:
-            said = str(error.args[0] if error.args else error)
+            message = str(error.args[0] if error.args else error)
             raise AdminkitError(
-                f"Lua: {said.splitlines()[0] if said else 'failed'}", "see docs/policy-spec.md"
+                f"Lua: {message.splitlines()[0] if message else 'failed'}", "see docs/policy-spec.md"
             ) from error
 
 
@@ -158,18 +158,18 @@ class Decider:
 
     def decide(self, request: Request) -> Decision:
         """What would happen to this request, on which nothing else depends."""
-        found = self._lua.out(self._lua.call(self._decide, request, self._ruleset))
+        answer = self._lua.out(self._lua.call(self._decide, request, self._ruleset))
         return Decision(
-            verdict=found["verdict"],
-            queue=found.get("queue"),
-            limit=found.get("limit"),
-            time_min=found.get("time_min"),
-            points=found.get("points"),
-            record=found.get("record"),
-            fired=tuple((one["rule"], one["action"]) for one in found.get("fired") or ()),
-            untold=tuple(found.get("untold") or ()),
-            messages=tuple(found.get("messages") or ()),
-            log=tuple(found.get("log") or ()),
+            verdict=answer["verdict"],
+            queue=answer.get("queue"),
+            limit=answer.get("limit"),
+            time_min=answer.get("time_min"),
+            points=answer.get("points"),
+            record=answer.get("record"),
+            fired=tuple((one["rule"], one["action"]) for one in answer.get("fired") or ()),
+            untold=tuple(answer.get("untold") or ()),
+            messages=tuple(answer.get("messages") or ()),
+            log=tuple(answer.get("log") or ()),
         )
 
 
@@ -181,8 +181,8 @@ def load_table(path: Path, version: LuaVersion = USUAL) -> dict[str, Any]:
         why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "adminkit policy install --apply puts one there") from error
     lua = Lua(version, read=_own)
-    found = lua.out(lua.table(text, path.name))
-    return found if isinstance(found, dict) else {}
+    value = lua.out(lua.table(text, path.name))
+    return value if isinstance(value, dict) else {}
 
 
 def _own(name: str) -> bytes:

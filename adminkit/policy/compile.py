@@ -96,9 +96,9 @@ def _rule(rule: Rule, site: Site, tz: tzinfo | None) -> Table:
 
 def _when(condition: str, words: Sequence[str], site: Site) -> dict[str | int, bool]:
     """A set. Users stand in it by name, for the trace, and by uid, for slurmctld, where this host knows them."""
-    found: list[str | int] = list(words)
+    keys: list[str | int] = list(words)
     if condition in ("users", "except_users"):
-        found += [site.uids[name] for name in words if name in site.uids]
+        keys += [site.uids[name] for name in words if name in site.uids]
     elif condition not in ("queues", "classes"):
-        found = [name.lower() for name in words]  # as Slurm keeps accounts and QOS
-    return dict.fromkeys(found, True)
+        keys = [name.lower() for name in words]  # as Slurm keeps accounts and QOS
+    return dict.fromkeys(keys, True)

@@ -15,7 +15,7 @@ _LEFT_OUT: Final = ("format", "generation", "made_at", "ckpt", "exempt_named")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs. `installed` and `file` are None where there is none."""
+    """One thing that differs. `installed` and `file` are None where that side has no such thing."""
 
     place: str
     change: str  # added, removed or changed
@@ -66,11 +66,11 @@ def _flat(rule: Mapping[str, Any]) -> dict[str, str]:
     """A rule as words: {"max_limit": "3-00:00:00", "action": "reject", "queues": "gq"}."""
     value = rule["value"]
     shown = show_duration(value) if rule["check"] in LIMITS and isinstance(value, int) else _word(value)
-    found = {rule["check"]: shown, "action": _word(rule["action"])}
+    fields = {rule["check"]: shown, "action": _word(rule["action"])}
     if rule.get("from") is not None:
-        found["from"] = _word(rule["from"])
-    found |= {key: _word(words) for key, words in (rule.get("when") or {}).items()}
-    return found | {f"text.{key}": _word(text) for key, text in (rule.get("text") or {}).items()}
+        fields["from"] = _word(rule["from"])
+    fields |= {key: _word(words) for key, words in (rule.get("when") or {}).items()}
+    return fields | {f"text.{key}": _word(text) for key, text in (rule.get("text") or {}).items()}
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:

@@ -65,13 +65,15 @@ def _whose(rule: Rule) -> str:
         ("of the QOS", rule.qos, "or"),
         ("of", rule.users, "or"),
     )
-    said = " ".join([classes, *(f"{word} {_names(names, glue)}" for word, names, glue in places if names)])
+    subject = " ".join(
+        [classes, *(f"{word} {_names(names, conjunction)}" for word, names, conjunction in places if names)]
+    )
     exceptions = [
         *([f"of {_names(rule.except_users, 'or')}"] if rule.except_users else []),
         *([f"under {_names(rule.except_accounts, 'or')}"] if rule.except_accounts else []),
     ]
-    said += f", except those {' or '.join(exceptions)}," if exceptions else ""
-    return said[0].upper() + said[1:]
+    subject += f", except those {' or '.join(exceptions)}," if exceptions else ""
+    return subject[0].upper() + subject[1:]
 
 
 def _must(rule: Rule) -> str:
@@ -107,8 +109,8 @@ def _range(value: Range, noun: str) -> str:
     return f"{low} to {high} {noun}s" if low is not None else f"{high} {noun}{'' if high == 1 else 's'} at most"
 
 
-def _names(names: Sequence[str], glue: str) -> str:
+def _names(names: Sequence[str], conjunction: str) -> str:
     """a, b or c"""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} {glue} {names[-1]}"
+    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"

@@ -1,4 +1,4 @@
-"""policy.toml from a file into a checked Policy; what is wrong is said with file, place and the nearest right word."""
+"""policy.toml from a file into a checked Policy; each problem names the file, the place and the nearest right word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HINT: Final = "name a policy with --policy; docs/policy.md has every key"
 
 
 def find_policy(named: Path | None, system: Path = SYSTEM_POLICY) -> tuple[Path, bool]:
-    """The policy that is meant, and whether it is only the example that came with adminkit."""
+    """The policy of this host, and whether it is only the example that comes with adminkit."""
     if named is not None:
         return named, False
     return (system, False) if system.exists() else (data_file("etc", "policy.toml"), True)
@@ -47,7 +47,7 @@ def _valid(path: Path, policy: Policy | None, problems: Sequence[Problem]) -> Po
 
 
 def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer:
-    """The menu and the risk of the policy that is meant; the defaults where this host has none."""
+    """The menu and the risk of this host's policy; the defaults where it has no policy."""
     path, example = find_policy(named, system)
     return Offer() if example else load_policy(path).offer
 
@@ -55,7 +55,7 @@ def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer
 def examine(
     path: Path, queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None
 ) -> tuple[Policy | None, list[Problem]]:
-    """The policy in this file and all that is wrong with it; None where it is none. `queues` as queue_clashes() has it.
+    """The policy in this file and its problems; None for a file that is no policy. `queues` as queue_clashes() has it.
 
     AdminkitError for a file that cannot be read or is no TOML.
     """
@@ -124,8 +124,8 @@ def _keys(loc: Sequence[str | int]) -> list[str]:
     model: type[BaseModel] = Policy
     for part in loc:
         if isinstance(part, str):
-            found = [field for name, field in model.model_fields.items() if part in (name, field.alias)]
-            inner = _model_in(found[0].annotation) if found else None
+            matching = [field for name, field in model.model_fields.items() if part in (name, field.alias)]
+            inner = _model_in(matching[0].annotation) if matching else None
             if inner is None:
                 return []
             model = inner

@@ -67,8 +67,8 @@ def _range(value: Any) -> Range:
         low = high = value
     elif isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value):
         low, high = value
-    elif isinstance(value, str) and (found := _RANGE.fullmatch(value.strip())):
-        low, high = (None if part is None else int(part) for part in (found[1] or found[2], found[1] or found[3]))
+    elif isinstance(value, str) and (match := _RANGE.fullmatch(value.strip())):
+        low, high = (None if part is None else int(part) for part in (match[1] or match[2], match[1] or match[3]))
     if (low is None and high is None) or (low or 0) < 0 or (high or 0) < 0:
         raise ValueError('write a number, "1-8", "2-" or [1, 8]')
     if low is not None and high is not None and low > high:
@@ -87,8 +87,8 @@ def _moment(value: Any, info: ValidationInfo) -> int:
         if isinstance(value, date):
             return int(datetime(value.year, value.month, value.day, tzinfo=tz).timestamp())
     except (OverflowError, OSError, ValueError) as error:
-        raise ValueError("there is no such moment") from error
-    raise ValueError("write a date or a moment: from = 2027-01-01, from = 2027-01-01T08:00:00+09:00")
+        raise ValueError("there is no such time") from error
+    raise ValueError("write a date or a date with a time: from = 2027-01-01, from = 2027-01-01T08:00:00+09:00")
 
 
 def _name(value: str) -> str:
@@ -191,8 +191,8 @@ class Rule(_Table):
     @property
     def value(self) -> bool | int | Range:
         """What stands beside it."""
-        found: bool | int | Range = getattr(self, self.check)
-        return found
+        value: bool | int | Range = getattr(self, self.check)
+        return value
 
     @property
     def does(self) -> Action:
@@ -251,15 +251,15 @@ class Policy(_Table):
 
     def words(self, language: str) -> dict[str, str]:
         """Every text of one language, by name and outcome. One that the file gives for all outcomes counts for each."""
-        found = dict(DEFAULTS[language])
+        texts = dict(DEFAULTS[language])
         own = next((texts for name, texts in self.texts.items() if name == language), {})
         for name, given in own.items():
             if isinstance(given, str):
-                found.update(dict.fromkeys((f"{name}.{outcome}" for outcome in OUTCOMES[name]), given)
+                texts.update(dict.fromkeys((f"{name}.{outcome}" for outcome in OUTCOMES[name]), given)
                              if name in OUTCOMES else {name: given})  # fmt: skip
             else:
-                found.update({f"{name}.{outcome}": text for outcome, text in given.items()})
-        return found
+                texts.update({f"{name}.{outcome}": text for outcome, text in given.items()})
+        return texts
 
     def queues(self) -> tuple[str, ...]:
         """Every queue it names, those of the rules first."""

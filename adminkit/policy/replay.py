@@ -120,24 +120,24 @@ def replay(
     tick: Callable[[int], None] = lambda jobs: None,
 ) -> Replay:
     """Decide about every row of stats.replay.submissions; `tick` is told how many are done."""
-    found = Replay()
+    replay = Replay()
     slots: dict[Row, _Slot] = {}
     for number, row in enumerate(rows, start=1):
         key = row[:_WIDTH]
         slot = slots.get(key)
         if slot is None:
             if len(slots) >= MOST_KEPT:
-                _sum_up(found, slots)
+                _sum_up(replay, slots)
                 slots.clear()
             slot = slots[key] = _slot(Asked(*key), decide)  # type: ignore[arg-type]
-            found.requests += 1
+            replay.requests += 1
         slot.jobs += 1
         if slot.new_limit is not None and row[_WIDTH] > slot.new_limit:  # type: ignore[operator]
             slot.cut += 1
         if number % TICK == 0:
             tick(number)
-    _sum_up(found, slots)
-    return found
+    _sum_up(replay, slots)
+    return replay
 
 
 def _slot(asked: Asked, decide: Callable[[Asked], Decision]) -> _Slot:

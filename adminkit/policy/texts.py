@@ -188,8 +188,8 @@ def placeholders(text: str) -> Iterator[str]:
 def known_placeholders(name: str) -> tuple[str, ...]:
     """What a text may hold: max_limit.reject, or max_limit for all of its outcomes."""
     base, _, outcome = name.partition(".")
-    found = PLACEHOLDERS[base]
-    return (*found, "fit") if outcome == "reject" and base not in ("misfit",) else found
+    names = PLACEHOLDERS[base]
+    return (*names, "fit") if outcome == "reject" and base not in ("misfit",) else names
 
 
 assert list(EN) == list(JA) == list(names())

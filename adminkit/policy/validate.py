@@ -116,10 +116,10 @@ def _placeholders(at: str, text: str, name: str) -> Iterator[Problem]:
 def _pairs(policy: Policy) -> Iterator[Problem]:
     for one, other in combinations(policy.rules, 2):
         for first, second in ((one, other), (other, one)):
-            said = _clash(first, second)
-            if said and overlap(first, second):
+            message = _clash(first, second)
+            if message and overlap(first, second):
                 places = (place(policy, first, first.check), place(policy, second, second.check))
-                yield Problem(places, said, "no job could please both; part them by queue, class, account or user")
+                yield Problem(places, message, "no job could please both; part them by queue, class, account or user")
         if one.check == other.check and one.check in NUMBERS and overlap(one, other) and not _meet(one, other):
             places = (place(policy, one, one.check), place(policy, other, other.check))
             yield Problem(places, f"{one.value} and {other.value} have no number in common", "part them by queue")
@@ -165,8 +165,8 @@ def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterato
     for at, names in lists:
         for name in names:
             if name not in queues:
-                said = f"no such queue: {name}"
-                yield Problem((at, "the cluster's queues"), said, unknown_word("queue", name, queues).hint)
+                message = f"no such queue: {name}"
+                yield Problem((at, "the cluster's queues"), message, unknown_word("queue", name, queues).hint)
 
 
 def _queue_limits(policy: Policy, queues: Mapping[str, int | None]) -> Iterator[Problem]:

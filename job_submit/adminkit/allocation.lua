@@ -109,8 +109,8 @@ function allocation.set_size(job, request, ruleset)
     job.class = class_of(job.nodes, request.gpus)
 end
 
--- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; a job of which it is
--- "unknown" whether it takes them is held to be of whole nodes.
+-- What does not depend on the nodes, and what each node adds at most. A whole node brings all it has; a job for which
+-- this is "unknown" counts as one of whole nodes.
 local parts_of = {}
 
 function parts_of.nodes()
@@ -141,7 +141,7 @@ function parts_of.gpus_per_node(facts, request, whole)
         return most or huge, 0
     elseif of_node then
         of_node = request.gpus_each == 0 and of_node or of_node + (fixed or 0)
-        return of_node == huge and most or of_node, 0 -- of sockets that nobody has counted: no more than a node has
+        return of_node == huge and most or of_node, 0 -- the number of sockets is unknown: no more than a node has
     end
     return fixed and min(fixed, most or fixed), 0
 end
@@ -160,8 +160,8 @@ local function most_by(whole, name, job, facts, request)
     return most > fixed and most or fixed
 end
 
--- The most nodes, gpus, cpus or gpus_per_node (`name`) that Slurm may give the job: `huge` where nobody can tell, nil where the
--- request is silent.
+-- The most nodes, gpus, cpus or gpus_per_node (`name`) that Slurm may give the job: `huge` where that is unknown, nil where the
+-- request does not show it.
 function allocation.most(name, job, facts, request)
     return most_by(request.whole or (facts and facts.whole), name, job, facts, request)
 end
@@ -172,15 +172,15 @@ function allocation.most_known(name, job, facts, request)
     return most_by(whole ~= "unknown" and whole, name, job, facts, request)
 end
 
--- What the job gets however many nodes it is given, and what each node adds at most; nil where the request is silent.
+-- What the job gets on any number of nodes, and what each node adds at most; nil where the request does not show it.
 function allocation.parts(name, facts, request)
     return parts_of[name](facts, request, is_whole(facts, request))
 end
 
 local ONE_NODE = { nodes = 1, most_nodes = 1 }
 
--- Whether the job may be of one of `classes`, of which it is none as it asks: true, false, or "spread" where it would be that
--- only on more nodes than it needs.
+-- Whether a job whose request is of no class in `classes` may still be of one: true, false, or "spread" where only more nodes
+-- than it needs would make it so.
 local function may_be(classes, job, request, facts)
     if (job.nodes or 2) > 1 then
         return false

@@ -61,7 +61,7 @@ function ckpt.wants(value)
     return not (seen.on and next(seen, next(seen)) ~= nil)
 end
 
--- Whether the options of the plugin ask for it; nil where none of them says. `option` is the prefix of their variables.
+-- Whether the options of the plugin ask for it; nil where no option decides it. `option` is the prefix of their variables.
 local function by_options(environment, option)
     if environment[option .. "ckpt_off"] then
         return false
@@ -79,9 +79,9 @@ end
 
 -- `environment` answers to names of variables. An option given on the command line counts before the variable.
 function ckpt.restartable(environment, names)
-    local said = by_options(environment, names.option)
-    if said ~= nil then
-        return said
+    local restartable = by_options(environment, names.option)
+    if restartable ~= nil then
+        return restartable
     end
     local value = environment[names.variable]
     return value ~= nil and value ~= names.off and ckpt.wants(value)

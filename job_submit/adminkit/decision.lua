@@ -140,7 +140,8 @@ function decision.refuse(outcome, request, ruleset)
     return finish(outcome, lines)
 end
 
--- The decision on a job that is not refused: what changes, and the lines for the user. `is_logged`: slurmctld.log hears of it.
+-- The decision on a job that is not refused: what changes, the lines for the user and, with `is_logged`, for
+-- slurmctld.log.
 function decision.accept(outcome, job, request, is_logged, points, record)
     local limit, time_min, most_nodes = job.limit, job.time_min, job.most_nodes
     local amended, warned = outcome.amended, outcome.warned

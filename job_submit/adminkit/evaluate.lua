@@ -16,7 +16,7 @@ local ROUNDS = 4
 -- The lists of an outcome, by what a rule does.
 local LINES = { reject = "refused", amend = "amended", warn = "warned" }
 
--- A rule has been broken by `number`: amend, refuse or warn, and say so once. True where the job was changed.
+-- `number` breaks a rule: amend, refuse or warn, with one message for each rule. True where the job was changed.
 local function act(outcome, rule, number, job, queue, facts, request)
     local action, later = outcome_of(rule, request.now)
     local limit, time_min = job.limit, job.time_min
@@ -55,11 +55,11 @@ end
 -- A rule that `number` breaks where its conditions hold. True where the job was changed.
 local function judge(outcome, rule, number, job, queue, facts, request, accept)
     local when = rule.when
-    local meant, spread = applies(when, job, request, facts)
-    if meant == false then
+    local applied, spread = applies(when, job, request, facts)
+    if applied == false then
         return false
     end
-    if number == UNTOLD or meant == nil or (queue == nil and when and when.queues) then
+    if number == UNTOLD or applied == nil or (queue == nil and when and when.queues) then
         outcome.untold = outcome.untold or {}
         outcome.untold[rule.name] = rule
         return false
@@ -73,7 +73,7 @@ local function judge(outcome, rule, number, job, queue, facts, request, accept)
     return act(outcome, rule, number, job, queue, facts, request)
 end
 
--- All rules of one queue once, in order; nil is a queue that nobody knows. True where the job was changed.
+-- All rules of one queue once, in order; nil is an unknown queue. True where the job was changed.
 local function judge_queue(outcome, job, queue, request, ruleset, accept)
     local facts = queue and ruleset.facts[queue]
     local checks = queue and (ruleset.of_queue[queue] or ruleset.anywhere) or ruleset.everything

@@ -1,5 +1,5 @@
--- GPUs in Slurm's lists of generic resources, as Slurm reads them from 22.05 to 26.05. A spelling that it may read in more than
--- one way has a least and a most; `huge` is a number that nobody can tell.
+-- GPUs in Slurm's lists of generic resources, as Slurm 22.05 to 26.05 reads them. A spelling that Slurm may read in more than
+-- one way has a least and a most; `huge` stands for an unknown number.
 local need = ...
 local text = need("text")
 
@@ -9,7 +9,7 @@ local find, gmatch, lower, match = string.find, string.gmatch, string.lower, str
 local trimmed = text.trimmed
 local huge, max, min = math.huge, math.max, math.min
 
--- Slurm's suffixes of a count; `k` alone is none of a thousand.
+-- Slurm's suffixes of a count; `k` without digits counts 0.
 local UNITS = { [""] = 1 }
 for power, letter in ipairs({ "k", "m", "g", "t", "p" }) do
     UNITS[letter], UNITS[letter .. "ib"], UNITS[letter .. "b"] = 1024 ^ power, 1024 ^ power, 1000 ^ power
@@ -17,7 +17,7 @@ end
 
 local MOST_DIGITS = 12 -- more may not fit what C counts in, and turn into another number there
 
--- A count as strtoull reads it: 2, +2, " 2", 2k. nil where it is none; false where C would read one that we do not.
+-- A count as strtoull reads it: 2, +2, " 2", 2k. nil for a word that is no count; false for a count that C reads and we do not.
 local function count_of(word)
     local sign, digits, unit = match(word, "^%s*([+-]?)(%d+)(%a*)$")
     if not digits then
@@ -61,7 +61,7 @@ local function entry(item, slash)
         local count, kind = read_tail(tail)
         return count or huge, kind, known
     end
-    -- gpumem and license:gpu are others' names; a blank or a second `gres` makes nobody know which.
+    -- gpumem and license:gpu are others' names; with a blank or a second `gres` the reading is unknown.
     if match(rest, "^%s*gpu[%s(]") or match(rest, "^%s+gpu") or match(rest, "gres[:/]%s*gpu") then
         return huge, nil, false
     end
@@ -72,7 +72,7 @@ local NO_GPUS = {}
 local TOO_LONG = { least = 0, most = huge }
 local MOST_BYTES = 1024 -- Slurm refuses a longer list, but looks at lengths after the script has run
 
--- Of several counts of one type the job may get any, and more: 22.05 once gave all GPUs of three nodes for `gpu:2,gpu:1`.
+-- Where one type has several counts the job may get any of them, or more: 22.05 gave all GPUs of three nodes for `gpu:2,gpu:1`.
 local function take(kinds, kind, count, known)
     local one = kinds[kind]
     if not one then

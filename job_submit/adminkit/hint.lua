@@ -33,7 +33,8 @@ local function advised(menu, safe)
     return math.ceil(safe / 60) * 60
 end
 
--- Appends the hint of a row to `messages`, if it is worth one. `asked` is in seconds, or nil where nobody knows.
+-- Appends the hint of a row to `messages` where the limit is far above what similar jobs needed. `asked`: seconds, nil
+-- for unknown.
 function hint.say(messages, row, queue, asked, policy, hints)
     if not asked then
         return

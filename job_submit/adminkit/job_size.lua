@@ -86,7 +86,7 @@ end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
 -- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
--- names no GPUs has these, and of one that names fewer nobody knows how many it has.
+-- names no GPUs has that many, and one that names fewer has an unknown number.
 function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     local read = gres.reader(gres_slash)
     local of_job, of_node = source.tres_per_job, source.tres_per_node
@@ -146,7 +146,7 @@ function job_size.counted_gpus(job_rec)
     return counted and gres.requested(counted)
 end
 
--- Whether an update surely says how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
+-- Whether an update surely sets how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
 -- 22.05, takes the place of the words, not of the GPUs.
 function job_size.names_gpus(job_desc, gres_slash)
     local read = gres.reader(gres_slash)
@@ -214,7 +214,7 @@ function job_size.cpus_per_task(made, source)
     return per_task
 end
 
--- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where nobody can tell: --spread-job, a list
+-- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where that is unknown: --spread-job, a list
 -- of nodes by switch{} or block{}, GPUs by tasks whose number Slurm works out, an older job, which shows no tasks.
 function job_size.most_nodes(made, source)
     local most, nodes = made.max_nodes, made.nodes

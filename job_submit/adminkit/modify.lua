@@ -88,7 +88,7 @@ local function forgiving(changed, request, after, job, before)
         end
         local applied, spread = rules.applies(rule.when, before, job, facts)
         if not applied or spread then
-            return false -- nobody knows whether the job broke it before
+            return false -- it is unknown whether the job broke it before
         end
         if TIME[rule.check] then
             return no_longer(after, before) and (request.time_min or 0) <= (job.time_min or request.time_min or 0)
@@ -102,7 +102,7 @@ local function forgiving(changed, request, after, job, before)
         local below, above, most = rules.distance(rule.check, before, rule.value, job, facts)
         local now_below, now_above, now_most = rules.distance(rule.check, after, rule.value, request, facts)
         if not below or not now_below or most == math.huge or now_most == math.huge then
-            return false -- nobody can tell whether it takes more than before
+            return false -- it is unknown whether the job takes more than before
         end
         return now_below <= below and now_above <= above and now_most <= most
     end
@@ -127,8 +127,8 @@ local function new_points(request, after, job, before, ruleset, changed)
     local was, is = allocation.sure_class(before, job, ruleset), allocation.sure_class(after, request, ruleset)
     local uid, packed = request.uid, ruleset.points
     local earned, earns = points.of(was, uid, packed), points.of(is, uid, packed)
-    -- Often nobody knows the class of an older job. It was paid for the one that it surely had at submission, and may
-    -- be of another now that its size changed, or that it moves to whole nodes.
+    -- The class of an older job is often unknown. Its points are for its sure class at submission, and it may be of
+    -- another class now that its size changed, or that it moves to whole nodes.
     local grows = changed.size or (changed.queues and gives_whole_nodes(request.queues or {}, ruleset))
     if not was and not is and grows then
         earned = nil

@@ -100,46 +100,46 @@ function record.write(limit, limit_kind, fired, before, paid, whole)
 end
 
 -- Whether a record names the class that points are given for, whole nodes and every rule that fires.
-function record.agrees(found, fired, paid, whole)
+function record.agrees(earlier, fired, paid, whole)
     local named = {}
-    for i = 1, #found.rules do
-        named[found.rules[i]] = true
+    for i = 1, #earlier.rules do
+        named[earlier.rules[i]] = true
     end
     for i = 1, #fired do
         if not named[safe[fired[i].rule]] then
             return false
         end
     end
-    return found.cls == (paid or nil) and (found.own == "node") == (whole == true)
+    return earlier.cls == (paid or nil) and (earlier.own == "node") == (whole == true)
 end
 
 -- Whether a record that came with the job can be ours: `comment` and `extra` can be typed by anyone. A job whose limit
 -- is not the recorded one must have been changed by a rule we know, and no change may make the job look better than the
 -- policy can: lower than now only where a rule raises or gives limits.
-function record.plausible(found, limit, limit_kind, known)
+function record.plausible(earlier, limit, limit_kind, known)
     local now = limit_kind == "finite" and text.whole(limit) or (limit_kind == "unlimited" and "inf" or "none")
     local gives, raises = false, false
-    for i = 1, #found.rules do
-        local check = known[found.rules[i]]
+    for i = 1, #earlier.rules do
+        local check = known[earlier.rules[i]]
         if not check then
             return false
         end
         gives = gives or check == "default_limit" or check == "max_limit" or check == "restartable_above"
         raises = raises or check == "min_limit"
     end
-    if found.lim == now then
+    if earlier.lim == now then
         return true
     end
-    if found.lim == "none" then
+    if earlier.lim == "none" then
         return gives
     end
-    if found.lim == "inf" then
+    if earlier.lim == "inf" then
         return true
     end
     if now == "inf" or now == "none" then
         return false
     end
-    return tonumber(found.lim) > limit or raises
+    return tonumber(earlier.lim) > limit or raises
 end
 
 return record

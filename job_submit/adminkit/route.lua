@@ -1,4 +1,5 @@
--- Which queue takes a job. Only facts that Slurm checks too, and the rules of the policy, count; doubt is said, not guessed.
+-- Which queue takes a job. Only facts that Slurm checks too, and the rules of the policy, count; an unknown answer stays
+-- unknown.
 local need = ...
 local allocation = need("allocation")
 local rules = need("rules")
@@ -135,7 +136,7 @@ local function admits(queue, request)
     return account and qos and able
 end
 
--- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). What is surely wrong comes first.
+-- Whether Slurm would run the job in this queue at all: true, false, or nil (in doubt). A certain no comes before a doubt.
 local function possible(queue, job, request)
     local facts, kind = queue.facts, request.gpu_type
     local time = has_time(facts, job)
@@ -158,8 +159,8 @@ local function lets_pass(rule, number, job, facts, request)
     if number == rules.UNTOLD or rule.check == "default_limit" or rules.outcome(rule, request.now) == "warn" then
         return true
     end
-    local meant, spread = rules.applies(rule.when, job, request, facts)
-    return not meant or spread
+    local applied, spread = rules.applies(rule.when, job, request, facts)
+    return not applied or spread
         or (rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request) ~= nil)
 end
 

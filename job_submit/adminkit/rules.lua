@@ -60,7 +60,7 @@ function measure.min_limit(job)
     return limit, job.time_min or huge
 end
 
--- Nobody asks for less, and backfill may not shrink a job below.
+-- The limit and --time-min are at least this.
 function compare.min_limit(limit, time_min, value)
     if not limit then
         return UNTOLD
@@ -72,7 +72,7 @@ function measure.max_limit(job, facts)
     return effective(job, facts), job.time_min or 0
 end
 
--- Nobody runs longer, be it by his own limit, by the queue's default or by --time-min.
+-- The limit (the job's own, else the queue's default) and --time-min are at most this.
 function compare.max_limit(limit, time_min, value)
     if limit and limit > value then
         return limit
@@ -85,7 +85,7 @@ end
 
 measure.restartable_above = measure.max_limit
 
--- Longer only for jobs that can be stopped and carried on.
+-- Above this only jobs that can be stopped and continued.
 function compare.restartable_above(limit, time_min, value, request)
     local number = compare.max_limit(limit, time_min, value)
     if not number then
@@ -175,7 +175,7 @@ function rules.cap(name, job, range, facts, request)
     return most >= max(job.nodes, 1) and most or nil
 end
 
--- How far a job lies below and above the range of a number check, by its least and by the most that Slurm may give it; nil
+-- How far a job is below and above the range of a number check, by its least and by the most that Slurm may give it; nil
 -- where the request does not show the number.
 function rules.distance(name, job, range, request, facts)
     local least = number_of[name](job, request)

@@ -43,7 +43,7 @@ local function in_order(policy)
     return list
 end
 
--- The range that lies in all of these rules'. A job may be silent about its least where every rule has only a maximum.
+-- The intersection of these rules' ranges. The least of a job may be unknown where every rule has only a maximum.
 local function tightest_range(list)
     local low, high, is_bounded = nil, nil, true
     for i = 1, #list do
@@ -69,7 +69,7 @@ local function tightest_of(list)
 end
 
 -- The rules that can matter in a queue, in order, a list for each check; `queue` is nil for one that no rule names, ANY
--- for one that nobody knows.
+-- for an unknown one.
 local function rules_in(list, queue)
     local checks, of_check = {}, nil
     for i = 1, #list do
@@ -143,7 +143,7 @@ end
 -- What a decision needs of these tables, which must not change afterwards; `incentives` and `hints` may be nil.
 --
 -- `of_queue` are the rules of each queue that is known or named by a rule, `anywhere` those of every other one, `everything`
--- all of them, for a job of which nobody knows the queue. `facts` are the policy's queues, `queues` the same as of queue_of,
+-- all of them, for a job whose queue is unknown. `facts` are the policy's queues, `queues` the same as of queue_of,
 -- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil.
 function ruleset.of(policy, incentives, hints)
     local facts, routing = policy.queues or NONE, policy.routing or NONE

@@ -86,7 +86,7 @@ local function apply(job_desc, decision, field, asked)
     error(wrong, 0)
 end
 
--- The code for Slurm, when the decision is written and said.
+-- Writes the decision and its messages; the code for Slurm.
 local function answer(slurm, job_desc, decision, field, asked)
     local code = slurm.SUCCESS
     if decision.verdict == "reject" then

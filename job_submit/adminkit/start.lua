@@ -44,7 +44,7 @@ local function table_in(path, check)
     return value
 end
 
--- The table of that name: NAME.lua, else NAME.good.lua, else nil. slurmctld.log hears why a file was passed over.
+-- The table of that name: NAME.lua, else NAME.good.lua, else nil. slurmctld.log gets the reason why a file was passed over.
 local function load_table(name)
     local value, wrong = table_in(folder .. name .. ".lua", validate[name])
     if value then

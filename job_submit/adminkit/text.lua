@@ -10,7 +10,7 @@ local LONGEST_WORD = 64
 local MOST_KEPT = 1000
 local LONGEST_KEPT = 256
 
--- The list that stands where there is nothing to list; nobody adds to it.
+-- The empty list, shared: never add to it.
 text.NONE = {}
 
 -- A count or duration without the ".0" that Lua 5.4 would add to a float.
@@ -26,7 +26,7 @@ function text.trimmed(value)
 end
 
 -- A table of the results of `make(key)`, made when they are looked up; all are forgotten together when there are too many of
--- them. That of a long key is not kept: anybody can type a thousand of them.
+-- them. The result of a long key is not kept: users can type thousands of them.
 function text.kept(make)
     local count = 0
     return setmetatable({}, {
@@ -47,7 +47,7 @@ function text.kept(make)
     })
 end
 
--- The names in a list such as `gq,gq-short`, each once, as a list that nobody changes.
+-- The names in a list such as `gq,gq-short`, each once; the list is shared: never change it.
 text.names = text.kept(function(list)
     local names, seen = {}, {}
     for name in string.gmatch(list, "[^,]+") do
@@ -148,16 +148,16 @@ end
 -- The message of a check in every language of the policy, appended to `messages`; `last` is the English line that serves
 -- where the policy has no text at all.
 function text.say(messages, policy, check, outcome, values, own, last)
-    local said = false
+    local is_written = false
     local languages = policy.languages or {}
     for i = 1, #languages do
         local template = text.template(policy, languages[i], check, outcome, own)
         if template then
             messages[#messages + 1] = text.fill(template, values)
-            said = true
+            is_written = true
         end
     end
-    if not said then
+    if not is_written then
         messages[#messages + 1] = text.fill(last, values)
     end
 end

@@ -43,12 +43,12 @@ def test_a_rule_is_compiled_with_its_conditions_in_slurms_spelling() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moment", "day"),
+    ("time", "day"),
     [("2027-04-01", "2027-04-01"), ("2027-04-01T22:00:00", "2027-04-01"), ("2027-03-31T20:00:00Z", "2027-04-01")],
 )
-def test_the_day_that_users_read_is_the_sites_own(moment: str, day: str) -> None:
+def test_the_day_that_users_read_is_the_sites_own(time: str, day: str) -> None:
     tokyo = timezone(timedelta(hours=9))
-    text = f"version = 1\n[[rules]]\nname = 'a'\nmax_limit = '1h'\nfrom = {moment}\n"
+    text = f"version = 1\n[[rules]]\nname = 'a'\nmax_limit = '1h'\nfrom = {time}\n"
     found, _ = examine_table(tomllib.loads(text), tz=tokyo)
     assert found is not None
     assert policy_table(found, made_up(["gq"]), 1, tokyo)["rules"][0]["from_day"] == day

@@ -74,7 +74,7 @@ SLIPS = [
     (rules("a: cpus = 1; queues = ['gq,gq-short']"), "rules[1].queues[1] (a)", "no name of a queue", ""),
     (rules("a: cpus = 1; queues = 'gq'"), "rules[1].queues (a)", "valid tuple", ""),
     (rules("a: cpus = 1; from = '2027-01-01'"), "rules[1].from (a)", "without quotes", ""),
-    (rules("a: cpus = 1; from = 5"), "rules[1].from (a)", "write a date or a moment", ""),
+    (rules("a: cpus = 1; from = 5"), "rules[1].from (a)", "write a date or a date with a time", ""),
     (rules("a: cpus = 1; text.en = ' '"), "rules[1].text.en (a)", "an empty text", ""),
     (rules("a: cpus = 1; text.fr = 'x'"), "rules[1].text.fr (a)", "no such key", ""),
     (rules("a: cpus = 1; text.en = '{limt}'"), "rules[1].text.en (a)", "{limt}", "did you mean limit?"),
