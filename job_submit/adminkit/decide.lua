@@ -141,17 +141,25 @@ local function is_changed(outcome, job, request)
         or (job.time_min and job.time_min ~= request.time_min)
 end
 
--- `kind`: of the limit that was asked for. A record that came with the job stays only where an earlier decision on this job
--- may have written it: that one left nothing to change, and its record names all that fires now.
+-- Whether a record that came with the job may be an earlier decision's. That one left nothing to change, and its record names
+-- all that fires now; in admin_comment, which users cannot write, it may be of a sibling cluster with other rules.
+local function is_earlier(there, outcome, kind, job, request, ruleset, paid)
+    if not record.plausible(there, request.limit, kind, ruleset.check_of) then
+        return false
+    end
+    return ruleset.record == "admin_comment" or (not is_changed(outcome, job, request)
+        and record.agrees(there, outcome.fired or NONE, paid, request.whole))
+end
+
+-- `kind`: of the limit that was asked for.
 local function record_of(outcome, kind, job, request, ruleset, paid)
     local field, limit = ruleset.record, request.limit
     if not field or kind == "unknown" then
         return nil
     end
     local before = request[field]
-    local earlier = before and not is_changed(outcome, job, request) and record.read(before)
-    if earlier and record.agrees(earlier, outcome.fired or NONE, paid, request.whole)
-        and record.plausible(earlier, limit, kind, ruleset.check_of) then
+    local there = before and record.read(before)
+    if there and is_earlier(there, outcome, kind, job, request, ruleset, paid) then
         return nil
     end
     return record.write(limit, kind, outcome.fired or NONE, before, paid, request.whole)

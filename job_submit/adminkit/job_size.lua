@@ -294,8 +294,8 @@ function job_size.mem(made, source)
     if of_node and of_node > 0 then
         return of_node * made.nodes
     end
-    local of_cpu = source.min_mem_per_cpu
-    if of_cpu and of_cpu > 0 then
+    local of_cpu = made.min_mem_per_cpu
+    if of_cpu then
         return of_cpu * made.cpus
     end
     local of_gpu = made.gpus > 0 and gres.per_gpu(source.mem_per_tres)
