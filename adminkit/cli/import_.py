@@ -192,7 +192,7 @@ def summary(counts: Counts) -> str:
     extra = {
         "steps": counts.steps_rows,
         "skipped": counts.skipped,
-        "with mended delimiters": counts.mended,
+        "with repaired delimiters": counts.repaired,
         "with invalid UTF-8": counts.utf8,
         "at ambiguous hours": counts.ambiguous,
     }

@@ -43,7 +43,7 @@ class Counts:
     steps_rows: int = 0
     steps_new: int = 0
     steps_changed: int = 0
-    mended: int = 0
+    repaired: int = 0
     utf8: int = 0
     ambiguous: int = 0
     bytes: int = 0

@@ -15,7 +15,7 @@ from typing import Final
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "skip": (),
     "text": ("text",),  # a name; empty is unknown
-    "free": ("text",),  # text that may hold delimiters and newlines; at most one column is mended with it
+    "free": ("text",),  # text that may hold delimiters and newlines; at most one column is repaired with it
     # free, what a record of the policy in its first word says, and a note of the checkpoint plugin in any
     "admin_comment": ("text", "limit", "source", "at", "heard", "requeues", "end"),
     "submitted": ("by", "ckpt", "program", "framework", "container"),  # what is kept of a command line

@@ -57,7 +57,7 @@ static inline void feed_event(struct feed_text *text, enum ak_event event, struc
                               struct ak_rows *rows) {
     char line[40];
     enum ak_verdict verdict = AK_REJECTED;
-    snprintf(line, sizeof line, "%llu%s ", (unsigned long long)record->line, record->mended ? "m" : "");
+    snprintf(line, sizeof line, "%llu%s ", (unsigned long long)record->line, record->repaired ? "r" : "");
     feed_add_text(text, line);
     if (event == AK_BROKEN)
         ak_rows_broken(rows);

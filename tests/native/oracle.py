@@ -67,7 +67,7 @@ def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
     """All of `data` as rows and counts."""
     form = form or Format()
     columns = [Column(word.rstrip("!^"), "!" in word, "^" in word) for word in spec.split(",")]
-    names = ("rows", "rejected", "steps_rows", "mended", "utf8", "ambiguous")
+    names = ("rows", "rejected", "steps_rows", "repaired", "utf8", "ambiguous")
     result = Result(counts=dict.fromkeys(names, 0))
     rows = _Rows(columns, form)
     sizes = {"records": 0, "broken": 0, "blank": 0}
@@ -88,7 +88,7 @@ def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
             continue
         result.rows.append(row)
         result.counts["steps_rows"] += row[0] == "step"
-        result.counts["mended"] += piece.mended
+        result.counts["repaired"] += piece.repaired
         result.counts["utf8"] += rows.utf8
         result.counts["ambiguous"] += rows.ambiguous
     result.counts |= {f"bytes_{name}": size for name, size in sizes.items()}
@@ -124,7 +124,7 @@ class Piece:
     raw: bytes = b""
     fields: list[bytes] = field(default_factory=list)
     reason: str = ""
-    mended: bool = False
+    repaired: bool = False
 
 
 def _lines(data: bytes, delimiter: bytes) -> Iterator[Line]:
@@ -140,7 +140,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
     wanted = len(columns)
     want = wanted if form.ends else wanted - 1  # delimiters
     free = [i for i, column in enumerate(columns) if column.kind in FREE]
-    mends = len(free) == 1
+    repairs = len(free) == 1
     holds = not form.ends and want > 0 and form.delimiter != b"space" and columns[-1].kind in FREE
     starts_free = columns[0].kind in FREE
     pending: list[Line] = []
@@ -168,11 +168,11 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
         if form.ends:
             fields.pop()
         surplus = len(fields) - wanted
-        mended = surplus > 0 and not form.surplus_ignore
-        if mended:
+        repaired = surplus > 0 and not form.surplus_ignore
+        if repaired:
             at = free[0]
             fields[at : at + surplus + 1] = [form.delimiter.join(fields[at : at + surplus + 1])]
-        return Piece("records", size, lines[0].number, raw, fields[:wanted], mended=mended)
+        return Piece("records", size, lines[0].number, raw, fields[:wanted], repaired=repaired)
 
     def drop(reason: str | None = None) -> Piece:
         nonlocal pending, held, behind
@@ -232,7 +232,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                     yield drop()
                     continue
                 exact = line.count == want and (line.ends or not form.ends)
-                surplus = line.count > want and (form.surplus_ignore or (mends and (line.ends or not form.ends)))
+                surplus = line.count > want and (form.surplus_ignore or (repairs and (line.ends or not form.ends)))
                 if not exact and not surplus:
                     behind = True
                     yield broken([line], counted(line.count) if line.count > want else "the last column does not end")

@@ -107,7 +107,7 @@ static enum ak_event whole(struct ak_reader *r, const char *buf, struct ak_recor
     record->line = r->pending_line;
     record->raw = ak_slice_of(r, buf, at, r->pending_text);
     record->plain = false;
-    record->mended = r->sum > r->want && !r->format.surplus_ignore;
+    record->repaired = r->sum > r->want && !r->format.surplus_ignore;
     ak_record_split(r, record, r->sum - r->want);
     r->bytes_records += r->pending_end - at;
     r->lines = r->sum = 0;
@@ -186,9 +186,9 @@ static enum ak_event held_line(struct ak_reader *r, const char *buf, struct ak_r
 /* A line that has at least as many delimiters as a record. */
 static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len, struct ak_record *record) {
     bool exact = r->count == r->want && (!r->format.ends || r->line_ends);
-    bool mends = r->count > r->want &&
-                 (r->format.surplus_ignore || (r->free_one >= 0 && (!r->format.ends || r->line_ends)));
-    if (!exact && !mends) {
+    bool repairs = r->count > r->want &&
+                   (r->format.surplus_ignore || (r->free_one >= 0 && (!r->format.ends || r->line_ends)));
+    if (!exact && !repairs) {
         const char *reason = r->count == r->want ? "the last column does not end" : AK_COUNTED;
         r->bytes_broken += r->line_end - r->line_at;
         struct ak_slice raw = ak_slice_of(r, buf, r->line_at, r->line_text);
@@ -197,7 +197,7 @@ static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len,
         ak_line_pass(r);
         return event;
     }
-    if (r->hold_last && !(mends && r->format.surplus_ignore) && !ak_line_next_begins(r, buf, len)) {
+    if (r->hold_last && !(repairs && r->format.surplus_ignore) && !ak_line_next_begins(r, buf, len)) {
         push(r, false);
         r->held = true;
         ak_line_pass(r);

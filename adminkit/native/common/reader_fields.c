@@ -8,7 +8,7 @@ enum ak_event ak_record_broken(struct ak_reader *r, struct ak_record *record, ui
                                struct ak_slice raw, const char *format, size_t columns) {
     record->line = line;
     record->raw = raw;
-    record->mended = record->plain = false;
+    record->repaired = record->plain = false;
     snprintf(record->reason, sizeof record->reason, format, columns, r->columns);
     return AK_BROKEN;
 }
@@ -16,7 +16,7 @@ enum ak_event ak_record_broken(struct ak_reader *r, struct ak_record *record, ui
 void ak_record_split(const struct ak_reader *r, struct ak_record *record, size_t surplus) {
     const char *p = record->raw.s, *end = p + record->raw.n, *start = p;
     size_t field = 0, seen = 0, first = (size_t)r->free_one;
-    bool mend = surplus && !r->format.surplus_ignore;
+    bool repair = surplus && !r->format.surplus_ignore;
     while (field < r->columns && p < end) {
         p = memchr(p, r->format.delimiter[0], (size_t)(end - p));
         if (!p)
@@ -25,7 +25,7 @@ void ak_record_split(const struct ak_reader *r, struct ak_record *record, size_t
             p++;
             continue;
         }
-        if (!mend || seen < first || seen >= first + surplus) {
+        if (!repair || seen < first || seen >= first + surplus) {
             record->field[field++] = (struct ak_slice){start, (size_t)(p - start)};
             start = p + r->delimiter_size;
         }
@@ -40,7 +40,7 @@ void ak_record_of_line(const struct ak_reader *r, const char *buf, struct ak_rec
     record->line = r->line;
     record->raw = ak_slice_of(r, buf, r->line_at, r->line_text);
     record->plain = !r->line_odd;
-    record->mended = r->count > r->want && !r->format.surplus_ignore;
+    record->repaired = r->count > r->want && !r->format.surplus_ignore;
     if (r->count > r->want) {
         ak_record_split(r, record, r->count - r->want);
         return;
@@ -75,6 +75,6 @@ enum ak_event ak_record_of_words(struct ak_reader *r, const char *buf, struct ak
     record->line = r->line;
     record->raw = raw;
     record->plain = !r->line_odd;
-    record->mended = false;
+    record->repaired = false;
     return AK_RECORD;
 }

@@ -70,7 +70,7 @@
  *     aside, and so on, so a broken record never takes a whole one with it. Nothing is looked at twice.
  *     A line without any delimiter begins no record, unless the first column is free; behind what was set aside it
  *     belongs to that, so that one broken record of many lines is one rejected row;
- *   - a line with too many is mended where the spec has exactly one free column: the surplus belongs to it. With
+ *   - a line with too many is repaired where the spec has exactly one free column: the surplus belongs to it. With
  *     .surplus_ignore the columns at the end are dropped instead;
  *   - without .ends and with a free last column, lines without any delimiter continue it;
  *   - a record has at most 1 MiB and 131072 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
@@ -234,8 +234,8 @@ struct ak_record {
     uint64_t line;       /* its first line, from 1 */
     struct ak_slice raw; /* without the last line's end; at most AK_MAX_RECORD bytes */
     struct ak_slice field[AK_MAX_COLUMNS];
-    bool mended; /* surplus delimiters were put back into the free column */
-    bool plain;  /* surely ASCII */
+    bool repaired; /* surplus delimiters were put back into the free column */
+    bool plain;    /* surely ASCII */
     char reason[AK_REASON];
 };
 

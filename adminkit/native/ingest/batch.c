@@ -117,7 +117,7 @@ static bool add(struct ak_batches *b, struct slot *slot, enum ak_event event) {
         ak_rows_broken(&b->rows);
     } else {
         row->verdict = ak_rows_take(&b->rows, &b->record);
-        row->mended = b->record.mended;
+        row->repaired = b->record.repaired;
         row->utf8 = b->rows.utf8;
         row->ambiguous = b->rows.ambiguous;
         if (b->rows.seal.n && row->verdict <= AK_STEP)

@@ -10,7 +10,7 @@
 /* A record, or what should have been one (AK_REJECTED: `reason` says why not). */
 struct ak_row {
     enum ak_verdict verdict;
-    bool mended;
+    bool repaired;
     uint32_t utf8, ambiguous;
     uint64_t line;
     struct ak_slice raw;

@@ -183,7 +183,7 @@ static bool place(struct run *run, const struct ak_row *row, const struct ak_cel
             return reject(run, row, run->store.error);
         count_stored(run, step, stored);
     }
-    run->count[AK_MENDED] += row->mended;
+    run->count[AK_REPAIRED] += row->repaired;
     run->count[AK_UTF8] += row->utf8;
     run->count[AK_AMBIGUOUS] += row->ambiguous;
     run->count[AK_STEPS_ROWS] += step;

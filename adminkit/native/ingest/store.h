@@ -20,7 +20,7 @@ enum ak_count {
     AK_STEPS_ROWS,
     AK_STEPS_NEW,
     AK_STEPS_CHANGED,
-    AK_MENDED,
+    AK_REPAIRED,
     AK_UTF8,
     AK_AMBIGUOUS,
     AK_LINES,
