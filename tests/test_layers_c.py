@@ -32,8 +32,8 @@ VALUES = {
     "signal.h",  # the signals' numbers
 }
 
-#: Lines. For spank Python's limit; native is on its way there.
-LONGEST = {"adminkit/native": 410, "spank": 350}
+#: Lines, as for Python.
+LONGEST = 350
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,5 @@ def test_pure_files_reach_no_file_no_process_no_clock_and_no_slurm() -> None:
 
 def test_no_file_is_longer_than_a_sitting() -> None:
     assert {
-        source.name: lines
-        for source in SOURCES
-        if (lines := len(source.path.read_text().splitlines())) > LONGEST[source.house]
+        source.name: lines for source in SOURCES if (lines := len(source.path.read_text().splitlines())) > LONGEST
     } == {}

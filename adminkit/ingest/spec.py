@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: kind -> names of its outputs, in order. Equal to the table in sacct.c, which a test checks.
+#: kind -> names of its outputs, in order. Equal to the table in spec.c, which a test checks.
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "skip": (),
     "text": ("text",),  # a name; empty is unknown

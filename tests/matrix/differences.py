@@ -31,7 +31,7 @@ DIFFERENCES: Final = (
     Difference(
         "24.11",
         "DBIndex is the job's SLUID, up to 2^64; before, a row number",
-        "adminkit/native/common/scalar_fields.c",
+        "adminkit/native/common/number_fields.c",
     ),
     Difference(
         "24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/harness/cluster.py"

@@ -22,6 +22,11 @@ static inline bool ak_is(struct ak_slice s, const char *word, size_t n) {
 }
 #define AK_IS(slice, literal) ak_is((slice), (literal), sizeof(literal) - 1)
 
+static inline bool ak_starts(struct ak_slice s, const char *word, size_t n) {
+    return s.n >= n && __builtin_memcmp(s.s, word, n) == 0;
+}
+#define AK_STARTS(slice, literal) ak_starts((slice), (literal), sizeof(literal) - 1)
+
 static inline bool ak_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
@@ -38,6 +43,16 @@ static inline void ak_set_text(struct ak_cell *cell, const char *s, size_t n) {
     cell->type = AK_TEXT;
     cell->n = (uint32_t)n;
     cell->v.s = s;
+}
+
+/* slurm.h's numbers for "no value"; memory has them as MiB, so 2^31 MiB and above is no value either. */
+#define AK_NO_VAL 4294967294u
+#define AK_INFINITE 4294967295u
+#define AK_NO_VAL64 (UINT64_MAX - 1)
+#define AK_MAX_MEMORY ((int64_t)1 << 51)
+
+static inline bool ak_unset(uint64_t value) {
+    return value == AK_NO_VAL || value == AK_INFINITE || value >= AK_NO_VAL64;
 }
 
 /* Is it one of the words for "unknown"? */
@@ -89,14 +104,27 @@ static inline enum ak_fault ak_digits(const char **p, const char *end, uint64_t 
     return AK_FINE;
 }
 /* A number that counts something: not one of Slurm's for "unset" (AK_UNKNOWN), not above INT64_MAX. */
-enum ak_fault ak_as_count(uint64_t number, int64_t *count);
+static inline enum ak_fault ak_as_count(uint64_t number, int64_t *count) {
+    if (ak_unset(number))
+        return AK_UNKNOWN;
+    if (number > INT64_MAX)
+        return AK_TOO_LARGE;
+    *count = (int64_t)number;
+    return AK_FINE;
+}
 /* Digits and nothing else. */
-enum ak_fault ak_number(struct ak_slice s, uint64_t *value);
+static inline enum ak_fault ak_number(struct ak_slice s, uint64_t *value) {
+    const char *p = s.s, *end = s.s + s.n;
+    enum ak_fault fault = ak_digits(&p, end, value);
+    return p != end ? AK_MALFORMED : fault;
+}
 /* A count: digits, or one of Slurm's numbers for "unset" (AK_UNKNOWN). */
 enum ak_fault ak_count(struct ak_slice s, int64_t *value);
 /* A count, or digits with a fraction, K M G T P E; bytes. `shift`: what a number without a unit is shifted
  * by. */
 enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes);
+/* The digits at *p, nine at most, as value / scale; moves *p behind them. */
+enum ak_fault ak_fraction(const char **p, const char *end, uint32_t *value, uint32_t *scale);
 enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock);
 /* [D-]H:M:S[.f], M:S[.f] or S[.f] in whole seconds; the fraction stays in `clock`. */
 enum ak_fault ak_duration(struct ak_slice s, struct ak_clock *clock, int64_t *seconds);

@@ -1,7 +1,9 @@
 /* adminkit-ingest: accounting text from standard input into typed parameters of SQL statements. sacct.h is
  * the manual. */
 #include "batch.h"
+#include "dump.h"
 #include "options.h"
+#include "zone.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -45,84 +47,7 @@ static bool fail(struct run *run, const char *text) {
     return false;
 }
 
-/* ---- time zone ---- */
-
-static bool local_offset(void *context, int64_t epoch, int64_t *seconds) {
-    (void)context;
-    time_t t = (time_t)epoch;
-    struct tm tm;
-    if (!localtime_r(&t, &tm))
-        return false;
-    *seconds = tm.tm_gmtoff;
-    return true;
-}
-
-/* Trap: the C library takes an unknown zone for UTC without a word. */
-static bool set_zone(struct run *run, const char *name) {
-    const char *folder = getenv("TZDIR") ? getenv("TZDIR") : "/usr/share/zoneinfo";
-    char path[512];
-    if (*name == '/' || *name == '\0' || strstr(name, "..") ||
-        snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-        (strcmp(name, "UTC") != 0 && access(path, R_OK) != 0)) {
-        snprintf(run->error, sizeof run->error, "no such time zone: %s (nothing readable of that name in %s)",
-                 name, folder);
-        return false;
-    }
-    if (setenv("TZ", name, 1) != 0)
-        return fail(run, "couldn't set the time zone");
-    tzset();
-    run->zone.offset = local_offset;
-    return true;
-}
-
-/* ---- output ---- */
-
-static void print_text(const char *s, size_t n) {
-    putchar('"');
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\' || c < 0x20)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
-static void print_row(const char *sort, const struct ak_cell *cell, int n) {
-    printf("[\"%s\"", sort);
-    for (int i = 0; i < n; i++) {
-        char number[40];
-        putchar(',');
-        switch (cell[i].type) {
-        case AK_NULL:
-            fputs("null", stdout);
-            break;
-        case AK_INT:
-            printf("%lld", (long long)cell[i].v.i);
-            break;
-        case AK_REAL:
-            snprintf(number, sizeof number, "%.17g", cell[i].v.d);
-            fputs(number, stdout);
-            if (!strpbrk(number, ".e"))
-                fputs(".0", stdout);
-            break;
-        case AK_TEXT:
-            print_text(cell[i].v.s, cell[i].n);
-        }
-    }
-    puts("]");
-}
-
-static void print_kinds(void) {
-    for (int kind = 0; kind < AK_KINDS; kind++) {
-        printf("%s\"%s\": [", kind ? ",\n " : "{", ak_kinds[kind].name);
-        for (int i = 0; i < ak_kinds[kind].outputs; i++)
-            printf("%s\"%s\"", i ? ", " : "", ak_kinds[kind].output[i]);
-        putchar(']');
-    }
-    puts("}");
-}
+/* ---- counts ---- */
 
 static void take_counts(struct run *run, const struct ak_batch *batch) {
     run->count[AK_BYTES] += batch->bytes;
@@ -150,8 +75,7 @@ static bool reject(struct run *run, const struct ak_row *row, const char *reason
     uint64_t line = row->line + run->options.first_line - 1;
     run->count[AK_REJECTS]++;
     if (run->options.dump)
-        printf("[\"rejected\",%llu,", (unsigned long long)line), print_text(reason, strlen(reason)),
-            puts("]");
+        ak_dump_rejected(line, reason);
     if (!run->stores)
         return true;
     struct ak_slice kept = ak_aside(&run->spec, &run->options.format, run->seal, row->raw, run->aside);
@@ -171,7 +95,7 @@ static void count_stored(struct run *run, bool step, enum ak_stored stored) {
 static bool place(struct run *run, const struct ak_row *row, const struct ak_cell *cell) {
     bool step = row->verdict == AK_STEP;
     if (run->options.dump)
-        print_row(step ? "step" : "job", cell, run->spec.outputs);
+        ak_dump_row(step ? "step" : "job", cell, run->spec.outputs);
     if (run->stores) {
         struct ak_slice print = {(const char *)&row->print, sizeof row->print};
         enum ak_stored stored = ak_store_row(&run->store, step, cell, *run->seal ? print : row->raw);
@@ -274,7 +198,7 @@ static bool prepare(struct run *run) {
     struct ak_options *options = &run->options;
     if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error) || !demand(run))
         return false;
-    if (options->timezone && !set_zone(run, options->timezone))
+    if (options->timezone && !ak_zone_set(&run->zone, options->timezone, run->error, sizeof run->error))
         return false;
     if (options->gentle)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); /* threads take after this one */
@@ -347,7 +271,7 @@ int main(int argc, char **argv) {
         printf("adminkit-ingest %s (SQLite %s)\n", ADMINKIT_VERSION, sqlite3_libversion());
         status = 0;
     } else if (run->options.kinds) {
-        print_kinds();
+        ak_dump_kinds();
         status = 0;
     } else if (run->options.hold) {
         status = ak_store_hold(run->options.store.path);

@@ -1,6 +1,7 @@
 /* store.c - rows into SQLite. */
 #include "store.h"
 #include "fingerprint.h"
+#include "statement.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +30,9 @@ const char *const ak_count_names[AK_COUNTS] = {
     [AK_BYTES_BLANK] = "bytes_blank",
 };
 
-/* The database's own words into store->error. Always false. */
-static bool failed(struct ak_store *store, const char *what) {
-    snprintf(store->error, sizeof store->error, "%s: %s", what,
-             store->db ? sqlite3_errmsg(store->db) : "out of memory");
-    return false;
-}
-
 static bool run(struct ak_store *store, const char *sql) {
-    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(store, store->options->path);
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+           ak_store_failed(store, store->options->path);
 }
 
 /* Trap: without this the last connection to close removes -wal and -shm, and the next reader of the group
@@ -55,7 +50,7 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     if (sqlite3_open_v2(options->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
-        return failed(store, options->path);
+        return ak_store_failed(store, options->path);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 2048, 200);
     sqlite3_busy_timeout(store->db, 30000);
     /* Trap: without temp_store, SQLite writes the pages that each upsert touches to a file first, to take it
@@ -73,125 +68,15 @@ static uint64_t fingerprint_text(uint64_t seed, const char *s) {
     return s ? ak_fingerprint(seed, s, strlen(s)) : ~seed;
 }
 
-/* Which of the first `places` parameters the statement mentions. Those of a bare ? have no name, so all count
- * then. */
-static void find_used(struct ak_statement *statement, const char *text, int places) {
-    bool bare = false;
-    for (const char *mark = strchr(text, '?'); mark; mark = strchr(mark + 1, '?'))
-        bare |= mark[1] < '0' || mark[1] > '9';
-    for (int i = 0; i < places && i < statement->wanted; i++)
-        if (bare || sqlite3_bind_parameter_name(statement->sql, i + 1)) {
-            statement->used[statement->uses++] = i;
-            statement->bound[i].type = AK_NULL;
-        }
-}
-
-/* Prepares a statement that may want `places` parameters from rows, then the --bind values, then, of `rows`,
- * the fingerprint. */
-static bool prepare(struct ak_store *store, const char *option, const char *sql, int places, bool rows,
-                    struct ak_statement *statement) {
-    const struct ak_words *bind = &store->options->bind;
-    const char *tail = NULL;
-    int most = places + bind->n + rows;
-    if (!sql)
-        return true;
-    if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement->sql, &tail) !=
-        SQLITE_OK)
-        return failed(store, option);
-    if (!statement->sql || tail[strspn(tail, " \t\r\n;")]) {
-        snprintf(store->error, sizeof store->error, "%s: not one statement", option);
-        return false;
-    }
-    statement->wanted = sqlite3_bind_parameter_count(statement->sql);
-    if (statement->wanted > most) {
-        snprintf(store->error, sizeof store->error, "%s wants ?%d, but there are %d: %d outputs, %d --bind%s",
-                 option, statement->wanted, most, places, bind->n, rows ? " and the fingerprint" : "");
-        return false;
-    }
-    statement->fingerprint = rows && statement->wanted == most ? most : 0;
-    find_used(statement, sql, places);
-    for (int i = 0; i < bind->n && places + i < statement->wanted; i++)
-        if (sqlite3_bind_text(statement->sql, places + i + 1, bind->word[i], -1, SQLITE_STATIC) != SQLITE_OK)
-            return failed(store, option);
-    return true;
-}
-
-/* Binds one parameter of --before or --after. False: there is nothing of that name. Trap: ?2 beside :rows and
- * :new would be :new, so --bind values go by a name here too. */
-static bool bind_name(struct ak_store *store, sqlite3_stmt *statement, int place, const uint64_t *count,
-                      double seconds) {
-    const char *name = sqlite3_bind_parameter_name(statement, place);
-    char bound[24];
-    if (!name)
-        return false;
-    for (int i = 0; i < store->options->bind.n; i++) {
-        snprintf(bound, sizeof bound, ":bind%d", i + 1);
-        if (strcmp(name, bound) == 0)
-            return sqlite3_bind_text(statement, place, store->options->bind.word[i], -1, SQLITE_STATIC) ==
-                   SQLITE_OK;
-    }
-    if (count && strcmp(name, ":seconds") == 0)
-        return sqlite3_bind_double(statement, place, seconds) == SQLITE_OK;
-    for (int i = 0; count && i < AK_COUNTS; i++)
-        if (*name == ':' && strcmp(name + 1, ak_count_names[i]) == 0)
-            return sqlite3_bind_int64(statement, place, (sqlite3_int64)count[i]) == SQLITE_OK;
-    return false;
-}
-
-static bool bind_names(struct ak_store *store, sqlite3_stmt *statement, const uint64_t *count,
-                       double seconds) {
-    for (int place = 1, wanted = sqlite3_bind_parameter_count(statement); place <= wanted; place++)
-        if (!bind_name(store, statement, place, count, seconds)) {
-            const char *name = sqlite3_bind_parameter_name(statement, place);
-            snprintf(store->error, sizeof store->error, "--before or --after: nothing to bind to %s",
-                     name ? name : "?");
-            return false;
-        }
-    return true;
-}
-
-static int run_to_end(sqlite3_stmt *statement) {
-    int code;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW)
-        ;
-    return code;
-}
-
-/* Runs the statements of every word, one after the other. */
-static bool run_words(struct ak_store *store, const char *option, const struct ak_words *words,
-                      const uint64_t *count, double seconds) {
-    for (int i = 0; i < words->n; i++) {
-        for (const char *sql = words->word[i]; *sql;) {
-            sqlite3_stmt *statement = NULL;
-            int code;
-            if (sqlite3_prepare_v2(store->db, sql, -1, &statement, &sql) != SQLITE_OK)
-                return failed(store, option);
-            if (!statement)
-                continue; /* blanks or a comment */
-            if (!bind_names(store, statement, count, seconds)) {
-                sqlite3_finalize(statement);
-                return false;
-            }
-            code = run_to_end(statement);
-            if (code != SQLITE_DONE)
-                failed(store, option);
-            sqlite3_finalize(statement);
-            if (code != SQLITE_DONE)
-                return false;
-        }
-    }
-    return true;
-}
-
 /* A table's statements. Trap: with the table's key taken away for a load, an upsert
  * cannot even be prepared; nor is it needed then, so it waits until an insertion has met a row that is there.
  */
 static bool prepare_table(struct ak_store *store, struct ak_table *table, const char *insert_option,
                           const char *insert, const char *same_option, const char *same) {
     int places = store->outputs;
-    return (insert || prepare(store, table->option, table->text, places, true, &table->sql)) &&
-           prepare(store, insert_option, insert, places, true, &table->insert) &&
-           prepare(store, same_option, same, places, true, &table->same);
+    return (insert || ak_statement_prepare(store, table->option, table->text, places, true, &table->sql)) &&
+           ak_statement_prepare(store, insert_option, insert, places, true, &table->insert) &&
+           ak_statement_prepare(store, same_option, same, places, true, &table->same);
 }
 
 bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
@@ -200,78 +85,16 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
     store->job = (struct ak_table){.option = "--sql", .text = o->job_sql};
     store->step = (struct ak_table){.option = "--step-sql", .text = o->step_sql};
     store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, how), o->job_sql), o->step_sql);
-    return run(store, "BEGIN IMMEDIATE") && run_words(store, "--before", &o->before, NULL, 0) &&
+    return run(store, "BEGIN IMMEDIATE") && ak_store_run_words(store, "--before", &o->before, NULL, 0) &&
            prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
            prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
                          o->same_step_sql) &&
-           prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
-}
-
-/* Does the parameter hold this cell already? */
-static bool holds(const struct ak_bound *bound, const struct ak_cell *cell) {
-    if (bound->type != cell->type)
-        return false;
-    switch (cell->type) {
-    case AK_NULL:
-        return true;
-    case AK_INT:
-        return bound->i == cell->v.i;
-    case AK_TEXT:
-        return bound->n == cell->n && cell->n <= AK_SHORT && memcmp(bound->s, cell->v.s, cell->n) == 0;
-    case AK_REAL:
-        break;
-    }
-    return false;
-}
-
-static int bind_cell(sqlite3_stmt *sql, int place, struct ak_bound *bound, const struct ak_cell *cell) {
-    const char *text = cell->v.s;
-    bound->type = cell->type;
-    switch (cell->type) {
-    case AK_NULL:
-        return sqlite3_bind_null(sql, place);
-    case AK_INT:
-        return sqlite3_bind_int64(sql, place, bound->i = cell->v.i);
-    case AK_REAL:
-        return sqlite3_bind_double(sql, place, cell->v.d);
-    case AK_TEXT:
-        bound->n = cell->n;
-        if (cell->n <= AK_SHORT)
-            text = memcpy(bound->s, cell->v.s, cell->n);
-        return sqlite3_bind_text(sql, place, text, (int)cell->n, SQLITE_STATIC);
-    }
-    return SQLITE_MISUSE;
-}
-
-/* Binds the cells that the statement uses, and the fingerprint. */
-static bool bind_row(struct ak_statement *statement, const struct ak_cell *cells, uint64_t print) {
-    int code = SQLITE_OK;
-    if (statement->fingerprint)
-        code = sqlite3_bind_int64(statement->sql, statement->fingerprint, (sqlite3_int64)print);
-    for (int i = 0; i < statement->uses; i++) {
-        int place = statement->used[i];
-        if (!holds(&statement->bound[place], &cells[place]))
-            code |= bind_cell(statement->sql, place + 1, &statement->bound[place], &cells[place]);
-    }
-    return code == SQLITE_OK;
-}
-
-/* Runs a statement on a row, to its end. SQLITE_ROW where it gave any, else SQLITE_DONE, else what failed.
- */
-static int run_row(struct ak_statement *statement, const struct ak_cell *cell, uint64_t print) {
-    if (!bind_row(statement, cell, print))
-        return SQLITE_NOMEM;
-    int code = sqlite3_step(statement->sql);
-    bool any = code == SQLITE_ROW;
-    if (any)
-        code = run_to_end(statement->sql);
-    sqlite3_reset(statement->sql);
-    return any && code == SQLITE_DONE ? SQLITE_ROW : code;
+           ak_statement_prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
 }
 
 /* What a statement that writes could not do: refuse the row, or end the run? */
 static enum ak_stored not_stored(struct ak_store *store, int code) {
-    failed(store, "database");
+    ak_store_failed(store, "database");
     code &= 0xFF;
     bool row_only = code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
     return row_only && !sqlite3_get_autocommit(store->db) ? AK_STORED_REFUSED : AK_STORED_FAILED;
@@ -281,24 +104,25 @@ static enum ak_stored store_row(struct ak_store *store, struct ak_table *table, 
                                 uint64_t print) {
     int code;
     if (table->same.sql && store->last == AK_STORED_SAME) {
-        code = run_row(&table->same, cell, print);
+        code = ak_statement_run(&table->same, cell, print);
         if (code == SQLITE_ROW)
             return AK_STORED_SAME;
         if (code != SQLITE_DONE)
-            return failed(store, store->options->path), AK_STORED_FAILED;
+            return ak_store_failed(store, store->options->path), AK_STORED_FAILED;
     }
     if (table->insert.sql && store->last == AK_STORED_NEW) {
-        code = run_row(&table->insert, cell, print);
+        code = ak_statement_run(&table->insert, cell, print);
         if (code != SQLITE_DONE && code != SQLITE_ROW)
             return not_stored(store, code);
         if (sqlite3_changes(store->db))
             return AK_STORED_NEW;
     }
-    if (!table->sql.sql && !prepare(store, table->option, table->text, store->outputs, true, &table->sql))
+    if (!table->sql.sql &&
+        !ak_statement_prepare(store, table->option, table->text, store->outputs, true, &table->sql))
         return AK_STORED_FAILED;
     /* An INSERT sets the last rowid, the UPDATE of an upsert does not. */
     sqlite3_set_last_insert_rowid(store->db, 0);
-    code = run_row(&table->sql, cell, print);
+    code = ak_statement_run(&table->sql, cell, print);
     if (code != SQLITE_DONE && code != SQLITE_ROW)
         return not_stored(store, code);
     if (sqlite3_changes(store->db) == 0)
@@ -325,15 +149,16 @@ bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, 
         sqlite3_bind_text(sql, 2, reason, -1, SQLITE_STATIC);
     if (store->reject.wanted >= 3)
         sqlite3_bind_blob(sql, 3, raw.s, (int)(raw.n < AK_MAX_RAW ? raw.n : AK_MAX_RAW), SQLITE_STATIC);
-    int code = run_to_end(sql);
+    int code = ak_statement_finish(sql);
     if (code != SQLITE_DONE)
-        failed(store, "--reject-sql");
+        ak_store_failed(store, "--reject-sql");
     sqlite3_reset(sql);
     return code == SQLITE_DONE;
 }
 
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds) {
-    return run_words(store, "--after", &store->options->after, count, seconds) && run(store, "COMMIT");
+    return ak_store_run_words(store, "--after", &store->options->after, count, seconds) &&
+           run(store, "COMMIT");
 }
 
 bool ak_store_close(struct ak_store *store, bool whole) {

@@ -1,17 +1,8 @@
-/* scalar_fields.c - numbers, sizes, durations and limits. */
+/* number_fields.c - numbers, sizes, and the words for unknown. */
 #include "fields.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define NO_VAL 4294967294u
-#define INFINITE 4294967295u
-#define NO_VAL64 (UINT64_MAX - 1)
-#define MAX_MEMORY ((int64_t)1 << 51) /* 2^31 MiB */
-
-static bool unset(uint64_t value) {
-    return value == NO_VAL || value == INFINITE || value >= NO_VAL64;
-}
 
 bool ak_unknown(struct ak_slice s) {
     switch (s.n) {
@@ -58,21 +49,6 @@ enum ak_fault ak_digits_long(const char **p, const char *end, uint64_t *value) {
     return over ? AK_TOO_LARGE : AK_FINE;
 }
 
-enum ak_fault ak_as_count(uint64_t number, int64_t *count) {
-    if (unset(number))
-        return AK_UNKNOWN;
-    if (number > INT64_MAX)
-        return AK_TOO_LARGE;
-    *count = (int64_t)number;
-    return AK_FINE;
-}
-
-enum ak_fault ak_number(struct ak_slice s, uint64_t *value) {
-    const char *p = s.s, *end = s.s + s.n;
-    enum ak_fault fault = ak_digits(&p, end, value);
-    return p != end ? AK_MALFORMED : fault;
-}
-
 enum ak_fault ak_count(struct ak_slice s, int64_t *value) {
     uint64_t v;
     enum ak_fault fault = ak_number(s, &v);
@@ -109,7 +85,7 @@ enum ak_fault ak_serial(struct ak_slice s, struct ak_cell *out) {
     enum ak_fault fault = ak_number(s, &value);
     if (fault)
         return fault;
-    if (unset(value))
+    if (ak_unset(value))
         return AK_UNKNOWN;
     ak_set_int(out, (int64_t)value);
     return AK_FINE;
@@ -157,7 +133,7 @@ enum ak_fault ak_real(struct ak_slice s, struct ak_cell *out) {
     bool whole;
     uint64_t number;
     enum ak_fault fault = decimal(s, &value, &whole);
-    if ((fault == AK_MALFORMED && ak_unknown(s)) || (!fault && !ak_number(s, &number) && unset(number)))
+    if ((fault == AK_MALFORMED && ak_unknown(s)) || (!fault && !ak_number(s, &number) && ak_unset(number)))
         return AK_UNKNOWN;
     if (!fault)
         ak_set_real(out, value);
@@ -183,8 +159,7 @@ enum ak_fault ak_swf(struct ak_slice s, struct ak_cell *out) {
     return AK_FINE;
 }
 
-/* Up to nine digits after a point. */
-static enum ak_fault fraction(const char **p, const char *end, uint32_t *value, uint32_t *scale) {
+enum ak_fault ak_fraction(const char **p, const char *end, uint32_t *value, uint32_t *scale) {
     const char *q = *p;
     *value = 0;
     *scale = 1;
@@ -209,12 +184,12 @@ enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes) {
     if (fault == AK_MALFORMED)
         return fault;
     if (p == end) {
-        if (!fault && unset(whole))
+        if (!fault && ak_unset(whole))
             return AK_UNKNOWN;
     } else {
         if (*p == '.') {
             p++;
-            if (fraction(&p, end, &rest, &scale))
+            if (ak_fraction(&p, end, &rest, &scale))
                 return AK_MALFORMED;
         }
         const char *unit = p < end ? memchr(units, *p, sizeof units - 1) : NULL;
@@ -253,136 +228,10 @@ enum ak_fault ak_reqmem(struct ak_slice s, struct ak_cell out[2]) {
     enum ak_fault fault = ak_size((struct ak_slice){s.s, s.n - has_per}, 0, &bytes);
     if (fault)
         return fault == AK_MALFORMED && ak_unknown(s) ? AK_UNKNOWN : fault;
-    if (bytes >= MAX_MEMORY)
+    if (bytes >= AK_MAX_MEMORY)
         return AK_UNKNOWN;
     ak_set_int(&out[0], bytes);
     if (has_per)
         ak_set_text(&out[1], s.s + s.n - 1, 1);
-    return AK_FINE;
-}
-
-enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock) {
-    const char *p = s.s, *end = s.s + s.n;
-    uint64_t lead;
-    enum ak_fault fault = ak_digits(&p, end, &lead);
-    if (fault == AK_MALFORMED)
-        return fault;
-    *clock = (struct ak_clock){.parts = 1, .scale = 1};
-    if (p < end && *p == '-') {
-        clock->has_days = true;
-        clock->days = lead;
-        const char *hours = ++p;
-        if (ak_digits(&p, end, &clock->part[0]) || p - hours > 2 || clock->part[0] > 23)
-            return AK_MALFORMED;
-    } else {
-        clock->part[0] = lead;
-    }
-    while (p < end && *p == ':') {
-        if (clock->parts == 3 || end - p < 3 || !ak_digit(p[1]) || !ak_digit(p[2]) || p[1] > '5')
-            return AK_MALFORMED;
-        clock->part[clock->parts++] = (uint64_t)((p[1] - '0') * 10 + (p[2] - '0'));
-        p += 3;
-    }
-    if (p < end && *p == '.') {
-        p++;
-        if (fraction(&p, end, &clock->fraction, &clock->scale))
-            return AK_MALFORMED;
-    }
-    if (p != end)
-        return AK_MALFORMED;
-    return fault || lead > 1000000000000 ? AK_TOO_LARGE : AK_FINE;
-}
-
-enum ak_fault ak_duration(struct ak_slice s, struct ak_clock *clock, int64_t *seconds) {
-    uint64_t number;
-    if (!ak_number(s, &number) && unset(number))
-        return AK_UNKNOWN;
-    enum ak_fault fault = ak_clock_read(s, clock);
-    if (fault == AK_MALFORMED || (clock->has_days && clock->parts != 3))
-        return AK_MALFORMED;
-    if (fault)
-        return fault;
-    uint64_t total = 0;
-    for (int i = 0; i < clock->parts; i++)
-        total = total * 60 + clock->part[i];
-    *seconds = (int64_t)(total + clock->days * 86400);
-    return AK_FINE;
-}
-
-enum ak_fault ak_seconds(struct ak_slice s, struct ak_cell *out) {
-    struct ak_clock clock;
-    int64_t seconds;
-    enum ak_fault fault = ak_duration(s, &clock, &seconds);
-    if (fault)
-        return fault == AK_MALFORMED && ak_unknown(s) ? AK_UNKNOWN : fault;
-    ak_set_int(out, seconds);
-    return AK_FINE;
-}
-
-enum ak_fault ak_cputime(struct ak_slice s, struct ak_cell *out) {
-    struct ak_clock clock;
-    int64_t seconds;
-    enum ak_fault fault = ak_duration(s, &clock, &seconds);
-    if (fault)
-        return fault == AK_MALFORMED && ak_unknown(s) ? AK_UNKNOWN : fault;
-    ak_set_real(out, (double)seconds + (double)clock.fraction / clock.scale);
-    return AK_FINE;
-}
-
-enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]) {
-    struct ak_clock clock;
-    uint64_t number = 0;
-    bool plain = !ak_number(s, &number);
-    ak_set_text(&out[1], "unknown", 7);
-    if (AK_IS(s, "UNLIMITED") || AK_IS(s, "INFINITE") ||
-        (plain && (number == INFINITE || number == UINT64_MAX))) {
-        ak_set_text(&out[1], "unlimited", 9);
-        return AK_FINE;
-    }
-    if (AK_IS(s, "Partition_Limit") || (plain && (number == NO_VAL || number == NO_VAL64))) {
-        ak_set_text(&out[1], "partition", 9);
-        return AK_FINE;
-    }
-    enum ak_fault fault = ak_clock_read(s, &clock);
-    if (fault == AK_MALFORMED && ak_unknown(s))
-        return AK_UNKNOWN;
-    if (fault == AK_MALFORMED || clock.scale != 1)
-        return AK_MALFORMED;
-    if (fault)
-        return fault;
-    /* Without days M, M:S, H:M:S; with them D-H, D-H:M, D-H:M:S. */
-    uint64_t seconds = clock.days * 86400;
-    if (clock.has_days)
-        seconds += clock.part[0] * 3600 + clock.part[1] * 60 + clock.part[2];
-    else if (clock.parts == 3)
-        seconds += clock.part[0] * 3600 + clock.part[1] * 60 + clock.part[2];
-    else
-        seconds += clock.part[0] * 60 + clock.part[1];
-    if (seconds == 0)
-        return AK_UNKNOWN;
-    ak_set_int(&out[0], (int64_t)seconds);
-    ak_set_text(&out[1], "finite", 6);
-    return AK_FINE;
-}
-
-enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]) {
-    if (s.n == 3 && ak_digit(s.s[0]) && s.s[1] == ':' && ak_digit(s.s[2])) { /* most are 0:0 */
-        ak_set_int(&out[0], s.s[0] - '0');
-        ak_set_int(&out[1], s.s[2] - '0');
-        return AK_FINE;
-    }
-    const char *colon = s.n ? memchr(s.s, ':', s.n) : NULL;
-    size_t head = colon ? (size_t)(colon - s.s) : s.n;
-    int64_t code, signal;
-    enum ak_fault fault = ak_count((struct ak_slice){s.s, head}, &code);
-    if (fault)
-        return fault == AK_MALFORMED && ak_unknown(s) ? AK_UNKNOWN : fault;
-    if (colon) {
-        fault = ak_count((struct ak_slice){colon + 1, s.n - head - 1}, &signal);
-        if (fault)
-            return fault;
-        ak_set_int(&out[1], signal);
-    }
-    ak_set_int(&out[0], code);
     return AK_FINE;
 }

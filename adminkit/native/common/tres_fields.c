@@ -1,10 +1,9 @@
-/* list_fields.c - several values in one field: job ids, states, TRES and GRES lists; and text as UTF-8. */
+/* tres_fields.c - TRES and GRES lists, and what a step used of them. */
 #include "fields.h"
 
 #include <string.h>
 
 #define MAX_TYPES 8
-#define MAX_MEMORY ((int64_t)1 << 51)
 
 /* Splits off the part before `c`, or all of it. False where nothing is left. */
 static bool next_part(struct ak_slice *rest, char c, struct ak_slice *part) {
@@ -17,125 +16,6 @@ static bool next_part(struct ak_slice *rest, char c, struct ak_slice *part) {
     rest->n = cut ? rest->n - part->n - 1 : 0;
     return true;
 }
-
-static bool starts(struct ak_slice s, const char *word, size_t n) {
-    return s.n >= n && memcmp(s.s, word, n) == 0;
-}
-#define STARTS(slice, literal) starts((slice), (literal), sizeof(literal) - 1)
-
-static bool letter(char c) {
-    return (unsigned char)((c | 32) - 'a') < 26;
-}
-
-/* ---- job ids and states ---- */
-
-/* The length of the id before a step's dot; dots may stand within brackets. */
-static size_t id_length(struct ak_slice s) {
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.s[i] == '[') {
-            const char *close = memchr(s.s + i, ']', s.n - i);
-            if (!close)
-                return s.n; /* older sacct cuts long lists */
-            i = (size_t)(close - s.s);
-        } else if (s.s[i] == '.') {
-            return i;
-        }
-    }
-    return s.n;
-}
-
-static bool step_name(struct ak_slice s) {
-    if (s.n == 0 || s.n > 64)
-        return false;
-    for (size_t i = 0; i < s.n; i++)
-        if (!letter(s.s[i]) && !ak_digit(s.s[i]) && s.s[i] != '_' && s.s[i] != '+' && s.s[i] != '-')
-            return false;
-    return true;
-}
-
-/* 123, 123_4, 123_[5-9%2], 123+1, without a step. */
-static enum ak_fault job_number(struct ak_slice id, struct ak_cell out[6]) {
-    size_t n = 0;
-    int64_t job, part;
-    while (n < id.n && ak_digit(id.s[n]))
-        n++;
-    enum ak_fault fault = ak_count((struct ak_slice){id.s, n}, &job);
-    if (fault || n == id.n)
-        return fault == AK_UNKNOWN ? AK_MALFORMED : fault;
-    struct ak_slice rest = {id.s + n + 1, id.n - n - 1};
-    int to = id.s[n] == '_' ? 1 : id.s[n] == '+' ? 3 : 0;
-    if (to == 0)
-        return AK_MALFORMED;
-    ak_set_int(&out[to], job);
-    if (to == 1 && rest.n && *rest.s == '[') {
-        size_t end = rest.n - (rest.s[rest.n - 1] == ']');
-        for (size_t i = 1; i < end; i++)
-            if (!ak_digit(rest.s[i]) && !memchr(",-%:.", rest.s[i], 5))
-                return AK_MALFORMED;
-        return end > 1 ? AK_FINE : AK_MALFORMED;
-    }
-    fault = ak_count(rest, &part);
-    if (fault)
-        return fault == AK_UNKNOWN ? AK_MALFORMED : fault;
-    ak_set_int(&out[to + 1], part);
-    return AK_FINE;
-}
-
-enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[6]) {
-    if (ak_unknown(s))
-        return AK_UNKNOWN;
-    size_t n = id_length(s);
-    enum ak_fault fault = job_number((struct ak_slice){s.s, n}, out);
-    if (fault)
-        return fault;
-    if (n < s.n) {
-        struct ak_slice step = {s.s + n + 1, s.n - n - 1};
-        if (!step_name(step))
-            return AK_MALFORMED;
-        ak_set_text(&out[5], step.s, step.n);
-    }
-    ak_set_text(&out[0], s.s, n);
-    return AK_FINE;
-}
-
-enum ak_fault ak_rawid(struct ak_slice s, struct ak_cell *out) {
-    int64_t value;
-    const char *dot = s.n ? memchr(s.s, '.', s.n) : NULL;
-    size_t n = dot ? (size_t)(dot - s.s) : s.n;
-    enum ak_fault fault = ak_count((struct ak_slice){s.s, n}, &value);
-    if (fault == AK_MALFORMED && ak_unknown(s))
-        return AK_UNKNOWN;
-    if (dot && !step_name((struct ak_slice){dot + 1, s.n - n - 1}))
-        return AK_MALFORMED;
-    if (!fault)
-        ak_set_int(out, value);
-    return fault;
-}
-
-enum ak_fault ak_state(struct ak_slice s, struct ak_cell out[2]) {
-    size_t n = 0;
-    int64_t uid;
-    if (ak_unknown(s))
-        return AK_UNKNOWN;
-    while (n < s.n && (letter(s.s[n]) || s.s[n] == '_'))
-        n++;
-    if (n == 0)
-        return AK_MALFORMED;
-    if (n < s.n) {
-        struct ak_slice rest = {s.s + n, s.n - n};
-        if (!STARTS(rest, " by "))
-            return AK_MALFORMED;
-        enum ak_fault fault = ak_count((struct ak_slice){rest.s + 4, rest.n - 4}, &uid);
-        if (fault && fault != AK_UNKNOWN)
-            return fault;
-        if (!fault)
-            ak_set_int(&out[1], uid);
-    }
-    ak_set_text(&out[0], s.s, n);
-    return AK_FINE;
-}
-
-/* ---- TRES and GRES ---- */
 
 struct gpus {
     int64_t all, typed;
@@ -251,24 +131,24 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, s
         enum ak_fault fault = AK_FINE;
         int64_t count;
         int to = -1;
-        if (STARTS(left, "cpu=")) {
+        if (AK_STARTS(left, "cpu=")) {
             to = 0, p += 4;
-        } else if (STARTS(left, "mem=")) {
+        } else if (AK_STARTS(left, "mem=")) {
             p += 4;
             whole_item(&p, end, &item);
-            fault = set_size(item, 20, MAX_MEMORY - 1, &out[1]);
-        } else if (STARTS(left, "node=")) {
+            fault = set_size(item, 20, AK_MAX_MEMORY - 1, &out[1]);
+        } else if (AK_STARTS(left, "node=")) {
             to = 2, p += 5;
-        } else if (STARTS(left, "energy=")) {
+        } else if (AK_STARTS(left, "energy=")) {
             to = 5, p += 7;
-        } else if (STARTS(left, "billing=")) {
+        } else if (AK_STARTS(left, "billing=")) {
             to = 6, p += 8;
-        } else if (STARTS(left, "gres/gpu=")) {
+        } else if (AK_STARTS(left, "gres/gpu=")) {
             p += 9;
             fault = item_count(&p, end, &count);
             if (!fault)
                 gpus.has_all = true, gpus.all = count;
-        } else if (STARTS(left, "gres/gpu:")) {
+        } else if (AK_STARTS(left, "gres/gpu:")) {
             p += 9;
             fault = typed_item(&p, end, &gpus);
         } else {
@@ -337,7 +217,7 @@ enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[2], char *scratch, s
                 return AK_MALFORMED;
         }
         struct ak_slice item = {s.s + start, end - start};
-        if (STARTS(item, "gres:") || STARTS(item, "gres/"))
+        if (AK_STARTS(item, "gres:") || AK_STARTS(item, "gres/"))
             item = (struct ak_slice){item.s + 5, item.n - 5};
         enum ak_fault fault = gpu_item(item, &gpus);
         if (fault)

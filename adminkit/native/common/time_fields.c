@@ -1,4 +1,4 @@
-/* times.c - points in time. Local time is worked out from a zone's offsets, an hour at a time. */
+/* time_fields.c - points in time. Local time is worked out from a zone's offsets, an hour at a time. */
 #include "fields.h"
 
 #define LAST_EPOCH 253402300799 /* 9999-12-31T23:59:59Z */
