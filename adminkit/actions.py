@@ -23,7 +23,7 @@ from adminkit.owner import as_caller
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
 MODE: Final = 0o640
-#: More than this of one value is nobody's name.
+#: Characters of a user's name that are kept.
 _LONGEST: Final = 200
 
 
@@ -60,12 +60,12 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def check(path: Path) -> None:
-    """AdminkitError when an act could not be recorded: ask before it is done."""
+    """AdminkitError when an act could not be recorded: call it before the act."""
     os.close(_open(path))
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Every act, oldest first; lines that are none are left out. Empty where there is no log."""
+    """Every act, oldest first, without lines that are not one. Empty where there is no log."""
     try:
         with as_caller():
             text = path.read_text("utf-8", "replace")
@@ -73,15 +73,15 @@ def read(path: Path) -> list[dict[str, Any]]:
         return []
     except OSError as error:
         raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
-    found = []
+    acts = []
     for line in text.splitlines():
         try:
             record = json.loads(line)
         except ValueError:
             continue
         if isinstance(record, dict) and isinstance(record.get("at"), int):
-            found.append(record)
-    return found
+            acts.append(record)
+    return acts
 
 
 def _open(path: Path) -> int:

@@ -53,7 +53,7 @@ class Sync:
     """How `adminkit sync` asks slurmdbd."""
 
     clusters: tuple[str, ...] = ()  # empty: the local one
-    since: str | None = None  # where the first run begins, as --since takes it; None: it must be said
+    since: str | None = None  # where the first run begins, as --since takes it; None: --since is needed
     overlap_hours: Annotated[float, Ge(2)] = 2.0
     row_budget: Annotated[int, Ge(1)] = 50_000
     jobs: Annotated[int, Ge(1)] = 1
@@ -65,7 +65,7 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What reports count unless told otherwise."""
+    """What reports count by default."""
 
     min_elapsed: Annotated[int, Ge(0)] = 60
     states: tuple[str, ...] = ("COMPLETED", "TIMEOUT")
@@ -73,7 +73,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What the plugin of the compute hosts was told in plugstack.conf."""
+    """Arguments of the checkpoint plugin in plugstack.conf, which letters and points need too."""
 
     code: Annotated[int, Ge(1), Le(127)] = 85  # a run that leaves with it has more to do
 
@@ -151,7 +151,7 @@ class Config:
 
 
 def load(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG) -> Config:
-    """The settings of this run. AdminkitError names the file, the key and the nearest key that exists."""
+    """The settings of this run. AdminkitError names the file, the key and the nearest key there is."""
     environ = os.environ if environ is None else environ
     path = config_file(environ, system)
     values = {} if path is None else read_toml(path, "make it readable, or name another with ADMINKIT_CONFIG")
@@ -188,7 +188,7 @@ def keys(section: Any = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def read_toml(path: Path, hint: str) -> dict[str, Any]:
-    """What a file says, as TOML has it. AdminkitError names the file, and the line of a slip; `hint` if it is away."""
+    """The table in a TOML file. AdminkitError names the file and the line; `hint` is for a file that cannot be read."""
     text = ""
     try:
         text = path.read_text("utf-8")
@@ -221,7 +221,7 @@ def _refuse_unknown(values: Mapping[str, Any], path: Path) -> None:
 
 
 def _nearest(key: str, known: list[str]) -> str:
-    """The same last word in another section is nearer than any likeness of letters."""
+    """The hint for an unknown key: the same name in another section, else the key with the most similar letters."""
     last = key.rpartition(".")[2]
     same = [name for name in known if name.rpartition(".")[2] == last]
     return f"did you mean {same[0]}?" if same else unknown_word("setting", key, known).hint

@@ -20,12 +20,12 @@ class AdminkitError(Exception):
 
 
 def cause(error: OSError) -> str:
-    """The system's own words for it, as they stand within a sentence."""
+    """The system's message, in lower case for the middle of a sentence."""
     return (error.strerror or str(error)).lower()
 
 
 class UsageError(AdminkitError):
-    """What was typed cannot be meant. Exit code 2."""
+    """A mistake in what was typed. Exit code 2."""
 
     exit_code = 2
 
@@ -37,7 +37,7 @@ class TooManyRejected(AdminkitError):
 
 
 def unknown_word(kind: str, word: str, known: Iterable[str]) -> UsageError:
-    """The error for a word that is none of `known`, naming the nearest one that is."""
+    """The error for a word that is not in `known`; it names the nearest one."""
     words = sorted(set(known))
     near = difflib.get_close_matches(word[:MOST], words, n=1, cutoff=0.5)
     if near:

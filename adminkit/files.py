@@ -1,6 +1,6 @@
-"""Files in a folder that is somebody else's: read without following links, without waiting, and never without end.
+"""Reads files in folders of other users: no links followed, no waiting on pipes, a bound on the size.
 
-And the one way in which a file is replaced: written aside, synced, renamed.
+And replaces files, in the one way: written aside, synced, renamed.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ _KINDS: Final = (
 
 
 class NotPlain(AdminkitError):
-    """Something stands in the place of a file."""
+    """A path that is not a plain file."""
 
 
 def kind(mode: int) -> str | None:
-    """What this mode is of, in words; None for a plain file."""
+    """The kind of file that a mode has, in words; None for a plain file."""
     return next((words for test, words in _KINDS if test(mode)), None)
 
 
 def refuse_strange(path: Path, mode: int) -> None:
     """NotPlain for anything but a plain file."""
-    if found := kind(mode):
+    if words := kind(mode):
         raise NotPlain(
-            f"{path} is {found}, no plain file", f"nothing of adminkit's is one: look at it, then remove {path}"
+            f"{path} is {words}, no plain file", f"adminkit does not make such a file: look at it, then remove {path}"
         )
 
 
 def read_plain(path: Path, most: int, *, links: bool = False, folder: int | None = None) -> bytes:
-    """What a plain file of at most `most` bytes holds; `links` follows one. Errors of the system pass as they are.
+    """The content of a plain file of at most `most` bytes; `links` follows one. OSErrors pass as they are.
 
     `folder` is a descriptor that `path.name` is looked up in; the file has to be its owner's then.
     """
@@ -88,7 +88,7 @@ def open_folder(path: Path, links: bool = False) -> int:
 def folder_to_write(path: Path) -> Iterator[int]:
     """A descriptor of a folder to put files in, for `replace_file`; its path may lead through links.
 
-    Of one that this user may not list, such as one of mode 1733, it can look up names only. Errors of the system pass.
+    Of one that this user may not list, such as one of mode 1733, it can look up names only. OSErrors pass.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -120,7 +120,7 @@ def replace_file(
     3. The data is written and synced; then it is renamed to `name`, be there a file or a link; then the folder is
        synced, where it could be opened for reading.
 
-    Its owner is who acts: `owner.as_owner` decides that. Errors of the system pass, with nothing left aside.
+    Its owner is the effective user, which `owner.as_owner` sets. OSErrors pass, and no file is left aside.
     """
     beside = folder if aside_folder is None else aside_folder
     if aside is None:

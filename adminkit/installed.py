@@ -27,20 +27,20 @@ def helper_path() -> str:
         with suppress(PermissionError):  # a folder that this user may not enter
             if candidate.is_file():
                 return str(candidate)
-    found = shutil.which(NAME)
-    if found is None:
+    path = shutil.which(NAME)
+    if path is None:
         raise AdminkitError(
             f"{NAME} is not installed",
             "install adminkit with pip, which builds it (a C compiler and SQLite's headers are needed)",
         )
-    return found
+    return path
 
 
 @as_caller()
 def data_file(*parts: str) -> Path:
     """A data file that came with adminkit, such as ("etc", "adminkit.toml"): a checkout's own, else the installed one.
 
-    Raises AdminkitError where there is none.
+    Raises AdminkitError where neither is there.
     """
     own, shared = CHECKOUT.joinpath(*parts), Path(sysconfig.get_path("data"), "share", "adminkit", *parts)
     if (CHECKOUT / "pyproject.toml").is_file() and own.is_file():

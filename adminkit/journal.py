@@ -1,6 +1,6 @@
-"""One line on stderr, which is the journal of a unit, for each thing that was refused; the run goes on.
+"""One line on stderr (the journal, in a systemd unit) for each thing that was refused; the run goes on.
 
-A user can make as many bad things as they like, so each kind has MOST lines in a run; `close` counts the rest.
+A user can make any number of bad things, so each kind has MOST lines in a run; `close` counts the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _seen: Counter[str] = Counter()
 def refused(kind: str, what: object, whose: int | str | None, why: str) -> None:
     """Say that `what` of `whose` (a uid, a name, None for unknown) was refused and `why`.
 
-    `kind` is a fixed plural of ours (records, tables, links, choices); everything else may be hostile.
+    `kind` is a fixed plural (records, tables, links, choices); all other arguments may be hostile.
     """
     _seen[kind] += 1
     if _seen[kind] <= MOST:
@@ -32,7 +32,7 @@ def refused(kind: str, what: object, whose: int | str | None, why: str) -> None:
 
 
 def close() -> None:
-    """The run ends: say how many were not named, kind by kind."""
+    """Print, for each kind, how many things had no line of their own."""
     for kind, number in sorted(_seen.items()):
         if number > MOST:
             _say(f"refused {kind}: and {number - MOST:,} more like these")
@@ -40,6 +40,6 @@ def close() -> None:
 
 
 def _say(line: str) -> None:
-    """Nobody who listens is no reason to stop."""
+    """Print it; a closed stderr is ignored."""
     with suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)

@@ -1,13 +1,13 @@
-"""Root does not trust a folder of somebody else's: whatever is opened there is opened as that user.
+"""Root does not trust a folder of another user: it opens files there as that user.
 
     with as_owner(path): …        # root, on somebody else's file: as who owns it; everybody else: as they are
         with as_caller(): …       # and for a moment as who typed the command: an --output, a file to import
 
-Root's own program stays root's to read: modules that are imported meanwhile, the helper and data files are opened as
-root, for they may be where nobody else may enter (a virtual environment below /root).
+Modules that are imported meanwhile, the helper and data files are still opened as root: they may be where no other user
+may enter (a virtual environment below /root).
 
-In such a folder a link may stand wherever a file is expected, at any moment. Only effective ids change, so that what is
-root's alone can be done afterwards; programs that are started meanwhile are that user's altogether (`of_children`).
+In such a folder any file may become a link at any moment. Only effective ids change, so that root can act as root
+afterwards; programs that are started meanwhile have all ids of that user (`of_children`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Start(Ids, total=False):
 
 
 def of_somebody_else(path: Path) -> os.stat_result | None:
-    """What tells who is behind a path that is not root's alone; None where it is.
+    """The stat(2) of whoever can change what a path means; None where only root can.
 
     That is the owner of the folder; else of the file; else of the nearest folder above, whose owner may rename what is
     below. Of a link both its owner and where it leads to count.
@@ -62,7 +62,7 @@ def of_somebody_else(path: Path) -> os.stat_result | None:
 
 @contextmanager
 def as_owner(path: Path) -> Iterator[None]:
-    """As root, act as whoever owns the folder of `path`. Nothing changes for anybody else, or for root's own."""
+    """As root, act as the owner of the folder of `path`. Does nothing for other users, and for folders of root."""
     facts = of_somebody_else(path) if os.geteuid() == 0 else None
     if facts is None:
         yield
@@ -86,7 +86,7 @@ def as_owner(path: Path) -> Iterator[None]:
 
 
 def of_its_owner(act: Callable[[Path], T]) -> Callable[[Path], T]:
-    """A function of a path, done by who owns its folder."""
+    """Make a function of a path run `as_owner` of it."""
 
     @wraps(act)
     def done(path: Path) -> T:
@@ -98,7 +98,7 @@ def of_its_owner(act: Callable[[Path], T]) -> Callable[[Path], T]:
 
 @contextmanager
 def as_caller() -> Iterator[None]:
-    """Within as_owner: as root again, for what root named and which is not in that folder."""
+    """Within as_owner: as root again, for a file that root named and that is not in that folder."""
     if not is_root_as_owner():
         yield
         return
@@ -120,7 +120,7 @@ def is_root_as_owner() -> bool:
 
 
 def of_children() -> Ids:
-    """How a program is started by whom this process acts as: not with root in reserve."""
+    """Popen's user and group for a program of the user whom root acts as; without them its real uid would be root's."""
     if not is_root_as_owner():
         return {}
     return {"user": os.geteuid(), "group": os.getegid()}
@@ -128,7 +128,7 @@ def of_children() -> Ids:
 
 @contextmanager
 def of_own_child(program: str) -> Iterator[Start]:
-    """As of_children, for a program of adminkit's own: it may be where the user whom root acts as may not enter."""
+    """As of_children, for adminkit's own programs, which may be where that user may not enter."""
     if not is_root_as_owner():
         yield {}
         return
@@ -157,7 +157,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Another loader, at work as root."""
+    """Runs another loader as root."""
 
     def __init__(self, own: Loader) -> None:
         self._own = own
@@ -175,7 +175,7 @@ class _Loader(Loader):
 
 
 def _become(facts: os.stat_result) -> None:
-    """That user with the groups it has where it logs in; of one without a name the folder's group."""
+    """Set effective ids to that user and its login groups; for a uid without a name, to the folder's group."""
     try:
         who = pwd.getpwuid(facts.st_uid)
         gid, groups = who.pw_gid, os.getgrouplist(who.pw_name, who.pw_gid)

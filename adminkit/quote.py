@@ -1,11 +1,11 @@
-"""Text that somebody else wrote, fit to stand in a line of ours: nothing that steers a terminal, and not long."""
+"""Text that somebody else wrote, made safe for one line of output: no terminal control characters, and short."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import Final
 
-#: The most characters of a stranger's text in one place.
+#: Characters of such a text in one place, at most.
 MOST: Final = 60
 #: Control, format (bidirectional marks …), surrogate, line and paragraph separators.
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -17,6 +17,6 @@ def clean(text: str) -> str:
 
 
 def quote(text: str, most: int = MOST) -> str:
-    """`text` clean and cut to `most` characters, the last of which is then a …."""
+    """`text` clean and cut to `most` characters; a text that is cut ends in …."""
     shown = clean(text[: most + 1])
     return shown if len(shown) <= most else shown[: most - 1] + "…"

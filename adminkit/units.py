@@ -28,7 +28,7 @@ _DURATION_HINT: Final = "write seconds (90), units (15m, 1h30m, 2d) or a clock (
 def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
     """A moment, in epoch seconds. Civil times are in `tz`, None for the host's own; of two equal ones the first.
 
-    UsageError for what is no moment.
+    UsageError for any other text.
     """
     word = text.strip()
     if match := _EPOCH.fullmatch(word):
@@ -52,7 +52,7 @@ def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
 
 
 class Moment(NamedTuple):
-    """What counts as now, epoch seconds; `as_of` is the same where --as-of says so, else None."""
+    """The now of a command, epoch seconds; `as_of` is the same where --as-of is given, else None."""
 
     now: int
     as_of: int | None
@@ -73,7 +73,7 @@ def moment(as_of: str | None, clock: float) -> Moment:
 def parse_duration(text: str) -> int:
     """A length of time, in seconds: 90, 15m, 1h30m, 02:00:00, 30:00, 1-12, 1-00:00:00.
 
-    Trap: a bare number is seconds here and minutes in sbatch. UsageError for what is none.
+    Trap: a bare number is seconds here and minutes in sbatch. UsageError for any other text.
     """
     word = text.strip().lower()
     if word.isascii() and word.isdigit() and len(word) <= 12:

@@ -239,7 +239,7 @@ def _extras() -> Iterator[Check]:
 
 
 def _pyslurm() -> Check:
-    module, why = bindings.found()
+    module, why = bindings.usable()
     if module is not None:
         return Check("pyslurm", "ok", f"{module.__version__}, in use for queues, nodes and open jobs")
     if not why:

@@ -1,8 +1,8 @@
 """QOS and associations, as slurmdbd has them.
 
-Trap: sacctmgr escapes nothing, has no delimiter of one's own choice, and a coordinator's new user may be called what
-looks like lines of its list. So a record of an association begins with columns in an order drawn for the question:
-whoever made up the name could not know it.
+Trap: sacctmgr escapes nothing and its delimiter is fixed, and a coordinator may give a new user a name that looks like
+lines of its list. So a record of an association begins with columns in an order that is drawn for the question: whoever
+chose the name could not know it.
 """
 
 from __future__ import annotations

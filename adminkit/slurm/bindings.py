@@ -1,10 +1,10 @@
-"""pyslurm, where the one that is installed goes with the Slurm that is here: one of 25.11 with Slurm 25.11, and so on.
+"""pyslurm, if its release is that of Slurm here: one of 25.11 with Slurm 25.11, and so on.
 
-It answers what scontrol and squeue answer of the local cluster, in the same types: partitions, nodes, and what was
-recorded in open jobs. Whoever asks has those programs as the other way.
+It answers what scontrol and squeue answer of the local cluster, in the same types: partitions, nodes, and the
+AdminComment of open jobs. Callers ask those programs where it is not usable.
 
-Traps: beside another release it may load and lie. Its import reads slurm.conf and ends the process where there is none,
-so it is not imported before scontrol has reached slurmctld.
+Traps: with another release of Slurm it may load and answer wrongly. Its import reads slurm.conf and ends the process
+where that is missing, so it is not imported before scontrol has reached slurmctld.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adminkit.slurm import release
 from adminkit.slurm.process import ask
 from adminkit.slurm.site import UNTYPED, SiteNode, SiteQueue
 
-#: States that squeue counts as pending, running or suspended. The others are over, or do not tell.
+#: States that squeue counts as pending, running or suspended.
 _OPEN: Final = frozenset(
     "PENDING RUNNING SUSPENDED CONFIGURING RESIZING STOPPED SIGNALING REQUEUE_HOLD SPECIAL_EXIT".split()
 )
@@ -29,7 +29,7 @@ _Limit = int | str | None
 
 
 class _Partition(Protocol):
-    """What is read of pyslurm.Partition. Trap: its lists are ["ALL"] where there is none, of who is denied too."""
+    """What is read of pyslurm.Partition. Trap: a list that is not set is ["ALL"], that of who is denied too."""
 
     name: str
     default_time: _Limit
@@ -68,8 +68,8 @@ class _Job(Protocol):
     admin_comment: str | None
 
 
-def found() -> tuple[Any, str]:
-    """(the module, "") where it goes with this Slurm; else (None, why not), "" for why where there is none."""
+def usable() -> tuple[Any, str]:
+    """(the module, "") where it was built for this Slurm, else (None, why not); (None, "") without pyslurm."""
     try:
         version = metadata.version("pyslurm")
     except metadata.PackageNotFoundError:
@@ -155,9 +155,9 @@ def _number(value: _Limit) -> int | None:
 
 
 def _names(names: list[str]) -> frozenset[str] | None:
-    """None where all are meant."""
+    """The names; None where the list is not set."""
     return None if not names or names == ["ALL"] else frozenset(names)
 
 
-def _pair(found: tuple[int, ...]) -> str:
-    return f"{found[0]}.{found[1]:02}"
+def _pair(release: tuple[int, ...]) -> str:
+    return f"{release[0]}.{release[1]:02}"

@@ -26,7 +26,7 @@ OPERATORS: Final = ("Operator", "Administrator")
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """slurmdbd as it describes itself; None for what it does not say."""
+    """The configuration of slurmdbd. None is unknown."""
 
     release: str | None
     booted_at: int | None  # epoch seconds; later than last time: it restarted
@@ -57,7 +57,7 @@ def known_clusters() -> list[str]:
 
 
 def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
-    """UsageError for a name slurmdbd has never heard of. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
+    """UsageError for a name that slurmdbd does not know. Trap: `sacct -M nosuch` prints nothing and exits with 0."""
     for name in names:
         if name not in known:
             raise unknown_word("cluster", name, known)
@@ -69,19 +69,19 @@ def dbd_backlog(cluster: str | None = None) -> int | None:
 
 
 def parse_backlog(text: str) -> int | None:
-    found = re.search(r"^DBD Agent queue size:\s*(\d+)", text, re.MULTILINE)
-    return int(found.group(1)) if found else None
+    match = re.search(r"^DBD Agent queue size:\s*(\d+)", text, re.MULTILINE)
+    return int(match.group(1)) if match else None
 
 
 def accounting() -> Accounting:
-    """What slurmdbd says of itself; for ordinary users too. AdminkitError when it is away."""
-    found = parse_accounting(ask(["sacctmgr", "show", "configuration"]))
-    if found.booted_at is not None:
-        return found
+    """The configuration of slurmdbd, which ordinary users may see too. AdminkitError when it is away."""
+    answer = parse_accounting(ask(["sacctmgr", "show", "configuration"]))
+    if answer.booted_at is not None:
+        return answer
     try:
-        return replace(found, booted_at=parse_stats(ask(["sacctmgr", "show", "stats"])))
+        return replace(answer, booted_at=parse_stats(ask(["sacctmgr", "show", "stats"])))
     except AdminkitError:
-        return found  # that is for operators only
+        return answer  # only operators may see the statistics
 
 
 def parse_accounting(text: str) -> Accounting:
@@ -117,16 +117,16 @@ def parse_purge(text: str) -> int | None:
     """
     if text.strip().upper() == "NONE":
         return FOR_GOOD
-    found = re.fullmatch(r"(\d+)\s*(hour|day|month)?s?\*?", text.strip(), re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"(\d+)\s*(hour|day|month)?s?\*?", text.strip(), re.IGNORECASE)
+    if match is None:
         return None
-    return int(found[1]) * {"hour": 3600, "day": 86_400, "month": 28 * 86_400}[(found[2] or "month").lower()]
+    return int(match[1]) * {"hour": 3600, "day": 86_400, "month": 28 * 86_400}[(match[2] or "month").lower()]
 
 
 def parse_stats(text: str) -> int | None:
     """When the counting of `sacctmgr show stats` began, epoch seconds: at the start, or when an operator cleared it."""
-    found = re.search(r"^Data since .*\((\d+)\)$", text, re.MULTILINE)
-    return int(found.group(1)) if found else None
+    match = re.search(r"^Data since .*\((\d+)\)$", text, re.MULTILINE)
+    return int(match.group(1)) if match else None
 
 
 def admin_level(user: str | None = None) -> str | None:
@@ -141,7 +141,7 @@ def admin_level(user: str | None = None) -> str | None:
 
 
 def shows_every_job() -> bool:
-    """Whether slurmdbd tells this user of others' jobs. What it hides looks like what it never had."""
+    """Whether slurmdbd tells this user of others' jobs. Trap: those that it hides look as if they did not exist."""
     if os.geteuid() == 0 or admin_level() in OPERATORS:
         return True
     private = accounting().private
@@ -156,7 +156,7 @@ def parse_limit(text: str) -> int | None:
 
 
 def _epoch(text: str) -> int | None:
-    """slurmdbd's own times are dates whatever SLURM_TIME_FORMAT says; run.environment() makes them UTC."""
+    """slurmdbd's own times are dates whatever SLURM_TIME_FORMAT says; process.environment() makes them UTC."""
     try:
         return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What slurmctld says of itself: where its files are, who runs it, on which hosts, which of its plugins are on."""
+"""The configuration of slurmctld: where its files are, who runs it, on which hosts, with which plugins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adminkit.errors import AdminkitError
 from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.show_config import show_config
 
-#: Where slurm.conf is unless $SLURM_CONF says otherwise, or Slurm lies below slurm_prefix and has one there.
+#: slurm.conf, unless $SLURM_CONF names another or slurm_prefix has one.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
 
 _DEEPEST: Final = 8  # files that include files
@@ -36,7 +36,7 @@ class Controller:
     """The running configuration, as far as rules at submission need it. None is unknown."""
 
     cluster: str
-    conf: Path | None  # slurm.conf; job_submit.lua lies beside it
+    conf: Path | None  # slurm.conf; job_submit.lua is in the same folder
     hosts: tuple[str, ...]  # every SlurmctldHost, the primary first
     user: str
     uid: int | None
@@ -81,16 +81,16 @@ def controller_or_conf() -> Controller:
         return parse_conf(text, path, error.message)
 
 
-def inactive(found: Controller) -> str:
-    """Why slurmctld does not ask job_submit.lua, "" where it does: what it says itself, then what slurm.conf says."""
-    if "lua" in found.plugins:
+def inactive(slurmctld: Controller) -> str:
+    """Why slurmctld does not run job_submit.lua, by its running configuration and slurm.conf; "" where it does."""
+    if "lua" in slurmctld.plugins:
         return ""
-    text = None if found.conf is None else _conf_text(found.conf)
+    text = None if slurmctld.conf is None else _conf_text(slurmctld.conf)
     if text is None:
         return "slurmctld runs without JobSubmitPlugins=lua; add it to slurm.conf, then: scontrol reconfigure"
-    if "lua" in parse_conf(text, found.conf or SYSTEM_CONF, "").plugins and not found.away:
-        return f"{found.conf} has JobSubmitPlugins=lua, but slurmctld runs without it yet: scontrol reconfigure"
-    return f"{found.conf} lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure"
+    if "lua" in parse_conf(text, slurmctld.conf or SYSTEM_CONF, "").plugins and not slurmctld.away:
+        return f"{slurmctld.conf} has JobSubmitPlugins=lua, but slurmctld runs without it yet: scontrol reconfigure"
+    return f"{slurmctld.conf} lacks JobSubmitPlugins=lua; add it, then: scontrol reconfigure"
 
 
 def _conf_text(path: Path, depth: int = 0) -> str | None:
@@ -158,22 +158,22 @@ def _controller(words: Mapping[str, str]) -> Controller:
     )
 
 
-def site_folder(found: Controller, flag: Path | None) -> Path:
+def site_folder(slurmctld: Controller, flag: Path | None) -> Path:
     """The folder of job_submit.lua: --folder, else that of slurm.conf. AdminkitError where neither is known."""
-    folder = flag or found.folder
+    folder = flag or slurmctld.folder
     if folder is None:
         raise AdminkitError("slurmctld does not say where its slurm.conf is", "name its folder with --folder")
     return folder
 
 
-def readable_by(path: Path, found: Controller) -> bool:
+def readable_by(path: Path, slurmctld: Controller) -> bool:
     """Whether SlurmUser may read this file by its owner, group and mode; True where slurmctld runs as root."""
-    if found.uid in (0, None):
+    if slurmctld.uid in (0, None):
         return True
     status = path.stat()
-    if status.st_uid == found.uid:
+    if status.st_uid == slurmctld.uid:
         return bool(status.st_mode & 0o400)
-    return bool(status.st_mode & (0o040 if status.st_gid in _groups(found.uid) else 0o004))
+    return bool(status.st_mode & (0o040 if status.st_gid in _groups(slurmctld.uid) else 0o004))
 
 
 def _groups(uid: int | None) -> set[int]:
@@ -186,14 +186,14 @@ def _groups(uid: int | None) -> set[int]:
 
 def _hosts(words: Mapping[str, str]) -> tuple[str, ...]:
     """SlurmctldHost[0] = head(10.0.0.1) and so on."""
-    found = [(key, value) for key, value in words.items() if key.startswith("SlurmctldHost")]
-    ordered = sorted(found, key=lambda item: int(re.sub(r"\D", "", item[0]) or 0))
+    hosts = [(key, value) for key, value in words.items() if key.startswith("SlurmctldHost")]
+    ordered = sorted(hosts, key=lambda item: int(re.sub(r"\D", "", item[0]) or 0))
     return tuple(dict.fromkeys(value.partition("(")[0] for _, value in ordered if value))
 
 
 def _user(text: str) -> tuple[str, int | None]:
-    found = _USER.match(text)
-    return (found.group(1), int(found.group(2))) if found else (text, None)
+    match = _USER.match(text)
+    return (match.group(1), int(match.group(2))) if match else (text, None)
 
 
 def _group(uid: int | None) -> int | None:

@@ -17,15 +17,15 @@ from adminkit.slurm.site_file import writable
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A Site, and sentences on what could not be found out."""
+    """A Site, and sentences on what is unknown."""
 
     site: Site
     notes: tuple[str, ...] = ()
 
 
-def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gathered:
+def gather(users: Iterable[str] = (), slurmctld: Controller | None = None) -> Gathered:
     """Ask Slurm. `users` are names whose uids are wanted. AdminkitError when slurmctld is away."""
-    known = found or controller()
+    known = slurmctld or controller()
     nodes, without = _nodes()
     queues = _queues(nodes)
     privileged, notes = _privileged(known)
@@ -36,7 +36,7 @@ def gather(users: Iterable[str] = (), found: Controller | None = None) -> Gather
 
 
 def describe() -> Gathered:
-    """As `gather`, with QOS and associations. What slurmdbd does not tell is left out, and said."""
+    """As `gather`, with QOS and associations. What slurmdbd does not tell is left out, with a note."""
     gathered = gather()
     site = gathered.site
     try:
@@ -68,12 +68,12 @@ def _queues(nodes: Sequence[SiteNode]) -> tuple[SiteQueue, ...]:
     return tuple(sized(queue, nodes) for queue in queues)
 
 
-def privileged(found: Controller) -> tuple[set[int], list[str]]:
+def privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
     """The uids no rule holds: root, SlurmUser, and whom slurmdbd calls operator or administrator; notes.
 
-    AdminkitError where slurmdbd does not say. It always knows somebody, and never answers with nobody.
-    Trap: sacctmgr escapes nothing, and a coordinator's new user may be called what looks like a line of its list. So
-    each one is asked for by name too.
+    AdminkitError where slurmdbd does not say. An empty answer is an error: slurmdbd always has a user.
+    Trap: sacctmgr escapes nothing, and a coordinator may give a new user a name that looks like a line of its list. So
+    each operator is asked for by name too.
     """
     answer = ask(["sacctmgr", "-n", "-P", "show", "user", "format=user,adminlevel"])
     if not answer.strip():
@@ -81,26 +81,26 @@ def privileged(found: Controller) -> tuple[set[int], list[str]]:
     listed = [line.partition("|")[::2] for line in answer.splitlines()]
     known, unknown = _uids(name for name, level in listed if level in OPERATORS)
     operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}
-    return _always(found) | operators, [f"operator {name} is no user of this host" for name in unknown]
+    return _always(slurmctld) | operators, [f"operator {name} is no user of this host" for name in unknown]
 
 
-def _privileged(found: Controller) -> tuple[set[int], list[str]]:
+def _privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
     try:
-        return privileged(found)
+        return privileged(slurmctld)
     except AdminkitError as error:
-        return _always(found), [f"operators are not known, so rules hold for them: {error.message}"]
+        return _always(slurmctld), [f"operators are not known, so rules hold for them: {error.message}"]
 
 
-def _always(found: Controller) -> set[int]:
-    return {0} | ({found.uid} if found.uid is not None else set())
+def _always(slurmctld: Controller) -> set[int]:
+    return {0} | ({slurmctld.uid} if slurmctld.uid is not None else set())
 
 
 def _uids(names: Iterable[str]) -> tuple[Mapping[str, int], list[str]]:
-    found: dict[str, int] = {}
+    uids: dict[str, int] = {}
     unknown = []
     for name in dict.fromkeys(names):
         try:
-            found[name] = pwd.getpwnam(name).pw_uid
+            uids[name] = pwd.getpwnam(name).pw_uid
         except (KeyError, ValueError):
             unknown.append(name)
-    return found, unknown
+    return uids, unknown

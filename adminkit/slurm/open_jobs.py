@@ -10,7 +10,7 @@ from adminkit.slurm.cluster import local_cluster
 from adminkit.slurm.process import ask
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 
-#: Wider than any record of ours; what is cut off is somebody else's text behind it.
+#: Wider than the longest record; only text of others behind it is cut.
 _WIDTH: Final = 1100
 
 
@@ -19,7 +19,7 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
 
     Raises AdminkitError when slurmctld is away. Pending tasks of an array share one line, as they share one record.
     """
-    pyslurm, _ = bindings.found()
+    pyslurm, _ = bindings.usable()
     if pyslurm is not None and cluster == local_cluster():
         return bindings.admin_comments(pyslurm)
     marks = draw()
@@ -29,8 +29,8 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
 
 
 def parse(text: str, marks: Marks) -> list[tuple[int, int, str]]:
-    """A line that is none, such as the cluster's name or the rest of a comment with a newline, is passed over."""
+    """Passes over lines that are not of a job: the cluster's name, the rest of a comment with a newline."""
     mark, seal = re.escape(marks.delimiter), re.escape(marks.seal)
     lines = re.findall(rf"^(\d+) *{mark}(\d+){seal} *{mark}(.*?) *{mark}$", text, re.MULTILINE)
-    found = ((int(job), int(submit), said) for job, submit, said in lines)
-    return [one for one in found if one[2] not in ("", "(null)", "N/A")]
+    jobs = ((int(job), int(submit), comment) for job, submit, comment in lines)
+    return [one for one in jobs if one[2] not in ("", "(null)", "N/A")]

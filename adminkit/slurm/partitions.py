@@ -1,4 +1,4 @@
-"""The queues and nodes of a cluster, from pyslurm where it goes with this Slurm (bindings.py), else from scontrol."""
+"""The queues and nodes of a cluster, from pyslurm where it is usable (bindings.py), else from scontrol."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MIB: Final = 1 << 20
 def queues(cluster: str | None = None) -> list[SiteQueue]:
     """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away.
 
-    Trap: pyslurm does not tell of OverSubscribe, so `whole` is gather.py's to look up.
+    Trap: pyslurm does not have OverSubscribe, so gather.py asks scontrol for `whole`.
     """
-    pyslurm, _ = bindings.found()
+    pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return bindings.partitions(pyslurm)
     return parse_queues(ask(["scontrol", "-o", *on(cluster), "--all", "show", "partition"]))
@@ -30,7 +30,7 @@ def queues(cluster: str | None = None) -> list[SiteQueue]:
 
 def nodes(cluster: str | None = None) -> list[SiteNode]:
     """The nodes of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away."""
-    pyslurm, _ = bindings.found()
+    pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return bindings.nodes(pyslurm)
     return parse_nodes(ask(["scontrol", "-o", *on(cluster), "--all", "show", "node"]))
@@ -43,8 +43,8 @@ def whole_queues() -> frozenset[str]:
 
 
 def source() -> Source:
-    """Which way the local cluster is asked."""
-    return "scontrol" if bindings.found()[0] is None else "pyslurm"
+    """What answers for the local cluster."""
+    return "scontrol" if bindings.usable()[0] is None else "pyslurm"
 
 
 def parse_queues(text: str) -> list[SiteQueue]:
@@ -56,7 +56,7 @@ def parse_queues(text: str) -> list[SiteQueue]:
             max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
             min_nodes=number(words.get("MinNodes")),
             max_nodes=number(words.get("MaxNodes")),
-            # One for root alone, or for reservations alone, is none that a user could be sent to.
+            # A queue for root only, or for reservations only, is not up for users.
             up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
             is_default=words.get("Default") == "YES",
             whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",  # 26.05

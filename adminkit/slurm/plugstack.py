@@ -1,6 +1,6 @@
-"""What slurmd and slurmstepd would load: the lines of plugstack.conf, and the release that a plugin file was built for.
+"""The plugins that slurmd and slurmstepd would load: the lines of plugstack.conf, and the release each is built for.
 
-A plugin is read here, never loaded: its ELF symbols say what Slurm itself would ask it.
+A plugin is read here, never loaded: its ELF symbols have what Slurm itself would look up.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEEPEST: Final = 8  # files that include files
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How this cluster starts steps, as slurmctld has it. None is unknown."""
+    """The configuration of steps in slurmctld. None is unknown."""
 
     plugstack: Path | None
     folders: tuple[Path, ...]  # PluginDir
@@ -79,8 +79,8 @@ def nodes() -> list[Node]:
 
 def parse_nodes(text: str) -> list[Node]:
     """A node is listed once per queue that it is in."""
-    found = dict.fromkeys(tuple(line.split()) for line in text.splitlines())
-    return [Node(*words) for words in found if len(words) == 3]
+    rows = dict.fromkeys(tuple(line.split()) for line in text.splitlines())
+    return [Node(*words) for words in rows if len(words) == 3]
 
 
 def plugin_lines(conf: Path, name: str, folders: tuple[Path, ...], depth: int = 0) -> Iterator[Line]:

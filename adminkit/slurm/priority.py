@@ -66,16 +66,16 @@ def parse_ranking(text: str) -> Ranking:
     )
 
 
-def refuse_ranking(found: Ranking, accept_foreign: bool) -> None:
+def refuse_ranking(ranking: Ranking, accept_foreign: bool) -> None:
     """AdminkitError where a site factor would do nothing, or somebody else would overwrite it."""
-    if found.kind != MULTIFACTOR:
+    if ranking.kind != MULTIFACTOR:
         raise AdminkitError(
-            f"PriorityType is {found.kind}, which takes no account of a site factor",
+            f"PriorityType is {ranking.kind}, which takes no account of a site factor",
             f"set PriorityType={MULTIFACTOR} in slurm.conf, or do without incentives",
         )
-    if found.site_plugin is not None and not accept_foreign:
+    if ranking.site_plugin is not None and not accept_foreign:
         raise AdminkitError(
-            f"PrioritySiteFactorPlugin is {found.site_plugin}, which may overwrite every bonus",
+            f"PrioritySiteFactorPlugin is {ranking.site_plugin}, which may overwrite every bonus",
             "take it out of slurm.conf, or set incentives.accept_foreign_site_factor = true",
         )
 
@@ -87,5 +87,5 @@ def spread() -> Spread | None:
 
 def parse_spread(text: str) -> Spread | None:
     """One priority in each line; what is no number is a remark."""
-    found = [int(line) for line in map(str.strip, text.splitlines()) if re.fullmatch(r"[0-9]+", line)]
-    return Spread(len(found), min(found), max(found)) if found else None
+    priorities = [int(line) for line in map(str.strip, text.splitlines()) if re.fullmatch(r"[0-9]+", line)]
+    return Spread(len(priorities), min(priorities), max(priorities)) if priorities else None

@@ -1,4 +1,4 @@
-"""The one place that starts a Slurm program: an argument list, no shell, a time limit, errors in the operator's words.
+"""The only module that starts Slurm's programs: an argument list, no shell, a time limit, errors with hints.
 
 Programs are found below slurm_prefix or on PATH. Their environment is the caller's with the clock in UTC, times as
 epoch seconds, messages in English, and without the variables that quietly change what is asked (SLURM_CLUSTERS,
@@ -34,13 +34,13 @@ _RUNNING: Final[set[subprocess.Popen[bytes]]] = set()
 
 #: Bytes of an answer that are read at once.
 _CHUNK: Final = 1 << 20
-#: How much of what a program complains about is kept.
-_WORDS: Final = 64 * 1024
+#: Bytes of stderr that are kept.
+_MOST: Final = 64 * 1024
 
 #: program, kind of message, then the sentence
 _PREFIX: Final = re.compile(r"^(?:\w+: )?(?:error|fatal): ")
 
-#: What a program says -> what to do about it. The first that matches counts.
+#: A pattern in a program's output, and the hint for it. The first match counts.
 _HINTS: Final = (
     ("Invalid field requested", "this release of sacct lacks the field; `adminkit doctor` lists what it lacks"),
     ("unrecognized job state", "this release of sacct lacks the state"),
@@ -67,11 +67,11 @@ class SlurmTimeout(AdminkitError):
 
 
 class Refused(AdminkitError):
-    """The program ran and failed. `said` is what it complained, all of it."""
+    """The program ran and failed. `output` is all that it wrote on stderr, or on stdout where stderr is empty."""
 
-    def __init__(self, message: str, hint: str, said: str) -> None:
+    def __init__(self, message: str, hint: str, output: str) -> None:
         super().__init__(message, hint)
-        self.said = said
+        self.output = output
 
 
 class NoSuchProgram(AdminkitError):
@@ -79,7 +79,7 @@ class NoSuchProgram(AdminkitError):
 
 
 class NoRoom(AdminkitError):
-    """The program's answer could not be written down."""
+    """There was no room on the disk for the program's answer."""
 
 
 def ask(argv: Sequence[str], timeout: float = TIMEOUT, seal: str = "") -> str:
@@ -96,7 +96,7 @@ def ask(argv: Sequence[str], timeout: float = TIMEOUT, seal: str = "") -> str:
 def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal: str = "") -> float:
     """Run the program with its output into `target`, a real file. Returns the seconds it took; errors as `ask`.
 
-    After an error `target` holds whatever came before it: it is no answer. At the time limit, and on an interrupt,
+    After an error `target` holds an incomplete answer. At the time limit, and on an interrupt,
     the program is ended with everything it started.
     """
     program = argv[0]
@@ -107,12 +107,12 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal
             f"install Slurm's client programs, set slurm_prefix, or add the folder of {program} to PATH",
         )
     started = time.monotonic()
-    with tempfile.TemporaryFile() as words:
-        # Trap: an interrupt inside Popen would leave a program that nobody knows of, so it waits for `process`.
+    with tempfile.TemporaryFile() as stderr:
+        # Trap: an interrupt inside Popen would leave a program running, so SIGINT waits until `process` is set.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process = None
         try:
-            process = _start(path, argv[1:], words, seal)
+            process = _start(path, argv[1:], stderr, seal)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             _RUNNING.add(process)
             code = _copy(process, target, timeout)
@@ -132,10 +132,10 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal
                 if process.stdout:
                     process.stdout.close()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        words.seek(0)
-        said = words.read(_WORDS).decode("utf-8", "replace")
+        stderr.seek(0)
+        output = stderr.read(_MOST).decode("utf-8", "replace")
     if code:
-        raise _failure(program, code, said or _tail(target))
+        raise _failure(program, code, output or _tail(target))
     return time.monotonic() - started
 
 
@@ -144,7 +144,7 @@ def find(program: str) -> str | None:
     try:
         prefix = config.load().slurm_prefix
     except AdminkitError:
-        prefix = None  # a slip in the settings is told where they are read for good
+        prefix = None  # the command that reads the settings reports the mistake
     if prefix is not None and (inside := shutil.which(program, path=f"{prefix}/bin:{prefix}/sbin")):
         return inside
     return shutil.which(program)
@@ -153,8 +153,8 @@ def find(program: str) -> str | None:
 def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float) -> int:
     """The answer into `target` until the program has ended; its exit code. OSError where there is no room for it.
 
-    Trap: left to write by itself, a program of Slurm's ends with 0 on a full disk, its answer cut short. What it leaves
-    running holds the pipe open, and is not waited for.
+    Trap: on a full disk a program of Slurm's that writes the file itself cuts its answer short and exits with 0.
+    Children that it leaves hold the pipe open, and are not waited for.
     """
     assert process.stdout
     source, end = process.stdout.fileno(), time.monotonic() + timeout
@@ -174,14 +174,14 @@ def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float) -
     return process.wait(max(0.0, end - time.monotonic()))
 
 
-def _start(path: str, args: Sequence[str], words: IO[bytes], seal: str) -> subprocess.Popen[bytes]:
+def _start(path: str, args: Sequence[str], stderr: IO[bytes], seal: str) -> subprocess.Popen[bytes]:
     """The program in a session of its own, so that it can be ended with everything it starts."""
     try:
         return subprocess.Popen(
             [path, *args],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=words,
+            stderr=stderr,
             env=environment(seal=seal),
             start_new_session=True,
             **of_children(),
@@ -198,19 +198,19 @@ def end_all() -> None:
 
 
 def environment(environ: Mapping[str, str] | None = None, seal: str = "") -> dict[str, str]:
-    """What a Slurm program sees."""
+    """The environment of a Slurm program."""
     ours = {"TZ": "UTC", "SLURM_TIME_FORMAT": f"%s{seal}", "LC_ALL": "C"}
     base = {**(os.environ if environ is None else environ), **ours}
     return {name: value for name, value in base.items() if name not in _DROPPED}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of the program's session; the leader first told, then made."""
+    """End the program and what it started: SIGTERM to its process group, after two seconds SIGKILL."""
     if process.poll() is not None:
         return
-    for word in (signal.SIGTERM, signal.SIGKILL):
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            os.killpg(process.pid, word)
+            os.killpg(process.pid, number)
             process.wait(2)
         except ProcessLookupError:
             break
@@ -220,7 +220,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _tail(target: IO[bytes]) -> str:
-    """scontrol complains on its standard output."""
+    """The end of the answer: scontrol writes its errors to stdout."""
     try:
         size = os.fstat(target.fileno()).st_size
         return os.pread(target.fileno(), 1024, max(0, size - 1024)).decode("utf-8", "replace")
@@ -228,14 +228,14 @@ def _tail(target: IO[bytes]) -> str:
         return ""
 
 
-def _failure(program: str, code: int, said: str) -> AdminkitError:
-    """The last sentence is the sum of it, the first one its cause: both, once each."""
-    lines = [_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+def _failure(program: str, code: int, output: str) -> AdminkitError:
+    """The error with the first line of the output, which names the cause, and the last, which names the result."""
+    lines = [_PREFIX.sub("", line.strip()) for line in output.splitlines() if line.strip()]
     if code < 0:
         lines.append(f"ended by signal {-code}")
     message = "; ".join(dict.fromkeys((lines[0], lines[-1]))) if lines else f"exit code {code}"
     hint = next(
-        (hint for pattern, hint in _HINTS if re.search(pattern, said, re.IGNORECASE)),
+        (hint for pattern, hint in _HINTS if re.search(pattern, output, re.IGNORECASE)),
         f"run it by hand: {program} says more",
     )
-    return Refused(f"couldn't run {program}: {message}", hint, said)
+    return Refused(f"couldn't run {program}: {message}", hint, output)

@@ -1,4 +1,4 @@
-"""Which Slurm this is: its release, the fields its sacct has, the states it knows."""
+"""The release of Slurm here, the fields of its sacct and the states that it knows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REFUSED: Final = re.compile(r"unrecognized job state value '?([A-Za-z_]+)'?")
 
 
 def release() -> Release:
-    """The release of the client programs here, as (22, 5, 8). AdminkitError where there are none."""
+    """The release of the client programs here, as (22, 5, 8). AdminkitError where none is installed."""
     try:
         return parse_release(ask(["sacct", "-V"]))
     except NoSuchProgram:
@@ -35,10 +35,10 @@ def release() -> Release:
 
 def parse_release(text: str) -> Release:
     """ "slurm-wlm 22.05.8" -> (22, 5, 8); "slurm 24.11.0-rc1" -> (24, 11, 0)."""
-    found = _RELEASE.search(text)
-    if found is None:
-        raise AdminkitError(f"no release in what Slurm said: {text.strip()[:80]!r}", "`sacct -V` should print one")
-    major, minor, micro = found.groups()
+    match = _RELEASE.search(text)
+    if match is None:
+        raise AdminkitError(f"no release in the output of Slurm: {text.strip()[:80]!r}", "`sacct -V` should print one")
+    major, minor, micro = match.groups()
     return int(major), int(minor), int(micro or 0)
 
 

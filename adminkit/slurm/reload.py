@@ -1,4 +1,4 @@
-"""What is done to slurmctld, and how it is seen that it was: reload the script, ask what runs, reach its hosts."""
+"""Make slurmctld reload its script, ask which tables it decides by, and run the site's commands for its other hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NONE: Final = ("none", "-", "nil")
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The generations slurmctld decides by now; None for a table it has not."""
+    """The generations of the tables that slurmctld has loaded; None for a table that is not loaded."""
 
     policy: str | None
     incentives: str | None
@@ -36,8 +36,8 @@ class Running:
 def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
     """Make slurmctld load job_submit.lua again at the next submission. Returns the time given to the file.
 
-    Trap: it loads again only when the file's time, in whole seconds, is later than that of the file it loaded last. So
-    the time always grows, by a second at least, even where the file is from the future; `at_least` is one that the
+    Trap: it loads again only when its mtime, in whole seconds, is later than that of the file it loaded last. So
+    the mtime always grows, by a second at least, even where the file is from the future; `at_least` is one that the
     file had before it was replaced.
     """
     try:
@@ -54,34 +54,34 @@ def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
 
 
 def probe() -> Running | None:
-    """What the running slurmctld decides by; None where it answers, but without adminkit's script.
+    """The tables of the running slurmctld; None where it answers, but without adminkit's script.
 
-    A submission that is only tested: it queues nothing. AdminkitError when slurmctld is away.
+    It submits with --test-only, so no job is queued. AdminkitError when slurmctld is away.
     """
     try:
         ask(["sbatch", "--test-only", f"--job-name={PROBE}", "--output=/dev/null", "--chdir=/", "--wrap=true"])
     except NoSuchProgram:
         raise
     except Refused as error:
-        if re.search(r"contact slurm|slurmctld|Unable to", error.said) and not _ANSWER.search(error.said):
+        if re.search(r"contact slurm|slurmctld|Unable to", error.output) and not _ANSWER.search(error.output):
             raise
-        return parse_answer(error.said)
+        return parse_answer(error.output)
     return None
 
 
 def parse_answer(text: str) -> Running | None:
     """The generations in what sbatch printed."""
-    found = _ANSWER.search(text)
-    if found is None:
+    match = _ANSWER.search(text)
+    if match is None:
         return None
-    policy, incentives, hints = (None if word in _NONE else word for word in found.groups())
+    policy, incentives, hints = (None if word in _NONE else word for word in match.groups())
     return Running(policy, incentives, hints)
 
 
 def command(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
     """The words of a command of the site's own: split as a shell would, but run without one.
 
-    {name} stands for its value, inside one word; a word that is nothing but the name of a list is as many words.
+    {name} is replaced by its value within a word; a word that is only the {name} of a list becomes a word per item.
     """
     try:
         words = shlex.split(template)
@@ -95,12 +95,12 @@ def command(template: str, values: Mapping[str, str | Sequence[str]]) -> list[st
         if whole is not None and not isinstance(whole, str):
             filled += whole
             continue
-        filled.append(re.sub(r"\{(\w+)\}", lambda found: _value(found.group(1), values), word))
+        filled.append(re.sub(r"\{(\w+)\}", lambda match: _value(match.group(1), values), word))
     return filled
 
 
 def run_command(argv: Sequence[str]) -> str:
-    """Run a command of the site's own; what it printed. AdminkitError with its own words."""
+    """Run a command of the site's own and return what it printed. AdminkitError with its error."""
     try:
         return ask(argv, COMMAND_TIMEOUT)
     except AdminkitError as error:
@@ -111,5 +111,5 @@ def _value(name: str, values: Mapping[str, str | Sequence[str]]) -> str:
     if name not in values:
         known = ", ".join(f"{{{one}}}" for one in values)
         raise UsageError(f"{{{name}}} stands for nothing here", f"known: {known}")
-    found = values[name]
-    return found if isinstance(found, str) else " ".join(found)
+    value = values[name]
+    return value if isinstance(value, str) else " ".join(value)

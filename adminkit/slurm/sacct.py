@@ -1,4 +1,4 @@
-"""sacct: the question, the command line, and its answer in a spool file."""
+"""sacct: a query, its command line, and the answer in a spool file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 #: Fields that are points in time.
 TIMES: Final = ("Submit", "Eligible", "Start", "End")
 
-#: What sacct says when no question would be answered, however small.
+#: Output of sacct after which a smaller question would fail too.
 _UNREACHABLE: Final = re.compile(
     r"Connection refused|[Uu]nable to contact|talking to the database|No route to host|[Mm]unge"
 )
@@ -35,7 +35,7 @@ class SacctFailed(AdminkitError):
 class Query:
     """Jobs of one cluster in some states during [since, until]; epoch seconds, sacct counts both ends in.
 
-    The last field has to be a time, so that nobody's text ends a record.
+    The last field has to be a time, so that no text of a user ends a record.
 
     With finished states it selects by End, with open ones by the state during the window, with none whatever was
     eligible before `until` and had not ended before `since`.
@@ -64,7 +64,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """sacct's whole answer: where it is, how many seconds it took, what its genuine records are known by."""
+    """sacct's whole answer: its file, the seconds it took, and the marks of its genuine records."""
 
     path: Path
     seconds: float

@@ -1,9 +1,8 @@
-"""What tells Slurm's own records from text that a user wrote into one: a delimiter and a seal, drawn for each answer.
+"""Marks that tell Slurm's own records from text of users in them: a delimiter and a seal, drawn for each answer.
 
-Slurm's programs escape nothing. Both marks come from the system's randomness when the question is asked, so no job can
-have them in its name by then. While the program runs every user may read the delimiter in its arguments, and an owner
-may give an open job another name; so each point in time is followed by the seal, which the program gets by its
-environment, which is nobody's to read but ours.
+Slurm's programs escape nothing. Both marks are random and drawn when the program starts, so no job has them in its name
+by then. While the program runs, every user can read the delimiter in its arguments and rename an open job, so each time
+is followed by the seal, which the program gets by its environment. Other users cannot read that.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`scontrol show config`, which several parts of one command want: asked once, and again when the answer is old.
+"""`scontrol show config`, which several parts of one command read: asked once, and again when the answer is old.
 
-Whoever waits for a change, or guards against one, calls `forget` before each look.
+A caller that waits for a change, or checks for one, calls `forget` before each look.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ KEPT_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What slurmctld said, or why it did not, to which question and when (seconds of the monotonic clock)."""
+    """slurmctld's answer or error, the question, and the time of the answer (seconds of the monotonic clock)."""
 
-    asked: tuple[str | None, str | None]
+    question: tuple[str | None, str | None]  # the program, $SLURM_CONF
     at: float
-    said: str | AdminkitError
+    outcome: str | AdminkitError
 
 
 _ONE_AT_A_TIME: Final = threading.Lock()
@@ -34,21 +34,21 @@ _answers: Final[list[_Answer]] = []
 def show_config() -> str:
     """The running configuration, for keyvalue.settings(). AdminkitError when slurmctld is away.
 
-    That slurmctld is away counts for as long: scontrol takes half a minute to say so.
+    An error is kept as long as an answer: scontrol tries for half a minute when slurmctld is away.
     """
     with _ONE_AT_A_TIME:
-        asked = (find("scontrol"), os.environ.get("SLURM_CONF"))
-        kept = [one for one in _answers if one.asked == asked and time.monotonic() < one.at + KEPT_SECONDS]
-        said = kept[0].said if kept else _ask()
+        question = (find("scontrol"), os.environ.get("SLURM_CONF"))
+        kept = [one for one in _answers if one.question == question and time.monotonic() < one.at + KEPT_SECONDS]
+        outcome = kept[0].outcome if kept else _ask()
         if not kept:
-            _answers[:] = [_Answer(asked, time.monotonic(), said)]
-    if isinstance(said, AdminkitError):
-        raise said
-    return said
+            _answers[:] = [_Answer(question, time.monotonic(), outcome)]
+    if isinstance(outcome, AdminkitError):
+        raise outcome
+    return outcome
 
 
 def forget() -> None:
-    """Ask slurmctld at the next call, whatever it said before."""
+    """Drop the answer, so that the next call asks slurmctld."""
     with _ONE_AT_A_TIME:
         _answers.clear()
 

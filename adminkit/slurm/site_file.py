@@ -65,7 +65,7 @@ def load_site(path: Path) -> Site:
 
 
 def site_text(site: Site, form: Form = "json") -> str:
-    """A Site as text that load_site reads back; the same text for the same Site. What is as by default is left out."""
+    """A Site as text that load_site reads back; the same text for the same Site. Defaults are left out."""
     bare = replace(site, queues=tuple(unsized(queue, site.nodes) for queue in site.queues))
     table = _table(bare)
     return json.dumps(table, indent=2, ensure_ascii=False) + "\n" if form == "json" else "".join(_toml(table))
@@ -87,7 +87,7 @@ def _read(path: Path) -> str:
 
 
 def _parse(path: Path, text: str, json_form: bool) -> Mapping[str, Any]:
-    """What the text says. AdminkitError for a slip of JSON or TOML, with its line."""
+    """The table in the text. AdminkitError with the line for a mistake in JSON or TOML."""
     hint = 'text goes in quotes, lists in brackets: key = ["a", "b"]'
     try:
         if not json_form:
@@ -110,7 +110,7 @@ def _parse(path: Path, text: str, json_form: bool) -> Mapping[str, Any]:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object. A key that stands there twice is refused, as TOML does: which one counts?"""
+    """A JSON object. ValueError for a key that is in it twice, as TOML has it."""
     table = dict(pairs)
     if len(table) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
@@ -246,7 +246,7 @@ def _dotted(place: Place, table: Any) -> str:
 
 
 def _table(value: Any) -> dict[str, Any]:
-    """A dataclass of the form as what JSON and TOML both have: without what is as by default, sets in order."""
+    """A dataclass of the form as values of both JSON and TOML: without defaults, sets sorted."""
     table: dict[str, Any] = {}
     for one in fields(value):
         held = getattr(value, one.name)

@@ -33,7 +33,7 @@ enum ck_verdict {
     CK_FAILED,
     CK_UNSIGNALLED, /* it ended with the code, but before the signal */
     CK_UNHEARD,     /* it reached its limit, and no process was sent the signal */
-    CK_GIVEN_UP,    /* it was cancelled, or ended in another way: Slurm decides */
+    CK_GIVEN_UP,    /* it was cancelled, preempted or lost its node: Slurm decides */
     CK_ALREADY,     /* it is pending already */
     CK_FORBIDDEN,   /* --no-requeue, or JobRequeue=0 */
     CK_MAX,         /* the plugin requeued it as often as it may */

@@ -175,7 +175,7 @@ static void add_recipient(struct line *line, const struct ck_recipient *recipien
     else if (recipient->outcome == CK_CHANGED)
         add(line, "which had become another program");
     else if (recipient->outcome == CK_REFUSED)
-        add(line, "which could not be told: %s", strerror(recipient->error));
+        add(line, "which could not be signalled: %s", strerror(recipient->error));
     else
         add(line, "%s", ck_role_text[recipient->role]);
 }
@@ -214,10 +214,10 @@ char *ck_delivery_line(const struct ck_delivery *delivery, char *text, size_t si
         add_some(&line, delivery, true, " to ");
         add_some(&line, delivery, false, "; not to ");
     } else if (delivery->targets) {
-        add(&line, "%s reached nobody", signal);
+        add(&line, "%s reached no process", signal);
         add_some(&line, delivery, false, ": ");
     } else {
-        add(&line, "nothing here hears %s", signal);
+        add(&line, "no process here takes %s", signal);
         add_some(&line, delivery, false, ": ");
     }
     if (delivery->partial)

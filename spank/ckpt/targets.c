@@ -7,11 +7,11 @@
 #include "known_programs.h"
 
 const char *const ck_role_text[CK_ROLES] = {
-    [CK_ROLE_OUTSIDE] = "which has nothing to do with it",
+    [CK_ROLE_OUTSIDE] = "which is outside of the step or below a target",
     [CK_ROLE_CATCHES] = "which has a handler for it",
     [CK_ROLE_WAITS] = "which waits for it",
-    [CK_ROLE_BLOCKS] = "which holds it back until it looks",
-    [CK_ROLE_BLOCKS_ABOVE] = "which holds it back",
+    [CK_ROLE_BLOCKS] = "which blocks it and may look for it later",
+    [CK_ROLE_BLOCKS_ABOVE] = "which blocks it",
     [CK_ROLE_DEFAULT] = "which would die of it",
     [CK_ROLE_IGNORES] = "which ignores it",
     [CK_ROLE_ZOMBIE] = "which has ended",

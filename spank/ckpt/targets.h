@@ -36,7 +36,7 @@ struct ck_scope {
     bool jvms;   /* --ckpt-target=jvm */
 };
 
-/* What a process is to the signal: a target, or the reason why it is none. */
+/* What a process is to the signal: a target, or the reason why not. */
 enum ck_role {
     CK_ROLE_OUTSIDE, /* not of the step, or below a target */
     /* targets */

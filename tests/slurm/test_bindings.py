@@ -105,7 +105,7 @@ def test_open_jobs_of_another_cluster_are_squeues(pyslurm: Pyslurm, programs: Pr
     [
         ("25.11.0", "slurm 26.05.5", "is 25.11.0, for Slurm 25.11; this is 26.05"),
         ("24.11.0", "slurm-wlm 22.05.8", "is 24.11.0, for Slurm 24.11; this is 22.05"),
-        ("0.0", "slurm 25.11.2", "no release in what Slurm said: '0.0'"),
+        ("0.0", "slurm 25.11.2", "no release in the output of Slurm: '0.0'"),
     ],
 )
 def test_one_of_another_release_is_not_even_imported(
@@ -114,7 +114,7 @@ def test_one_of_another_release_is_not_even_imported(
     Pyslurm(tmp_path, monkeypatch, version, code="raise SystemExit('imported')")
     programs.add("sacct", f"echo {here}")
     programs.says("scontrol", show_partition="scontrol-partitions")
-    assert bindings.found() == (None, why)
+    assert bindings.usable() == (None, why)
     assert partitions.queues() == QUEUES, "through scontrol"
 
 
@@ -124,14 +124,14 @@ def test_it_is_not_imported_where_slurmctld_does_not_answer(
     """Its import reads slurm.conf and ends the process where there is none."""
     Pyslurm(tmp_path, monkeypatch, "25.11.2", code="raise SystemExit('imported')")
     programs.add("scontrol", "echo 'Could not establish a configuration source' >&2; exit 1")
-    module, why = bindings.found()
+    module, why = bindings.usable()
     assert module is None
     assert "configuration source" in why
 
 
 def test_one_that_does_not_load_says_why(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Pyslurm(tmp_path, monkeypatch, "25.11.2", code="raise ImportError('libslurmfull.so: cannot open')")
-    assert bindings.found() == (None, "does not load: libslurmfull.so: cannot open")
+    assert bindings.usable() == (None, "does not load: libslurmfull.so: cannot open")
 
 
 def test_slurmctld_going_away_in_between_is_said(pyslurm: Pyslurm) -> None:

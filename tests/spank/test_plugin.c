@@ -298,7 +298,7 @@ static void is_deaf_on(uint32_t nodes, bool said) {
     begin(0, 240);
     let_run(230);
     end();
-    CASE((strstr(fake.log, "nothing here hears SIGXCPU") != NULL) == said, "%u nodes: %s", nodes, fake.log);
+    CASE((strstr(fake.log, "no process here takes SIGXCPU") != NULL) == said, "%u nodes: %s", nodes, fake.log);
 }
 
 static void is_deaf_on_one_of_four_nodes(void) {

@@ -211,10 +211,10 @@ static void check_lines(void) {
     CASE(
         strcmp(line,
                "SIGTERM to python3 (10), which has a handler for it; not to python3 (11), which could not be "
-               "told: Operation not permitted") == 0,
+               "signalled: Operation not permitted") == 0,
         "%s", line);
     delivery = (struct ck_delivery){.signal = SIGUSR1};
-    CASE(strcmp(ck_delivery_line(&delivery, line, sizeof line), "nothing here hears SIGUSR1") == 0, "%s",
+    CASE(strcmp(ck_delivery_line(&delivery, line, sizeof line), "no process here takes SIGUSR1") == 0, "%s",
          line);
     delivery = (struct ck_delivery){.signal = 40, .error = EACCES};
     ck_delivery_line(&delivery, line, sizeof line);

@@ -48,7 +48,7 @@ static bool skip_word(struct ak_slice *s, const char *key) {
     return true;
 }
 
-/* `s` behind the source: the other keys of a record, each where it is there, up to a blank. */
+/* Whether `s`, behind the source, has only the other keys of a record, in their order, up to a blank. */
 static bool ends_well(struct ak_slice s) {
     static const char *const key[] = {",cls=", ",own=", ",soft=", ",el=", ",rules="};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++)
@@ -74,7 +74,7 @@ static void take_record(struct ak_slice s, struct ak_cell *limit, struct ak_cell
     ak_set_text(source, "explicit", 8);
 }
 
-/* A note at the front of `s` into at, heard, requeues, end; false where there is none. */
+/* Sets at, heard, requeues and end from a note at the front of `s`. False: there is no note. */
 static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
     static const char *const key[] = {"ck1:at=", ",heard=", ",rq="};
     static const int64_t most[] = {INT64_MAX, UINT32_MAX, UINT32_MAX};

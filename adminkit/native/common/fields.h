@@ -129,7 +129,8 @@ enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock);
 /* [D-]H:M:S[.f], M:S[.f] or S[.f] in whole seconds; the fraction stays in `clock`. */
 enum ak_fault ak_duration(struct ak_slice s, struct ak_clock *clock, int64_t *seconds);
 
-/* The kinds. Outputs are AK_NULL before. AK_UNKNOWN leaves them so (and `limit` says "unknown"). */
+/* The kinds. Outputs are AK_NULL before. After AK_UNKNOWN they still are (and the kind of `limit` is
+ * "unknown"). */
 enum ak_fault ak_int(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_serial(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_real(struct ak_slice s, struct ak_cell *out);

@@ -10,7 +10,7 @@
 
 /* ---- text ---- */
 
-/* The length of the UTF-8 sequence at p, or 0 where there is none. */
+/* The length of the UTF-8 sequence at p; 0: these bytes are no UTF-8. */
 static size_t utf8_length(const unsigned char *p, size_t left) {
     unsigned char a = p[0], b = left > 1 ? p[1] : 0;
     if (a < 0x80)
@@ -80,7 +80,7 @@ void ak_rows_broken(struct ak_rows *rows) {
     rows->parent_known = false;
 }
 
-/* A job mostly gets what it asked for: the same text again has the same outputs. */
+/* AllocTRES mostly equals ReqTRES: the same text again has the same outputs. */
 static enum ak_fault take_tres(struct ak_rows *rows, struct ak_slice s, bool plain, struct ak_cell *out) {
     if (plain && s.n && s.n == rows->tres.n && memcmp(s.s, rows->tres.s, s.n) == 0) {
         memcpy(out, &rows->cell[rows->tres_out], 7 * sizeof *out);
@@ -168,7 +168,7 @@ static bool refuse(struct ak_rows *rows, int column, const char *why) {
     return false;
 }
 
-/* The whole column, or a reason why not. */
+/* Converts one column. False: rows->reason. */
 static inline bool take_column(struct ak_rows *rows, const struct ak_record *record, int index) {
     const struct ak_column *column = &rows->spec->column[index];
     struct ak_cell *out = &rows->cell[column->out];
@@ -184,8 +184,8 @@ static inline bool take_column(struct ak_rows *rows, const struct ak_record *rec
     return true;
 }
 
-/* Is a job's column what was asked for? */
-static bool as_asked(struct ak_rows *rows, int index) {
+/* Whether a job's column meets the demands of the spec. False: rows->reason. */
+static bool meets_demands(struct ak_rows *rows, int index) {
     const struct ak_column *column = &rows->spec->column[index];
     const struct ak_cell *cell = &rows->cell[column->out];
     if (column->is && !(cell->type == AK_TEXT && cell->n == strlen(column->is) &&
@@ -225,11 +225,11 @@ static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *re
     const struct ak_spec *spec = rows->spec;
     for (int index = 0; index < spec->columns; index++) {
         const struct ak_column *column = &spec->column[index];
-        bool asked = column->is || column->within;
-        if (index != spec->jobid && (rows->want_jobs || column->inherit || asked) &&
+        bool demanded = column->is || column->within;
+        if (index != spec->jobid && (rows->want_jobs || column->inherit || demanded) &&
             !take_column(rows, record, index))
             return AK_REJECTED;
-        if (asked && !as_asked(rows, index))
+        if (demanded && !meets_demands(rows, index))
             return AK_REJECTED;
     }
     keep_parent(rows);

@@ -77,14 +77,13 @@
  *     lines that begin with .comment, are passed over.
  * With .space, columns are separated by runs of blanks and tabs and every line is a record (SWF).
  *
- * WHAT WAS ASKED FOR
- * An answer of sacct's is full of text that users write, and its delimiter is on a command line that they may read. So
- * the rows may be told
- *   - a seal: a text behind the digits of every `time`, which came to sacct by its environment, out of sight of other
- *     users. A time without it refuses the row (`not sealed`); the words for unknown need none;
- *   - by ak_spec_wants(): the one text that a column of a job's row must have, or the span in which its time must be
- *     where it is known;
- *   - .no_steps: a step's row is refused.
+ * DEMANDS ON ROWS
+ * Users write most texts of an answer of sacct's, and can read its delimiter on the command line. So a row is refused
+ * also by
+ *   - a seal: a text behind the digits of every `time`, which sacct gets by its environment, where other users cannot
+ *     read it. A time without it is `not sealed`; the words for unknown have no seal;
+ *   - ak_spec_wants(): a column of a job's row has one certain text, or its time, if known, is in a span;
+ *   - .no_steps: a step is refused.
  *
  * STEPS
  * A row whose jobid has a step is a step row. It takes `^` columns from its job's row, which must stand before it with
@@ -187,11 +186,13 @@ struct ak_spec {
         inherits; /* the columns a job keeps for its steps: jobid and `^` ones */
 };
 
-/* Reads a spec. False and a sentence in `error` where it is none. */
+/* Reads a spec. False: the text is not a spec, and `error` is a sentence. */
 bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t error_size);
 
-/* Asks more of a spec: column N (from 1) of a job's row is `TEXT` ("N=TEXT"), or its time is in [FROM, UNTIL)
- * ("N=FROM..UNTIL" with `window`). Keeps a pointer into `text`. False where that cannot be meant. */
+/* Adds a demand to a spec: column N (from 1) of a job's row is `TEXT` ("N=TEXT"), or its time is in [FROM,
+ * UNTIL)
+ * ("N=FROM..UNTIL" with `window`). Keeps a pointer into `text`. False: the
+ * column, its kind or the times are wrong. */
 bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window);
 
 /* Programs that are worth a name, for `submitted`: which word means what. */
@@ -206,11 +207,11 @@ struct ak_known {
     uint64_t last[AK_LONGEST + 1]; /* private: which last bytes words of a length have, modulo 64 */
 };
 
-/* Reads "WORD=f:NAME,WORD=c:NAME" (frameworks, containers). Keeps pointers into `text`. False where it is
- * none. */
+/* Reads "WORD=f:NAME,WORD=c:NAME" (frameworks, containers). Keeps pointers into `text`. False: it is
+ * not such a list. */
 bool ak_known_parse(struct ak_known *known, const char *text);
 
-/* What local time is: seconds east of UTC at `epoch`. A false return is "no idea". */
+/* What local time is: seconds east of UTC at `epoch`. False: unknown. */
 struct ak_zone {
     bool (*offset)(void *context, int64_t epoch, int64_t *seconds);
     void *context;
@@ -273,7 +274,8 @@ struct ak_reader {
     } pending[AK_MAX_LINES]; /* last: ak_reader_init() does not clear it */
 };
 
-/* Prepares `reader` for records of `spec` in `format`. False and a sentence where the format cannot be. */
+/* Prepares `reader` for records of `spec` in `format`. False: the format is invalid, and `error` is a
+ * sentence. */
 bool ak_reader_init(struct ak_reader *reader, const struct ak_spec *spec, const struct ak_format *format,
                     char *error, size_t error_size);
 
@@ -290,7 +292,7 @@ size_t ak_reader_release(struct ak_reader *reader);
 
 enum ak_verdict { AK_JOB, AK_STEP, AK_SKIPPED, AK_REJECTED };
 
-extern const char ak_step_alone[]; /* why a step is rejected whose job was, or never came */
+extern const char ak_step_alone[]; /* the reason where the step's job was rejected or is missing */
 
 #define AK_HOURS 1024
 
@@ -327,7 +329,7 @@ void ak_rows_free(struct ak_rows *rows);
 /* Converts a record into rows->cell[0..outputs). AK_REJECTED: rows->reason says why. */
 enum ak_verdict ak_rows_take(struct ak_rows *rows, const struct ak_record *record);
 
-/* A record was broken: what comes next may belong to a job that was never seen. */
+/* To call after AK_BROKEN: the next step may belong to a job whose row was not read. */
 void ak_rows_broken(struct ak_rows *rows);
 
 #endif

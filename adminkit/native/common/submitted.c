@@ -1,7 +1,7 @@
-/* submitted.c - a command line of sbatch, srun or salloc into the few things that are kept of it.
+/* submitted.c - a command line of sbatch, srun or salloc, and the few values that are kept of it.
  *
- * slurmdbd has it as the words with a blank between, nothing quoted, so a word that had a blank is two here,
- * and what is said of a program is a guess. What is not sure is unknown; nothing of it is worth points.
+ * slurmdbd keeps the words with a blank between and without quotes, so a word that had a blank is two here,
+ * and the program is a guess. What is not certain is unknown. No points depend on any of it.
  */
 #include "fields.h"
 
@@ -58,7 +58,7 @@ static bool blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Takes a word off the front of `s`. False: there is none. */
+/* Takes a word off the front of `s`. False: no word is left. */
 static bool take_word(struct ak_slice *s, struct ak_slice *word) {
     while (s->n && blank(*s->s))
         s->s++, s->n--;
@@ -97,7 +97,7 @@ static bool holds(struct ak_slice s, const char *word) {
     return false;
 }
 
-/* What a word says by itself, wherever it stands: a program with a name, a plugin's option for containers. */
+/* Sets framework or container where the word is a known program or a container plugin's option. */
 static void look_up(struct ak_slice word, const struct ak_known *known, struct ak_cell out[5]) {
     if (!known || !known->n || !word.n)
         return;
@@ -116,7 +116,7 @@ static void look_up(struct ak_slice word, const struct ak_known *known, struct a
     }
 }
 
-/* The name of what is run: 64 bytes at most, whole characters, none that steers a terminal. */
+/* Sets the program's name: 64 bytes at most, whole characters, no control characters. */
 static void set_program(struct ak_slice word, struct ak_cell out[5]) {
     struct ak_slice name = basename_of(word);
     if (memchr(word.s, '=', word.n)) /* A=B in front of a command, or the end of a text with blanks */
@@ -180,7 +180,7 @@ static void take_short(struct walk *walk, struct ak_slice word) {
     }
 }
 
-/* Goes over the options. True: `word` is what is run. */
+/* Passes over the options. True: `word` is the program. */
 static bool find_program(struct walk *walk, const struct ak_known *known, struct ak_slice *word,
                          struct ak_cell out[5]) {
     while (next_word(walk, word)) {

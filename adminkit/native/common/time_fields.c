@@ -39,8 +39,8 @@ static bool calendar(struct ak_slice s, int64_t *local) {
     return true;
 }
 
-/* How often `local` occurs in the zone: 0, 1 or 2 times; *offset is that of the first. -1: the zone has no
- * idea. */
+/* How often `local` occurs in the zone: 0, 1 or 2 times; *offset is that of the first. -1: the zone does not
+ * say. */
 static int occurs(const struct ak_zone *zone, int64_t local, int64_t *offset) {
     int64_t before, after, there;
     if (!zone->offset(zone->context, local - 86400, &before) ||

@@ -11,8 +11,8 @@ static bool begins(struct ak_slice s, const char *word, size_t n) {
     return n && s.n >= n && memcmp(s.s, word, n) == 0;
 }
 
-/* Does the text, as far as `submitted`, name its job in each column that does? Lines of somebody's command
- * line with delimiters of their own seem to have columns too. */
+/* Whether the columns before `submitted` that name the job do so. A line of a user's command line with
+ * delimiters in it looks as if it had columns, too. */
 static bool names_a_job(const struct ak_spec *spec, const char *delimiter, struct ak_slice raw) {
     const size_t size = strlen(delimiter);
     int named = 0;

@@ -13,7 +13,7 @@
 #define AHEAD 3 /* batches: one being stored, one ready, one being read */
 #define CHUNK ((size_t)64 << 10)
 
-/* Texts that are not in the input as they stand. */
+/* Texts that are not in the input: converted ones, and those of a job's steps. */
 struct chunk {
     struct chunk *before;
     size_t used, size;
@@ -86,7 +86,8 @@ static void forget_texts(struct slot *slot) {
     }
 }
 
-/* The row's cells into the batch, and with them texts that the next row would overwrite. */
+/* Copies the row's cells into the batch, and the texts that the next row would overwrite. False: no memory.
+ */
 static bool keep_cells(struct ak_batches *b, struct slot *slot, struct ak_row *row) {
     size_t n = (size_t)b->options.spec->outputs;
     const char *begin = slot->buffer, *end = begin + slot->len;
@@ -106,7 +107,7 @@ static bool keep_cells(struct ak_batches *b, struct slot *slot, struct ak_row *r
     return true;
 }
 
-/* One event of the reader into the batch. False: no memory. */
+/* Adds an event of the reader to the batch. False: no memory. */
 static bool add(struct ak_batches *b, struct slot *slot, enum ak_event event) {
     const char *reason = b->record.reason;
     if (!grow(&slot->row, sizeof *slot->row, slot->batch.rows + 1, &slot->rows_size))
@@ -129,11 +130,11 @@ static bool add(struct ak_batches *b, struct slot *slot, enum ak_event event) {
     return row->verdict == AK_SKIPPED || keep_cells(b, slot, row);
 }
 
-/* Whatever one read() brings, as a batch. False: slot->error. */
+/* Makes a batch of what one read() brings. False: slot->error. */
 static bool fill(struct ak_batches *b, struct slot *slot) {
     ssize_t got;
     int state;
-    /* The only place where the thread may be ended: it waits here for as long as the other end likes. */
+    /* The thread can be cancelled only here, where it may wait for ever. */
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
     do
         got = read(STDIN_FILENO, slot->buffer + b->left, AK_BLOCK);
@@ -162,7 +163,7 @@ static bool fill(struct ak_batches *b, struct slot *slot) {
     return true;
 }
 
-/* What the batch has not used goes in front of the next. */
+/* Copies what this batch has not used to the front of the next one's buffer. */
 static void hand_on(struct ak_batches *b, const struct slot *from, struct slot *to) {
     size_t used = ak_reader_release(&b->reader);
     b->left = from->len - used;
@@ -171,7 +172,7 @@ static void hand_on(struct ak_batches *b, const struct slot *from, struct slot *
 
 /* ---- the thread ---- */
 
-/* Waits until there is a slot to fill, then the same for all that follow. */
+/* The thread: waits for a free slot and fills it, until the input ends. */
 static void *reads(void *context) {
     struct ak_batches *b = context;
     int state;
@@ -197,7 +198,7 @@ static void *reads(void *context) {
     return NULL;
 }
 
-/* The next slot that is filled; the one before it may be used anew. */
+/* Waits for the slot of that batch; the one before it may be filled again. */
 static struct slot *wait_for(struct ak_batches *b, uint64_t number) {
     pthread_mutex_lock(&b->mutex);
     b->taken = number;
@@ -229,7 +230,7 @@ struct ak_batches *ak_batches_open(const struct ak_batches_options *options, cha
     b->rows.no_steps = options->no_steps;
     b->rows.seal = options->seal;
     b->rows.known = options->known;
-    /* Without a thread it all goes on, one after the other. */
+    /* Where no thread can be started, ak_batches_next() reads. */
     b->runs = options->thread && pthread_create(&b->thread, NULL, reads, b) == 0;
     return b;
 no_memory:

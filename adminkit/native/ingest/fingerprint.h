@@ -1,4 +1,4 @@
-/* fingerprint.h - is a text the one of last time? */
+/* fingerprint.h - whether a text is the one of the last time. */
 #ifndef ADMINKIT_FINGERPRINT_H
 #define ADMINKIT_FINGERPRINT_H
 

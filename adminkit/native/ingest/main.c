@@ -28,11 +28,11 @@ struct run {
     bool stores, begun;
     bool refused; /* by the database, the last job */
     uint64_t count[AK_COUNTS];
-    double started, told;
+    double started, reported;
     struct ak_known known;
     const char *seal; /* "" for none */
     char aside[AK_MAX_RAW];
-    char *how; /* what makes the same text mean something else */
+    char *reading; /* the options that decide what a text means */
     char error[AK_MESSAGE];
 };
 
@@ -57,12 +57,12 @@ static void take_counts(struct run *run, const struct ak_batch *batch) {
     run->count[AK_BYTES_BLANK] = batch->bytes_blank;
 }
 
-/* One line for people's progress bars: at most five a second, and a last one in any case. */
-static void tell(struct run *run, bool done) {
+/* Writes one line for a progress bar: at most five a second, and always a last one. */
+static void report_progress(struct run *run, bool done) {
     double at = now();
-    if (!done && (!run->options.progress || at - run->told < 0.2))
+    if (!done && (!run->options.progress || at - run->reported < 0.2))
         return;
-    run->told = at;
+    run->reported = at;
     fputs(done ? "{\"done\":true" : "{\"done\":false", stderr);
     for (int i = 0; i < AK_COUNTS; i++)
         fprintf(stderr, ",\"%s\":%llu", ak_count_names[i], (unsigned long long)run->count[i]);
@@ -91,8 +91,8 @@ static void count_stored(struct run *run, bool step, enum ak_stored stored) {
         run->count[AK_UNCHANGED]++;
 }
 
-/* A row that was read goes where it belongs. */
-static bool place(struct run *run, const struct ak_row *row, const struct ak_cell *cell) {
+/* Dumps, stores and counts a row that was read. False: run->error. */
+static bool keep(struct run *run, const struct ak_row *row, const struct ak_cell *cell) {
     bool step = row->verdict == AK_STEP;
     if (run->options.dump)
         ak_dump_row(step ? "step" : "job", cell, run->spec.outputs);
@@ -129,24 +129,24 @@ static bool take(struct run *run, const struct ak_row *row, const struct ak_cell
     case AK_JOB:
         break;
     }
-    return place(run, row, cell);
+    return keep(run, row, cell);
 }
 
 /* ---- the whole ---- */
 
-/* The options that decide what a text means, as one text. */
-static char *how_it_reads(const struct ak_options *options) {
+/* The options that decide what a text means, as one text from malloc. NULL: no memory. */
+static char *reading_of(const struct ak_options *options) {
     const struct ak_format *format = &options->format;
     char *how = NULL;
     const char *delimiter =
-        options->sealed ? "sealed" : format->delimiter; /* that one is another each time */
+        options->sealed ? "sealed" : format->delimiter; /* a sealed answer has a new delimiter each time */
     if (asprintf(&how, "%s %s %d%d%d %s", options->columns, delimiter, format->space, format->ends,
                  format->surplus_ignore, options->timezone ? options->timezone : "") < 0)
         return NULL;
     return how;
 }
 
-/* Is there a processor to spare for reading? */
+/* Whether a second processor can read ahead. */
 static bool may_thread(void) {
     cpu_set_t cpus;
     return sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) > 1;
@@ -160,7 +160,7 @@ static bool pump(struct run *run) {
         if (!(batch = ak_batches_next(run->batches, run->error, sizeof run->error)))
             return false;
         if (run->stores && !run->begun) {
-            if (!ak_store_begin(&run->store, run->spec.outputs, run->how))
+            if (!ak_store_begin(&run->store, run->spec.outputs, run->reading))
                 return fail(run, run->store.error);
             run->begun = true;
         }
@@ -168,43 +168,43 @@ static bool pump(struct run *run) {
             if (!take(run, &batch->row[i], batch->cell + batch->row[i].cell))
                 return false;
         take_counts(run, batch);
-        tell(run, false);
+        report_progress(run, false);
     } while (!batch->last);
     return true;
 }
 
-/* What the rows have to be besides. */
-static bool demand(struct run *run) {
+/* Reads --wants, --within, --sealed and --known. False: run->error. */
+static bool read_demands(struct run *run) {
     const struct ak_options *options = &run->options;
     const char *seal = options->sealed ? getenv(AK_SEAL) : "";
     for (int i = 0; i < options->wants.n + options->within.n; i++) {
         bool window = i >= options->wants.n;
         const char *text = window ? options->within.word[i - options->wants.n] : options->wants.word[i];
         if (!ak_spec_wants(&run->spec, text, window)) {
-            snprintf(run->error, sizeof run->error, "%s: %s will not do", window ? "--within" : "--wants",
+            snprintf(run->error, sizeof run->error, "%s: invalid value: %s", window ? "--within" : "--wants",
                      text);
             return false;
         }
     }
     if (!seal || (options->sealed && (!*seal || strlen(seal) > AK_MAX_SEAL)))
-        return fail(run, "--sealed: $" AK_SEAL " is no seal");
+        return fail(run, "--sealed: $" AK_SEAL " is not a seal");
     run->seal = seal;
     if (options->known && !ak_known_parse(&run->known, options->known))
-        return fail(run, "--known: no list of programs");
+        return fail(run, "--known: not a list of programs");
     return true;
 }
 
 static bool prepare(struct run *run) {
     struct ak_options *options = &run->options;
-    if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error) || !demand(run))
+    if (!ak_spec_parse(&run->spec, options->columns, run->error, sizeof run->error) || !read_demands(run))
         return false;
     if (options->timezone && !ak_zone_set(&run->zone, options->timezone, run->error, sizeof run->error))
         return false;
     if (options->gentle)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); /* threads take after this one */
     run->stores = !options->parse_only && !options->dump;
-    run->how = how_it_reads(options);
-    if (!run->how)
+    run->reading = reading_of(options);
+    if (!run->reading)
         return fail(run, "out of memory");
     struct ak_batches_options reading = {
         .spec = &run->spec,
@@ -261,7 +261,7 @@ int main(int argc, char **argv) {
         fputs("error: out of memory\n", stderr);
         return 1;
     }
-    run->started = run->told = now();
+    run->started = run->reported = now();
     if (!ak_options_parse(&run->options, argc, argv, run->error, sizeof run->error)) {
         fprintf(stderr, "error: %s\n", run->error);
     } else if (run->options.help) {
@@ -276,13 +276,13 @@ int main(int argc, char **argv) {
     } else if (run->options.hold) {
         status = ak_store_hold(run->options.store.path);
     } else if (stays_with_parent(&run->options) && ingest(run) && fflush(stdout) == 0) {
-        tell(run, true);
+        report_progress(run, true);
         status = 0;
     } else {
         fprintf(stderr, "error: %s\n", *run->error ? run->error : "couldn't write standard output");
     }
     ak_batches_close(run->batches);
-    free(run->how);
+    free(run->reading);
     free(run);
     return status;
 }

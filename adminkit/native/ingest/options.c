@@ -82,7 +82,7 @@ static bool set_delimiter(struct ak_format *format, const char *value) {
     return copy_mark(format->delimiter, format->space ? "" : value);
 }
 
-/* An option with a value. 0: no such option; 1: taken; -1: the value will not do. */
+/* An option with a value. 0: no such option; 1: taken; -1: the value is invalid. */
 static int with_value(struct ak_options *o, const char *name, const char *value) {
     const struct {
         const char *name;
@@ -160,7 +160,7 @@ bool ak_options_parse(struct ak_options *o, int argc, char **argv, char *error, 
             return false;
         }
         if (taken < 0) {
-            snprintf(error, error_size, "%s: %s will not do", argv[i], argv[i + 1]);
+            snprintf(error, error_size, "%s: invalid value: %s", argv[i], argv[i + 1]);
             return false;
         }
         i++;

@@ -79,12 +79,12 @@ static bool prepare_table(struct ak_store *store, struct ak_table *table, const 
            ak_statement_prepare(store, same_option, same, places, true, &table->same);
 }
 
-bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
+bool ak_store_begin(struct ak_store *store, int outputs, const char *reading) {
     const struct ak_store_options *o = store->options;
     store->outputs = outputs;
     store->job = (struct ak_table){.option = "--sql", .text = o->job_sql};
     store->step = (struct ak_table){.option = "--step-sql", .text = o->step_sql};
-    store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, how), o->job_sql), o->step_sql);
+    store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, reading), o->job_sql), o->step_sql);
     return run(store, "BEGIN IMMEDIATE") && ak_store_run_words(store, "--before", &o->before, NULL, 0) &&
            prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
            prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
@@ -92,7 +92,7 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *how) {
            ak_statement_prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
 }
 
-/* What a statement that writes could not do: refuse the row, or end the run? */
+/* REFUSED where the error is the row's and the transaction goes on, else FAILED. */
 static enum ak_stored not_stored(struct ak_store *store, int code) {
     ak_store_failed(store, "database");
     code &= 0xFF;

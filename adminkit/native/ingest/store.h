@@ -53,7 +53,7 @@ struct ak_bound {
     char s[AK_SHORT];
 };
 
-/* A prepared statement, and which outputs it wants: of a job's many it may use half. */
+/* A prepared statement, and the outputs that it has parameters for. */
 struct ak_statement {
     sqlite3_stmt *sql;
     int wanted; /* the largest parameter */
@@ -64,7 +64,7 @@ struct ak_statement {
 
 enum ak_stored { AK_STORED_NEW, AK_STORED_CHANGED, AK_STORED_SAME, AK_STORED_REFUSED, AK_STORED_FAILED };
 
-/* What is done with rows of one sort. */
+/* The statements for rows of one sort: jobs or steps. */
 struct ak_table {
     const char *option, *text; /* of `sql`, which is prepared when it is first needed */
     struct ak_statement sql, insert, same;
@@ -76,17 +76,17 @@ struct ak_store {
     struct ak_table job, step;
     struct ak_statement reject;
     int outputs;
-    enum ak_stored last;    /* what became of the last row: likely the next one's fate too */
-    uint64_t seed;          /* of fingerprints: another way to read is another fingerprint */
+    enum ak_stored last;    /* the last row's result, and the guess for the next one */
+    uint64_t seed;          /* of fingerprints: with other options or SQL all are different */
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
 
 /* Opens the database; it must exist. False: store->error. ak_store_close() is due in both cases. */
 bool ak_store_open(struct ak_store *store, const struct ak_store_options *options);
 
-/* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. `how` tells
- * apart ways to read the same text. */
-bool ak_store_begin(struct ak_store *store, int outputs, const char *how);
+/* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. `reading`
+ * tells apart ways to read the same text. */
+bool ak_store_begin(struct ak_store *store, int outputs, const char *reading);
 
 /* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is,
  * nor where --insert-sql has put it in. `text` is what it was read from, whose fingerprint is the
