@@ -19,14 +19,14 @@ help:
 	@echo 'make web           install a browser (root, Debian or Ubuntu) and open reports and letters in it, 5 min at most'
 	@echo 'make soak          long proofs and kill loops'
 	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 30 min a release'
-	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is left, 25 min'
-	@echo 'make bench         speed and memory against other tools'
+	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is lost, 25 min'
+	@echo 'make bench         speed and memory against other tools; with AGAINST=REV, against an older revision'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
 	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
-	@echo 'make docs          write the generated references in docs/ anew'
+	@echo 'make docs          write the generated references in docs/'
 	@echo 'make man           write the man pages into build/man; make completion: for bash, zsh and fish into build/completion'
 	@echo 'make clean         remove what was built'
 	@echo 'PYTHON=python3.12 picks another Python for .venv'
@@ -57,7 +57,7 @@ soak:
 bench:
 	@tests/setup/install.sh bench
 	@$(MAKE) --no-print-directory $(STAMP)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(if $(AGAINST),--against '$(AGAINST)')
 
 docs: $(STAMP)
 	$(BIN)/python -m tools.docs
@@ -71,7 +71,7 @@ fuzz: $(STAMP)
 matrix:
 	@$(PYTHON) -m tests.matrix $(MATRIX)
 
-# Trap: dpkg-buildpackage wants the packages' list in the folder above, unless each of its programs is told.
+# Trap: dpkg-buildpackage writes the packages' list into the folder above, unless each of its programs gets another place.
 rpm: $(STAMP)
 	@command -v rpmbuild >/dev/null || { echo 'error: no rpmbuild; hint: dnf install rpm-build' >&2; exit 1; }
 	rm -rf build/rpm

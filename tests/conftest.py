@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from adminkit import installed
+from adminkit import config, installed
 from tests.support.bounds import (
     pytest_collection_modifyitems,
     pytest_configure,
@@ -49,6 +49,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.cluster.harness.order import Files
 
     return Files(config, log)
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every setting is its default, whatever this host and this shell say; output is as wide as without a terminal."""
+    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
 
 
 @pytest.fixture

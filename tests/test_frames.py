@@ -11,7 +11,6 @@ import pandas
 import pytest
 
 import adminkit
-from adminkit import config
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.frames import Filters, Options
@@ -27,12 +26,7 @@ from tests.test_docs import blocks
 from tools import notebook
 from tools.docs import DOCS
 
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 @pytest.fixture

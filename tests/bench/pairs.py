@@ -35,8 +35,12 @@ class Ratio:
         return sorted(t / o for o, t in zip(self.ours, self.theirs, strict=True))
 
     @property
+    def middle(self) -> float:
+        return median(self.ratios)
+
+    @property
     def interval(self) -> tuple[float, float]:
-        """With 7 pairs the second and sixth bound the median with 87.5 % confidence."""
+        """The second and the last but one bound the median: with 7 pairs at 87.5 % confidence, with 11 at 98.8 %."""
         return self.ratios[1], self.ratios[-2]
 
     def line(self) -> str:
@@ -44,7 +48,7 @@ class Ratio:
         met = high <= self.target if self.at_most else low >= self.target
         sign = "≤" if self.at_most else "≥"
         return (
-            f"{self.what:<58} {median(self.ratios):6.2f} × [{low:.2f}, {high:.2f}]  target {sign} {self.target:g} × "
+            f"{self.what:<58} {self.middle:6.2f} × [{low:.2f}, {high:.2f}]  target {sign} {self.target:g} × "
             f"{'met' if met else 'MISSED'}   (ours {median(self.ours):.2f} s, theirs {median(self.theirs):.2f} s)"
         )
 
@@ -57,15 +61,27 @@ def compare(
     at_most: bool = False,
     pairs: int = PAIRS,
 ) -> Ratio:
-    """Run both, turn and turn about, who is first changing each time."""
+    """Measure, and print the ratio with its target."""
+    ratio = measure(what, ours, theirs, target, at_most, pairs)
+    print(ratio.line(), flush=True)
+    return ratio
+
+
+def measure(
+    what: str,
+    ours: Callable[[], float],
+    theirs: Callable[[], float],
+    target: float,
+    at_most: bool = False,
+    pairs: int = PAIRS,
+) -> Ratio:
+    """Run both in turn; which one is first changes with each pair."""
     measured: tuple[list[float], list[float]] = ([], [])
     for number in range(pairs):
         sides = [(0, ours), (1, theirs)]
         for side, run in sides if number % 2 == 0 else reversed(sides):
             measured[side].append(run())
-    ratio = Ratio(what, *measured, target, at_most)
-    print(ratio.line(), flush=True)
-    return ratio
+    return Ratio(what, *measured, target, at_most)
 
 
 def timed(argv: Sequence[str], stdin: str | None = None, cores: Sequence[int] = (CORE,)) -> float:

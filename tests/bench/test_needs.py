@@ -15,6 +15,7 @@ from tests.bench import __main__ as bench
     [
         (["parse"], ["duckdb", "taskset"], "one part"),
         (["import", "snapshot"], ["cc", "sqlite3", "taskset"], "of two parts, each once"),
+        (["--against", "HEAD"], ["git", "make", "taskset"], "against a revision"),
         ([], ["cc", "duckdb", "sqlite3", "taskset"], "all of them"),
     ],
 )
@@ -36,7 +37,7 @@ def test_all_that_is_missing_is_said_at_once_with_the_command(
 
 def test_what_is_named_can_be_got() -> None:
     assert {name for names in bench.NEEDS.values() for name in names} == set(bench.SOURCES)
-    assert set(bench.NEEDS) <= set(bench.PARTS)
+    assert set(bench.NEEDS) <= {*bench.PARTS, "against"}
 
 
 def test_every_part_is_a_file_and_every_file_a_part() -> None:

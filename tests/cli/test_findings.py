@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from adminkit import config
 from adminkit.cli import findings as command
 from adminkit.cli.main import main
 from adminkit.findings.finding import SEVERITIES
@@ -38,10 +37,7 @@ JOBS = [
 
 
 @pytest.fixture
-def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+def trace(no_settings: None, tmp_path: Path) -> Path:
     return make_trace(tmp_path / "t.db", JOBS)
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import config
 from adminkit.cli.import_ import _complete_map
 from adminkit.cli.main import main
 from adminkit.ingest.sources.mapping import shipped
@@ -48,10 +47,7 @@ ROW = {"who": "ada", "pool": "gq", "name": "train", "how": "done", "at": "2024-0
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+def plain(no_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.toml").write_text(MAP)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import config
 from adminkit.cli.main import main
 
 PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster
@@ -42,10 +41,7 @@ HELIOS = """job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+def plain(no_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from adminkit import config
 from adminkit.cli import incentives
 from adminkit.cli.main import main
 from adminkit.deploy.program import put_program, shipped
@@ -27,10 +26,7 @@ from tests.support.fakes import Programs
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+def plain(no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incentives, "time", SimpleNamespace(time=lambda: NOW))
 
 

@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adminkit import config
 from adminkit.cli.main import main
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 @pytest.fixture

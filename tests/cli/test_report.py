@@ -15,12 +15,7 @@ from adminkit.stats.select import Filter
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.support.reports import some_chains
 
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from tests.cluster.harness.machine import release
 from tests.cluster.harness.operator import adminkit, rows
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.workload import Workload
+from tests.support.sql import change, read
 
 DAY = 86_400
 
@@ -49,17 +49,6 @@ def ask(cluster: Cluster, db: Path, *words: str) -> tuple[dict[str, int], list[s
     for row in said["rows"]:
         found[row["verdict"]] = found.get(row["verdict"], 0) + row["runs"]
     return found, said["meta"]["notes"]
-
-
-def change(db: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(db)) as trace, trace:
-        for statement in statements:
-            trace.execute(statement)
-
-
-def read(db: Path, sql: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(db)) as trace:
-        return trace.execute(sql).fetchall()
 
 
 def forge(db: Path, number: int = 990001) -> None:

@@ -58,6 +58,14 @@ def look(trace: Path, name: str) -> Check:
     return next(check for check in examine(trace)[1] if check.name == name)
 
 
+def expect(trace: Path, name: str, status: str, found: str, hint: str) -> None:
+    """The check of this name has this status, and its texts contain the others."""
+    check = look(trace, name)
+    assert (check.name, check.status) == (name, status)
+    assert found in check.found
+    assert hint in check.hint
+
+
 def test_a_host_in_good_order_has_nothing_to_complain_of(host: Programs, trace: Path) -> None:
     db, checks = examine(trace)
     assert db == trace
@@ -146,12 +154,9 @@ SLURM = {
 
 @pytest.mark.parametrize("what", SLURM)
 def test_slurm_that_is_not_in_order(host: Programs, trace: Path, what: str) -> None:
-    spoil, name, status, found, hint = SLURM[what]
+    spoil, *expected = SLURM[what]
     spoil(host)
-    check = look(trace, name)
-    assert (check.name, check.status) == (name, status)
-    assert found in check.found
-    assert hint in check.hint
+    expect(trace, *expected)
 
 
 def test_without_slurmdbd_only_that_is_missing(host: Programs, trace: Path) -> None:
@@ -195,12 +200,9 @@ TRACE: dict[str, tuple[Callable[[Path], Any], str, str, str, str]] = {
 
 @pytest.mark.parametrize("what", TRACE)
 def test_a_trace_that_is_not_in_order(host: Programs, trace: Path, what: str) -> None:
-    spoil, name, status, found, hint = TRACE[what]
+    spoil, *expected = TRACE[what]
     spoil(trace)
-    check = look(trace, name)
-    assert (check.name, check.status) == (name, status)
-    assert found in check.found
-    assert hint in check.hint
+    expect(trace, *expected)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from adminkit.ingest.sync import sync
 from adminkit.ingest.sync_run import Options, Summary
 from tests.ingest.fake_slurm import FakeSlurm
 from tests.ingest.rows_source import Book, Row
+from tests.support.sql import change, read
 
 HOUR, DAY = 3600, 86_400
 NOW = int(time.time())
@@ -37,16 +36,6 @@ def run(book: Book, db: Path, since: int | None = None, said: list[str] | None =
     chosen = {"steps": False, "steps_pause": 0.0, **options}
     talk = (said if said is not None else []).append
     return sync(Options(db, since=since, **chosen), [], talk, opener=book.open)[0]  # type: ignore[arg-type]
-
-
-def read(db: Path, sql: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(db)) as trace:
-        return trace.execute(sql).fetchall()
-
-
-def change(db: Path, statement: str) -> None:
-    with closing(sqlite3.connect(db)) as trace, trace:
-        trace.execute(statement)
 
 
 def test_sync_stores_closed_and_open_runs_and_names_the_source(book: Book, db: Path) -> None:

@@ -14,7 +14,8 @@ from adminkit import actions
 from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.base import SourceFailed
 from tests.ingest.fake_slurm import FakeSlurm, job
-from tests.ingest.trace_to_sync import DAY, HOUR, NOW, change, one, run
+from tests.ingest.trace_to_sync import DAY, HOUR, NOW, one, run
+from tests.support.sql import change
 
 
 def test_windows_grow_and_leave_no_gap(slurm: FakeSlurm, db: Path, said: list[str]) -> None:

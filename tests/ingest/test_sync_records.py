@@ -10,7 +10,8 @@ import pytest
 
 from adminkit import journal
 from tests.ingest.fake_slurm import FakeSlurm, job
-from tests.ingest.trace_to_sync import DAY, HOUR, NOW, change, one, run
+from tests.ingest.trace_to_sync import DAY, HOUR, NOW, one, run
+from tests.support.sql import change
 
 
 def test_what_the_policy_recorded_in_an_open_job_outlives_its_end(slurm: FakeSlurm, db: Path, said: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""How the tests of sync run it, change its trace and look into it."""
+"""How the tests of sync run it, and look into its trace."""
 
 from __future__ import annotations
 
@@ -24,10 +24,3 @@ def run(slurm: FakeSlurm, db: Path, said: list[str], since: int | None = None, *
 def one(db: Path, sql: str) -> object:
     with closing(sqlite3.connect(db)) as trace:
         return trace.execute(sql).fetchone()[0]
-
-
-def change(db: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(db)) as trace:
-        for statement in statements:
-            trace.execute(statement)
-        trace.commit()

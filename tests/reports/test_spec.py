@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import typer
 
-from adminkit import config
 from adminkit.cli.report import app_of
 from adminkit.errors import UsageError
 from adminkit.render.report import Bar, Bars, Field, Meta, Pictures, Report
@@ -59,10 +58,7 @@ TOY = ReportSpec(
 
 
 @pytest.fixture
-def toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> typer.Typer:
-    for name in ("ADMINKIT_DB", "ADMINKIT_CONFIG", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(config, "SYSTEM_CONFIG", tmp_path / "none.toml")
+def toys(no_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> typer.Typer:
     monkeypatch.setenv(
         "ADMINKIT_DB", str(make_trace(tmp_path / "t.db", [job(1), job(2), job(3, user="bob", queue="debug")]))
     )

@@ -298,7 +298,8 @@ static void is_deaf_on(uint32_t nodes, bool said) {
     begin(0, 240);
     let_run(230);
     end();
-    CASE((strstr(fake.log, "no process here takes SIGXCPU") != NULL) == said, "%u nodes: %s", nodes, fake.log);
+    CASE((strstr(fake.log, "no process here takes SIGXCPU") != NULL) == said, "%u nodes: %s", nodes,
+         fake.log);
 }
 
 static void is_deaf_on_one_of_four_nodes(void) {
@@ -309,11 +310,16 @@ static void is_deaf_on_one_of_a_thousand(void) {
     is_deaf_on(1000, false);
 }
 
-/* Its Slurm is newer and the task's environment says the end: no question but the one before the signal. */
-static void knows_its_end(void) {
+/* The task's environment has the end of the job, so many seconds from now, as from Slurm 23.02 on. */
+static void set_end(long seconds) {
     char end_time[32];
-    snprintf(end_time, sizeof end_time, "%ld", (long)(ak_now() / 1000 + 240));
+    snprintf(end_time, sizeof end_time, "%ld", (long)(ak_now() / 1000) + seconds);
     setenv("SLURM_JOB_END_TIME", end_time, 1);
+}
+
+/* The environment has the end: no question but the one before the signal. */
+static void knows_its_end(void) {
+    set_end(240);
     set("ADMINKIT_CKPT", "TERM@100");
     begin(0, 240);
     let_run(300);
@@ -321,11 +327,9 @@ static void knows_its_end(void) {
     CASE(job()->questions <= 2 && WEXITSTATUS(fake.status) == 85, "%u questions", job()->questions);
 }
 
-/* That is of its environment, and the limit was raised since. */
+/* The environment has the end, and the limit was raised since. */
 static void knows_an_end_that_was_moved(void) {
-    char end_time[32];
-    snprintf(end_time, sizeof end_time, "%ld", (long)(ak_now() / 1000 + 110));
-    setenv("SLURM_JOB_END_TIME", end_time, 1);
+    set_end(110);
     set("ADMINKIT_CKPT", "TERM@60");
     begin(0, 240);
     let_run(170);

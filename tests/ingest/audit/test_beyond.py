@@ -12,8 +12,9 @@ from adminkit.ingest import audit as module
 from adminkit.ingest.audit import audit
 from adminkit.ingest.sync_run import Options
 from adminkit.slurm import cluster as slurm_cluster
-from tests.ingest.audit.trace_to_audit import DAY, HOUR, NOW, ask, change, counts, forge, read
+from tests.ingest.audit.trace_to_audit import DAY, HOUR, NOW, ask, counts, forge
 from tests.ingest.fake_slurm import FakeSlurm, job
+from tests.support.sql import change, read
 
 
 def purge(slurm: FakeSlurm, before: int) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from adminkit.ingest.sync import sync
 from adminkit.ingest.sync_run import Options
-from tests.ingest.audit.trace_to_audit import HOUR, NOW, ask, change, counts, read
+from tests.ingest.audit.trace_to_audit import HOUR, NOW, ask, counts
 from tests.ingest.fake_slurm import FakeSlurm, job
+from tests.support.sql import change, read
 
 
 def test_a_run_that_slurmdbd_says_still_runs_is_open_again_and_looked_up(slurm: FakeSlurm, db: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from adminkit.ingest.sync import sync
 from adminkit.ingest.sync_run import Options
-from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, change, counts, read
+from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, counts
 from tests.ingest.fake_slurm import FakeSlurm
+from tests.support.sql import change, read
 
 
 def test_steps_that_were_made_up_are_found_by_their_cpu_time(slurm: FakeSlurm, db: Path) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from adminkit.job import Job, Step
-from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, change, counts, forge, read
+from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, counts, forge
 from tests.ingest.fake_slurm import FakeSlurm
+from tests.support.sql import change, read
 
 
 def test_an_honest_trace_is_confirmed_and_only_that_is_written(slurm: FakeSlurm, db: Path) -> None:

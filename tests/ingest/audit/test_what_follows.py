@@ -6,9 +6,10 @@ from pathlib import Path
 
 from adminkit.trace import connect, outbox
 from adminkit.trace.audit import aside, restore
-from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, change, counts, forge, read
+from tests.ingest.audit.trace_to_audit import DAY, NOW, ask, counts, forge
 from tests.ingest.fake_slurm import FakeSlurm
 from tests.support.builders import letter
+from tests.support.sql import change, read
 
 
 def test_letters_about_it_are_cancelled_and_those_that_left_are_named(slurm: FakeSlurm, db: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +34,6 @@ def ask(slurm: FakeSlurm, db: Path, *clusters: str, **words: Any) -> Audited:
 
 def counts(done: Audited) -> tuple[int, ...]:
     return tuple(done.counts[verdict] for verdict in ALL)
-
-
-def change(db: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(db)) as trace, trace:
-        for statement in statements:
-            trace.execute(statement)
-
-
-def read(db: Path, sql: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(db)) as trace:
-        return trace.execute(sql).fetchall()
 
 
 def forge(
