@@ -50,7 +50,7 @@ def verdict(low: float, high: float) -> Verdict:
 
 def line(ratio: pairs.Ratio) -> str:
     low, high = ratio.interval
-    return f"{ratio.what:<50} {ratio.middle:6.3f} × [{low:.3f}, {high:.3f}]  {verdict(low, high)}"
+    return f"{ratio.what:<58} {ratio.middle:6.3f} × [{low:.3f}, {high:.3f}]  {verdict(low, high)}"
 
 
 def run(rev: str, parts: Sequence[str], rows: int, folder: Path, number: int = 11) -> list[pairs.Ratio]:

@@ -1,4 +1,4 @@
-"""What adminkit minds of Slurm's releases, and the one place that minds each: a table of docs/releases.md."""
+"""The differences between Slurm's releases that adminkit handles, each in one file: a table of docs/releases.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`since` is the first release that has it, as far as is known, `place` the file that minds it."""
+    """`since` is the first release that has it, as far as is known, `place` the file that handles it."""
 
     since: str
     what: str
@@ -34,7 +34,7 @@ DIFFERENCES: Final = (
         "adminkit/native/common/number_fields.c",
     ),
     Difference(
-        "24.11", "slurmdbd draws a cluster's id by lot, and slurmctld minds it", "tests/cluster/harness/cluster.py"
+        "24.11", "slurmdbd gives a cluster a random id, and slurmctld checks it", "tests/cluster/harness/cluster.py"
     ),
     Difference(
         "24.11",

@@ -17,33 +17,32 @@ _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
-adminkit is run on each Slurm below with the real daemons, every suite in a container of its own, plugins built against
-that Slurm's headers. `make matrix` repeats it ([CONTRIBUTING](../CONTRIBUTING.md)). A number counts tests; "not run"
-has its reason below, and `-` was never tried. Minutes are those of one suite on one row, on two cores
-that others used too.
+`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: every suite in a
+container of its own, with plugins built against that Slurm's headers. A number counts tests. The reason for "not run" is
+below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had other work too.
 """
 
 _NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
-beside them, and slurmd refuses that (22.05.8, told CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
+beside them, and slurmd refuses that (22.05.8 with CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
 """
 _DIFFERENCES: Final = """## Differences
 
-What adminkit minds, each in one place, with the release it came in, or the first row that was seen to have it. On a
-Slurm with a state, field of sacct, word of scontrol, name in Lua or call of the plugin's that is new, renamed or gone,
-tests/cluster/test_releases.py fails.
+Differences that adminkit handles, each in one file, with the release that introduced it, or the first row on which it was
+seen. tests/cluster/test_releases.py fails on a Slurm where a state, a field of sacct, a word of scontrol, a name in Lua or
+a function that the plugin calls is new, renamed or gone.
 """
 _PYSLURM: Final = """## pyslurm
 
-adminkit needs none: scontrol and squeue tell the same. Where one is installed it is asked for the local cluster's
-queues, nodes and what was recorded in open jobs, if its number is that of the Slurm that is there: pyslurm 25.11.2 goes
-with Slurm 25.11 and no other, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
-and 18.8 for Slurms of those years; others (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the
-host. `adminkit doctor` says which is used, and why one is not. A test compares both ways wherever one can be imported;
-"skipped" above says that none could.
+adminkit does not need pyslurm: scontrol and squeue have the same data. Where pyslurm is installed and its release is that of
+Slurm, adminkit asks it for the local cluster's queues, nodes and AdminComments of open jobs. pyslurm 25.11.2 works with
+Slurm 25.11 alone, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11 and 18.8 for
+Slurms of those years; other releases (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the host.
+`adminkit doctor` says whether pyslurm is used, and if not, why. A test compares both answers where pyslurm can be imported;
+"skipped" above means that it could not.
 
-By hand, the partitions and nodes of 25.11.2 were compiled against Slurm 24.11.5, with the names that 25.11 changed
-replaced: they said of a cluster there what scontrol says. Its jobs, and a whole pyslurm beside its own Slurm, have not
-been run; what adminkit reads of them is what the source of 25.11.2 has.
+The partitions and nodes of 25.11.2 were compiled by hand against Slurm 24.11.5, with the names that 25.11 changed replaced:
+their answers equalled those of scontrol. Its jobs, and a whole pyslurm with its own Slurm, have not been run; adminkit reads
+them as the source of 25.11.2 defines them.
 """
 
 
@@ -70,7 +69,7 @@ def markdown(table: Table) -> str:
     parts.append(_listed("On which commit, where a `+` had changes not yet in it:", _commits(table)))
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
-    return "\n".join([*parts, _drawn(["since", "what", "minded in"], rows), _PYSLURM])
+    return "\n".join([*parts, _drawn(["since", "what", "handled in"], rows), _PYSLURM])
 
 
 def write(table: Table, path: Path = PAGE) -> None:

@@ -3,8 +3,8 @@
 
     torchrun --standalone --nproc_per_node=2 ddp.py STEPS FOLDER
 
-Each process hears the signal, but not at the same step; whoever left alone would leave the others in a collective that
-never ends. torchrun turns every code but 0 into 1, so they leave with 0, and the batch script says that there is more.
+Each process gets the signal, but not at the same step. A process that left alone would leave the others in a collective
+that never ends. torchrun turns every code but 0 into 1, so they leave with 0, and the batch script says that there is more.
 """
 
 import os
@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 stop = False
 
 
-def told(number, frame):
+def on_signal(number, frame):
     global stop
     stop = True
 
@@ -32,7 +32,7 @@ def anyone(flag):
     return bool(said)
 
 
-signal.signal(signal.SIGTERM, told)
+signal.signal(signal.SIGTERM, on_signal)
 steps, folder = int(sys.argv[1]), sys.argv[2]
 checkpoint = os.path.join(folder, "checkpoint.pt")
 dist.init_process_group("gloo")

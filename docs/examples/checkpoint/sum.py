@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up 1 to LAST, one number a second. Told to stop, it saves where it is and leaves with 85; run again, it goes on.
+"""Adds up 1 to LAST, one number a second. At SIGTERM it saves where it is and leaves with 85; run again, it goes on.
 
 python3 sum.py LAST FILE
 """
@@ -13,7 +13,7 @@ import time
 stop = False
 
 
-def told(number, frame):
+def on_signal(number, frame):
     """Only note it: the work may be in the middle of a step."""
     global stop
     stop = True
@@ -28,7 +28,7 @@ def save(state, file):
     os.replace(file + ".new", file)
 
 
-signal.signal(signal.SIGTERM, told)
+signal.signal(signal.SIGTERM, on_signal)
 last, file = int(sys.argv[1]), sys.argv[2]
 state = {"n": 0, "sum": 0}
 if os.path.exists(file):

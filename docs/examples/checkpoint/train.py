@@ -18,7 +18,7 @@ from torch import nn
 stop = False
 
 
-def told(number, frame):
+def on_signal(number, frame):
     global stop
     stop = True
 
@@ -41,7 +41,7 @@ def save(step, model, optimizer, file):
     os.replace(file + ".new", file)
 
 
-signal.signal(signal.SIGTERM, told)
+signal.signal(signal.SIGTERM, on_signal)
 steps, folder = int(sys.argv[1]), sys.argv[2]
 checkpoint = os.path.join(folder, "checkpoint.pt")
 torch.manual_seed(1)
