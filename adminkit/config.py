@@ -162,7 +162,7 @@ def load(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG)
 
 
 def config_file(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG) -> Path | None:
-    """The file that holds the settings; None where there is none. A file that was named has to exist."""
+    """The file of the settings; None where the system has no such file. A file in ADMINKIT_CONFIG has to exist."""
     environ = os.environ if environ is None else environ
     named = environ.get("ADMINKIT_CONFIG")
     if named:

@@ -1,6 +1,6 @@
 """One small database per schema, as SQL text: tests/data/db/schema-N.sql, and which of them are out.
 
-`python -m tools.old_traces` writes the one of today's schema anew, while it is unreleased. `… release` freezes it: a
+`python -m tools.old_traces` writes the one of today's schema again, while it is unreleased. `… release` freezes it: a
 line of tests/data/db/released.txt, with its checksum. From then on a change is a new migration.
 """
 
@@ -92,7 +92,7 @@ def today() -> str:
 
 
 def write(folder: Path | None = None) -> str:
-    """Today's schema anew; refused where it is out. Returns what was done."""
+    """Write today's schema; refused where it is released. Returns what was done."""
     there = folder or FOLDER
     if out := frozen(there).get(SCHEMA_VERSION):
         raise SystemExit(f"schema {SCHEMA_VERSION} went out with {out.release}: add a migration instead of editing it")

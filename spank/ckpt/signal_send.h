@@ -35,7 +35,7 @@ struct ck_recipient {
 
 struct ck_delivery {
     int signal;
-    struct ck_recipient *recipient; /* the targets; where there are none, a few other processes */
+    struct ck_recipient *recipient; /* the targets; without targets, a few other processes */
     size_t recipient_count;
     size_t targets, sent; /* how many; 0 targets: no process takes the signal */
     size_t seen;          /* processes of the step that were looked at */

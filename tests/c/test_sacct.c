@@ -347,7 +347,7 @@ static void check_refused_specs(void) {
     char error[100];
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         if (ak_spec_parse(&spec, specs[i], error, sizeof error))
-            check("spec", specs[i], "accepted", "refused", "it is none");
+            check("spec", specs[i], "accepted", "refused", "it is not a spec");
     ak_spec_parse(&spec, "int", error, sizeof error);
     for (size_t i = 0; reader && i < sizeof formats / sizeof *formats; i++)
         if (ak_reader_init(reader, &spec, &formats[i], error, sizeof error))

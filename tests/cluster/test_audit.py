@@ -150,7 +150,7 @@ def _older(cluster: Cluster, jobs: Sequence[int], seconds: int) -> None:
 
 
 def test_what_slurmdbd_purged_stays_and_earns_nothing_more(spare: Cluster, tmp_path: Path) -> None:
-    """slurmdbd's own purge, by the age that operators give it; then an accounting database that is made anew."""
+    """slurmdbd's own purge, by the age that operators give it; then a new accounting database."""
     db = tmp_path / "trace.db"
     jobs = [spare.submit("sleep 1", "-t", "5", "--gres=gpu:1", user=user) for user in ("games", "news") * 4]
     for job in jobs:

@@ -1,4 +1,4 @@
-"""Letters end to end: a job ends on the real Slurm, and what sacct says of it lies in its user's mailbox."""
+"""Letters end to end: a job ends on the real Slurm, and its user gets a letter of what sacct says about it."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def differing(
     theirs: Mapping[Key, dbd_rows.Row],
     before: Mapping[Key, dbd_rows.Row] | None = None,
 ) -> list[str]:
-    """What the trace has otherwise than slurmdbd, a sentence each; rows it lacks are none of it.
+    """What the trace has otherwise than slurmdbd, a sentence each; rows that it lacks do not count.
 
     `before` is what slurmdbd had before the sync: another file's job that went on meanwhile is told as it was or is.
     """

@@ -80,7 +80,7 @@ def test_8_an_owner_cannot_raise_a_pending_jobs_limit_past_the_rule(ruled: Ruled
 
 
 def test_1_1_nothing_runs_for_steps_suspensions_requeues_and_array_tasks(ruled: Ruled) -> None:
-    """The next call of the script would load it anew, and say so in the log."""
+    """The next call of the script would load it again, and say so in the log."""
     cluster = ruled.cluster
     script = 'test "$SLURM_RESTART_COUNT" && exit; sleep 60'
     again = cluster.submit(script, "-p", "gq-short", "-t", "90", "--requeue", user="games")

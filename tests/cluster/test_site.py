@@ -123,7 +123,7 @@ def test_a_node_that_is_drained_and_resumed_is_an_event(spare: Cluster, db: Path
 
 def test_a_node_that_was_down_before_it_was_drained_has_an_event_of_each(spare: Cluster, db: Path) -> None:
     spare.ask("scontrol", "update", "NodeName=n3", "State=DOWN", "Reason=disk")
-    time.sleep(1.1)  # an event of no second is none to slurmdbd
+    time.sleep(1.1)  # slurmdbd drops an event of 0 s
     spare.ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=disk, see log")
     time.sleep(1.1)
     spare.resume_node("n3")

@@ -1,4 +1,4 @@
-"""The examples of docs/checkpoint.md do what the page says: they save when told to, leave with 85, and go on."""
+"""The examples of docs/checkpoint.md do what the page says: they save at the signal, leave with 85, and go on."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ _HEAD: Final = """# Faults, and what is lost by them
 
 <!-- Made by `make faults` and `make docs` from tests/data/faults.json and tests/faults/; do not edit. -->
 
-`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site in containers (MariaDB, slurmdbd, slurmctld, three
-nodes, a mail server, a login node; `make cluster-up RELEASE=…`) while it runs jobs, repairs it, and counts. Every run that
-sacct shows has to be in the trace once, with the same value in every column, and every letter in the mailbox once. The
-site's hosts have the time zone of New York; adminkit asks Slurm in UTC.
+`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site in containers (MariaDB, slurmdbd,
+slurmctld, three nodes, a mail server, a login node; `make cluster-up RELEASE=…`) while it runs jobs, repairs it, and
+counts. Every run that sacct shows has to be in the trace once, with the same value in every column, and every letter
+in the mailbox once. The site's hosts have the time zone of New York; adminkit asks Slurm in UTC.
 """
 
 

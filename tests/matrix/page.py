@@ -17,9 +17,10 @@ _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
-`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: every suite in a
-container of its own, with plugins built against that Slurm's headers. A number counts tests. The reason for "not run" is
-below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had other work too.
+`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: every
+suite in a container of its own, with plugins built against that Slurm's headers. A number counts tests. The reason
+for "not run" is below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had other
+work too.
 """
 
 _NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
@@ -27,22 +28,22 @@ beside them, and slurmd refuses that (22.05.8 with CgroupPlugin=cgroup/v2: "Hybr
 """
 _DIFFERENCES: Final = """## Differences
 
-Differences that adminkit handles, each in one file, with the release that introduced it, or the first row on which it was
-seen. tests/cluster/test_releases.py fails on a Slurm where a state, a field of sacct, a word of scontrol, a name in Lua or
-a function that the plugin calls is new, renamed or gone.
+Differences that adminkit handles, each in one file, with the release that introduced it, or the first row on which it
+was seen. tests/cluster/test_releases.py fails on a Slurm where a state, a field of sacct, a word of scontrol, a name
+in Lua or a function that the plugin calls is new, renamed or gone.
 """
 _PYSLURM: Final = """## pyslurm
 
-adminkit does not need pyslurm: scontrol and squeue have the same data. Where pyslurm is installed and its release is that of
-Slurm, adminkit asks it for the local cluster's queues, nodes and AdminComments of open jobs. pyslurm 25.11.2 works with
-Slurm 25.11 alone, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11 and 18.8 for
-Slurms of those years; other releases (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to be built on the host.
-`adminkit doctor` says whether pyslurm is used, and if not, why. A test compares both answers where pyslurm can be imported;
-"skipped" above means that it could not.
+adminkit does not need pyslurm: scontrol and squeue have the same data. Where pyslurm is installed and its release is
+that of Slurm, adminkit asks it for the local cluster's queues, nodes and AdminComments of open jobs. pyslurm 25.11.2
+works with Slurm 25.11 alone, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and
+17.11 and 18.8 for Slurms of those years; other releases (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to
+be built on the host. `adminkit doctor` says whether pyslurm is used, and if not, why. A test compares both answers
+where pyslurm can be imported; "skipped" above means that it could not.
 
-The partitions and nodes of 25.11.2 were compiled by hand against Slurm 24.11.5, with the names that 25.11 changed replaced:
-their answers equalled those of scontrol. Its jobs, and a whole pyslurm with its own Slurm, have not been run; adminkit reads
-them as the source of 25.11.2 defines them.
+The partitions and nodes of 25.11.2 were compiled by hand against Slurm 24.11.5, with the names that 25.11 changed
+replaced: their answers equalled those of scontrol. Its jobs, and a whole pyslurm with its own Slurm, have not been
+run; adminkit reads them as the source of 25.11.2 defines them.
 """
 
 

@@ -38,7 +38,7 @@ def processors(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def records(jobs: int) -> bytes:
-    """Jobs with a step each, whose texts are all made anew by the parser or inherited."""
+    """Jobs with a step each, whose texts are all made by the parser or inherited."""
     return b"".join(
         b"%d|c%d|gres/gpu:b%d=1,gres/gpu:a=2|caf\xe9 %d\n%d.0|||st\xe8p %d\n" % (n, n, n, n, n, n) for n in range(jobs)
     )

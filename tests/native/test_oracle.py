@@ -290,7 +290,7 @@ def test_records_across_every_boundary_of_buffers_and_chunks() -> None:
         (b"1|a\n" + b"x" * (3 << 20) + b"\n2|b\n", "int,free", "a giant after a record that might go on"),
         (b"1\n" + b"\n" * 4100 + b"2|b|c\n", "free,text,int", "more lines than a record may have"),
         (b"1|b|c\n" + b"more\n" * 4200 + b"2|b|c\n", "int,text,free", "the same for a record that goes on"),
-        (b"1|b|c\n" + b"\n" * 4200 + b"2|b|c\n", "int,text,free", "empty lines after such a record are none of it"),
+        (b"1|b|c\n" + b"\n" * 4200 + b"2|b|c\n", "int,text,free", "empty lines after such a record are not of it"),
         (b"1|a\n" + b"y" * 700000 + b"\n" + b"z" * 700000 + b"\n2|b\n", "int,free", "together too long"),
         (b"1|a" + b"\nmore|" * 4, "int,text,text,free,text,text", "many short lines"),
         (b"\n" * 100000, "int,text", "nothing"),

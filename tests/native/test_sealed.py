@@ -71,7 +71,7 @@ def test_a_time_without_its_seal_is_nobodys(text: str, rows: list[list[Any]], wh
          [["rejected", 1, "column 4 (time): outside of what was asked for"]], "before"),
         ("7|alpha|5!|Unknown|n|5!|\n", {"within": {4: (10, 20)}}, [job(7, end=None)], "open, where that may be"),
         ("7.0|alpha|5!|9!|n|5!|\n", {"no_steps": True}, [["rejected", 1, "a step where only jobs were asked for"]],
-         "a step where there is none"),
+         "a step where only jobs were asked for"),
     ],
 )  # fmt: skip
 def test_a_record_that_was_not_asked_for_is_set_aside(
@@ -122,7 +122,7 @@ def test_what_is_set_aside_is_the_same_text_each_time(tmp_path: Path, text: str,
     [
         ("7|x|sbatch --export=T=s3cr3t a|n|5!|\n", b"7\x1fx", "up to the command line"),
         ("7|5!|sbatch\ns3cr3t|n|\n", b"7\x1f5", "whose second line could be anything"),
-        ("s3cr3t\n", b"(6 bytes, not kept)", "nor a line that is none"),
+        ("s3cr3t\n", b"(6 bytes, not kept)", "nor a line that is not a record"),
     ],
 )
 def test_no_command_line_is_kept_with_what_is_set_aside(tmp_path: Path, text: str, kept: bytes, why: str) -> None:

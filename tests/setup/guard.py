@@ -133,7 +133,7 @@ def _not_debian(host: Host, detail: str = "") -> Verdict | None:
 
 
 def slurm_of_the_host(host: Host) -> str:
-    """The first sign of a Slurm that no test started, in words; "" where there is none."""
+    """The first sign of a Slurm that no test started, in words; "" without one."""
     return _configuration(host) or _daemon(host)
 
 

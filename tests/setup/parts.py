@@ -109,7 +109,7 @@ def either(*obstacles: Obstacle) -> Obstacle:
 
 
 def slurm_headers() -> guard.Verdict | None:
-    """An obstacle where the plugin cannot be built; SLURM_PREFIX says where Slurm lies, as in its Makefile."""
+    """An obstacle where the plugin cannot be built; SLURM_PREFIX is the prefix of Slurm, as in its Makefile."""
     if not shutil.which("cc"):
         return guard.Verdict("no cc", hint="apt-get install gcc libc6-dev")
     prefix = os.environ.get("SLURM_PREFIX", "/usr")

@@ -121,7 +121,7 @@ def test_one_of_another_release_is_not_even_imported(
 def test_it_is_not_imported_where_slurmctld_does_not_answer(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its import reads slurm.conf and ends the process where there is none."""
+    """Its import reads slurm.conf and ends the process where that is missing."""
     Pyslurm(tmp_path, monkeypatch, "25.11.2", code="raise SystemExit('imported')")
     programs.add("scontrol", "echo 'Could not establish a configuration source' >&2; exit 1")
     module, why = bindings.usable()

@@ -45,7 +45,7 @@ void fake_lock(void);
 void fake_unlock(void);
 /* Calls that have no answer yet. */
 unsigned fake_hanging(void);
-/* The job of that id, made where there is none. */
+/* The job of that id, made where it is missing. */
 struct fake_job *fake_job(uint32_t id);
 /* As sbatch does with --NAME=TEXT. */
 int fake_option(const char *name, const char *text);

@@ -72,7 +72,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Plugin:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_comment_says(plugin: Plugin, case: Case) -> None:
-    """An end of another release is none to the plugin: the count is what matters."""
+    """The plugin reads an unknown end, of another release, as no end: the count matters."""
     note = case.note
     assert plugin.find(case.comment) == (note and (*note[:3], note[3] if note[3] in CKPT_ENDS else None))
 
@@ -83,7 +83,7 @@ def test_a_job_without_a_comment_has_no_note(plugin: Plugin) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_other_word_stays_when_a_note_is_put(plugin: Plugin, case: Case) -> None:
-    """Those to come, those of others and those that are none; and a record is still the first word."""
+    """Words to come, words of others and broken ones; and a record is still the first word."""
     text = plugin.put(case.comment, NOTE)
     assert text is not None and plugin.find(text) == NOTE
     words, old = text.split(" "), case.comment.split(" ") if case.comment else []

@@ -64,7 +64,7 @@ static const struct {
     {"Uid:\t4294967294\t4294967294\t4294967294\t0\nSigBlk:\t0\nSigIgn:\t0\nSigCgt:\tfffffffd7fc1feff\n",
      "Go and nobody", true, 4294967294u, UINT64_C(0xfffffffd7fc1feff)},
     {"Name:\tSigCgt:\\nSigCgt:\tff\nUid:\t1\t1\t1\t1\nSigBlk:\t0\nSigIgn:\t0\nSigCgt:\t2\n",
-     "a name's newline is written as two letters, so its lines are none", true, 1, 2},
+     "a name's newline is written as two letters, so it starts no line", true, 1, 2},
     {"Uid:\t1\t1\t1\t1\nSigBlk:\t0\nSigIgn:\t0\nSigCgt:\t2", "cut in the last line", false, 0, 0},
     {"Uid:\t1\t1\t1\t1\nSigBlk:\t0\nSigIgn:\t0\n", "cut before the last line", false, 0, 0},
     {"Uid:\t1\t1\nSigBlk:\t0\nSigIgn:\t0\nSigCgt:\t2\n", "two uids", false, 0, 0},

@@ -52,9 +52,9 @@ static const struct {
 
     /* who waits */
     {"1 0 dies bash\n2 1 waits python3 t.py\n3 2 catches python3 w.py", "2", 0,
-     "sigwait and signalfd hear as handlers do"},
+     "sigwait and signalfd take it as handlers do"},
     {"1 0 blocks mystery\n2 1 catches python3 t.py", "2", 0,
-     "a mask may be inherited: below it somebody hears"},
+     "a mask may be inherited: a process below takes it"},
     {"1 0 blocks mystery\n2 1 blocks python3 t.py", "1", 0, "where nobody does, the topmost may look for it"},
     {"1 0 blocks mystery\n2 1 dies sleep\n3 2 waits python3 t.py", "3", 0, "and that is seen through others"},
     {"1 0 catches python3 t.py\n2 1 blocks python3 t.py", "1", 0,
@@ -65,7 +65,7 @@ static const struct {
     /* who is never signalled */
     {"1 0 dies bash\n2 1 dies python3 t.py", "", 0, "nothing that would die of it"},
     {"1 0 ignores python3 t.py\n2 1 catches python3 w.py", "2", 0,
-     "nothing that ignores it; what is below may hear"},
+     "nothing that ignores it; a process below may take it"},
     {"1 0 catches python3 t.py @uid=0\n2 1 catches python3 t.py", "2", 0, "nobody else's process"},
     {"1 0 catches python3 t.py @uid=-1", "", 0, "nor one that has two uids"},
     {"1 0 catches python3 t.py @zombie\n2 0 catches python3 u.py", "2", 0, "nothing that has ended"},
@@ -92,7 +92,7 @@ static const struct {
      "5", 0, "other shells"},
 
     /* launchers and wrappers */
-    {"1 0 catches srun x\n2 1 catches python3 t.py", "2", 0, "srun told to end ends its step"},
+    {"1 0 catches srun x\n2 1 catches python3 t.py", "2", 0, "srun ends its step at SIGTERM"},
     {"1 0 dies bash\n2 1 catches orterun -n 2 x\n3 2 catches prted\n4 3 catches a.out\n5 3 catches a.out",
      "4 5", 0, "ranks below MPI's daemons"},
     {"1 0 catches mpiexec.hydra x\n2 1 catches hydra_pmi_proxy\n3 2 catches a.out", "3", 0, "and Hydra's"},

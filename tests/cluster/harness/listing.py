@@ -1,4 +1,4 @@
-"""What lies in a folder, so that two moments can be compared."""
+"""The files of a folder with their state, to compare two moments."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.cluster.harness.processes import LEDGER, ClusterError
 
 #: In the environment of every process that is started for a cluster: the cluster's folder.
 MARK = "ADMINKIT_CLUSTER"
-#: Where Slurm lies; another than Debian's with SLURM_PREFIX.
+#: The prefix of Slurm; SLURM_PREFIX names another than Debian's.
 PREFIX = os.environ.get("SLURM_PREFIX", "/usr")
 SEARCH = (
     f"{PREFIX}/sbin:{PREFIX}/bin:" * (PREFIX != "/usr") + "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

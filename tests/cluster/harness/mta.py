@@ -92,7 +92,7 @@ class Mta:
         self._postfix("stop")
 
     def letters(self, user: str) -> list[EmailMessage]:
-        """What lies in that user's Maildir, in no order."""
+        """The messages in that user's Maildir, in no order."""
         box = self.folder / "mail" / user / "new"
         found = []
         for file in box.iterdir() if box.is_dir() else []:

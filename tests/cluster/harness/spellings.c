@@ -80,7 +80,7 @@ static const struct field FIELDS[] = {
     TEXT(name),
 };
 
-/* Set one field from "NAME=VALUE", which is kept. False where there is none of that name. */
+/* Set one field from "NAME=VALUE", which is kept. False: there is no such field. */
 static int set_field(job_desc_msg_t *job, char *word) {
     char *value = strchr(word, '=');
     if (!value)
