@@ -1,4 +1,4 @@
-"""The examples of docs/examples/checkpoint, started as a job would start them, and signalled as the plugin signals them."""
+"""The examples of docs/examples/checkpoint, started as a job would start them and signalled as the plugin does it."""
 
 from __future__ import annotations
 
