@@ -39,20 +39,15 @@ demo:
 check: $(STAMP)
 	@$(BIN)/python -m tests.setup.run check
 
-test:
+test soak:
 	@tests/setup/install.sh test
 	@$(MAKE) --no-print-directory $(STAMP)
-	@$(BIN)/python -m tests.setup.run test
+	@$(BIN)/python -m tests.setup.run $@
 
 web:
 	@tests/setup/install.sh web
 	@$(MAKE) --no-print-directory .venv/.web
 	@$(BIN)/python -m tests.setup.run web
-
-soak:
-	@tests/setup/install.sh test
-	@$(MAKE) --no-print-directory $(STAMP)
-	@$(BIN)/python -m tests.setup.run soak
 
 bench:
 	@tests/setup/install.sh bench

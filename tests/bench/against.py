@@ -61,9 +61,7 @@ def run(rev: str, parts: Sequence[str], rows: int, folder: Path, number: int = 1
         for part in parts:
             for what, ours, theirs in COMMANDS[part](new, old, rows, folder):
                 ours(), theirs()
-                ratio = pairs.measure(f"{what}, against {rev}", ours, theirs, 1.0, pairs=number)
-                print(line(ratio), flush=True)
-                ratios.append(ratio)
+                ratios.append(pairs.compare(f"{what}, against {rev}", ours, theirs, 1.0, pairs=number, shown=line))
     return ratios
 
 

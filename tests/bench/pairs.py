@@ -60,28 +60,17 @@ def compare(
     target: float,
     at_most: bool = False,
     pairs: int = PAIRS,
+    shown: Callable[[Ratio], str] = Ratio.line,
 ) -> Ratio:
-    """Measure, and print the ratio with its target."""
-    ratio = measure(what, ours, theirs, target, at_most, pairs)
-    print(ratio.line(), flush=True)
-    return ratio
-
-
-def measure(
-    what: str,
-    ours: Callable[[], float],
-    theirs: Callable[[], float],
-    target: float,
-    at_most: bool = False,
-    pairs: int = PAIRS,
-) -> Ratio:
-    """Run both in turn; which one is first changes with each pair."""
+    """Run both in turn, and print the ratio; which one is first changes with each pair."""
     measured: tuple[list[float], list[float]] = ([], [])
     for number in range(pairs):
         sides = [(0, ours), (1, theirs)]
         for side, run in sides if number % 2 == 0 else reversed(sides):
             measured[side].append(run())
-    return Ratio(what, *measured, target, at_most)
+    ratio = Ratio(what, *measured, target, at_most)
+    print(shown(ratio), flush=True)
+    return ratio
 
 
 def timed(argv: Sequence[str], stdin: str | None = None, cores: Sequence[int] = (CORE,)) -> float:

@@ -30,7 +30,7 @@ def test_each_side_is_first_in_every_other_pair() -> None:
         turns.append(name)
         return seconds
 
-    ratio = pairs.measure("x", lambda: one("new", 1.0), lambda: one("old", 3.0), 1.0, pairs=3)
+    ratio = pairs.compare("x", lambda: one("new", 1.0), lambda: one("old", 3.0), 1.0, pairs=3)
     assert turns == ["new", "old", "old", "new", "new", "old"]
     assert ratio.middle == 3.0
 
