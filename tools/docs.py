@@ -55,7 +55,7 @@ class Parameter:
     """One argument or option as it is declared."""
 
     names: tuple[str, ...]  # none for an argument
-    value: str  # what stands for its value; "" for a switch
+    value: str  # the placeholder of its value; "" for a switch
     help: str
     default: str
 
@@ -95,7 +95,7 @@ def commands(group: typer.Typer = app, words: tuple[str, ...] = ("adminkit",)) -
 
 
 def parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
-    """What a command takes, in the order of its signature."""
+    """The parameters of a command, in the order of its signature."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
@@ -169,7 +169,7 @@ def _cell(text: str) -> str:
 
 
 def settings_head() -> str:
-    """What etc/adminkit.toml says of itself."""
+    """The comment at the head of etc/adminkit.toml."""
     lines = (ROOT / "etc" / "adminkit.toml").read_text().splitlines()
     return " ".join(line.removeprefix("# ") for line in lines[: lines.index("")])
 
@@ -206,12 +206,12 @@ def config() -> str:
 
 
 def releases() -> str:
-    """docs/releases.md, from the run that was kept."""
+    """docs/releases.md, from the stored results."""
     return page.markdown(results.load())
 
 
 def reliability() -> str:
-    """docs/reliability.md, from the run that was kept."""
+    """docs/reliability.md, from the stored results."""
     return faults_page.markdown(faults.load())
 
 

@@ -20,7 +20,7 @@ import adminkit
 from tools import docs, roff
 from tools.docs import DOCS, ROOT, Command, Parameter
 
-#: What stands after the parts of a page's own, in this order.
+#: The sections after a page's own, in this order.
 _LAST: Final = ("Environment", "Files", "Examples")
 _CKPT: Final = (
     "In two lines",
@@ -65,7 +65,7 @@ def _title(name: str) -> str:
 
 
 def _placed(lines: list[str], said: dict[str, str]) -> list[str]:
-    """A page with what docs/man.md says besides: a description after the synopsis, the rest at the end."""
+    """A page with its sections of docs/man.md: a description after the synopsis, the others at the end."""
     at = lines.index(".SH DESCRIPTION") + 1
     tail = [made for part in _LAST if part in said for made in (f".SH {part.upper()}", *roff.blocks(said[part]))]
     every = [*lines[:at], *roff.blocks(said.get("Description", "")), *lines[at:], *tail]
@@ -73,7 +73,7 @@ def _placed(lines: list[str], said: dict[str, str]) -> list[str]:
 
 
 def _see(name: str, others: Iterable[str], said: dict[str, str]) -> list[str]:
-    """adminkit(1) leads to every page, every page to adminkit(1) and to those that docs/man.md names."""
+    """See also: adminkit(1) names every page; each page names adminkit(1) and those that docs/man.md names."""
     words = [one.strip() for one in said["See also"].split(",")]
     names = [*([one for one in others if one != name] if name == "adminkit(1)" else ["adminkit(1)"]), *words]
     lines = [f".BR {roff.literal(one[:-3])} {one[-3:]}," for one in names]

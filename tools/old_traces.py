@@ -1,4 +1,4 @@
-"""One small database per schema, as SQL text: tests/data/db/schema-N.sql, and which of them are out.
+"""One small database per schema, as SQL text: tests/data/db/schema-N.sql, and which of them are released.
 
 `python -m tools.old_traces` writes the one of today's schema again, while it is unreleased. `… release` freezes it: a
 line of tests/data/db/released.txt, with its checksum. From then on a change is a new migration.
@@ -44,7 +44,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Frozen:
-    """A schema that is out: the first release that had it, and the checksum of its text."""
+    """A released schema: its first release, and the checksum of its text."""
 
     schema: int
     release: str
@@ -52,19 +52,19 @@ class Frozen:
 
 
 def kept() -> list[int]:
-    """The schemas kept here; the newest may not be out yet."""
+    """The schemas kept here; the newest may be unreleased."""
     return sorted(int(re.sub(r"\D", "", path.stem)) for path in FOLDER.glob("schema-*.sql"))
 
 
 def frozen(folder: Path | None = None) -> dict[int, Frozen]:
-    """The schemas that are out, by number."""
+    """The released schemas, by number."""
     lines = ((folder or FOLDER) / RELEASED).read_text().splitlines()
     words = [line.split() for line in lines if line and not line.startswith("#")]
     return {int(schema): Frozen(int(schema), release, sha256) for schema, release, sha256 in words}
 
 
 def edited(folder: Path | None = None) -> list[str]:
-    """The schemas that are out and whose text is not the one that went out."""
+    """The released schemas whose text has changed since."""
     there = folder or FOLDER
     return [
         f"schema {one.schema} went out with {one.release}, and {_file(one.schema, there).name} was edited since"

@@ -14,14 +14,14 @@ _BULLET: Final = re.compile(r"(?P<mark>-|\d+\.) +")
 
 
 def literal(text: str) -> str:
-    """Text that is to be typed as it stands: a dash stays a dash, a caret a caret."""
+    """Text that is typed literally: a dash stays a dash, a caret a caret."""
     for plain, roff in (("\\", "\\e"), ("-", "\\-"), ("^", "\\(ha"), ("~", "\\(ti"), ("`", "\\(ga"), ("'", "\\(aq")):
         text = text.replace(plain, roff)
     return text
 
 
 def prose(text: str) -> str:
-    """One run of text with its code, bold and links. A link keeps its words; one in brackets goes: it leads nowhere."""
+    """One run of text with its code, bold and links. A link becomes its text; one in brackets is dropped."""
     text = re.sub(r" \(\[[^]]*\]\([^)]*\)\)", "", text)
     out, at = "", 0
     for found in _INLINE.finditer(text):
@@ -61,7 +61,7 @@ def blocks(text: str) -> list[str]:
 
 
 def sections(text: str, level: int = 2) -> dict[str, str]:
-    """What stands below each heading of `level`, by heading, in its order; "" is what stands before the first."""
+    """The text below each heading of `level`, by heading, in order; "" has the text before the first."""
     out, name, fenced = {"": ""}, "", False
     for one in text.splitlines():
         fenced ^= one.startswith("```")

@@ -29,13 +29,13 @@ SOURCES = {
     "sqlite3": "apt-get install sqlite3",
     "taskset": "apt-get install util-linux",
 }
-#: What a part cannot do without; one that needs Slurm or Lua says itself that it was not run.
+#: The programs that a part needs; a part that needs Slurm or Lua checks for it itself.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
 NEEDS |= {"snapshot": ("cc", "taskset"), "against": ("git", "make", "taskset")}
 
 
 def missing(parts: Sequence[str]) -> list[str]:
-    """What the parts need and is not there."""
+    """The programs and modules that the parts need and that are missing."""
     wanted = sorted({name for part in parts for name in NEEDS.get(part, ())})
     return [name for name in wanted if not (find_spec(name) if name == "duckdb" else shutil.which(name))]
 

@@ -31,7 +31,7 @@ from tests.bench.tools import fresh
 from tests.conftest import GOLDEN
 
 LETTERS = 10_000
-#: Nobody is left out for having had a letter: the bench is about many.
+#: No pauses between letters, so that many are due.
 SITE = Feedback(
     clusters=("alpha",),
     domain="example.org",

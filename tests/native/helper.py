@@ -55,7 +55,7 @@ def flags(form: Format) -> list[str]:
 
 
 def dump(data: bytes, spec: str, form: Format | None = None) -> tuple[list[list[Any]], dict[str, int]]:
-    """What the program makes of `data`, as the oracle says it."""
+    """The program's result for `data`, in the oracle's types."""
     form = form or Format()
     ran = run(data, "--dump", "--columns", spec, *flags(form), seal=form.seal)
     assert ran.code == 0, ran.error

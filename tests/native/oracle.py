@@ -1,4 +1,4 @@
-"""The slow, obvious parser of the same column spec, to hold adminkit-ingest against.
+"""A slow, simple parser of the same column spec, to compare adminkit-ingest with.
 
 Written from adminkit/native/common/sacct.h, with regular expressions, fractions and datetime; never from the C. A row
 is what `adminkit-ingest --dump` prints: ["job", …], ["step", …] or ["rejected", line, reason].
@@ -116,7 +116,7 @@ class Line:
 
 @dataclass
 class Piece:
-    """A record, something broken, what belongs to it behind it, or blank lines."""
+    """A record, broken text with the lines that belong to it, or blank lines."""
 
     sort: str
     size: int
@@ -200,7 +200,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
             yield Piece("broken", line.size, line.number, line.text[:MAX_RECORD], reason="line longer than 1 MiB")
             behind = True
             continue
-        while True:  # the line against what is pending, until it has found its place
+        while True:  # until the line is a record, pending or set aside
             fits = not pending or (
                 len(pending) < MAX_LINES and sum(one.size for one in pending) + len(line.text) <= MAX_RECORD
             )
@@ -245,7 +245,7 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                 yield drop("record of more than 1 MiB or 131072 lines")
                 continue
             pending.append(line)
-            while pending:  # what cannot begin a record goes, the rest may be one
+            while pending:  # lines that cannot begin a record are set aside; the rest may be one
                 if not pending[0].text:
                     yield Piece("blank", pending.pop(0).size)
                 elif (

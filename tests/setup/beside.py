@@ -1,4 +1,4 @@
-"""Runs parts side by side: each one's output whole when it ends, and nothing left of any when this ends."""
+"""Runs parts at the same time: prints the output of each when it ends, and leaves no process when all have ended."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.setup.parts import ROOT, Part
 MARK: Final = "ADMINKIT_PART"
 NOTHING_COLLECTED: Final = 5  # pytest's exit code
 PATIENCE: Final = 30.0  # seconds that a part has to clean up in
-WIDTH: Final = 200  # characters of what a failed test says
-STILL: Final = 60.0  # seconds after which it is said what runs
+WIDTH: Final = 200  # characters of a failed test's message
+STILL: Final = 60.0  # seconds after which the running parts are printed again
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Running:
 
 
 def run(parts: Sequence[Part], at_once: int = 2) -> list[Result]:
-    """Run the parts in their order, so many at a time; their results in that order. One that fails stops no other.
+    """Run the parts in their order, so many at a time; their results in that order. A failure stops no other part.
 
     Interrupted, by Ctrl-C or SIGTERM, it ends all that they started and then itself.
     """
@@ -204,7 +204,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
-    """Cleaning up is not interrupted: it ends by itself."""
+    """Ignore signals while cleaning up, which ends by itself."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:

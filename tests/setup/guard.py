@@ -1,4 +1,4 @@
-"""May a private Slurm be installed and started on this host? Never where another Slurm lives.
+"""Whether a private Slurm may be installed and started on this host: never beside another Slurm.
 
     python3 -m tests.setup.guard            may it run now: exit 0, else 3 with the reason and what to do
     python3 -m tests.setup.guard --install  may packages be installed for it: exit 0, else 3
@@ -52,7 +52,7 @@ CONFIGURATIONS = (
 )
 HARMLESS = frozenset({"plugstack.conf"})
 
-#: How often a daemon is looked at again that no test cluster has written down yet.
+#: How often to look again at a daemon that no test cluster has recorded yet.
 LOOKS = 40
 
 IMAGE = "docker.io/library/debian:bookworm"
@@ -60,7 +60,7 @@ IMAGE = "docker.io/library/debian:bookworm"
 
 @dataclass(frozen=True)
 class Host:
-    """What is looked at; tests give a file tree of their own."""
+    """The host as files and an environment; tests bring their own file tree."""
 
     root: Path = Path("/")
     env: Mapping[str, str] | None = None
@@ -81,7 +81,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Yes, or the `reason` why not (with `detail`) and in `hint` how to get it all the same."""
+    """Allowed, or the `reason` why not (with `detail`), and a `hint` how to run the tests elsewhere."""
 
     reason: str = ""
     detail: str = ""
@@ -97,7 +97,7 @@ class Verdict:
 
 
 def check(host: Host | None = None) -> Verdict:
-    """May a private Slurm be started here now?"""
+    """Whether a private Slurm may be started here now."""
     host = host or Host()
     verdict = _occupied(host) or _not_root(host)
     missing = [name for name in PROGRAMS if shutil.which(name, path=host.search) is None]
@@ -109,7 +109,7 @@ def check(host: Host | None = None) -> Verdict:
 
 
 def may_install(host: Host | None = None) -> Verdict:
-    """May Slurm's packages be installed here for the tests?"""
+    """Whether Slurm's packages may be installed here for the tests."""
     host = host or Host()
     return _occupied(host) or _not_root(host) or _not_debian(host) or Verdict()
 
@@ -156,8 +156,8 @@ def _configuration(host: Host) -> str:
 
 
 def _daemon(host: Host) -> str:
-    """A Slurm daemon that no test cluster started. It must be there at every look: what begins or ends is written down
-    a little earlier or later."""
+    """A Slurm daemon that no test cluster started. It has to be there at every look: a test's daemon is recorded a
+    little before or after it starts and ends."""
     suspects = _strangers(host)
     for _ in range(LOOKS):
         if suspects:
@@ -167,7 +167,7 @@ def _daemon(host: Host) -> str:
 
 
 def _strangers(host: Host) -> dict[int, tuple[str, str]]:
-    """Pid -> a daemon's name, and why it is no test's where it seems to be one."""
+    """Pid -> a daemon's name, and why it is not a test's if it looks like one."""
     known: dict[Path, set[int]] = {}
     found = {}
     for pid in pids(host.proc):
@@ -180,7 +180,7 @@ def _strangers(host: Host) -> dict[int, tuple[str, str]]:
 
 
 def _names(host: Host, pid: int) -> list[str]:
-    """What a process calls itself: its program, its short name, its first word."""
+    """The names of a process: its program, its comm, its first argument."""
     folder = host.proc / str(pid)
     names = [program(pid, host.proc)]
     for file in ("comm", "cmdline"):

@@ -1,4 +1,4 @@
-"""What `make check`, `make test`, `make web` and `make soak` consist of, and what may keep a part from running here."""
+"""The parts of `make check`, `make test`, `make web` and `make soak`, and the obstacles to running each here."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Part:
     name: str
     command: tuple[str, ...]
     obstacle: Obstacle = lambda: None
-    seconds: float | None = LIMIT  # what takes longer hangs, and is ended
-    gentle: bool = True  # gives way to one that is not
+    seconds: float | None = LIMIT  # a part that takes longer hangs, and is ended
+    gentle: bool = True  # runs with a lower priority than the others
 
 
 def parts(tier: str, root: Path = ROOT) -> list[Part]:
@@ -40,7 +40,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
         return _soak()
     if tier == "web":
         return [Part("the browser", (*_pytest("web"), "tests/web"), browser)]
-    # Alone it runs into the time of all others; those fill the moments in which it waits.
+    # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *TWO_CLUSTERS, "tests/cluster"), slurm, gentle=False)
     unit = Part("unit tests", (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile"))
     more = [*_sanitizers(root), slurm_part] if tier == "test" else []
@@ -104,7 +104,7 @@ def needs(tool: str, package: str) -> Obstacle:
 
 
 def either(*obstacles: Obstacle) -> Obstacle:
-    """The first obstacle of several that there is."""
+    """The first of several obstacles."""
     return lambda: next((found for obstacle in obstacles if (found := obstacle()) is not None), None)
 
 
@@ -125,7 +125,7 @@ def slurm() -> guard.Verdict | None:
 
 
 def browser() -> guard.Verdict | None:
-    """An obstacle where there is no Chromium that Python can steer."""
+    """An obstacle where Chromium, its driver or selenium is missing."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     if missing:
         return guard.Verdict(f"no {' and no '.join(missing)}", hint="apt-get install chromium chromium-driver")

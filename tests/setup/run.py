@@ -18,7 +18,7 @@ from tests.setup.parts import ROOT, TIERS, parts
 
 
 def how(tier: str, env: Mapping[str, str], root: Path = ROOT) -> str:
-    """As whom and where it runs: what a failure may come from."""
+    """The user and the host that it runs on, to explain a failure."""
     who = pwd.getpwuid(os.geteuid()).pw_name
     closed = [folder for folder in (root, *root.parents) if not folder.stat().st_mode & 0o001]
     reach = "which every user can enter"
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     said, began = how(tier, os.environ), time.monotonic()
     print(said, flush=True)
     try:
-        # Long proofs say what they see while they run, so they follow one another.
+        # Long proofs print while they run, so only one runs at a time.
         results = beside.run(parts(tier), at_once=1 if tier == "soak" else 2)
     except KeyboardInterrupt:
         return 130
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     if code and not any(result.state == "failed" for result in results):
         lines.append("failed: CI is set and a part did not run")
     print("", *lines, sep="\n")
-    # For who reads only the end of what several tiers print, see .ci/run.
+    # For a reader of the end of the output of several tiers: see .ci/run.
     (ROOT / "build").mkdir(exist_ok=True)
     (ROOT / f"build/summary-{tier}").write_text("\n".join(lines) + "\n")
     return code

@@ -41,7 +41,7 @@ def bound(item: pytest.Item) -> float:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """The last resort is a thread of C that watches until the test's cleaning up is over."""
+    """Start faulthandler's thread, the last resort, which watches until the test has cleaned up."""
     _watch(item)
     try:
         return (yield)

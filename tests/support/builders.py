@@ -19,7 +19,7 @@ MONDAY = 1_767_571_200
 
 
 def job(number: int = 1, **changes: Any) -> Job:
-    """A single-GPU job in queue gq that used one of its four hours. `number` makes it unlike others.
+    """A single-GPU job in queue gq that used one of its four hours. `number` makes its ids and times unique.
 
     `elapsed` moves end_time with it; whatever is named in `changes` is taken as it is.
     """

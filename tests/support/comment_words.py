@@ -20,7 +20,7 @@ Note = tuple[int, int, int, str | None]
 
 @dataclass(frozen=True)
 class Record:
-    """What the policy's record says. `more` are the keys behind the source that somebody reads today."""
+    """The content of the policy's record. `more` has the keys behind the source that a parser reads today."""
 
     lim: str
     src: str

@@ -1,4 +1,4 @@
-"""A process that dies in the middle of what it does to files."""
+"""A process that is killed between two calls to the file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables by somebody who would like to run a program in slurmctld, or to stop it; and a hundred more by chance."""
+"""Tables of an attacker who wants to run a program in slurmctld, or to stop it; and a hundred random ones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ TABLES: Final[tuple[tuple[str, str], ...]] = (
     ("be half a table", HEAD),
 )
 
-#: What no generated table holds outside of a text.
+#: Text that no generated table has outside of a string.
 _SEEDS: Final = (
     *(
         " function() while true do end end ",
@@ -116,7 +116,7 @@ def generated(seed: int) -> str:
     return f"{text[:at]} {extra} {text[at:]}"
 
 
-#: Tables of data, at the bounds of data.lua: they may count or not, and hurt nobody.
+#: Tables of plain data at the bounds of data.lua: whether they are accepted or not, they do no harm.
 EXTREME: Final[tuple[tuple[str, str], ...]] = (
     ("deep", f"{START} " + "{" * 11 + "}" * 11 + " }"),
     ("many tables", f"{START} {{" + "{}," * 299_000 + "} }"),

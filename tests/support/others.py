@@ -1,4 +1,4 @@
-"""Other users: a forked child becomes one and does something, so that nothing has to be readable by them but the trace.
+"""Other users: a forked child becomes one and runs a function, so that only the trace has to be readable by them.
 
 Needs root; the users are any two that every system has.
 """
@@ -28,7 +28,7 @@ OUTSIDE = pwd.getpwnam("nobody").pw_gid
 
 @dataclass(frozen=True)
 class Refused:
-    """What an AdminkitError said over there."""
+    """The message of an AdminkitError in the child."""
 
     message: str
     hint: str

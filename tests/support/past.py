@@ -1,6 +1,6 @@
-"""Traces of every kind of job, and what is left of one that is cut at a moment: by hand, row by row.
+"""Traces of every kind of job, and a trace cut at a moment, row by row, without adminkit's SQL.
 
-adminkit/trace/as_of.py does the same in SQL; tests hold the two together.
+adminkit/trace/as_of.py does the same in SQL; tests compare the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_
 
 DAY: Final = 24 * HOUR
 SPAN: Final = 56 * DAY
-#: When the commands are typed: all is over but what never ended.
+#: The now of the commands: every run that ever ends has ended.
 TODAY: Final = MONDAY + SPAN + 40 * DAY
 USERS: Final = {1001: "ada", 1002: "bob", 1003: "cyd", 1004: "dan"}
 
@@ -223,7 +223,7 @@ def cut(path: Path, to: Path, at: int) -> Path:
 
 
 def _opened(row: sqlite3.Row, at: int) -> dict[str, Any]:
-    """What the row of a run says otherwise while the run is open."""
+    """The columns of a run that differ while the run is open."""
     started = row["start_time"] is not None and row["start_time"] <= at
     changes: dict[str, Any] = dict.fromkeys(FROM_END.split())
     if not started:

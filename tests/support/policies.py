@@ -17,7 +17,7 @@ from adminkit.slurm.site import Site, made_up
 LUAS: tuple[LuaVersion, ...] = ("lua51", "lua54")
 SHIPPED = data_file("etc", "policy.toml")
 
-#: One that bites, on the jobs that tests.support.builders makes.
+#: A policy that refuses or changes many of the jobs of tests.support.builders.
 STRICT = """
 version = 1
 [routing]
