@@ -103,7 +103,7 @@ class Feedback:
     min_uid: Annotated[int, Ge(1)] = 1000
     exclude_users: tuple[str, ...] = ()
     exclude_accounts: tuple[str, ...] = ()
-    used_share: Annotated[float, Gt(0), Lt(1)] = 0.5
+    used_fraction: Annotated[float, Gt(0), Lt(1)] = 0.5
     unused_hours: Annotated[float, Ge(0)] = 4.0
     min_elapsed: Annotated[int, Ge(0)] = 600
     well: Annotated[float, Gt(0), Le(1)] = 0.7

@@ -192,7 +192,7 @@ def learnt(
     *,
     checkpoint_code: int,
 ) -> Iterator[Hint]:
-    """What similar jobs of each user needed, largest waste first."""
+    """What similar jobs of each user needed, the largest excess first."""
     if not policy.hints.enabled:
         return
     ended = ended_runs(db, clusters=[found.cluster], acting=True, checkpoint_code=checkpoint_code)
@@ -200,7 +200,7 @@ def learnt(
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
         percent = math.ceil(100 * one.risk)
-        yield Hint(one.uid, one.job_name, one.queue, one.expected, one.limit, percent, one.runs, one.waste)
+        yield Hint(one.uid, one.job_name, one.queue, one.expected, one.limit, percent, one.runs, one.excess_gpu_seconds)
 
 
 def tables(

@@ -44,7 +44,7 @@ class Points:
 
 
 class Hint(NamedTuple):
-    """What similar jobs of one user needed. `wasted` is the GPU-seconds they had reserved and did not use."""
+    """What similar jobs of one user needed. `excess_gpu_seconds`: see recommend/hints.py."""
 
     uid: int
     job_name: str  # empty: any
@@ -53,7 +53,7 @@ class Hint(NamedTuple):
     safe: int  # seconds: the limit to paste
     risk_percent: int
     runs: int
-    wasted: float
+    excess_gpu_seconds: float
 
     @property
     def row(self) -> list[int]:
@@ -94,10 +94,10 @@ def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict
 
 
 def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> dict[str, Any]:
-    """What hints.lua says: the largest waste first, at most `max_entries` and what Lua 5.1 can hold, nobody who has
+    """What hints.lua says: the largest excess first, at most `max_entries` and what Lua 5.1 can hold, nobody who has
     opted out."""
     wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
-    kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.wasted, one[:3]))
+    kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.excess_gpu_seconds, one[:3]))
     users: dict[int, dict[str, dict[str, list[int]]]] = {}
     for one in sorted(_that_fit(kept)):
         users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = one.row

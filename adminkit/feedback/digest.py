@@ -33,7 +33,7 @@ def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo |
     best = next(iter(_names(findings, "best")), None)
     missed = late(db, due.cluster, due.uid, due.since, due.until)
     return {
-        "week": _weekly(this, due.since, due.until, sum(one.cut for one in names.values())),
+        "week": _weekly(this, due.since, due.until, sum(one.hit_limit for one in names.values())),
         "before": _weekly(before, due.until - len(weekly) * WEEK, due.since) if before.runs else None,
         "trend": _trend(findings),
         "praise": any(one.verdict == "praise" for one in findings),
@@ -78,18 +78,22 @@ def _names(findings: Sequence[Finding], verdict: str) -> list[str]:
     return [one.subject.name for one in findings if one.verdict == verdict and one.subject.name is not None]
 
 
-def _weekly(week: Week, since: int, until: int, cut: int = 0) -> Weekly:
+def _weekly(week: Week, since: int, until: int, hit_limit: int = 0) -> Weekly:
     return Weekly(
-        since, until - DAY // 2, week.runs, week.used, week.asked, week.share, week.accuracy, week.unused, cut
-    )
+        since=since, last=until - DAY // 2, runs=week.runs, used=week.used, asked=week.asked,
+        used_fraction=week.used_fraction, accuracy=week.accuracy, unused=week.unused, hit_limit=hit_limit,
+    )  # fmt: skip
 
 
 def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) -> Named:
     advice = None
     if kind is not None and known is not None:
-        advice, _ = recommended(known.advice(kind), kind, "over")
+        advice, _ = recommended(known.advice(kind), kind, "overestimated")
     week = one.week
-    return Named(format.harmless(name), week.runs, week.used, week.asked, week.share or 0, week.unused, advice)
+    return Named(
+        name=format.harmless(name), runs=week.runs, used=week.used, asked=week.asked,
+        used_fraction=week.used_fraction or 0, unused=week.unused, advice=advice,
+    )  # fmt: skip
 
 
 def _kind(due: DigestLetter, name: str, known: Known) -> Kind | None:

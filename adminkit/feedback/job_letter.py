@@ -58,22 +58,22 @@ def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
 def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.limit
     name, short_name = named(run.kind.job_name)
-    spent = (elapsed * run.cpus) if run.cpus else 0
+    cpu_seconds = elapsed * run.cpus if run.cpus else 0
     return Ran(
-        name,
-        short_name,
-        str(due.job_id_raw) if array else run.job_id,
-        format.harmless(run.kind.queue),
-        format.harmless(run.state),
-        verdict,
-        elapsed,
-        limit,
-        elapsed / limit if limit else None,
-        _unused(run, array),
-        run.cpus,
-        run.cpu_time / spent if run.cpu_time is not None and spent else None,
-        show_bytes(run.max_rss) if run.max_rss else None,
-        show_bytes(run.mem) if run.mem else None,
+        name=name,
+        short_name=short_name,
+        id=str(due.job_id_raw) if array else run.job_id,
+        queue=format.harmless(run.kind.queue),
+        state=format.harmless(run.state),
+        verdict=verdict,
+        elapsed=elapsed,
+        limit=limit,
+        used_fraction=elapsed / limit if limit else None,
+        unused=_unused(run, array),
+        cpus=run.cpus,
+        cpu_share=run.cpu_time / cpu_seconds if run.cpu_time is not None and cpu_seconds else None,
+        memory=show_bytes(run.max_rss) if run.max_rss else None,
+        memory_asked=show_bytes(run.mem) if run.mem else None,
     )
 
 

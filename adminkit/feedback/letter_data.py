@@ -47,7 +47,7 @@ def counted(settings: Config, cluster: str, since: int, until: int, people: Sequ
 def worth_a_letter(settings: Config) -> Limits:
     """From what on a run's user is written to."""
     chosen = settings.feedback
-    return Limits(chosen.used_share, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
+    return Limits(chosen.used_fraction, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
 
 
 class Known:

@@ -26,7 +26,7 @@ _ABOUT: Final = "one letter of each kind, as it would read: who gets letters and
 def sample(
     db: sqlite3.Connection, settings: Config, now: int, users: Sequence[str] = (), tz: tzinfo | None = None
 ) -> Planned:
-    """The letter after the job of the last 30 days that wasted most, a digest of last week and the operators' one.
+    """The letter after the job of the last 30 days that left most unused, a digest of last week and the operators' one.
 
     Of the clusters in [feedback], else of the trace's, the first that has such a letter; of these `users` where named.
     """

@@ -24,12 +24,12 @@ class Recommended:
     limit: int  # seconds
     paste: str  # the same as Slurm has it: 06:00:00
     risk: float | None
-    tried: int
-    over: int
+    tried: int  # earlier runs
+    too_short: int  # of these, needed more than the limit
     alike: bool  # those runs had this one's name; else they are its user's
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
     """A run, or an array: then `elapsed` and what depends on it are of its longest task."""
 
@@ -38,13 +38,13 @@ class Ran:
     id: str
     queue: str
     state: str
-    verdict: str  # of findings/estimate.py
+    verdict: str  # of findings/estimate.py: hit_limit, overestimated, accurate, unlimited
     elapsed: int  # seconds
     limit: int | None
-    share: float | None  # elapsed / limit
+    used_fraction: float | None  # elapsed / limit
     unused: Reserved
     cpus: int | None
-    cpu_share: float | None  # of the CPUs' time, used
+    cpu_share: float | None  # CPU time / (elapsed * cpus)
     memory: str | None  # the largest peak of any task
     memory_asked: str | None
 
@@ -60,7 +60,7 @@ class Tasked:
     states: Sequence[tuple[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weekly:
     """A week, or several: [since, last], both days of it."""
 
@@ -69,13 +69,13 @@ class Weekly:
     runs: int
     used: int  # seconds
     asked: int
-    share: float | None  # used / asked
+    used_fraction: float | None  # used / asked
     accuracy: float | None  # the mean of elapsed / limit
     unused: Reserved
-    cut: int = 0  # ran into their limit
+    hit_limit: int = 0  # runs that ran into their limit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
     """The runs of one job name in the week."""
 
@@ -83,7 +83,7 @@ class Named:
     runs: int
     used: int
     asked: int
-    share: float
+    used_fraction: float
     unused: Reserved
     advice: Recommended | None
 
@@ -107,23 +107,23 @@ class Chart:
 
 
 def recommended(advice: Advice, kind: Kind, verdict: str) -> tuple[Recommended | None, str]:
-    """A limit worth typing, else why there is none: few, cut, most (the queue's maximum is too short), fine, varied.
+    """A limit worth typing, else why there is none: few_runs, cut_off, queue_limit (too short), varied, fits.
 
-    The last four speak of runs like this one. Where there are too few of its name, other runs of its user were asked:
-    they may give a limit, but no reason.
+    All but few_runs speak of runs of the same name. Where there are too few of these, other runs of its user may give a
+    limit, but no reason.
     """
     given = advice.given
     alike = kind.job_name is None or "job_name" in given.level
     if advice.limit is None:
-        why = "cut" if given.safe is None else "most"
+        why_not = "cut_off" if given.safe is None else "queue_limit"
     elif not worth_typing(advice.limit, kind.limit, verdict, LETTERS):
-        why = "fine"
+        why_not = "fits"
     elif not safe_enough(advice.risk, LETTERS):
-        why = "varied" if advice.over else "few"
+        why_not = "varied" if advice.over else "few_runs"
     else:
         paste = show_duration(advice.limit)
         return Recommended(advice.limit, paste, advice.risk, advice.tried, advice.over, alike), ""
-    return None, why if alike and given.enough and given.runs > 1 else "few"
+    return None, why_not if alike and given.enough and given.runs > 1 else "few_runs"
 
 
 def named(name: str | None) -> tuple[str, str]:

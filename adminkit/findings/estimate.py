@@ -13,8 +13,8 @@ from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 class Limits:
     """What separates the verdicts, and what makes advice worth giving."""
 
-    #: A run that used this share of its limit did well: the menu's steps are about so far apart.
-    well: float = 0.5
+    #: A run that used this share of its limit, or more, was estimated well: the menu's steps are about so far apart.
+    accurate: float = 0.5
     #: A recommended limit is worth typing where it is at most this share of the one that was asked for.
     worth: float = 0.8
     #: A limit that is too short for more than this share of runs is no advice.
@@ -40,36 +40,36 @@ KIND: Final = Kind(
     "estimate",
     "how well a run's limit fitted what it needed",
     {
-        "cut": Verdict("warn", "ask for more, or write checkpoints: it ran into its limit"),
-        "over": Verdict("info", "ask for less: most of the limit was not used"),
-        "none": Verdict("info", "ask for a limit: without one backfill cannot place it"),
-        "well": Verdict("good"),
+        "hit_limit": Verdict("warn", "ask for more, or write checkpoints: it ran into its limit"),
+        "overestimated": Verdict("info", "ask for less: most of the limit was not used"),
+        "unlimited": Verdict("info", "ask for a limit: without one backfill cannot place it"),
+        "accurate": Verdict("good"),
     },
     {
         "elapsed": "seconds; of an array's longest task, where that one ran into its limit the median task's",
         "limit": "seconds",
-        "used_share": "elapsed / limit",
+        "used_fraction": "elapsed / limit",
     },
 )
 
 
 def check(measure: Measure, limits: Limits) -> list[Finding]:
-    """One finding. An array's longest task speaks for it; where that one was cut, the task in the middle does."""
+    """One finding. An array's longest task speaks for it; where that one hit its limit, the median task does."""
     elapsed, limit = measure.elapsed, measure.limit
     verdict = _verdict(elapsed, limit, measure.state, limits)
-    if verdict == "cut" and measure.tasks:
+    if verdict == "hit_limit" and measure.tasks:
         elapsed = measure.tasks[len(measure.tasks) // 2]
         verdict = _verdict(elapsed, limit, None, limits)
-    evidence = {"elapsed": elapsed, "limit": limit or None, "used_share": elapsed / limit if limit else None}
+    evidence = {"elapsed": elapsed, "limit": limit or None, "used_fraction": elapsed / limit if limit else None}
     return [KIND.finding(verdict, measure.subject, evidence)]
 
 
 def _verdict(elapsed: int, limit: int | None, state: str | None, limits: Limits) -> str:
     if not limit:
-        return "none"
+        return "unlimited"
     if state == "TIMEOUT" or elapsed >= limit:
-        return "cut"
-    return "well" if elapsed >= limits.well * limit else "over"
+        return "hit_limit"
+    return "accurate" if elapsed >= limits.accurate * limit else "overestimated"
 
 
 def safe_enough(risk: float | None, limits: Limits) -> bool:
@@ -81,4 +81,4 @@ def worth_typing(recommended: int, asked: int | None, verdict: str, limits: Limi
     """Whether people gain by the recommended limit: a much shorter one, or a longer one after a run was cut off."""
     if asked is None:
         return True
-    return recommended > asked if verdict == "cut" else recommended <= limits.worth * asked
+    return recommended > asked if verdict == "hit_limit" else recommended <= limits.worth * asked

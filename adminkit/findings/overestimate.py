@@ -13,7 +13,7 @@ from adminkit.stats.due import Ended, Habit
 class Limits:
     """A share alone would write about minutes, a floor alone about every long job: both have to be met."""
 
-    used_share: float = 0.5  # used less than this share of what was reserved
+    used_fraction: float = 0.5  # used less than this share of what was reserved
     unused: float = 4 * 3600.0  # GPU-seconds left unused; node-seconds without GPUs
     min_elapsed: int = 600  # seconds
     well: float = 0.7  # of all that the user reserved lately: who does this well needs no letter per job
@@ -40,12 +40,12 @@ KIND: Final = Kind(
         "used": "GPU-seconds; node-seconds without GPUs",
         "reserved": "the same that the limits reserved",
         "unused": "reserved - used",
-        "used_share": "used / reserved",
+        "used_fraction": "used / reserved",
     },
 )
 
 #: Why there is no finding, in the order in which it is asked.
-REASONS: Final = ("open", "state", "interactive", "checkpoint", "limit", "short", "used_share", "unused", "well")
+REASONS: Final = ("open", "state", "interactive", "checkpoint", "limit", "short", "used_fraction", "unused", "well")
 
 
 def check(measure: Measure, limits: Limits) -> list[Finding]:
@@ -56,7 +56,7 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
     subject = Subject(cluster=measure.cluster, user=run.user, name=run.job_name, run=f"{run.number}@{run.submit}")
     evidence = {
         "tasks": run.tasks, "elapsed": run.elapsed, "limit": run.limit, "used": run.used, "reserved": run.reserved,
-        "unused": run.reserved - run.used, "used_share": run.used / run.reserved,
+        "unused": run.reserved - run.used, "used_fraction": run.used / run.reserved,
     }  # fmt: skip
     return [KIND.finding("overestimated", subject, evidence)]
 
@@ -76,10 +76,10 @@ def why_not(measure: Measure, limits: Limits) -> str | None:
         return "limit"
     if run.elapsed < limits.min_elapsed:
         return "short"
-    if run.used >= limits.used_share * run.reserved:
-        return "used_share"
+    if run.used >= limits.used_fraction * run.reserved:
+        return "used_fraction"
     if run.reserved - run.used < limits.unused:
         return "unused"
-    if habit is not None and habit.runs >= limits.habit_runs and habit.used_share >= limits.well:
+    if habit is not None and habit.runs >= limits.habit_runs and habit.used_fraction >= limits.well:
         return "well"
     return None

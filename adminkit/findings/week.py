@@ -55,8 +55,8 @@ KIND: Final = Kind(
         "runs": "that ended in the week and count",
         "used": "seconds, the sum of elapsed",
         "asked": "seconds, the sum of limits",
-        "used_share": "used / asked",
-        "used_share_before": "the same of the weeks before, together",
+        "used_fraction": "used / asked",
+        "used_fraction_before": "the same of the weeks before, together",
         "unused": "GPU-seconds, and node-seconds of runs without GPUs, reserved and not used",
     },
 )
@@ -65,7 +65,7 @@ KIND: Final = Kind(
 def check(measure: Measure, limits: Limits) -> list[Finding]:
     """First the trend, always; then praise; then the best job name, where there are several; then the worst first."""
     subject = Subject(cluster=measure.cluster, user=measure.user)
-    evidence = _evidence(measure.this) | {"used_share_before": measure.before.share}
+    evidence = _evidence(measure.this) | {"used_fraction_before": measure.before.used_fraction}
     findings = [KIND.finding(_trend(measure.this, measure.before, limits), subject, evidence)]
     if _did_well(measure.this, limits):
         findings.append(KIND.finding("praise", subject, evidence))
@@ -82,25 +82,26 @@ def _of_name(verdict: str, name: str, measure: Measure) -> Finding:
 
 def _evidence(week: Week) -> dict[str, float | None]:
     return {
-        "runs": week.runs, "used": week.used, "asked": week.asked, "used_share": week.share, "unused": sum(week.unused),
+        "runs": week.runs, "used": week.used, "asked": week.asked, "used_fraction": week.used_fraction,
+        "unused": sum(week.unused),
     }  # fmt: skip
 
 
 def _trend(this: Week, before: Week, limits: Limits) -> str:
     """This week's share of used time against that of the weeks before, taken together."""
-    if this.share is None or before.share is None or min(this.runs, before.runs) < limits.runs:
+    if this.used_fraction is None or before.used_fraction is None or min(this.runs, before.runs) < limits.runs:
         return "unknown"
-    moved = this.share - before.share
+    moved = this.used_fraction - before.used_fraction
     return "same" if abs(moved) < limits.moved else "better" if moved > 0 else "worse"
 
 
 def _did_well(week: Week, limits: Limits) -> bool:
-    return week.runs >= limits.runs and week.share is not None and week.share >= limits.well
+    return week.runs >= limits.runs and week.used_fraction is not None and week.used_fraction >= limits.well
 
 
 def _best(names: Mapping[str | None, Name], limits: Limits) -> str | None:
     """The job name that used most of what it asked for, if that is a good part."""
-    good = {name: one.week.share or 0 for name, one in names.items() if name and _did_well(one.week, limits)}
+    good = {name: one.week.used_fraction or 0 for name, one in names.items() if name and _did_well(one.week, limits)}
     return max(good, key=lambda name: (good[name], name), default=None)
 
 
@@ -110,9 +111,10 @@ def _worst(names: Mapping[str | None, Name], limits: Limits) -> list[str]:
     def unused(name: str) -> float:
         return sum(names[name].week.unused)
 
+    fractions = {name: one.week.used_fraction for name, one in names.items() if name}
     bad = [
         name
-        for name, one in names.items()
-        if name and one.week.share is not None and one.week.share < limits.well and unused(name) >= limits.unused
+        for name, fraction in fractions.items()
+        if fraction is not None and fraction < limits.well and unused(name) >= limits.unused
     ]
     return sorted(bad, key=lambda name: (-unused(name), name))[: limits.worst]

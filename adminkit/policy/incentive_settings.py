@@ -62,4 +62,4 @@ class Hints(BaseModel):
     floor: Annotated[Seconds, Field(ge=0)] = 7200  # and that many seconds more
     accounts_off: tuple[str, ...] = ()  # jobs of these accounts get none
     users_off: tuple[str, ...] = ()  # nor do these users, who asked for it
-    max_entries: Annotated[int, Field(ge=0, le=50_000)] = 50_000  # largest waste first
+    max_entries: Annotated[int, Field(ge=0, le=50_000)] = 50_000  # the largest excess stays

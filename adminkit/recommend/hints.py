@@ -23,14 +23,18 @@ class Limits:
 
     most: int = 50_000  # entries; Lua 5.1 refuses a table of about 262 000 constants
     recent: int = 90 * DAY  # a group without a submission since then is left out
-    half_life: int = 30 * DAY  # after which waste counts half
+    half_life: int = 30 * DAY  # after which an excess counts half
     batches: int = 5  # a risk measured on fewer tries is not told
     risk: float = 0.20  # a limit that failed more often is not safe to tell
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """`job_name` "" stands for runs without a name, `queue` "" for every queue. `waste` is GPU-seconds, recent ones."""
+    """`job_name` "" stands for runs without a name, `queue` "" for every queue.
+
+    `excess_gpu_seconds`: asked for above the longer of `limit` and the need, times GPUs (nodes where there are none);
+    it halves with `half_life`.
+    """
 
     cluster: str
     uid: int
@@ -41,29 +45,29 @@ class Hint:
     limit: int  # on the menu
     risk: float
     runs: int  # the risk is measured on
-    waste: float
+    excess_gpu_seconds: float
 
 
 class _Seen:
     """What is kept of one group besides its runs."""
 
-    __slots__ = ("last", "queue", "several", "tried", "waste")
+    __slots__ = ("excess", "last", "queue", "several", "tried")
 
     def __init__(self, run: Run) -> None:
         self.tried = Tried()
-        self.waste = 0.0
+        self.excess = 0.0
         self.last = run
         self.queue = run.kind.queue
         self.several = False
 
     def add(self, run: Run, limit: int | None, rule: Rule, half_life: int) -> None:
-        self.waste *= 2.0 ** ((self.last.submit - run.submit) / half_life)
+        self.excess *= 2.0 ** ((self.last.submit - run.submit) / half_life)
         self.last = run
         self.several = self.several or run.kind.queue != self.queue
         if limit is not None:
             self.tried.add(run, limit, rule)
             if run.kind.limit is not None:
-                self.waste += max(run.kind.limit - max(limit, needed(run)), 0) * units(run)
+                self.excess += max(run.kind.limit - max(limit, needed(run)), 0) * units(run)
 
 
 class _Level:
@@ -95,12 +99,12 @@ class _Level:
         if limit is None or given.expected is None or risk is None:
             return None
         tried, _, batches = group.tried.counts()
-        waste = group.waste * 2.0 ** (min(last.submit - now, 0) / limits.half_life)
-        if batches < limits.batches or risk > limits.risk or waste <= 0:
+        excess = group.excess * 2.0 ** (min(last.submit - now, 0) / limits.half_life)
+        if batches < limits.batches or risk > limits.risk or excess <= 0:
             return None
         cluster, user, job_name, queue = (word or "" for word in last.kind[:4])
         shown = queue if by_queue else ""
-        return Hint(cluster, last.uid, user, job_name, shown, given.expected, limit, risk, tried, waste)
+        return Hint(cluster, last.uid, user, job_name, shown, given.expected, limit, risk, tried, excess)
 
 
 def units(run: Run) -> int:
@@ -114,7 +118,7 @@ def hints(
     offer: Offer,
     limits: Limits | None = None,
 ) -> list[Hint]:
-    """The entries by waste, the largest first. `runs` come by submission; those without a uid give no entry.
+    """The entries by excess, the largest first. `runs` come by submission; those without a uid give no entry.
 
     Each is made of one user's runs. Of a uid that was somebody else's before, only those of who has it now.
     """
@@ -130,7 +134,7 @@ def hints(
             else:
                 level.submitted(run, menu)
     found = [hint for level in levels for group in level.seen.values() if (hint := level.hint(group, now, menu))]
-    found.sort(key=lambda hint: (-hint.waste, hint.uid, hint.job_name, hint.queue))
+    found.sort(key=lambda hint: (-hint.excess_gpu_seconds, hint.uid, hint.job_name, hint.queue))
     unique: dict[tuple[str, int, str, str], Hint] = {}  # no name and an empty one are one
     for hint in found:
         if holder[hint.cluster, hint.uid] != hint.user:

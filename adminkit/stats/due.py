@@ -90,7 +90,7 @@ class Habit:
     reserved: float
 
     @property
-    def used_share(self) -> float:
+    def used_fraction(self) -> float:
         return self.used / self.reserved
 
 

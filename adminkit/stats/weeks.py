@@ -22,7 +22,7 @@ _BATCH: Final = " AND user IS NOT NULL AND NOT interactive"
 _RUNS: Final = f"""
 SELECT user, job_name, queue, start_time, end_time, elapsed, req_limit, state, {_GPUS}, {_NODES}
 FROM run WHERE """
-#: The week is counted back from :until, 0 the last one. A run of more than its limit wastes nothing.
+#: The week is counted back from :until, 0 the last one. A run of more than its limit left nothing unused.
 _WEEKS: Final = f"""
 SELECT {{who}}, (:until - 1 - end_time) / {WEEK} AS week, count(*), sum(elapsed), sum(req_limit),
     total(elapsed * 1.0 / req_limit), sum(max(req_limit - elapsed, 0) * {_GPUS}),
@@ -57,8 +57,8 @@ class Week(NamedTuple):
         return self.ratios / self.runs if self.runs else None
 
     @property
-    def share(self) -> float | None:
-        """Of the time asked for, what was used."""
+    def used_fraction(self) -> float | None:
+        """used / asked."""
         return self.used / self.asked if self.asked else None
 
     def __add__(self, other: object) -> Week:
@@ -72,7 +72,7 @@ class Name:
     """The runs of one job name in a week."""
 
     week: Week = field(default_factory=Week)
-    cut: int = 0  # ran into their limit
+    hit_limit: int = 0  # runs that ran into their limit
     #: Of what was reserved and not used, the part of runs during which somebody else waited in the queue.
     waited_for: Reserved = field(default_factory=Reserved)
 
@@ -107,7 +107,7 @@ def names(
         unused = max(limit - elapsed, 0)
         week = Week(1, elapsed, limit, elapsed / limit, unused * gpus, unused * nodes)
         one.week += week
-        one.cut += state == "TIMEOUT" or elapsed >= limit
+        one.hit_limit += state == "TIMEOUT" or elapsed >= limit
         line = lines.get((cluster, queue))
         if line is not None and start is not None and end > start:
             part = line.others(user, start, end) / (end - start)

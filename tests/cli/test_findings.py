@@ -55,7 +55,7 @@ def ask(trace: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
 
 
 RUN_1 = ("overestimate", "overestimated", "ada", f"1@{JOBS[0].submit_time}")
-RUN_2 = ("estimate", "cut", "bob", f"2@{JOBS[1].submit_time}")
+RUN_2 = ("estimate", "hit_limit", "bob", f"2@{JOBS[1].submit_time}")
 WORST = ("week", "worst", "ada", None)
 
 
@@ -81,7 +81,7 @@ def test_the_findings_of_a_window_are_listed(ask: Any, words: list[str], expecte
 def test_all_are_listed_where_that_is_asked_for_the_worst_first(ask: Any) -> None:
     rows = ask("--severity", "good", "-k", "estimate")
     assert [(verdict, user) for _, verdict, user, _ in rows] == [
-        ("cut", "bob"), ("over", "ada"), ("none", "eve"), ("well", "bob"),
+        ("hit_limit", "bob"), ("overestimated", "ada"), ("unlimited", "eve"), ("accurate", "bob"),
     ]  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def test_a_row_says_of_whom_what_was_compared_and_what_to_do(trace: Path, capsys
     assert main(["findings", "--db", str(trace), "--until", str(UNTIL), "-k", "overestimate", "-f", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["severity"], row["cluster"], row["name"]) == ("warn", "aaic", "train")
-    assert "elapsed=7200 limit=144000" in row["evidence"] and "used_share=0.05" in row["evidence"]
+    assert "elapsed=7200 limit=144000" in row["evidence"] and "used_fraction=0.05" in row["evidence"]
     assert row["advice"] == KINDS["overestimate"].verdicts["overestimated"].advice
 
 

@@ -35,7 +35,7 @@ def test_a_name_in_a_queue_has_a_row() -> None:
     assert (named.uid, named.job_name, named.queue, named.expected) == (1001, "train", "gq", 3000)
     assert (named.safe, named.runs) == (3600, 14), "one of the policy's menu; it was told from the seventh run on"
     assert named.risk_percent == 4, "it never failed, which says less the fewer the runs"
-    assert named.wasted > 10 * (72 * HOUR - 3600)
+    assert named.excess_gpu_seconds > 10 * (72 * HOUR - 3600)
 
 
 @pytest.mark.parametrize(

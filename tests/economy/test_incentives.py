@@ -247,9 +247,9 @@ def read(text: str, version: LuaVersion = "lua51") -> Any:
     return runtime.out(runtime.table(text.encode(), "table.lua"))
 
 
-def hint(uid: int = 1001, name: str = "train", queue: str = "gq", wasted: float = 1.0, **changes: int) -> Hint:
+def hint(uid: int = 1001, name: str = "train", queue: str = "gq", excess: float = 1.0, **changes: int) -> Hint:
     given_values = {"expected": 1800, "safe": 3600, "risk_percent": 5, "runs": 20, **changes}
-    return Hint(uid, name, queue, wasted=wasted, **given_values)
+    return Hint(uid, name, queue, excess_gpu_seconds=excess, **given_values)
 
 
 def test_the_table_of_hints_is_what_decide_lua_reads() -> None:
@@ -270,14 +270,14 @@ def test_the_table_of_hints_is_what_decide_lua_reads() -> None:
         ({}, (), [11, 12, 13], "everybody"),
         ({}, (12,), [11, 13], "a user's own switch"),
         ({"enabled": False}, (), [], "the site's switch"),
-        ({"max_entries": 1}, (), [12], "the largest waste first"),
+        ({"max_entries": 1}, (), [12], "the largest excess first"),
         ({"max_entries": 2}, (12,), [11, 13], "those who opted out take no room"),
     ],
 )
 def test_hints_are_for_those_who_want_and_waste_most(
     given_settings: dict[str, Any], opted_out: tuple[int, ...], uids: list[int], why: str
 ) -> None:
-    rows = [hint(11, wasted=5), hint(12, wasted=9), hint(13, wasted=7)]
+    rows = [hint(11, excess=5), hint(12, excess=9), hint(13, excess=7)]
     table = read(lua(hints_table(rows, Hints(**given_settings), opted_out, NOW)))
     assert sorted(table["users"]) == uids, why
 
@@ -292,7 +292,7 @@ def test_the_largest_table_of_hints_loads_in_lua_51_and_54() -> None:
     assert 30_000 < table.rows <= 50_000
     assert table.size > 1_000_000
     kept = read(table.text, "lua54")["users"]
-    assert 159_999 in list(kept), "the largest waste stays"
+    assert 159_999 in list(kept), "the largest excess stays"
 
 
 def test_points_are_whole_and_capped() -> None:

@@ -70,7 +70,7 @@ def ends(found: Planned) -> list[JobLetter]:
         ({"ckpt_at": NOW - 2 * HOUR, "ckpt_heard": 0}, "checkpoint", "the plugin warned it, whoever listened"),
         ({"elapsed": 300}, "short", "five minutes"),
         ({"time_limit": None, "limit_kind": "unlimited"}, "limit", "there is no limit to lower"),
-        ({"time_limit": 2 * HOUR}, "used_share", "used half"),
+        ({"time_limit": 2 * HOUR}, "used_fraction", "used half"),
         ({"time_limit": 4 * HOUR}, "unused", "three GPU-hours are not worth a letter"),
         ({"time_limit": 4 * HOUR, "gpus": 2}, None, "six are"),
         ({"time_limit": 4 * HOUR, "gpus": 0, "nodes": 2}, None, "without GPUs nodes count"),

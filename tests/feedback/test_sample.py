@@ -33,7 +33,7 @@ def kinds(planned: Planned) -> list[tuple[str, str | None]]:
 #: jobs, whose, what is found, what the notes say besides
 CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str | None]], str]] = [
     (
-        "each kind, the end letter of who wasted most, the digest of who wasted most last week",
+        "each kind, the end letter of who left most unused, the digest of who left most unused last week",
         [ended(1), ended(2, time_limit=72 * HOUR, **BOB), ended(3, ago=LAST_WEEK)],
         (),
         [("end", "bob"), ("digest", "ada"), ("operator", None)],

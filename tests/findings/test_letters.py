@@ -15,27 +15,27 @@ from tests.support.builders import HOUR
 @pytest.mark.parametrize(
     ("elapsed", "limit", "state", "expected", "why"),
     [
-        (HOUR, 4 * HOUR, "COMPLETED", "over", "a quarter"),
-        (2 * HOUR, 4 * HOUR, "COMPLETED", "well", "just half"),
-        (4 * HOUR, 4 * HOUR, "COMPLETED", "cut", "all of it: it may have needed more"),
-        (HOUR, 4 * HOUR, "TIMEOUT", "cut", "its limit was shortened meanwhile"),
-        (HOUR, None, "COMPLETED", "none", "unlimited"),
-        (0, 4 * HOUR, None, "over", "nothing"),
+        (HOUR, 4 * HOUR, "COMPLETED", "overestimated", "a quarter"),
+        (2 * HOUR, 4 * HOUR, "COMPLETED", "accurate", "just half"),
+        (4 * HOUR, 4 * HOUR, "COMPLETED", "hit_limit", "all of it: it may have needed more"),
+        (HOUR, 4 * HOUR, "TIMEOUT", "hit_limit", "its limit was shortened meanwhile"),
+        (HOUR, None, "COMPLETED", "unlimited", "unlimited"),
+        (0, 4 * HOUR, None, "overestimated", "nothing"),
     ],
 )
 def test_a_limit_is_judged(elapsed: int, limit: int | None, state: str | None, expected: str, why: str) -> None:
     (finding,) = estimate.check(estimate.Measure(Subject(), elapsed, limit, state), estimate.LETTERS)
     assert finding.verdict == expected, why
-    assert finding.evidence.keys() == ({"elapsed", "limit", "used_share"} if limit else {"elapsed"}), why
+    assert finding.evidence.keys() == ({"elapsed", "limit", "used_fraction"} if limit else {"elapsed"}), why
 
 
 @pytest.mark.parametrize(
     ("elapsed", "state", "tasks", "expected", "why"),
     [
-        (HOUR, "COMPLETED", (60, 120, HOUR), "over", "the longest task speaks for all"),
-        (4 * HOUR, "TIMEOUT", (60, 120, 4 * HOUR), "over", "the longest was cut: the one in the middle speaks"),
-        (4 * HOUR, "TIMEOUT", (60, 3 * HOUR, 4 * HOUR), "well", "the same, and it did well"),
-        (4 * HOUR, "TIMEOUT", (60, 4 * HOUR, 4 * HOUR), "cut", "so did most"),
+        (HOUR, "COMPLETED", (60, 120, HOUR), "overestimated", "the longest task speaks for all"),
+        (4 * HOUR, "TIMEOUT", (60, 120, 4 * HOUR), "overestimated", "the longest hit it: the median task speaks"),
+        (4 * HOUR, "TIMEOUT", (60, 3 * HOUR, 4 * HOUR), "accurate", "the same, and it did well"),
+        (4 * HOUR, "TIMEOUT", (60, 4 * HOUR, 4 * HOUR), "hit_limit", "so did most"),
     ],
 )
 def test_an_array_is_judged(elapsed: int, state: str, tasks: tuple[int, ...], expected: str, why: str) -> None:
@@ -46,12 +46,12 @@ def test_an_array_is_judged(elapsed: int, state: str, tasks: tuple[int, ...], ex
 @pytest.mark.parametrize(
     ("recommended", "asked", "judged", "expected", "why"),
     [
-        (4, 5, "over", True, "a fifth less"),
-        (41, 50, "over", False, "less than a fifth"),
-        (6, 5, "over", False, "longer, though it was too long"),
-        (6, 5, "cut", True, "longer, for it was cut off"),
-        (5, 5, "cut", False, "the same again"),
-        (5, None, "none", True, "it had none"),
+        (4, 5, "overestimated", True, "a fifth less"),
+        (41, 50, "overestimated", False, "less than a fifth"),
+        (6, 5, "overestimated", False, "longer, though it was too long"),
+        (6, 5, "hit_limit", True, "longer, for it was cut off"),
+        (5, 5, "hit_limit", False, "the same again"),
+        (5, None, "unlimited", True, "it had none"),
     ],
 )
 def test_a_limit_is_worth_typing(recommended: int, asked: int | None, judged: str, expected: bool, why: str) -> None:

@@ -26,7 +26,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "checkpoint": {"checkpoint": 1},
     "limit": {"bounded": 0},
     "short": {"elapsed": 599},
-    "used_share": {"used": 5 * HOUR},
+    "used_fraction": {"used": 5 * HOUR},
     "unused": {"used": 1, "reserved": 4 * HOUR},
 }
 
@@ -36,7 +36,7 @@ WRONG: dict[str, dict[str, Any]] = {
     [
         ({}, None, "worth one"),
         ({"used": 5 * HOUR - 1}, None, "just under the share"),
-        ({"used": 5 * HOUR}, "used_share", "the share itself"),
+        ({"used": 5 * HOUR}, "used_fraction", "the share itself"),
         ({"used": 600, "reserved": 600 + 4 * HOUR}, None, "the floor itself"),
         ({"used": 600, "reserved": 599 + 4 * HOUR}, "unused", "just under the floor"),
         ({"elapsed": 600}, None, "just long enough"),
@@ -76,5 +76,5 @@ def test_a_finding_says_of_what_it_is_and_what_it_compared() -> None:
     assert finding.subject == Subject(cluster="aaic", user="ada", name="train", run=f"1@{MONDAY}")
     assert finding.evidence == {
         "tasks": 1, "elapsed": HOUR, "limit": 10 * HOUR, "used": HOUR, "reserved": 10 * HOUR, "unused": 9 * HOUR,
-        "used_share": 0.1,
+        "used_fraction": 0.1,
     }  # fmt: skip

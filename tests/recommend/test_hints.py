@@ -25,7 +25,7 @@ def test_a_job_name_with_a_history_has_one_entry() -> None:
     assert (hint.cluster, hint.uid, hint.user, hint.job_name, hint.queue) == ("aaic", 1001, "ada", "train", "gq")
     assert (hint.expected, hint.limit, hint.runs) == (HOUR, 2 * HOUR, 23)
     assert hint.risk == pytest.approx(0.5 / 23.5)
-    assert 20 * 22 * HOUR < hint.waste < 23 * 22 * HOUR, "23 times 22 of 24 hours, fading with time"
+    assert 20 * 22 * HOUR < hint.excess_gpu_seconds < 23 * 22 * HOUR, "23 times 22 of 24 hours, fading with time"
 
 
 def test_a_name_in_two_queues_also_has_an_entry_for_every_queue() -> None:

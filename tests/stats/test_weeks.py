@@ -101,5 +101,5 @@ def test_weeks_are_counted_back_and_gpus_and_nodes_apart(tmp_path: Path) -> None
     ]
     assert mine["bob"] == [Week(1, HOUR, 4 * HOUR, 0.25, 3 * HOUR, 0), Week(), Week()]
     assert [one.runs for one in everybody] == [1, 1, 5], "the cluster's own weeks have interactive jobs too"
-    assert mine["ada"][2].accuracy == pytest.approx(2 / 3) and mine["ada"][2].share == pytest.approx(2 / 3)
-    assert Week().accuracy is None and Week().share is None
+    assert mine["ada"][2].accuracy == pytest.approx(2 / 3) and mine["ada"][2].used_fraction == pytest.approx(2 / 3)
+    assert Week().accuracy is None and Week().used_fraction is None
