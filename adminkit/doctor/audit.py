@@ -1,11 +1,11 @@
-"""doctor's line on the trace's rows: whether slurmdbd was ever asked about all of them."""
+"""doctor's checks of the trace's rows: whether an audit has asked slurmdbd about all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from adminkit.doctor.check import Line
+from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError
 from adminkit.ingest.audit import DONE
 from adminkit.quote import quote
@@ -15,20 +15,22 @@ from adminkit.trace.windows import note
 from adminkit.units import show_time
 
 
-def audits(db: Path) -> Iterator[Line]:
-    """One line for each cluster that sync has filled; none where there is no trace to be read."""
+def audits(db: Path) -> Iterator[Check]:
+    """A check for each cluster that sync has filled; empty where the trace cannot be read."""
     try:
         if not connect.is_there(db):
             return
         with connect.reader(db) as trace:
-            found = [(cluster, note(trace, cluster, DONE)) for cluster in clusters(trace)]
+            audited = [(cluster, note(trace, cluster, DONE)) for cluster in clusters(trace)]
     except (AdminkitError, OSError):
-        return  # that is the database's own line
-    for cluster, done in found:
+        return  # the check `database` says why
+    for cluster, done in audited:
         if done is None:
-            yield (
-                "audit", "warn", f"slurmdbd was never asked whether all rows of {quote(cluster)} are its own",
-                "once, as the trace's owner: adminkit trace audit, then with --apply",
-            )  # fmt: skip
+            yield Check(
+                "audit",
+                "warn",
+                f"no audit yet has asked slurmdbd whether all rows of {quote(cluster)} are its own",
+                "run it once, as the trace's owner: adminkit trace audit, then adminkit trace audit --apply",
+            )
         else:
-            yield "audit", "ok", f"{quote(cluster)}: {done[0]}, {show_time(done[1])}", ""
+            yield Check("audit", "ok", f"{quote(cluster)}: {done[0]}, {show_time(done[1])}")

@@ -1,4 +1,4 @@
-"""What is there and what is missing: one Check per thing, each with a hint. Changes nothing."""
+"""Every Check of `adminkit doctor`, in order. Changes nothing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import shutil
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import adminkit
 from adminkit import config
 from adminkit.doctor import audit, ckpt, letters, rules, sees
-from adminkit.doctor.check import Check, Status
+from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import NAME, helper_path
@@ -29,37 +29,40 @@ from adminkit.units import show_bytes, show_time
 
 #: STRICT tables came with it.
 OLDEST_SQLITE: Final = (3, 37, 0)
-#: Less free space than this, in bytes, is worth a word.
+#: Less free space than this is a warning; bytes.
 LITTLE_SPACE: Final = 1 << 30
 
 
 def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     """The trace in use, and every check in the order in which to correct things. `flag` is --db."""
-    settings, spoilt = config.Config(), None
+    settings, broken = config.Config(), None
     try:
         settings = config.load()
     except AdminkitError as error:
-        spoilt = Check("config", "missing", error.message, error.hint)
-    found = str(settings.file) if settings.file else "no file: the defaults hold"
+        broken = Check("config", "missing", error.message, error.hint)
+    source = str(settings.file) if settings.file else "no file: the defaults hold"
     db, why = location.find_with_reason(flag, settings.db)
-    checks = [spoilt or Check("config", "ok", found), *_ours(), *_trace(db, why), *_slurm(db)]
+    checks = [broken or Check("config", "ok", source), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
-        checks += [*_rules(settings.policy, db), *_checkpoints(settings.checkpoint.code)]
-    checks += [Check(*line) for line in audit.audits(db)]
-    checks += [Check(*line) for line in letters.letters(settings, db)]
+        # Trap: damaged rules may be why slurmctld is away, so they are looked at without it.
+        checks += guarded_all("rules", rules.rules(settings.policy))
+        checks += rules.foreign_comments(db)
+        checks += guarded_all("ckpt", ckpt.checkpoints(settings.checkpoint.code))
+    checks += audit.audits(db)
+    checks += letters.letters(settings, db)
     return db, [*checks, *_extras()]
 
 
 def _ours() -> Iterator[Check]:
     yield Check("adminkit", "ok", f"{adminkit.__version__}, Python {platform.python_version()}")
-    yield _guarded("helper", _helper)
+    yield guarded("helper", _helper)
     old = sqlite3.sqlite_version_info < OLDEST_SQLITE
     wanted = ".".join(map(str, OLDEST_SQLITE))
     yield Check(
         "sqlite",
         "missing" if old else "ok",
         sqlite3.sqlite_version,
-        f"a Python linked with SQLite {wanted} or newer is needed" if old else "",
+        f"use a Python that is linked with SQLite {wanted} or newer" if old else "",
     )
 
 
@@ -69,7 +72,9 @@ def _helper() -> Check:
         with of_own_child(path) as start:
             done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True, **start)
     except (OSError, subprocess.SubprocessError) as error:
-        return Check("helper", "missing", f"{path} does not run: {error}", "install adminkit again: pip builds it")
+        return Check(
+            "helper", "missing", f"{path} does not run: {error}", "install adminkit again: pip builds the helper"
+        )
     words = done.stdout.split()
     version = words[1] if len(words) > 1 else "?"
     if words[:1] != [NAME] or version != adminkit.__version__:
@@ -82,8 +87,8 @@ def _helper() -> Check:
 
 def _trace(db: Path, why: str) -> Iterator[Check]:
     with as_owner(db):
-        found = list(_rights(db))  # before the trace is opened: its owner's look puts a lost log back
-        checks = [_guarded("database", lambda: _database(db, why)), *found, _disk(db)]
+        rights = list(_rights(db))  # before the trace is opened: opening it as its owner puts a lost -wal back
+        checks = [guarded("database", lambda: _database(db, why)), *rights, _disk(db)]
     yield from checks
 
 
@@ -107,7 +112,7 @@ def _join_group(db: Path) -> str:
 
 
 def _rights(db: Path) -> Iterator[Check]:
-    """Who may read and write the trace; nothing where there is none, or none to be seen."""
+    """Who may read and write the trace; empty where there is none, or its folder is closed to this user."""
     try:
         if not connect.is_there(db):
             return
@@ -120,19 +125,19 @@ def _rights(db: Path) -> Iterator[Check]:
     found += "".join(f", {one.name} {_mode(one.lstat())} {permissions.owner_name(one)}" for one in beside)
     owner = permissions.owner_name(db)
     hint = ""
-    if strange := permissions.foreign_sidecar(db):
-        hint = permissions.remedy(db, strange)
+    if foreign := permissions.foreign_sidecar(db):
+        hint = permissions.remedy(db, foreign)
     elif lost:
-        hint = f"{lost.name} is missing, so the group cannot read: run `adminkit trace upgrade` as {owner}"
+        hint = f"{lost.name} is missing, so the group cannot read the trace: run `adminkit trace upgrade` as {owner}"
     elif file.st_mode & stat.S_IRWXO:
-        hint = f"anybody may read who did what: as {owner}, chmod 0640 {db}*"
+        hint = f"anybody can read who ran what: as {owner}, chmod 0640 {db}*"
     elif folder.st_mode & stat.S_IWGRP:
-        hint = f"a reader could take -wal and -shm over: as {owner}, chmod 2750 {db.parent}"
+        hint = f"a reader could take over -wal and -shm: as {owner}, chmod 2750 {db.parent}"
     yield Check("rights", "warn" if hint else "ok", found, hint)
 
 
-def _mode(found: os.stat_result) -> str:
-    return f"{stat.S_IMODE(found.st_mode):04o}"
+def _mode(facts: os.stat_result) -> str:
+    return f"{stat.S_IMODE(facts.st_mode):04o}"
 
 
 def _disk(db: Path) -> Check:
@@ -147,32 +152,32 @@ def _disk(db: Path) -> Check:
     if kind and location.is_network(kind):
         return Check("disk", "missing", found, "keep the trace on a local disk of one host: SQLite's locks need it")
     if free < max(LITTLE_SPACE, size):
-        return Check("disk", "warn", found, "free some space: the trace grows, and an upgrade may need its size again")
+        return Check("disk", "warn", found, "free some space: the trace grows, and an upgrade may need as much again")
     return Check("disk", "ok", found)
 
 
 def _slurm(db: Path) -> Iterator[Check]:
-    """Slurm's checks. Where sacct or slurmdbd is away, what hangs on it would only say the same again."""
-    sacct = _guarded("sacct", _sacct)
+    """Slurm's checks. Where sacct or slurmdbd does not answer, those that need it are left out."""
+    sacct = guarded("sacct", _sacct)
     yield sacct
     if sacct.status == "missing":
         return
-    slurmdbd = _guarded("slurmdbd", _slurmdbd)
+    slurmdbd = guarded("slurmdbd", _slurmdbd)
     yield slurmdbd
     if slurmdbd.status != "missing":
-        yield _guarded("fields", _fields)
-        yield _guarded("sees", lambda: Check(*sees.sees(db)))
-    yield _guarded("slurmctld", _slurmctld, "warn")
+        yield guarded("fields", _fields)
+        yield guarded("sees", lambda: sees.sees(db))
+    yield guarded("slurmctld", _slurmctld, "warn")
 
 
 def _sacct() -> Check:
-    found = release.release()
+    running = release.release()
     sacct = process.find("sacct")
-    text = f"{sacct or 'scontrol only'}, Slurm {release.show_release(found)}"
+    text = f"{sacct or 'scontrol only'}, Slurm {release.show_release(running)}"
     if sacct is None:
         return Check("sacct", "missing", text, "sync needs it: install Slurm's client programs")
-    if found < release.OLDEST:
-        return Check("sacct", "warn", text, f"tried from {release.show_release(release.OLDEST)} on only")
+    if running < release.OLDEST:
+        return Check("sacct", "warn", text, f"adminkit is tested from Slurm {release.show_release(release.OLDEST)} on")
     return Check("sacct", "ok", text)
 
 
@@ -181,19 +186,23 @@ def _fields() -> Check:
     wanted = dict.fromkeys((*JOB_FIELDS, *STEP_FIELDS))
     absent = [name for name in wanted if name not in have]
     if not absent:
-        return Check("fields", "ok", f"all {len(wanted)} of ours")
-    found = f"{len(wanted) - len(absent)} of our {len(wanted)}; absent: {', '.join(absent)}"
+        return Check("fields", "ok", f"sacct has all {len(wanted)} that adminkit reads")
+    found = (
+        f"sacct has {len(wanted) - len(absent)} of the {len(wanted)} that adminkit reads; absent: {', '.join(absent)}"
+    )
     if any(name in KEY_FIELDS for name in absent):
-        return Check("fields", "missing", found, "without them a run has no key; this sacct cannot be mined")
+        return Check(
+            "fields", "missing", found, "without them a run has no key, so adminkit cannot sync from this sacct"
+        )
     surprising = any(name in fields_of(release.release()) for name in absent)
     return Check("fields", "warn" if surprising else "ok", found, "their columns stay empty" if surprising else "")
 
 
 def _slurmdbd() -> Check:
-    found = cluster.accounting()
-    text = f"{found.release or 'of unknown release'}, keeps {', '.join(cluster.known_clusters()) or 'no cluster'}"
-    if found.booted_at is not None:
-        text += f", up since {show_time(found.booted_at)}"
+    slurmdbd = cluster.accounting()
+    text = f"{slurmdbd.release or 'of unknown release'}, keeps {', '.join(cluster.known_clusters()) or 'no cluster'}"
+    if slurmdbd.booted_at is not None:
+        text += f", up since {show_time(slurmdbd.booted_at)}"
     return Check("slurmdbd", "ok", text)
 
 
@@ -203,28 +212,12 @@ def _slurmctld() -> Check:
     found = f"{name}, {len(queues)} queues through {source}"
     if backlog:
         return Check(
-            "slurmctld", "warn", f"{found}, still holds {backlog} records for slurmdbd", "what is synced is provisional"
+            "slurmctld",
+            "warn",
+            f"{found}, still holds {backlog} records for slurmdbd",
+            "wait, or look at slurmdbd: until they arrive, what sync reads is provisional",
         )
     return Check("slurmctld", "ok", found)
-
-
-def _rules(settings: config.Policy, db: Path) -> Iterator[Check]:
-    """The rules at submission. Trap: with damaged files slurmctld may be away, and just then this is wanted."""
-    try:
-        for line in rules.rules(settings):
-            yield Check(*line)
-    except AdminkitError as error:
-        yield Check("rules", "warn", error.message, error.hint)
-    for line in rules.foreign_comments(db):
-        yield Check(*line)
-
-
-def _checkpoints(code: int) -> Iterator[Check]:
-    try:
-        for line in ckpt.checkpoints(code):
-            yield Check(*line)
-    except AdminkitError as error:
-        yield Check("ckpt", "warn", error.message, error.hint)
 
 
 def _extras() -> Iterator[Check]:
@@ -232,7 +225,7 @@ def _extras() -> Iterator[Check]:
     yield Check(
         "plots",
         "warn" if lacking else "ok",
-        f"lacks {' and '.join(lacking)}" if lacking else "matplotlib",
+        f"{' and '.join(lacking)} not installed" if lacking else "matplotlib",
         "pip install 'adminkit[plots]'" if lacking else "",
     )
     yield _pyslurm()
@@ -244,18 +237,10 @@ def _pyslurm() -> Check:
         return Check("pyslurm", "ok", f"{module.__version__}, in use for queues, nodes and open jobs")
     if not why:
         return Check("pyslurm", "ok", "not installed; scontrol is used in its place")
-    hint = "each pyslurm goes with the Slurm of its own number (25.11.x with 25.11): docs/releases.md, or take it off"
+    hint = "install the pyslurm of this Slurm's release (25.11.x for 25.11; docs/releases.md), or remove it"
     return Check("pyslurm", "warn", f"{why}; scontrol is used in its place", hint)
 
 
-def _guarded(name: str, look: Callable[[], Check], status: Status = "missing") -> Check:
-    """The check, or what kept it from being made."""
-    try:
-        return look()
-    except AdminkitError as error:
-        return Check(name, status, error.message, error.hint)
-
-
 def lacking(checks: Sequence[Check]) -> int:
-    """How many needed things are missing."""
+    """How many checks are `missing`."""
     return sum(check.status == "missing" for check in checks)

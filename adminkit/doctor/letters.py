@@ -1,4 +1,4 @@
-"""doctor's lines on letters: whether they are switched on, may be sent, and leave."""
+"""doctor's checks of letters: whether they are switched on, can be sent, and leave the outbox."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit import config
-from adminkit.doctor.check import Line
-from adminkit.errors import AdminkitError
+from adminkit.doctor.check import Check, guarded
 from adminkit.feedback.mime import check_senders
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.recipients import allowed_domains, is_allowed
@@ -19,47 +18,59 @@ from adminkit.trace import connect, outbox
 from adminkit.trace.sight import sees_others
 from adminkit.units import show_time
 
-TRY: Final = "adminkit feedback test ADDRESS --send tries it"
+TRY: Final = "to try it: adminkit feedback test ADDRESS --send"
 
 
-def letters(settings: config.Config, db: Path) -> Iterator[Line]:
-    """Every line; one alone where nobody gets any. Connects to no mail server."""
+def letters(settings: config.Config, db: Path) -> Iterator[Check]:
+    """Every check; one alone where letters are off. Connects to no mail server."""
     if not settings.feedback.clusters:
-        yield "letters", "ok", "nobody gets any: no cluster in [feedback] clusters", ""
+        yield Check("letters", "ok", "off: [feedback] clusters names no cluster")
         return
-    for name, look in (("letters", _way), ("choices", _choices), ("outbox", _outbox)):
-        try:
-            yield look(settings, db)
-        except AdminkitError as error:
-            yield name, "warn", error.message, error.hint
+    yield guarded("letters", lambda: _way(settings.feedback), "warn")
+    yield guarded("choices", lambda: _choices(settings, db), "warn")
+    yield guarded("outbox", lambda: _outbox(db), "warn")
 
 
-def _way(settings: config.Config, db: Path) -> Line:
-    chosen = settings.feedback
-    opened(chosen)  # the configuration, the file of the login
-    check_senders(chosen)
-    found = f"{', '.join(chosen.clusters)} by {described(chosen)}"
-    if chosen.domain and not is_allowed(f"user@{chosen.domain}", allowed_domains(chosen, {})):
-        return "letters", "warn", f"{found}; {chosen.domain} is not in domains", "add domain to [feedback] domains"
-    if not chosen.operators:
-        return "letters", "warn", found, "nobody would be told of a flood: set [feedback] operators"
-    return "letters", "ok", f"{found}; {TRY}", ""
+def _way(feedback: config.Feedback) -> Check:
+    opened(feedback)  # checks the settings and the login file
+    check_senders(feedback)
+    found = f"{', '.join(feedback.clusters)} by {described(feedback)}"
+    if feedback.domain and not is_allowed(f"user@{feedback.domain}", allowed_domains(feedback, {})):
+        return Check(
+            "letters",
+            "warn",
+            f"{found}; no letter may go to {feedback.domain}, which [feedback] domains leaves out",
+            f'add "{feedback.domain}" to [feedback] domains',
+        )
+    if not feedback.operators:
+        return Check(
+            "letters",
+            "warn",
+            found,
+            "set [feedback] operators: nobody is told where more than max_letters are due at once",
+        )
+    return Check("letters", "ok", f"{found}; {TRY}")
 
 
-def _choices(settings: config.Config, db: Path) -> Line:
+def _choices(settings: config.Config, db: Path) -> Check:
     folder = folder_of(settings, db)
     check_folder(folder, db)
     if not folder.exists():
-        return "choices", "ok", f"{folder} is not there yet: feedback run --send makes it", ""
+        return Check("choices", "ok", f"{folder} is not there yet: adminkit feedback run --send makes it")
     if (barred := out_of_reach(folder)) is not None:
-        return "choices", "warn", f"users cannot reach {folder}: {barred} is closed", "name another in [feedback] prefs"
-    return "choices", "ok", str(folder), ""
+        return Check(
+            "choices",
+            "warn",
+            f"users cannot reach {folder}: {barred} is closed to them",
+            f"chmod o+x {barred}, or name another folder in [feedback] prefs",
+        )
+    return Check("choices", "ok", str(folder))
 
 
-def _outbox(settings: config.Config, db: Path) -> Line:
+def _outbox(db: Path) -> Check:
     now = int(time.time())
     if connect.is_there(db) and not sees_others(db):
-        return "outbox", "ok", "not looked at: letters are for the operators", ""
+        return Check("outbox", "ok", "not looked at: letters are shown to operators only")
     with connect.reader(db) as trace:
         waiting = [one.due_at for one in outbox.find(trace, ["due", "claimed"])]
         refused = [one.due_at for one in outbox.find(trace, ["refused"])]
@@ -70,4 +81,4 @@ def _outbox(settings: config.Config, db: Path) -> Line:
     found = f"{numbers['waiting']} waiting, {numbers['stuck']} of them for more than {limits.stuck // 3600} h"
     found += f", {numbers['refused']} refused this week"
     found += f"; one was last sent or tried {show_time(last)}" if last else "; none was sent yet"
-    return "outbox", "warn" if finding.severity == "warn" else "ok", found, finding.advice
+    return Check("outbox", "warn" if finding.severity == "warn" else "ok", found, finding.advice)

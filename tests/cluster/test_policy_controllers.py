@@ -113,7 +113,7 @@ def test_the_second_is_named_and_its_steps_are_printed_without_a_command(pair: P
     home = pair.cluster.home
     assert f"rsync -a {home}/adminkit root@second:{home}/" in said
     assert "second  policy" in said.replace("   ", "  ")
-    assert re.search(r"warn +hosts +not compared with second", pair.doctor(fetch=False))
+    assert re.search(r"warn +hosts +not compared with those of second", pair.doctor(fetch=False))
 
 
 def test_the_second_decides_by_its_own_files_old_or_the_same(pair: Pair) -> None:

@@ -119,12 +119,12 @@ def test_what_is_installed_but_not_loaded_is_an_error_of_doctor(ruled: Ruled) ->
 def test_doctor_says_when_slurmdbd_would_not_keep_the_record(ruled: Ruled) -> None:
     ruled.rules('version = 1\nrecord = "comment"\n')
     doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=1).stdout
-    assert re.search(r"missing +record +in comment, which slurmdbd does not keep", doctor), doctor
-    assert "AccountingStoreFlags=job_comment" in doctor
+    assert re.search(r"missing +record +in comment, which slurmdbd does not store", doctor), doctor
+    assert "add job_comment to AccountingStoreFlags" in doctor
     ruled.rules('version = 1\nrecord = "extra"\n')
     doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=1).stdout
     lacks = release() < rules.STORES["extra"][1]
-    why = "this Slurm has no extra" if lacks else "in extra, which slurmdbd does not keep"
+    why = "this release of Slurm has no field extra" if lacks else "in extra, which slurmdbd does not store"
     assert re.search(rf"missing +record +{why}", doctor), doctor
 
 

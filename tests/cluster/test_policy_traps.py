@@ -182,7 +182,7 @@ def test_1_6_a_damaged_policy_keeps_the_good_one_deciding(ruled: Ruled) -> None:
             assert "policy.good.lua counts instead of policy.lua" in ruled.log(begin), damage
         assert "damaged" in ruled.adminkit("policy", "status", code=1).stdout
         doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=None).stdout
-        assert re.search(r"warn +rules .*damaged, the good copy counts: policy.lua", doctor), doctor
+        assert re.search(r"warn +rules .*policy.lua damaged, the good copy is in use", doctor), doctor
     finally:
         path.write_bytes(whole)
         reload(ruled)

@@ -15,15 +15,15 @@ def test_it_asks_once_for_each_cluster_that_sync_has_filled(tmp_path: Path) -> N
         tmp_path / "t.db",
         [job(1), job(2, cluster="beta"), job(3, cluster="file", source="text"), job(4, cluster="show", source="demo")],
     )
-    assert [(line[1], line[2].rpartition(" rows of ")[2]) for line in audits(path)] == [
+    assert [(line.status, line.found.rpartition(" rows of ")[2]) for line in audits(path)] == [
         ("warn", "aaic are its own"),
         ("warn", "beta are its own"),
     ]
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("INSERT INTO note VALUES ('aaic', 'audited', 'confirmed 1', 1767571200)")
     first, second = audits(path)
-    assert (first[1], first[2]) == ("ok", "aaic: confirmed 1, 2026-01-05T00:00:00")
-    assert second[1] == "warn" and "adminkit trace audit" in second[3]
+    assert (first.status, first.found) == ("ok", "aaic: confirmed 1, 2026-01-05T00:00:00")
+    assert second.status == "warn" and "adminkit trace audit" in second.hint
 
 
 def test_it_says_nothing_where_there_is_nothing(tmp_path: Path) -> None:

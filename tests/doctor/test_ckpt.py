@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit.doctor import ckpt
-from adminkit.doctor.rules import Line
+from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError
 from adminkit.slurm import plugstack
 from tests.support.fakes import Programs
@@ -53,10 +53,10 @@ class Site:
         )
         self.programs.add("scontrol", f"cat {self.folder}/config")
 
-    def look(self, code: int = 85) -> dict[str, Line]:
+    def look(self, code: int = 85) -> dict[str, Check]:
         (self.folder / "nodes").write_text(self.nodes)
         self.programs.add("sinfo", f"cat {self.folder}/nodes")
-        return {line[0]: line for line in ckpt.checkpoints(code)}
+        return {line.name: line for line in ckpt.checkpoints(code)}
 
 
 @pytest.fixture
@@ -71,11 +71,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 @gives_files_away
 def test_in_good_order_it_says_what_it_saw(site: Site) -> None:
     found = site.look()
-    assert {line[1] for line in found.values()} == {"ok"}
-    assert found["ckpt"][2] == f"optional in {site.conf}:2"
-    assert found["ckpt file"][2] == f"{site.plugins}/adminkit_ckpt.so, built for Slurm 22.05.8"
-    assert found["ckpt nodes"][2] == "this host is n1"
-    assert found["ckpt steps"][2].startswith("proctrack/linuxproc")
+    assert {line.status for line in found.values()} == {"ok"}
+    assert found["ckpt"].found == f"optional in {site.conf}:2"
+    assert found["ckpt file"].found == f"{site.plugins}/adminkit_ckpt.so, built for Slurm 22.05.8"
+    assert found["ckpt nodes"].found == "this host is n1"
+    assert found["ckpt steps"].found.startswith("proctrack/linuxproc")
 
 
 @pytest.mark.parametrize(
@@ -96,20 +96,20 @@ def test_the_line_in_plugstack_conf(site: Site, text: str, status: str, says: st
     (site.folder / "parts" / "a.conf").write_text("optional\tadminkit_ckpt.so\n")
     site.conf.write_text(text)
     line = site.look()["ckpt"]
-    assert line[1] == status, why
-    assert says in line[2], why
-    assert bool(line[3]) == (status == "warn"), "a hint where something is to be done"
+    assert line.status == status, why
+    assert says in line.found, why
+    assert bool(line.hint) == (status == "warn"), "a hint where something is to be done"
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "status", "says", "why"),
     [
-        ("", 85, "ok", "85 means that there is more to do", "both have the default"),
+        ("", 85, "ok", "exit code 85 means that there is more to do", "both have the default"),
         ("code=3 default=off", 3, "ok", "3 means", "both say so"),
         ("code=3 code=4", 4, "ok", "4 means", "the plugin takes the last"),
         ("code=128", 85, "ok", "85 means", "the plugin takes no such code and keeps its own"),
-        ("code=3", 85, "warn", "puts back what ends with 3", "letters would take such a run for a failed one"),
-        ("", 9, "warn", "puts back what ends with 85", "the settings alone were changed"),
+        ("code=3", 85, "warn", "requeues jobs that exit with 3", "letters would take such a run for a failed one"),
+        ("", 9, "warn", "requeues jobs that exit with 85", "the settings alone were changed"),
     ],
 )
 def test_the_plugin_and_the_settings_name_one_exit_code(
@@ -117,15 +117,15 @@ def test_the_plugin_and_the_settings_name_one_exit_code(
 ) -> None:
     site.conf.write_text(f"optional adminkit_ckpt.so {arguments}\n")
     line = site.look(code)["ckpt code"]
-    assert (line[1], says in line[2]) == (status, True), why
-    assert (f"code={code}" in line[3]) == (status == "warn"), "a hint where the two differ"
+    assert (line.status, says in line.found) == (status, True), why
+    assert (f"code={code}" in line.hint) == (status == "warn"), "a hint where the two differ"
 
 
 def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
     site.conf.unlink()
-    assert [line[1] for line in site.look().values()] == ["ok"]
+    assert [line.status for line in site.look().values()] == ["ok"]
     site.settings("proctrack/cgroup", conf="(null)")
-    assert "names no PlugStackConfig" in site.look()["ckpt"][2]
+    assert "names no PlugStackConfig" in site.look()["ckpt"].found
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
     [
         ("0x160508", "ok", "built for Slurm 22.05.8"),
         ("0x160502", "ok", "built for Slurm 22.05.2"),  # the micro release does not matter
-        ("0x170205", "missing", "built for Slurm 23.02.5, and this is 22.05.8"),
-        ("0x1a0505", "missing", "built for Slurm 26.05.5, and this is 22.05.8"),
+        ("0x170205", "missing", "built for Slurm 23.02.5, this is 22.05.8"),
+        ("0x1a0505", "missing", "built for Slurm 26.05.5, this is 22.05.8"),
         (None, "missing", "is no plugin of Slurm's, it has no plugin_version"),
     ],
 )
@@ -142,16 +142,17 @@ def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
 def test_the_release_it_was_built_for(site: Site, version: str | None, status: str, says: str) -> None:
     build(site.plugins / "adminkit_ckpt.so", version)
     line = site.look()["ckpt file"]
-    assert (line[1], says in line[2]) == (status, True)
-    assert ("make -C spank install" in line[3]) == (status == "missing")
+    assert (line.status, says in line.found) == (status, True)
+    assert ("make -C spank install" in line.hint) == (status == "missing")
 
 
 def test_a_file_that_is_none_or_not_there(site: Site) -> None:
     plugin = site.plugins / "adminkit_ckpt.so"
     plugin.write_text("text")
-    assert "not a 64-bit ELF file" in site.look()["ckpt file"][2]
+    assert "not a 64-bit ELF file" in site.look()["ckpt file"].found
     plugin.unlink()
-    assert site.look()["ckpt file"][1:3] == (
+    line = site.look()["ckpt file"]
+    assert (line.status, line.found) == (
         "missing",
         f"couldn't read {site.folder}/none/adminkit_ckpt.so: no such file or directory",
     )
@@ -160,7 +161,7 @@ def test_a_file_that_is_none_or_not_there(site: Site) -> None:
 def test_who_may_write_it_is_root(site: Site) -> None:
     (site.plugins / "adminkit_ckpt.so").chmod(0o775)
     line = site.look()["ckpt file"]
-    assert line[1] == "warn" and "chmod 0755" in line[3]
+    assert line.status == "warn" and "chmod 0755" in line.hint
 
 
 @pytest.mark.parametrize(
@@ -180,8 +181,8 @@ def test_who_may_write_it_is_root(site: Site) -> None:
 def test_the_nodes(site: Site, nodes: str, status: str, says: str) -> None:
     site.nodes = nodes
     line = site.look()["ckpt nodes"]
-    assert line[1] == status
-    assert says in line[2]
+    assert line.status == status
+    assert says in line.found
 
 
 @pytest.mark.parametrize(
@@ -189,11 +190,11 @@ def test_the_nodes(site: Site, nodes: str, status: str, says: str) -> None:
     [
         ("proctrack/linuxproc", "(null)", False, "ok", "by their parents"),
         ("proctrack/cgroup", "cgroup/v1", True, "ok", "in the step's cgroup"),
-        ("proctrack/cgroup", "(null)", True, "ok", "CgroupPlugin not known"),
+        ("proctrack/cgroup", "(null)", True, "ok", "CgroupPlugin unknown"),
         ("proctrack/cgroup", "disabled", True, "warn", "disabled"),
-        ("proctrack/cgroup", "autodetect", False, "warn", "neither cgroup v2 nor v1's freezer"),
+        ("proctrack/cgroup", "autodetect", False, "warn", "neither cgroup v2 nor the freezer"),
         ("proctrack/pgid", "(null)", True, "warn", "proctrack/pgid"),
-        ("(null)", "(null)", True, "warn", "not known"),
+        ("(null)", "(null)", True, "warn", "unknown"),
     ],
 )
 def test_how_processes_are_found(
@@ -202,7 +203,7 @@ def test_how_processes_are_found(
     monkeypatch.setattr(ckpt, "_cgroups", lambda: mounted)
     site.settings(proctrack, cgroup)
     line = site.look()["ckpt steps"]
-    assert (line[1], says in line[2], bool(line[3])) == (status, True, status == "warn"), line
+    assert (line.status, says in line.found, bool(line.hint)) == (status, True, status == "warn"), line
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.doctor import sees
+from adminkit.doctor.check import Check
 from adminkit.slurm import cluster
 
 OPEN, HIDDEN, SHORT = "none", "jobs,usage", "1-00:00:00"
@@ -55,20 +56,20 @@ def test_what_is_seen_and_what_is_needed(case: str, trace: Path, monkeypatch: py
     level, private, limit, here, status, found, hint = CASES[case]
     say(monkeypatch, level, private, limit, here)
     line = sees.sees(trace)
-    assert (line[0], line[1]) == ("sees", status)
-    assert found in line[2]
-    assert hint in line[3]
-    assert bool(line[3]) == (status != "ok")
+    assert (line.name, line.status) == ("sees", status)
+    assert found in line.found
+    assert hint in line.hint
+    assert bool(line.hint) == (status != "ok")
 
 
 def test_an_operator_who_does_not_sync_is_left_alone(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person who is an operator for other work, and looks at the trace of user adminkit."""
     say(monkeypatch, "Operator", OPEN, "UNLIMITED", OPEN)
     monkeypatch.setattr(sees, "syncs", lambda db: False)
-    assert sees.sees(trace)[1] == "ok"
+    assert sees.sees(trace).status == "ok"
 
 
 def test_root_sees_every_job_whatever_its_level(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, None, HIDDEN, "UNLIMITED", "jobs", root=True)
     seen = "every job: AdminLevel None, PrivateData=jobs,usage, PrivateData=jobs of slurm.conf"
-    assert sees.sees(trace)[1:] == ("ok", seen, "")
+    assert sees.sees(trace) == Check("sees", "ok", seen)
