@@ -1,4 +1,4 @@
-"""From the trace and policy.toml to the two tables: everybody's standing, what an hour is worth here, the files."""
+"""From the trace and policy.toml to the two tables: standings, points of an hour of ageing, files."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Incentives
     from adminkit.policy.model import Policy
 
-#: What `incentives install` puts in place.
+#: The tables that `adminkit incentives install` installs.
 TABLES: Final = ("incentives", "hints")
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What hours of ageing are here. Where `spread` is None, `notes` say why."""
+    """What hours of ageing are worth on this cluster. Where `spread` is None, `notes` say why."""
 
     points: Points
     spread: priority.Spread | None
@@ -44,17 +44,14 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table: `text` is the file that is put in place, `load_seconds` what Lua 5.1 took to read it here.
-
-    `data` is what the text was written of.
-    """
+    """One table: `text` is the file to install, written from `data`; Lua 5.1 took `load_seconds` to load it."""
 
     name: str
     data: Mapping[str, Any]
     text: str
     rows: int
     load_seconds: float
-    largest: int = 0  # points that one job can get by it
+    largest: int = 0  # the most points that one job gets by it
 
     @property
     def size(self) -> int:
@@ -63,7 +60,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """Everybody, by points; `left_out` sums up why runs do not weigh."""
+    """Everybody's standing, by points; `left_out` counts the runs that do not weigh, by reason."""
 
     cluster: str
     window: tuple[int, int]
@@ -80,7 +77,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One user, with the heaviest of the runs that weigh."""
+    """One user's standing, and those of the user's runs that weigh most."""
 
     cluster: str
     window: tuple[int, int]
@@ -91,42 +88,42 @@ class Explained:
 
 
 def worth(settings: Incentives, per_hour: float | None, *, past: bool = False) -> Worth:
-    """Ask Slurm. `per_hour` (--points-per-hour) or the setting stand in for what it does not say.
+    """Points of an hour of ageing: `per_hour` (--points-per-hour), else the setting, else as Slurm ranks jobs.
 
-    Of the `past` Slurm knows nothing: what stands in for it goes first, and no priorities are compared.
+    Of the `past` Slurm knows nothing: `per_hour` and the setting are taken unchecked, and no priorities compared.
 
-    AdminkitError where a site factor would do nothing, or nothing says what an hour is worth.
+    AdminkitError where a site factor would have no effect, or the points of an hour are unknown.
     """
     given = per_hour or settings.points_per_hour
     if past and given is not None:
         return Worth(
-            points(settings, given), None, ["Slurm was not asked how it ranks jobs: it knows that of now alone"]
+            points(settings, given), None, ["Slurm was not asked how it ranks jobs: it knows the present only"]
         )
     notes = []
     try:
-        found = priority.ranking()
+        ranking = priority.ranking()
     except AdminkitError as error:
         if given is None:
             raise AdminkitError(
                 f"couldn't learn what an hour of ageing is worth: {error.message}",
-                "run it where scontrol works, or give --points-per-hour (PriorityWeightAge / PriorityMaxAge in hours)",
+                "run it where scontrol works, or give --points-per-hour: PriorityWeightAge / PriorityMaxAge in hours",
             ) from error
         notes.append(f"Slurm was not asked how it ranks jobs: {error.message}")
         return Worth(points(settings, given), None, notes)
-    priority.refuse_ranking(found, settings.accept_foreign_site_factor)
-    if found.site_plugin is not None:
-        notes.append(f"{found.site_plugin} may overwrite what is set at submission")
+    priority.refuse_ranking(ranking, settings.accept_foreign_site_factor)
+    if ranking.site_plugin is not None:
+        notes.append(f"{ranking.site_plugin} may overwrite what is set at submission")
     if past:
-        notes.append("an hour of ageing is worth what it is now; the priorities of then are not known")
-        return Worth(points(settings, found.points_per_hour), None, notes)
+        notes.append("an hour of ageing counts with its present points; the priorities of that time are unknown")
+        return Worth(points(settings, ranking.points_per_hour), None, notes)
     spread = None
     try:
         spread = priority.spread()
         if spread is None:
-            notes.append("no job waits, so there is no spread of priorities to compare with")
+            notes.append("no job is pending, so there is no spread of priorities to compare with")
     except AdminkitError as error:
         notes.append(f"the spread of priorities is unknown: {error.message}")
-    return Worth(points(settings, given or found.points_per_hour), spread, notes)
+    return Worth(points(settings, given or ranking.points_per_hour), spread, notes)
 
 
 def compute(
@@ -134,22 +131,22 @@ def compute(
     policy: Policy,
     cluster: str,
     now: int,
-    found: Worth,
+    value: Worth,
     held_out: Callable[[int], bool] = lambda uid: False,
     *,
     checkpoint_code: int,
 ) -> Computed:
-    """Everybody's standing, the most points first. Who is `held_out` of letters and hints loses nothing by it."""
-    asked = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
+    """Everybody's standing, the most points first. Users in the hold-out lose nothing by it: see as_well_off."""
+    query = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     counted: Counter[str] = Counter()
     with snapshot(db):
-        everybody = as_well_off(list(standings(incentives.sums(db, asked), policy.incentives, now)), held_out)
-        passed_over, ends = incentives.passed_over(db, asked), span(db)
+        everybody = as_well_off(list(standings(incentives.sums(db, query), policy.incentives, now)), held_out)
+        passed_over, ends = incentives.passed_over(db, query), span(db)
     for one in everybody:
         counted.update(one.left_out)
     everybody.sort(key=lambda one: (-one.hours, -(one.score or 0), -one.weight, one.uid))
     left_out = {**passed_over, **{reason: counted[reason] for reason in incentives.LEFT_OUT}}
-    return Computed(cluster, (asked.since, asked.until), ends, everybody, left_out, found)
+    return Computed(cluster, (query.since, query.until), ends, everybody, left_out, value)
 
 
 def explain(
@@ -158,44 +155,44 @@ def explain(
     cluster: str,
     user: str,
     now: int,
-    found: Worth,
+    value: Worth,
     most: int = 20,
     held_out: Callable[[int], bool] = lambda uid: False,
     *,
     checkpoint_code: int,
 ) -> Explained:
     """One user's standing and heaviest runs. AdminkitError for a user whose runs the window does not have."""
-    asked = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
+    query = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     with snapshot(db):
         uid = incentives.uid_of(db, user, cluster)
-        rows = [] if uid is None else list(incentives.sums(db, asked, uid))
+        rows = [] if uid is None else list(incentives.sums(db, query, uid))
         if uid is None or not rows:
             raise AdminkitError(
                 f"no run of {user} ended on {cluster} in the last {policy.incentives.window_days} days",
-                "look at the name; incentives.window_days says how far back runs are looked at",
+                "check the name, or raise incentives.window_days in policy.toml",
             )
         own = standing(rows, policy.incentives, now)
         if held_out(uid):
-            others = standings(incentives.sums(db, asked, of_all=True), policy.incentives, now)
+            others = standings(incentives.sums(db, query, of_all=True), policy.incentives, now)
             own = next(one for one in as_well_off(list(others), held_out) if one.uid == uid)
         ends = span(db)
-        heaviest = weighed(incentives.scored(db, asked, uid), rows, policy.incentives, now, most)
-    return Explained(cluster, (asked.since, asked.until), ends, own, heaviest, found)
+        heaviest = weighed(incentives.scored(db, query, uid), rows, policy.incentives, now, most)
+    return Explained(cluster, (query.since, query.until), ends, own, heaviest, value)
 
 
 def learnt(
     db: sqlite3.Connection,
     policy: Policy,
-    found: Computed,
+    computed: Computed,
     now: int,
     held_out: Callable[[int], bool] = lambda uid: False,
     *,
     checkpoint_code: int,
 ) -> Iterator[Hint]:
-    """What similar jobs of each user needed, the largest excess first."""
+    """Hints for every user who wants them, the largest excess first."""
     if not policy.hints.enabled:
         return
-    ended = ended_runs(db, clusters=[found.cluster], acting=True, checkpoint_code=checkpoint_code)
+    ended = ended_runs(db, clusters=[computed.cluster], acting=True, checkpoint_code=checkpoint_code)
     for one in hints(ended, now, policy.offer):
         if one.user in policy.hints.users_off or held_out(one.uid):
             continue
@@ -204,18 +201,18 @@ def learnt(
 
 
 def tables(
-    found: Computed, advised: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
+    computed: Computed, advised: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
 ) -> list[Table]:
-    """The files, each tried in Lua."""
+    """Both tables, each loaded in Lua to check it."""
     made = {
-        "incentives": incentives_table(found.standings, found.worth.points, now),
+        "incentives": incentives_table(computed.standings, computed.worth.points, now),
         "hints": hints_table(advised, policy.hints, opted_out, now),
     }
     return [as_table(name, data) for name, data in made.items()]
 
 
 def as_table(name: str, data: Mapping[str, Any]) -> Table:
-    """A table's text with what loading it shows. AdminkitError where slurmctld could not use it."""
+    """A table, loaded in Lua as a check. AdminkitError where slurmctld could not use it."""
     text = lua(data)
     check_table(name, text)
     runtime = Lua()
@@ -230,26 +227,26 @@ def as_table(name: str, data: Mapping[str, Any]) -> Table:
 
 
 def read_tables(folder: Path, most: int | None = None) -> list[Table]:
-    """The tables that `write_tables` put there, whoever did. AdminkitError where there are none, or no such ones.
+    """The tables in a folder, whoever wrote it. AdminkitError where they are missing, malformed or above `most`.
 
-    `most` is what a job may get by the policy.toml of whoever reads them.
+    `most`: the cap in points by the reader's policy.toml.
     """
-    found = {name: points_file.read(folder, name) for name in TABLES}
-    if found["incentives"] is None:
+    loaded = {name: points_file.read(folder, name) for name in TABLES}
+    if loaded["incentives"] is None:
         raise AdminkitError(
             f"there is no {points_file.json_path(folder, 'incentives')}",
-            "make it where the trace is: adminkit incentives compute --out DIR",
+            "write it on the host of the trace: adminkit incentives compute --out DIR",
         )
-    if most is not None and (cap := found["incentives"]["cap"]) > most:
+    if most is not None and (cap := loaded["incentives"]["cap"]) > most:
         raise AdminkitError(
-            f"{points_file.json_path(folder, 'incentives')}: its cap of {cap} points is above {most}, policy.toml's",
-            "install it by the policy.toml that it was computed by: --policy FILE",
+            f"{points_file.json_path(folder, 'incentives')}: its cap, {cap} points, is above policy.toml's, {most}",
+            "install it with the policy.toml that it was computed with: --policy FILE",
         )
-    return [as_table(name, data) for name, data in found.items() if data is not None]
+    return [as_table(name, data) for name, data in loaded.items() if data is not None]
 
 
 def write_tables(folder: Path, made: Iterable[Table]) -> list[Path]:
-    """Put them into a folder of their own, to be carried to the slurmctld hosts. The paths written."""
+    """Write the tables into `folder`, to carry it to the slurmctld hosts. The paths written."""
     paths = []
     with as_owner(folder / "incentives.json"):
         try:

@@ -1,11 +1,11 @@
-"""Points and hints on their way from the trace's owner to root: JSON, which root reads with mistrust and writes as Lua.
+"""Points and hints on their way from the trace's owner to root: JSON, which root checks and writes as Lua.
 
     incentives.json   {"format": 1, "made_at": …, "cap": …, "class_points": {…},
                        "users": {"1001": {"points": …, "class": …}}}
     hints.json        {"format": 1, "made_at": …, "ratio": …, "floor": …, "accounts_off": […],
                        "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}}}
 
-Whatever else stands in such a file is an error: its author may have been broken into.
+Anything else in such a file is an error: whoever took over its author's account may have written it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Table = dict[str, Any]
 
 #: Characters of a name; slurmdbd keeps 255 bytes of a job's.
 MOST_NAME: Final = 1024
-#: Nobody's, by POSIX and by Linux: (uid_t) -1.
+#: The largest uid: (uid_t) -1 is nobody's, by POSIX and by Linux.
 _MOST_UID: Final = 2**32 - 2
 _MOST_SECONDS: Final = 2**40
 _MOST: Final = 2**53
 
 
 def json_path(folder: Path, name: str) -> Path:
-    """Where the table `name` is, in a folder of tables."""
+    """The path of the table `name` in a folder of tables."""
     return folder / f"{name}.json"
 
 
 def dumped(table: Mapping[str, Any]) -> str:
-    """A table as JSON, one user a line. Sets become lists, uids text."""
+    """A table as JSON, one user a line. Sets become lists, uids become text."""
     plain = {key: sorted(value) if isinstance(value, (set, frozenset)) else value for key, value in table.items()}
     users = plain.pop("users")
     lines = [f"{json.dumps(str(uid))}: {json.dumps(users[uid])}" for uid in sorted(users)]
@@ -48,7 +48,7 @@ def dumped(table: Mapping[str, Any]) -> str:
 
 
 def read(folder: Path, name: str) -> Table | None:
-    """The table that the folder's owner wrote there; None for none. AdminkitError, and a line in the journal, else."""
+    """The table that the folder's owner wrote; None without a file. If malformed, AdminkitError and a journal line."""
     path = json_path(folder, name)
     handle = open_folder(folder)
     try:
@@ -67,36 +67,36 @@ def read(folder: Path, name: str) -> Table | None:
 
 
 def parsed(name: str, data: bytes, source: str) -> Table:
-    """The table in a text of JSON. AdminkitError names the place; what stands there is not repeated."""
+    """The table in a text of JSON. AdminkitError names the place and does not quote the text."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else _plain(error)
-        raise _Wrong(source, f"no JSON that counts: {why}") from error
+        raise _Wrong(source, f"not valid JSON: {why}") from error
     return _CHECKS[name](value, source)
 
 
 class _Wrong(AdminkitError):
     def __init__(self, source: str, why: str) -> None:
-        super().__init__(f"{source}: {why}", "make it again: adminkit incentives compute --out DIR")
+        super().__init__(f"{source}: {why}", "write it again: adminkit incentives compute --out DIR")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key comes twice")
-    return found
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key is there twice")
+    return value
 
 
 def _refused(word: str) -> Any:
-    raise ValueError("a number without end, or none at all")
+    raise ValueError("a number is infinite or NaN")
 
 
 def _plain(error: ValueError) -> str:
-    """The complaint without the text it is about."""
+    """The error without the text that it is about."""
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}"
-    return "no UTF-8" if isinstance(error, UnicodeError) else str(error)[:80]
+    return "not UTF-8" if isinstance(error, UnicodeError) else str(error)[:80]
 
 
 def _incentives(value: Any, source: str) -> Table:
@@ -126,10 +126,10 @@ def _hints(value: Any, source: str) -> Table:
         or not 1 <= ratio <= _MOST
         or not math.isfinite(ratio)
     ):
-        raise _Wrong(source, "ratio is no number from 1 up")
+        raise _Wrong(source, "ratio is not a number of at least 1")
     accounts = value["accounts_off"]
     if not isinstance(accounts, list):
-        raise _Wrong(source, "accounts_off is no list")
+        raise _Wrong(source, "accounts_off is not a list")
     users: dict[int, Any] = {}
     for uid, names in _users(value, source):
         where = f"users.{uid}"
@@ -160,38 +160,38 @@ def _head(value: Table, source: str) -> Table:
 def _users(value: Table, source: str) -> Iterable[tuple[int, Any]]:
     for word, row in _mapping(value["users"], source, "users").items():
         if not (word.isascii() and word.isdigit() and len(word) <= 10 and str(int(word)) == word):
-            raise _Wrong(source, "users has a key that is no uid")
+            raise _Wrong(source, "users has a key that is not a uid")
         if int(word) > _MOST_UID:
-            raise _Wrong(source, "users has a uid that no user has")
+            raise _Wrong(source, "users has a uid that no user can have")
         yield int(word), row
 
 
 def _row(row: Any, source: str, where: str) -> list[int]:
     if not isinstance(row, list) or len(row) != 4:
-        raise _Wrong(source, f"{where} has a row that is not of four numbers")
+        raise _Wrong(source, f"{where} has a row that is not four numbers")
     return [_whole(number, 0, _MOST_SECONDS, source, where) for number in row]
 
 
 def _text(value: Any, source: str, where: str) -> str:
-    """A name; whatever is in it is written \\ddd."""
+    """A name, of any characters: the Lua file has them as \\ddd."""
     if not isinstance(value, str) or len(value) > MOST_NAME:
-        raise _Wrong(source, f"{where} has a name that is no text of at most {MOST_NAME} characters")
+        raise _Wrong(source, f"{where} has a name that is not text of at most {MOST_NAME} characters")
     try:
         value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise _Wrong(source, f"{where} has a name that stands for no bytes") from None
+        raise _Wrong(source, f"{where} has a name that cannot be written as bytes") from None
     return value
 
 
 def _whole(value: Any, least: int, most: int, source: str, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise _Wrong(source, f"{where} is no whole number from {least} to {most}")
+        raise _Wrong(source, f"{where} is not a whole number from {least} to {most}")
     return value
 
 
 def _mapping(value: Any, source: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _Wrong(source, f"{where} is no object")
+        raise _Wrong(source, f"{where} is not an object")
     return value
 
 
@@ -200,8 +200,8 @@ def _items(value: Any, source: str, where: str) -> Iterable[tuple[str, Any]]:
 
 
 def _keys(value: Any, wanted: tuple[str, ...], source: str, where: str = "it") -> None:
-    found = _mapping(value, source, where)
-    if absent := [key for key in wanted if key not in found]:
+    keys = _mapping(value, source, where)
+    if absent := [key for key in wanted if key not in keys]:
         raise _Wrong(source, f"{where} has no {absent[0]}")
-    if len(found) > len(wanted):
+    if len(keys) > len(wanted):
         raise _Wrong(source, f"{where} has a key that adminkit does not write")

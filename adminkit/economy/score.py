@@ -1,4 +1,4 @@
-"""Who earned what: sums of runs become a score, a score hours of ageing. Pure; docs/incentives.md has the reasons."""
+"""From sums of runs to a score, from a score to hours of ageing. Pure; docs/incentives.md has the reasons."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from adminkit.stats.incentives import COUNTED, DAY, GPU_HOUR, LEFT_OUT, MISSED, 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Incentives
 
-#: Numbers in a job's name do not make it another job: train_1 and train_2 share one cap.
+#: Jobs whose names differ in numbers only, such as train_1 and train_2, share one cap.
 _NUMBERS: Final = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What one user's runs come to. `hours` is 0 where `lacking` says what is missing."""
+    """One user's bonus and how it came about. `hours` is 0 where `lacking` says what is missing."""
 
     uid: int
     user: str | None
@@ -31,7 +31,7 @@ class Standing:
     days: int
     weight: float  # GPU-hours, after the caps and the half-life
     score: float | None  # 0 … 1; None where nothing weighs
-    share: float  # of the hours the user had, those of runs that weigh
+    share: float  # GPU-hours of the runs that weigh / all the user's GPU-hours
     hours: float
     lacking: str | None  # runs, days, share, score; None for a bonus
     bundles: int
@@ -41,7 +41,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """One run as it counts. `capped` is the part of its weight that the cap of its name and day leaves."""
+    """One run as it counts. `capped`: the fraction of its weight that the cap of its name and day leaves."""
 
     run: Scored
     weight: float  # GPU-hours, after the caps and the half-life
@@ -50,7 +50,7 @@ class Weighed:
 
 
 def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int, checkpoint_code: int) -> Question:
-    """Which runs are asked for, up to `now`. The window begins with a day."""
+    """The query for the runs of the window, which begins at midnight UTC and ends at `now`."""
     return Question(
         cluster=cluster,
         since=(now // DAY - settings.window_days) * DAY,
@@ -67,13 +67,13 @@ def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int, 
 
 
 def standings(rows: Iterable[Sums], settings: Incentives, now: int) -> Iterator[Standing]:
-    """One for each user, as their rows come in together. One user's rows are held at a time."""
+    """One standing for each user. `rows` come user by user; one user's are in memory at a time."""
     for _, mine in groupby(rows, key=lambda row: row.uid):
         yield standing(list(mine), settings, now)
 
 
 def standing(rows: Sequence[Sums], settings: Incentives, now: int) -> Standing:
-    """What these rows of one user come to; at least one row."""
+    """The standing of one user by these rows; at least one."""
     weighing = [row for row in rows if row.reason in (COUNTED, MISSED)]
     names = {row.user for row in rows if row.user is not None}
     score, weight = _score(weighing, settings, now)
@@ -101,25 +101,25 @@ def standing(rows: Sequence[Sums], settings: Incentives, now: int) -> Standing:
     )
 
 
-def as_well_off(found: Sequence[Standing], held_out: Callable[[int], bool]) -> list[Standing]:
-    """`found`, where who is held out of letters and hints has at least the median bonus of those who are not.
+def as_well_off(everybody: Sequence[Standing], held_out: Callable[[int], bool]) -> list[Standing]:
+    """`everybody`, where a user of the hold-out has at least the median bonus of those who are not in it.
 
-    Only of users with runs enough, on both sides: a hold-out gives nobody a bonus for what was not run.
+    Users with too few runs are left out on both sides: nobody gets a bonus for runs that were not made.
     """
-    enough = [one for one in found if one.lacking in (None, "score")]
+    enough = [one for one in everybody if one.lacking in (None, "score")]
     usual = median([one.hours for one in enough if not held_out(one.uid)] or [0.0])
     lifted = {one.uid for one in enough if held_out(one.uid) and one.hours < usual}
-    return [replace(one, hours=usual, lacking=None) if one.uid in lifted else one for one in found]
+    return [replace(one, hours=usual, lacking=None) if one.uid in lifted else one for one in everybody]
 
 
 def earned(score: float, settings: Incentives) -> float:
-    """Hours of ageing for a score: none up to from_score, all at 1."""
+    """Hours of ageing for a score: 0 up to from_score, accuracy_hours at 1, linear between."""
     part = (score - settings.from_score) / (1 - settings.from_score)
     return min(max(part, 0.0), 1.0) * settings.accuracy_hours
 
 
 def weighed(runs: Iterable[Scored], rows: Sequence[Sums], settings: Incentives, now: int, most: int) -> list[Weighed]:
-    """The heaviest runs of one user, whose sums are `rows`, as each counts; the heaviest first."""
+    """The `most` runs of one user with the most weight, the heaviest first. `rows` are the user's sums."""
     held = {key: total for key, (_, total) in _groups(rows).items()}
 
     def one(run: Scored) -> Weighed:
@@ -137,17 +137,17 @@ def bare_name(name: str | None) -> str:
 
 
 def _groups(rows: Iterable[Sums]) -> dict[tuple[int, str], tuple[int, int]]:
-    """(day, bare name) -> work (needed, held) of the runs that weigh, by day and name."""
-    found: defaultdict[tuple[int, str], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    """(day, bare name) -> (needed, held) of the runs that weigh; GPU-seconds."""
+    groups: defaultdict[tuple[int, str], tuple[int, int]] = defaultdict(lambda: (0, 0))
     for row in rows:
         if row.reason in (COUNTED, MISSED):
             key = row.day, bare_name(row.job_name)
-            found[key] = found[key][0] + row.needed, found[key][1] + row.held
-    return dict(sorted(found.items()))
+            groups[key] = groups[key][0] + row.needed, groups[key][1] + row.held
+    return dict(sorted(groups.items()))
 
 
 def _score(rows: Iterable[Sums], settings: Incentives, now: int) -> tuple[float | None, float]:
-    """(needed over held, held in GPU-hours), each name and day capped, older days lighter."""
+    """(needed / held, held in GPU-hours), with the cap of each name and day and the half-life."""
     needed = total = 0.0
     for (day, _), (need, held) in _groups(rows).items():
         factor = _part_left(held, settings) * _fading(day, settings, now)
@@ -157,17 +157,17 @@ def _score(rows: Iterable[Sums], settings: Incentives, now: int) -> tuple[float 
 
 
 def _part_left(held: int, settings: Incentives) -> float:
-    """The part of one name's weight on one day that its cap leaves."""
+    """The fraction of one name's weight on one day that its cap leaves."""
     return min(1.0, settings.name_day_hours * GPU_HOUR / held) if held else 1.0
 
 
 def _fading(day: int, settings: Incentives, now: int) -> float:
-    """1 today, half after each half-life. By whole days: within a day nothing moves."""
+    """0.5 ** (age in whole days / half-life); 1 today."""
     return float(0.5 ** (max(now // DAY - day, 0) / settings.half_life_days))
 
 
 def _share(rows: Iterable[Sums], settings: Incentives, now: int) -> float:
-    """Of the GPU-hours a user had, those in runs that weigh; newer ones heavier."""
+    """GPU-hours of the runs that weigh / all the user's GPU-hours, with the half-life."""
     weighing: Counter[int] = Counter()
     everything: Counter[int] = Counter()
     for row in rows:
@@ -179,7 +179,7 @@ def _share(rows: Iterable[Sums], settings: Incentives, now: int) -> float:
 
 
 def _bundles(rows: Iterable[Sums], settings: Incentives, now: int) -> tuple[int, bool]:
-    """How many bundles of late, and whether the user's parallel jobs still earn class points."""
+    """Bundles of the last bundle_days, and whether the user's parallel jobs still earn class points."""
     late = [row for row in rows if row.day > now // DAY - settings.bundle_days]
     parallel, bundled = sum(row.parallel for row in late), sum(row.bundled for row in late)
     return sum(row.bundles for row in late), not bundled or bundled < settings.bundle_share * parallel

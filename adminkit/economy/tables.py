@@ -1,4 +1,4 @@
-"""incentives.lua and hints.lua: what was earned and learnt, as the tables that decide.lua looks into."""
+"""incentives.lua and hints.lua: points and hints as the tables that decide.lua reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT: Final = 1
 MOST_POINTS: Final = 2**30
 #: Trap: one Lua 5.1 function holds 262 143 different constants, and a table file is one function.
 _MOST_CONSTANTS: Final = 250_000
-#: Bytes that hints may take as Lua: well below what data.lua lets through, as JSON writes some names longer.
+#: The most bytes of hints as Lua; well below what data.lua accepts, as JSON writes some names longer.
 _MOST_ROOM: Final = 10 * 1024 * 1024
 
 _COMMENT: Final = "Written by `adminkit incentives`; edit [incentives] and [hints] of policy.toml instead."
@@ -28,7 +28,7 @@ _COMMENT: Final = "Written by `adminkit incentives`; edit [incentives] and [hint
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What the hours of policy.toml are on this cluster."""
+    """The bonuses of policy.toml in points."""
 
     per_hour: float
     cap: int
@@ -39,7 +39,7 @@ class Points:
         return min(int(hours * self.per_hour + 0.5), self.cap)
 
     def largest(self, earned: int) -> int:
-        """The most that one job can get where the best user has earned so many."""
+        """The most points that one job gets, where the best user has earned `earned`."""
         return min(earned + max(self.classes.values(), default=0), self.cap)
 
 
@@ -57,23 +57,23 @@ class Hint(NamedTuple):
 
     @property
     def row(self) -> list[int]:
-        """As it stands in the table."""
+        """Its row in the table."""
         return [self.expected, self.safe, self.risk_percent, self.runs]
 
 
 def points(settings: Incentives, per_hour: float) -> Points:
-    """AdminkitError where an hour of ageing is worth nothing, or more than a priority can hold."""
+    """AdminkitError where an hour of ageing is 0 points, or the cap is not from 1 to MOST_POINTS."""
     if per_hour <= 0:
         raise AdminkitError(
-            "age does not count on this cluster (PriorityWeightAge is 0), so a bonus in hours of it is nothing",
-            "set PriorityWeightAge in slurm.conf, or say what an hour is worth: incentives.points_per_hour",
+            "age does not count on this cluster (PriorityWeightAge is 0), so a bonus in hours would be 0 points",
+            "set PriorityWeightAge in slurm.conf, or incentives.points_per_hour in policy.toml",
         )
     cap = int(settings.cap_hours * per_hour + 0.5)
     if not 1 <= cap <= MOST_POINTS:
         raise AdminkitError(
             f"cap_hours = {settings.cap_hours:g} at {per_hour:g} points an hour is {settings.cap_hours * per_hour:g}"
             " points",
-            f"a cap is from 1 to {MOST_POINTS} points: correct incentives.cap_hours or PriorityWeightAge",
+            f"a cap is from 1 to {MOST_POINTS} points: change incentives.cap_hours or PriorityWeightAge",
         )
     bare = Points(per_hour, cap, {})
     return Points(
@@ -84,7 +84,7 @@ def points(settings: Incentives, per_hour: float) -> Points:
 
 
 def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict[str, Any]:
-    """What incentives.lua says. A user with neither points nor bundles has no row."""
+    """The data of incentives.lua. A user with neither points nor bundles has no row."""
     users = {
         one.uid: {"points": worth.of(one.hours), "class": one.earns_class}
         for one in sorted(found, key=lambda one: one.uid)
@@ -94,7 +94,7 @@ def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict
 
 
 def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> dict[str, Any]:
-    """What hints.lua says: the largest excess first, at most `max_entries` and what Lua 5.1 can hold, nobody who has
+    """The data of hints.lua: the largest excess first, as many as `max_entries` and Lua 5.1 allow, without users who
     opted out."""
     wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
     kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.excess_gpu_seconds, one[:3]))
@@ -112,12 +112,12 @@ def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[in
 
 
 def lua(table: Mapping[str, Any]) -> str:
-    """Either table as the file that slurmctld loads."""
+    """The text of the file that slurmctld loads."""
     return module({**table, "generation": generation(table)}, _COMMENT)
 
 
 def _that_fit(kept: Iterable[Hint]) -> Iterator[Hint]:
-    """As many of the first as one Lua function can hold, and as the file may be long."""
+    """The first of `kept`, as many as one Lua function and the file may hold."""
     constants: set[int | str] = set()
     room = _MOST_ROOM
     for one in kept:

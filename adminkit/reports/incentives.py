@@ -16,56 +16,56 @@ if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Incentives
 
 EVERYBODY: Final = (
-    Field("user", help="who"),
-    Field("points", "count", "added to the priority of each job of theirs"),
+    Field("user", help="whose points"),
+    Field("points", "count", "added to the priority of each of the user's jobs"),
     Field("hours", "hours", "the same in hours of ageing"),
-    Field("score", "ratio", "needed / held, 0 to 1: 1 where every limit was the menu's next one over the run"),
-    Field("runs", "count", "that weigh: they completed, or ran into their limit, with a limit their user gave"),
+    Field("score", "ratio", "needed / held, 0 to 1; 1 where each limit was the first on the menu above the run time"),
+    Field("runs", "count", "that weigh: they completed or ran into their limit, and the user chose the limit"),
     Field("missed", "count", "of these, ran into their limit"),
-    Field("days", "count", "on which they ended"),
-    Field("weight_hours", "hours", "GPU-hours they weigh, after the caps and the half-life"),
-    Field("share", "share", "of the hours the user had, those of runs that weigh"),
+    Field("days", "count", "days on which they ended"),
+    Field("weight_hours", "hours", "their weight in GPU-hours, after the caps and the half-life"),
+    Field("share", "share", "of all the user's GPU-hours, those of runs that weigh"),
     Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
     Field(
         "bundles",
         "count",
-        "of late: parallel jobs whose steps were single ones side by side, and jobs paid for a class they were not of",
+        "lately: parallel jobs whose steps were single ones side by side, and jobs paid for a class they were not of",
     ),
-    Field("class_points", help="whether multi-node and multi-GPU jobs earn theirs: yes, no"),
-    Field("uid", "text"),
+    Field("class_points", help="whether multi-node and multi-GPU jobs earn class points: yes, no"),
+    Field("uid", "text", help="the user's uid on the cluster"),
 )
 ONE: Final = (
     Field("part", help="bonus, run, left out, at submission"),
-    Field("what", help="the line's name: a job and its name, a reason"),
-    Field("runs", "count"),
-    Field("weight_hours", "hours", "GPU-hours the run weighs, after the cap and the half-life"),
+    Field("what", help="what the line is about: a job and its name, a reason"),
+    Field("runs", "count", help="how many runs the line is about"),
+    Field("weight_hours", "hours", "the run's weight in GPU-hours, after the cap and the half-life"),
     Field("score", "ratio", "full_at / asked, at most 1; 0 for a run that ran into its limit"),
-    Field("ran", "duration"),
+    Field("ran", "duration", "its run time without suspension"),
     Field("full_at", "duration", "the limit that would have scored full"),
-    Field("asked", "duration", "the limit it had: the original one where that is known, or the one it was raised to"),
+    Field("asked", "duration", "its limit: the original one where that is known, or the one that it was raised to"),
     Field("meaning", help="in words"),
 )
 
-#: reason -> why such a run counts neither way
+#: reason -> why such a run neither earns nor costs points
 REASONS: Final = {
     "short": "ran for incentives.min_elapsed or less",
-    "checkpoint": "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
-    "state": "did not end by itself or at its limit: failed, cancelled, preempted …",
-    "limit": "no finite limit that is known to be the user's own choice",
-    "unrecorded": "its original limit was not recorded, and incentives.recorded_only wants that",
+    "checkpoint": "a piece of a requeued job, warned in time, or it exited with the code for 'more to do'",
+    "state": "neither completed nor ran into its limit: failed, cancelled, preempted …",
+    "limit": "it has no finite limit that the user is known to have chosen",
+    "unrecorded": "its original limit was not recorded, which incentives.recorded_only requires",
     "size": "its GPUs and CPUs are unknown",
-    "class": "got points at submission for a class that it was not of when it ran",
+    "class": "it got points at submission for a class that it was not of when it ran",
     "bundle": "parallel by its size, but its steps were single ones side by side",
-    "use_unknown": "the trace has no CPU time for it, so it cannot be told from an idle one",
-    "idle": "used next to no CPU: less than incentives.min_cpu_use",
+    "use_unknown": "the trace has no CPU time of it, so it may have been idle",
+    "idle": "it used less than incentives.min_cpu_use of its CPU time",
 }
 LACKING: Final = {
     "runs": "{runs} of at least {min_jobs} runs",
     "days": "on {days} of at least {min_days} different days",
-    "share": "{share} of their hours were in runs that weigh; it takes {min_share}",
-    "score": "a score of {score}; it takes more than {from_score}",
+    "share": "{share} of the hours are in runs that weigh; a bonus needs {min_share}",
+    "score": "a score of {score}; a bonus needs more than {from_score}",
 }
-#: What a bonus does from submission on, for people who see one change.
+#: What happens to a job's points at submission and later.
 AT_SUBMISSION: Final = (
     ("cap", "a job gets its user's points and its class's together, at most {cap} points"),
     ("recomputed", "a pending job that raises its limit, shrinks or moves gets what its new shape earns"),
@@ -73,9 +73,9 @@ AT_SUBMISSION: Final = (
 )
 
 
-def everybody_report(found: Computed, settings: Incentives, database: str, tables: Sequence[Table] = ()) -> Report:
+def everybody_report(computed: Computed, settings: Incentives, database: str, tables: Sequence[Table] = ()) -> Report:
     """One row per user, the most points first."""
-    points = found.worth.points
+    points = computed.worth.points
     rows: list[list[Cell]] = [
         [
             _name(one),
@@ -92,41 +92,41 @@ def everybody_report(found: Computed, settings: Incentives, database: str, table
             "yes" if one.earns_class else "no",
             str(one.uid),
         ]
-        for one in found.standings
+        for one in computed.standings
     ]
-    notes = [*preview(found.largest, found.worth), *sizes(tables)]
-    if not found.standings:
-        notes.append(_nobody(found, settings))
-    if found.left_out.get("use_unknown"):
+    notes = [*preview(computed.largest, computed.worth), *sizes(tables)]
+    if not computed.standings:
+        notes.append(_nobody(computed, settings))
+    if computed.left_out.get("use_unknown"):
         notes.append(
-            f"the CPU time of {plural(found.left_out['use_unknown'], 'run')} is unknown, so they count for nothing: "
+            f"the CPU time of {plural(computed.left_out['use_unknown'], 'run')} is unknown, so they count for nothing: "
             "sync with steps, or set incentives.unknown_use"
         )
-    runs = sum(one.runs for one in found.standings)
+    runs = sum(one.runs for one in computed.standings)
     return Report(
-        _meta("Incentives", database, found, settings, runs, found.left_out, notes),
+        _meta("Incentives", database, computed, settings, runs, computed.left_out, notes),
         EVERYBODY,
         rows,
     )
 
 
-def _nobody(found: Computed, settings: Incentives) -> str:
-    """Why there is nobody to list."""
-    last = found.span[1]
+def _nobody(computed: Computed, settings: Incentives) -> str:
+    """Why nobody is listed."""
+    last = computed.span[1]
     if last is None:
         return "nobody has points: the trace has no run that ended"
-    days = max(found.window[1] - last, 0) // DAY
+    days = max(computed.window[1] - last, 0) // DAY
     return (
-        f"nobody has points: no run ended on {found.cluster} in the last {settings.window_days} days; "
+        f"nobody has points: no run ended on {computed.cluster} in the last {settings.window_days} days; "
         f"the trace's last one ended {plural(days, 'day')} ago (incentives.window_days, or `adminkit sync`)"
     )
 
 
-def user_report(found: Explained, settings: Incentives, database: str) -> Report:
+def user_report(explained: Explained, settings: Incentives, database: str) -> Report:
     """One user's points line by line: the sum, the heaviest runs, what was left out, what happens at submission."""
-    one, points = found.standing, found.worth.points
-    rows: list[list[Cell]] = [_line("bonus", what, meaning=meaning) for what, meaning in _sum(one, found, settings)]
-    for heavy in found.heaviest:
+    one, points = explained.standing, explained.worth.points
+    rows: list[list[Cell]] = [_line("bonus", what, meaning=meaning) for what, meaning in _sum(one, explained, settings)]
+    for heavy in explained.heaviest:
         run = heavy.run
         meaning = "" if run.reason == COUNTED else "ran into its limit: a miss"
         if heavy.capped < 1:
@@ -138,17 +138,17 @@ def user_report(found: Explained, settings: Incentives, database: str) -> Report
         what = f"{run.job_id} {run.job_name or ''}".strip()
         weight, score = _rounded(heavy.weight), _rounded(heavy.score)
         rows.append(["run", what, 1, weight, score, run.elapsed, full_at, run.asked, meaning])
-    if (more := one.runs - len(found.heaviest)) > 0:
+    if (more := one.runs - len(explained.heaviest)) > 0:
         rows.append(_line("run", "(lighter ones)", more))
     rows += [_line("left out", reason, runs, REASONS[reason]) for reason, runs in one.left_out.items()]
     rows += [_line("at submission", what, meaning=text.format(cap=number(points.cap))) for what, text in AT_SUBMISSION]
     title = f"Incentives of {_name(one)}"
-    meta = _meta(title, database, found, settings, one.runs, one.left_out, found.worth.notes)
+    meta = _meta(title, database, explained, settings, one.runs, one.left_out, explained.worth.notes)
     return Report(meta, ONE, rows)
 
 
 def preview(largest: int, worth: Worth) -> list[str]:
-    """The largest bonus in hours of ageing, and against the priorities of the jobs that wait now."""
+    """The largest bonus in hours of ageing, and compared with the spread of priorities of pending jobs."""
     hours, cap = largest / worth.points.per_hour, worth.points.cap / worth.points.per_hour
     lines = [f"the largest bonus is {number(largest)} points, {hours:.1f} h of ageing; the cap is {cap:.1f} h"]
     if spread := worth.spread:
@@ -169,8 +169,8 @@ def sizes(tables: Iterable[Table]) -> list[str]:
     ]
 
 
-def _sum(one: Standing, found: Explained, settings: Incentives) -> Iterable[tuple[str, str]]:
-    points = found.worth.points
+def _sum(one: Standing, explained: Explained, settings: Incentives) -> Iterable[tuple[str, str]]:
+    points = explained.worth.points
     score = "-" if one.score is None else f"{one.score:.3f}"
     yield (
         "points",
@@ -203,7 +203,7 @@ def _sum(one: Standing, found: Explained, settings: Incentives) -> Iterable[tupl
 def _meta(
     title: str,
     database: str,
-    found: Computed | Explained,
+    computed: Computed | Explained,
     settings: Incentives,
     runs: int,
     left_out: Mapping[str, int],
@@ -216,7 +216,7 @@ def _meta(
         "half-life": f"{settings.half_life_days:g} days",
         "cap": f"{settings.name_day_hours:g} GPU-hours per job name and day",
     }
-    return Meta(title, database, found.window, (found.cluster,), filters, runs, left_out, notes, found.span)
+    return Meta(title, database, computed.window, (computed.cluster,), filters, runs, left_out, notes, computed.span)
 
 
 def _line(part: str, what: str, runs: int | None = None, meaning: str = "") -> list[Cell]:
@@ -224,7 +224,7 @@ def _line(part: str, what: str, runs: int | None = None, meaning: str = "") -> l
 
 
 def _rounded(value: float | None) -> float | None:
-    """Digits that mean something, the same on every machine."""
+    """Six decimals, so that the value is the same on every machine."""
     return None if value is None else round(value, 6)
 
 

@@ -60,37 +60,37 @@ def test_what_is_written_is_read_and_becomes_the_same_lua(name: str, table: dict
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "no JSON that counts: line 1"),
-        (good()[:-1], "no JSON that counts: line 1"),
-        (b"\xff", "no UTF-8"),
-        ("[]", "it is no object"),
+        ("", "not valid JSON: line 1"),
+        (good()[:-1], "not valid JSON: line 1"),
+        (b"\xff", "not UTF-8"),
+        ("[]", "it is not an object"),
         ("[" * 100_000, "nested too deep"),
         ('{"a":' * 100_000, "nested too deep"),
         (good(format=2), "of another release"),
         (good(format=True), "of another release"),
         (good(cap=None), "it has no cap"),
         (good(z=1), "a key that adminkit does not write"),
-        (good()[:-1] + ', "cap": 1}', "a key comes twice"),
-        (good(cap="x"), "cap is no whole number from 1"),
-        (good(cap=True), "cap is no whole number"),
-        (good(cap=0), "cap is no whole number"),
-        (good(cap=2**31), "cap is no whole number"),
-        (good(cap=719.5), "cap is no whole number"),
-        (good().replace("720", "1e999"), "cap is no whole number"),
-        (good().replace("720", "NaN"), "a number without end, or none at all"),
-        (good().replace("720", "-Infinity"), "a number without end"),
-        (good().replace("720", "9" * 5000), "no JSON that counts"),
-        (good(made_at=-1), "made_at is no whole number"),
+        (good()[:-1] + ', "cap": 1}', "a key is there twice"),
+        (good(cap="x"), "cap is not a whole number from 1"),
+        (good(cap=True), "cap is not a whole number"),
+        (good(cap=0), "cap is not a whole number"),
+        (good(cap=2**31), "cap is not a whole number"),
+        (good(cap=719.5), "cap is not a whole number"),
+        (good().replace("720", "1e999"), "cap is not a whole number"),
+        (good().replace("720", "NaN"), "a number is infinite or NaN"),
+        (good().replace("720", "-Infinity"), "a number is infinite or NaN"),
+        (good().replace("720", "9" * 5000), "not valid JSON"),
+        (good(made_at=-1), "made_at is not a whole number"),
         (good(class_points={"root": 1}), "a class that adminkit does not know"),
-        (good(class_points={"multi-gpu": 721}), "class_points.multi-gpu is no whole number from 0 to 720"),
-        (good(class_points=[]), "class_points is no object"),
-        (good(users=[]), "users is no object"),
-        (good(users={"-1": {}}), "no uid"),
-        (good(users={"01": {}}), "no uid"),
-        (good(users={"\N{ARABIC-INDIC DIGIT ONE}": {}}), "no uid"),
-        (good(users={"root": {}}), "no uid"),
-        (good(users={"4294967295": {}}), "a uid that no user has"),
-        (good(users={"1": {"points": 721, "class": True}}), "users.1.points is no whole number from 0 to 720"),
+        (good(class_points={"multi-gpu": 721}), "class_points.multi-gpu is not a whole number from 0 to 720"),
+        (good(class_points=[]), "class_points is not an object"),
+        (good(users=[]), "users is not an object"),
+        (good(users={"-1": {}}), "not a uid"),
+        (good(users={"01": {}}), "not a uid"),
+        (good(users={"\N{ARABIC-INDIC DIGIT ONE}": {}}), "not a uid"),
+        (good(users={"root": {}}), "not a uid"),
+        (good(users={"4294967295": {}}), "a uid that no user can have"),
+        (good(users={"1": {"points": 721, "class": True}}), "users.1.points is not a whole number from 0 to 720"),
         (good(users={"1": {"points": 1, "class": 1}}), "users.1.class is neither true nor false"),
         (good(users={"1": {"points": 1}}), "users.1 has no class"),
         (good(users={"1": {"points": 1, "class": True, "x": {}}}), "users.1 has a key"),
@@ -103,20 +103,20 @@ def test_what_adminkit_would_not_write_is_refused_and_not_repeated(text: str | b
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (hints(ratio="3"), "ratio is no number from 1 up"),
-        (hints(ratio=0.5), "ratio is no number from 1 up"),
-        (hints().replace("3.0", "1e999"), "ratio is no number from 1 up"),
-        (hints(floor=-1), "floor is no whole number"),
-        (hints(accounts_off="x"), "accounts_off is no list"),
-        (hints(accounts_off=[1]), "accounts_off has a name that is no text"),
-        (hints(users={"1": []}), "users.1 is no object"),
-        (hints(users={"1": {"a": []}}), "users.1 is no object"),
-        (hints(users={"1": {"a": {"gq": {}}}}), "users.1 has a row that is not of four numbers"),
-        (hints(users={"1": {"a": {"gq": [1, 2, 3]}}}), "users.1 has a row that is not of four numbers"),
-        (hints(users={"1": {"a": {"gq": [1, 2, 3, -4]}}}), "users.1 is no whole number"),
-        (hints(users={"1": {"a" * 1025: {}}}), "a name that is no text of at most 1024"),
-        (hints(users={"1": {"a": {"b" * 1025: [1, 2, 3, 4]}}}), "a name that is no text of at most 1024"),
-        (hints(users={"1": {"\ud800": {}}}), "a name that stands for no bytes"),
+        (hints(ratio="3"), "ratio is not a number of at least 1"),
+        (hints(ratio=0.5), "ratio is not a number of at least 1"),
+        (hints().replace("3.0", "1e999"), "ratio is not a number of at least 1"),
+        (hints(floor=-1), "floor is not a whole number"),
+        (hints(accounts_off="x"), "accounts_off is not a list"),
+        (hints(accounts_off=[1]), "accounts_off has a name that is not text"),
+        (hints(users={"1": []}), "users.1 is not an object"),
+        (hints(users={"1": {"a": []}}), "users.1 is not an object"),
+        (hints(users={"1": {"a": {"gq": {}}}}), "users.1 has a row that is not four numbers"),
+        (hints(users={"1": {"a": {"gq": [1, 2, 3]}}}), "users.1 has a row that is not four numbers"),
+        (hints(users={"1": {"a": {"gq": [1, 2, 3, -4]}}}), "users.1 is not a whole number"),
+        (hints(users={"1": {"a" * 1025: {}}}), "a name that is not text of at most 1024"),
+        (hints(users={"1": {"a": {"b" * 1025: [1, 2, 3, 4]}}}), "a name that is not text of at most 1024"),
+        (hints(users={"1": {"\ud800": {}}}), "a name that cannot be written as bytes"),
     ],
 )
 def test_hints_that_adminkit_would_not_write_are_refused(text: str, why: str) -> None:
@@ -143,7 +143,7 @@ def test_a_name_cannot_become_code() -> None:
 @pytest.mark.parametrize(("what", "text"), TABLES, ids=[case[0] for case in TABLES])
 def test_a_program_in_its_place_is_refused_without_a_look_by_lua(tmp_path: Path, what: str, text: str) -> None:
     (tmp_path / "incentives.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(AdminkitError, match=r"incentives\.json(: no JSON that counts| is larger)"):
+    with pytest.raises(AdminkitError, match=r"incentives\.json(: not valid JSON| is larger)"):
         read_tables(tmp_path)
     (tmp_path / "incentives.json").unlink()
     (tmp_path / "adminkit").mkdir()
@@ -235,7 +235,7 @@ def test_a_folder_that_is_a_link_is_not_entered(tmp_path: Path) -> None:
 def test_nobody_gives_more_points_than_roots_own_policy_does(tmp_path: Path) -> None:
     (tmp_path / "incentives.json").write_text(good())
     assert read_tables(tmp_path, 720)[0].largest == 600
-    with pytest.raises(AdminkitError, match=r"its cap of 720 points is above 719, policy\.toml's"):
+    with pytest.raises(AdminkitError, match=r"its cap, 720 points, is above policy\.toml's, 719"):
         read_tables(tmp_path, 719)
 
 

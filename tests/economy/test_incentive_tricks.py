@@ -42,7 +42,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "a score of 0.333; it takes more than 0.5"),
+        ("lacking", "a score of 0.333; a bonus needs more than 0.5"),
     ),
     (
         "an operator may let two steps over the run score full",
@@ -58,7 +58,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("idle", "used next to no CPU: less than incentives.min_cpu_use"),
+        ("idle", "it used less than incentives.min_cpu_use of its CPU time"),
     ),
     (
         "a run whose use nobody knows may have slept",
@@ -66,7 +66,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("use_unknown", "the trace has no CPU time for it, so it cannot be told from an idle one"),
+        ("use_unknown", "the trace has no CPU time of it, so it may have been idle"),
     ),
     (
         "a site that gathers no CPU time may count them all the same",
@@ -106,7 +106,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "a score of 0.014; it takes more than 0.5"),
+        ("lacking", "a score of 0.014; a bonus needs more than 0.5"),
     ),
     (
         "a limit that was raised after the bonus was given is scored as raised",
@@ -114,7 +114,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "a score of 0.014; it takes more than 0.5"),
+        ("lacking", "a score of 0.014; a bonus needs more than 0.5"),
     ),
     (
         "a limit above the queue's that was lowered to it still misses when it runs out",
@@ -130,7 +130,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("limit", "no finite limit that is known to be the user's own choice"),
+        ("limit", "it has no finite limit that the user is known to have chosen"),
     ),
     (
         "nor is a limit of which nobody knows who chose it",
@@ -138,7 +138,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("limit", "no finite limit that is known to be the user's own choice"),
+        ("limit", "it has no finite limit that the user is known to have chosen"),
     ),
     (
         "unlimited is no estimate",
@@ -146,7 +146,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("limit", "no finite limit that is known to be the user's own choice"),
+        ("limit", "it has no finite limit that the user is known to have chosen"),
     ),
     (
         "a site may trust recorded limits only",
@@ -154,7 +154,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {"recorded_only": True},
         0,
-        ("unrecorded", "its original limit was not recorded, and incentives.recorded_only wants that"),
+        ("unrecorded", "its original limit was not recorded, which incentives.recorded_only requires"),
     ),
     (
         "bad runs that are made to fail leave too few hours that weigh",
@@ -162,7 +162,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "17.2 % of their hours were in runs that weigh; it takes 25.0 %"),
+        ("lacking", "17.2 % of the hours are in runs that weigh; a bonus needs 25.0 %"),
     ),
     (
         "and so do bad runs that are cancelled before the limit",
@@ -170,7 +170,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("state", "did not end by itself or at its limit: failed, cancelled, preempted …"),
+        ("state", "neither completed nor ran into its limit: failed, cancelled, preempted …"),
     ),
     (
         "small accurate runs beside large ones under the default limit are too small a part",
@@ -178,7 +178,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "11.1 % of their hours were in runs that weigh; it takes 25.0 %"),
+        ("lacking", "11.1 % of the hours are in runs that weigh; a bonus needs 25.0 %"),
     ),
     (
         "a thousand small runs of one name on one day weigh as much as its cap",
@@ -186,7 +186,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {"name_day_hours": 48},
         0,
-        ("lacking", "a score of 0.217; it takes more than 0.5"),
+        ("lacking", "a score of 0.217; a bonus needs more than 0.5"),
     ),
     (
         "numbers in the name do not make it another",
@@ -194,7 +194,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {"name_day_hours": 48},
         0,
-        ("lacking", "a score of 0.217; it takes more than 0.5"),
+        ("lacking", "a score of 0.217; a bonus needs more than 0.5"),
     ),
     (
         "old merit fades",
@@ -202,7 +202,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "a score of 0.432; it takes more than 0.5"),
+        ("lacking", "a score of 0.432; a bonus needs more than 0.5"),
     ),
     (
         "while merit that does not fade stays",
@@ -241,7 +241,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         FULL,
         (
             "checkpoint",
-            "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+            "a piece of a requeued job, warned in time, or it exited with the code for 'more to do'",
         ),
     ),
     (
@@ -252,7 +252,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         FULL,
         (
             "checkpoint",
-            "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+            "a piece of a requeued job, warned in time, or it exited with the code for 'more to do'",
         ),
     ),
     (
@@ -271,7 +271,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         FULL,
         (
             "checkpoint",
-            "one of several runs of a requeued job, warned in time, or it left with the code for 'more to do'",
+            "a piece of a requeued job, warned in time, or it exited with the code for 'more to do'",
         ),
     ),
     (
@@ -280,7 +280,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("lacking", "17.2 % of their hours were in runs that weigh; it takes 25.0 %"),
+        ("lacking", "17.2 % of the hours are in runs that weigh; a bonus needs 25.0 %"),
     ),
     (
         "a run without a size has no weight",
