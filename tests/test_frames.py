@@ -247,7 +247,7 @@ def test_an_outsider_gets_their_own_jobs_and_no_report_for_operators(open_folder
     assert everything == [[1, 2], 2]
     seen = as_user(READER, OUTSIDE, look)
     assert seen[0] == [1]
-    assert len(seen) == 4 and "for the operators" in seen[3]
+    assert len(seen) == 4 and "only operators may see" in seen[3]
 
 
 def test_the_notebook_runs_and_its_outputs_are_those_of_the_demo(tmp_path: Path) -> None:

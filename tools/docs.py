@@ -23,6 +23,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from adminkit.cli.main import app
 from adminkit.render.frame import STYLES
 from adminkit.reports.catalogue import SPECS
+from adminkit.reports.listings import LISTINGS, SAME
 from adminkit.reports.spec import ReportSpec
 from tests.faults import page as faults_page
 from tests.faults import results as faults
@@ -235,7 +236,22 @@ def reports(specs: Sequence[ReportSpec[Any]] = SPECS) -> str:
             dtype, unit = STYLES[one.style]
             lines.append(f"| `{one.name}` | {unit or '–'} | {dtype} | {_cell(one.help)} |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_listings()])
+
+
+def _listings() -> Iterator[str]:
+    """The columns of what other commands list."""
+    yield from ("## Other listings", "", "The columns of what other commands list, in the same formats.", "")
+    for listing in LISTINGS:
+        anchor = f"adminkit {listing.command}".replace(" ", "-")
+        same = [command for command, other in SAME.items() if other == f"{listing.command} {listing.when}".strip()]
+        also = f" `adminkit {'`, `adminkit '.join(same)}` list the same." if len(same) > 1 else ""
+        also = f" `adminkit {same[0]}` lists the same." if len(same) == 1 else also
+        yield from (f"### {listing.command} {listing.when}".rstrip(), "", f"[Options](cli.md#{anchor}).{also}", "")
+        yield from ("| column | unit | |", "|---|---|---|")
+        for one in listing.fields:
+            yield f"| `{one.name}` | {STYLES[one.style][1] or '–'} | {_cell(one.help)} |"
+        yield ""
 
 
 GENERATED: dict[str, Callable[[], str]] = {

@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adminkit import config
-from adminkit.cli.options import Database, Format, FormatOption, Output
+from adminkit.cli.operators import AUDIT, operators_only
+from adminkit.cli.options import Clusters, Database, Format, FormatOption, Output
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.errors import UsageError, unknown_word
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
-from adminkit.trace.sight import operators_only
 
-Cluster = Annotated[
-    list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
-]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without it, what would be done is shown.")]
-Again = Annotated[bool, typer.Option("--all", help="Also the rows that an earlier audit has confirmed.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
+Again = Annotated[bool, typer.Option("--all", help="Also ask about rows that an earlier audit confirmed.")]
 Steps = Annotated[
     bool | None,
-    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too; as [sync] steps by default."),
+    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too. Default: [sync] steps."),
 ]
 Purge = Annotated[
     str | None,
     typer.Option(
         "--purge-after",
         metavar="TIME|none",
-        help="PurgeJobAfter of slurmdbd.conf, where slurmdbd does not say it: 12months, 90days, 48hours; none: kept.",
+        help="PurgeJobAfter of slurmdbd.conf, if slurmdbd does not report it: 12months, 90days, 48hours, none.",
     ),
 ]
 Runs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[RUN]…", help="Which, as they are listed: 4711@1796083200. None: all are listed."),
+    typer.Argument(metavar="[RUN]…", help="The runs to put back, as listed: 4711@1796083200. Default: list all."),
 ]
 
 
 def audit(
     db: Database = None,
-    cluster: Cluster = None,
+    cluster: Clusters = None,
     apply: Apply = False,
     again: Again = False,
     steps: Steps = None,
@@ -50,7 +46,7 @@ def audit(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd about every row it is said to have told, and set aside what it contradicts or never had."""
+    """Ask slurmdbd about every row that is said to be its own; set aside those that it contradicts or never had."""
     from adminkit.ingest.audit import audit as run
     from adminkit.ingest.sync_run import Options
     from adminkit.render.sink import Way, emit
@@ -62,7 +58,7 @@ def audit(
         raise UsageError(f"no such age: {purge_after}", "write it as in slurmdbd.conf: 12months, 90days, 48hours, none")
     settings = config.load()
     usual, path = settings.sync, find_trace(db, settings.db)
-    _operators_only(path)
+    operators_only(path, AUDIT)
     options = Options(
         path,
         budget=usual.row_budget,
@@ -88,12 +84,12 @@ def audit(
 def restore(
     which: Runs = None,
     db: Database = None,
-    cluster: Cluster = None,
+    cluster: Clusters = None,
     apply: Apply = False,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Put back what an audit set aside, as rows that an operator vouches for. Shows which; --apply does it."""
+    """Put back rows that an audit set aside; from then on you vouch for them. Shows which; --apply does it."""
     from adminkit.quote import clean
     from adminkit.render.sink import Way, emit
     from adminkit.reports.audit import aside_report
@@ -101,7 +97,7 @@ def restore(
     from adminkit.trace.lock import only_one
 
     path = find_trace(db, config.load().db)
-    _operators_only(path)
+    operators_only(path, AUDIT)
     with connect.reader(path) as trace:
         found = asides.aside(trace)
     known_clusters = sorted({one.cluster for one in found})
@@ -123,8 +119,3 @@ def restore(
             back = asides.restore(trace, wanted)
         notes = [f"{back} put back, trusted; the others' places hold slurmdbd's own rows"]
     emit(aside_report(wanted, notes, str(path)), Way(format, output))
-
-
-def _operators_only(path: Path) -> None:
-    if connect.is_there(path):
-        operators_only(path, "what slurmdbd says of everybody's rows is for the operators", "run it as one of them")

@@ -14,18 +14,18 @@ from adminkit.errors import AdminkitError
 from adminkit.trace.location import data_home
 
 Database = Annotated[
-    Path | None, typer.Option("--db", metavar="FILE", help="Where to make it. Default: demo.db beside your own trace.")
+    Path | None, typer.Option("--db", metavar="FILE", help="The trace to make. Default: demo.db beside your own trace.")
 ]
 Text = Annotated[
     Path | None,
-    typer.Option("--text", metavar="FILE", help="Also write it as sacct text, as `adminkit import` reads it."),
+    typer.Option("--text", metavar="FILE", help="Also write its jobs as sacct text, which `adminkit import` reads."),
 ]
-Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the pictures in the terminal.")]
+Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the plots in the terminal.")]
 Page = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Also write the report as one HTML page.")]
 
 
 def demo(db: Database = None, text: Text = None, plot: Plot = True, page: Page = None) -> None:
-    """Make a look-alike of the AAIC trace (55 127 synthetic jobs) and show how accurate its time limits are."""
+    """Make a synthetic trace that looks like AAIC's (55 127 jobs), and show how accurate its time limits are."""
     from adminkit.cli.report import show
     from adminkit.render.sink import Way
     from adminkit.reports.accuracy import SPEC

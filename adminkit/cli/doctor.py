@@ -8,7 +8,7 @@ from adminkit.cli.options import Database, Format, FormatOption, Output
 
 
 def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Say what is there and what is missing, each with a hint. Exit code 1 when something needed is missing."""
+    """Check what adminkit needs on this host, with a hint for what is missing. Exit code 1 if anything is."""
     from adminkit.doctor.examine import examine, lacking
     from adminkit.render.sink import Way, emit
     from adminkit.reports.checks import checks_report, checks_text

@@ -10,13 +10,14 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.operators import FINDINGS, operators_only
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import Question
 from adminkit.stats.select import check_words, clusters
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
-from adminkit.trace.sight import operators_only, sees_others, whose
+from adminkit.trace.sight import sees_others, whose
 from adminkit.units import moment
 
 #: How far back jobs are looked at where no --since says so, seconds.
@@ -42,7 +43,7 @@ class Least(StrEnum):
 
 
 Kinds = Annotated[list[Kind] | None, typer.Option("--kind", "-k", help="Only findings of this kind. Repeat for more.")]
-Severity = Annotated[Least, typer.Option("--severity", help="Only findings that matter at least so much.")]
+Severity = Annotated[Least, typer.Option("--severity", help="Only findings of this severity or above.")]
 
 
 def findings(
@@ -57,7 +58,7 @@ def findings(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Whose limits can be better, and what to do about it: the findings of the last seven days. Sends nothing."""
+    """List whose limits could be better and what to do: the findings of the last seven days. Sends nothing."""
     from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
@@ -67,7 +68,7 @@ def findings(
     end = when.now if chosen.until is None else chosen.until
     with reader(path, when.as_of) as trace:
         if kind and set(kinds) & set(OPERATORS):
-            operators_only(path, "findings about letters are for the operators", "leave --kind out for your own")
+            operators_only(path, FINDINGS)
         users = whose(user, path)
         check_words(trace, job_filter(Question(user=users, cluster=cluster or ()), settings, when.now))
         scope = Scope(

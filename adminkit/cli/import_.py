@@ -47,28 +47,28 @@ def import_(
     ],
     db: Database = None,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", "-M", help="The cluster's name, where the rows do not say it.")
+        str | None, typer.Option("--cluster", "-M", help="The cluster's name, if the rows do not have it.")
     ] = None,
     timezone: Annotated[
-        str | None, typer.Option("--timezone", help="The zone of times that are written as dates: Asia/Tokyo, UTC, …")
+        str | None, typer.Option("--timezone", help="The time zone of the dates in the file: Asia/Tokyo, UTC, …")
     ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
             "--columns",
             metavar="A,B,C",
-            help="sacct's names of all columns, for text without a header. `-` reads one over.",
+            help="The columns of text without a header, by sacct's names; `-` skips one.",
         ),
     ] = None,
     delimiter: Annotated[
-        str, typer.Option("--delimiter", help="What stands between columns; one character or more.")
+        str, typer.Option("--delimiter", help="The text between two columns; one character or more.")
     ] = "auto",
     map: Annotated[
         str | None,
         typer.Option(
             "--map",
             metavar="MAP",
-            help="FILE is a job table (CSV, TSV), and MAP a TOML file that says what its columns are, or one of "
+            help="FILE is a job table (CSV, TSV); MAP is a TOML file that says what its columns are, or one of "
             "adminkit's own: eagle, helios, philly, pm100.",
             autocompletion=_complete_map,
         ),
@@ -78,7 +78,7 @@ def import_(
         typer.Option(
             "--site",
             metavar="FILE",
-            help="What the cluster was, as `adminkit site` writes it: name, queues with their limits, nodes.",
+            help="The cluster at that time, as `adminkit site` writes it: name, queues with their limits, nodes.",
             autocompletion=complete_site,
         ),
     ] = None,
@@ -88,7 +88,11 @@ def import_(
     max_rejected: Annotated[
         float,
         typer.Option(
-            "--max-rejected", min=0, max=1, metavar="SHARE", help="Exit with 3 when more rows than this are set aside."
+            "--max-rejected",
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Exit with 3 if more than this share of the rows are rejected.",
         ),
     ] = MAX_REJECTED,
     trusted: Annotated[
@@ -102,7 +106,7 @@ def import_(
     apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Read accounting text of any age into the trace. The same file twice changes nothing."""
+    """Read accounting text of any age into the trace. Reading the same file again changes nothing."""
     if apply and not trusted:
         raise UsageError("--apply goes with --trusted", "an import that nothing follows from needs no word")
     if map is not None and columns is not None:

@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.operators import POINTS, operators_only
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, target_of
 from adminkit.errors import AdminkitError, UsageError
@@ -20,55 +21,65 @@ from adminkit.stats.select import only_cluster
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
-from adminkit.trace.sight import operators_only, whose
+from adminkit.trace.sight import whose
 from adminkit.units import Moment, moment
 
 if TYPE_CHECKING:
     from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
-app = typer.Typer(help="Who starts sooner, and why.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Bonuses in priority for users whose limits are right.", no_args_is_help=True, rich_markup_mode=None
+)
 
-Cluster = Annotated[
-    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Whose jobs; needed where the trace has several.")
-]
 PerHour = Annotated[
     float | None,
     typer.Option(
         "--points-per-hour",
         metavar="X",
-        help="What an hour of ageing is worth (PriorityWeightAge / PriorityMaxAge in hours). Default: asked of Slurm.",
+        help="Points of one hour of ageing: PriorityWeightAge / PriorityMaxAge in hours. Default: ask Slurm.",
     ),
 ]
-Most = Annotated[int, typer.Option("--runs", metavar="N", min=0, help="How many runs to show, the heaviest first.")]
+Most = Annotated[
+    int, typer.Option("--runs", metavar="N", min=0, help="Show N runs at most, those with the most weight first.")
+]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Also write the tables into DIR, for `install --from DIR`."),
+    typer.Option(
+        "--out", metavar="DIR", help="Also write the tables into DIR, for `adminkit incentives install --from DIR`."
+    ),
 ]
 Source = Annotated[
-    Path | None, typer.Option("--from", metavar="DIR", help="Install what `compute --out DIR` wrote, without a trace.")
+    Path | None,
+    typer.Option(
+        "--from", metavar="DIR", help="Install what `adminkit incentives compute --out DIR` wrote; needs no trace."
+    ),
 ]
-PrintFiles = Annotated[bool, typer.Option("--print-files", help="Print the path of every file it would put, only.")]
-User = Annotated[str | None, typer.Argument(metavar="[USER]", help="Whose points to explain. Default: everybody's.")]
+PrintFiles = Annotated[
+    bool, typer.Option("--print-files", help="Only print the path of every file that it would write.")
+]
+User = Annotated[
+    str | None, typer.Argument(metavar="[USER]", help="The user whose points to explain. Default: list everybody's.")
+]
 
 
 @app.callback()
 def root() -> None:
-    """Who starts sooner, and why."""
+    """Bonuses in priority for users whose limits are right."""
 
 
 @app.command()
 def compute(
     policy: PolicyFile = None,
     db: options.Database = None,
-    cluster: Cluster = None,
+    cluster: options.OneCluster = None,
     points_per_hour: PerHour = None,
     as_of: options.AsOf = None,
     out: Out = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Derive the tables of points and hints from the trace. Nothing is installed."""
+    """Compute the tables of points and hints from the trace. Installs nothing."""
     from adminkit.economy.build import write_tables
     from adminkit.reports.incentives import everybody_report
 
@@ -87,14 +98,14 @@ def show(
     user: User = None,
     policy: PolicyFile = None,
     db: options.Database = None,
-    cluster: Cluster = None,
+    cluster: options.OneCluster = None,
     points_per_hour: PerHour = None,
     as_of: options.AsOf = None,
     runs: Most = 20,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Explain one user's points line by line, or list everybody's."""
+    """List everybody's points, or explain one user's line by line."""
     from adminkit.economy import build
     from adminkit.reports.incentives import everybody_report, user_report
 
@@ -120,7 +131,7 @@ def show(
 def install(
     policy: PolicyFile = None,
     db: options.Database = None,
-    cluster: Cluster = None,
+    cluster: options.OneCluster = None,
     points_per_hour: PerHour = None,
     source: Source = None,
     folder: Folder = None,
@@ -131,8 +142,8 @@ def install(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Put the tables where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
-    from adminkit.cli.policy_shown import emit_done, emit_preview
+    """Install the tables of points and hints on the slurmctld hosts. Shows what it would do; --apply does it."""
+    from adminkit.cli.installing import emit_done, emit_preview
     from adminkit.deploy.bundle import tables_only
     from adminkit.deploy.install import apply as act
     from adminkit.deploy.install import preview as look
@@ -146,9 +157,9 @@ def install(
     if print_files:
         print(*(target.folder / change.file for change in look(bundle, target)), sep="\n")
     elif apply:
-        emit_done(act(bundle, target, "incentives install"), target, notes, format, output)
+        emit_done(act(bundle, target, "incentives install"), target, notes, Way(format.value, output))
     else:
-        emit_preview(look(bundle, target), bundle, target, format, output)
+        emit_preview(bundle, target, Way(format.value, output))
 
 
 def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:
@@ -170,7 +181,7 @@ def _computed(
     now, code = when.now, config.load().checkpoint.code
     held_out = _held_out(now)
     with reader(path, when.as_of) as trace:
-        operators_only(path, "everybody's points are for the operators", "adminkit incentives show has yours")
+        operators_only(path, POINTS)
         where = only_cluster(trace, cluster)
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")

@@ -120,7 +120,7 @@ def main(argv: list[str] | None = None) -> int:
             return _complain(error.message, error.hint, error.exit_code)
         if str(error).startswith(("no such table", "no such column")):
             # Until the first release the schema changes under one number.
-            hint = "the trace was made before adminkit's first release: name another file with --db, or remove it"
+            hint = "this trace is from before adminkit's first release: remove it, or name another with --db"
             return _complain(f"database: {error}", hint, 1)
         return _complain(f"database: {error}", "run with --debug for the details", 1)
     except BrokenPipeError:
@@ -167,11 +167,11 @@ def _usage(error: Any) -> tuple[str, str]:
         before, _, choices = message.partition(" is not one of ")
         wrong, words = before.rstrip("'").rpartition("'")[2], choices.split("'")[1::2]
     if wrong == "--as-of":
-        return f"{error.ctx.command_path} knows no --as-of: only what shows takes it, not what acts", _AS_OF
+        return f"{error.ctx.command_path} takes no --as-of: only commands that show something do", _AS_OF
     near = difflib.get_close_matches(wrong, words, n=1)
     if near:
         return message, f"did you mean {near[0]}?"
-    return message, f"`{error.ctx.command_path if error.ctx else 'adminkit'} --help` shows what it takes"
+    return message, f"`{error.ctx.command_path if error.ctx else 'adminkit'} --help` lists its options"
 
 
 if __name__ == "__main__":

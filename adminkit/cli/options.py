@@ -64,13 +64,13 @@ def complete_site(incomplete: str) -> list[str]:
     return complete_files(incomplete, (".toml", ".json"))
 
 
-CountedOption = Annotated[Counted, typer.Option("--format", "-f", help="How to write the counts.")]
+CountedOption = Annotated[Counted, typer.Option("--format", "-f", help="The output format of the counts.")]
 Database = Annotated[
     Path | None,
     typer.Option(
         "--db",
         metavar="FILE",
-        help="The trace database. Default: $ADMINKIT_DB, the config, /var/lib/adminkit/trace.db, your own.",
+        help="The trace database. Default: $ADMINKIT_DB, the config's db, /var/lib/adminkit/trace.db, or your own.",
     ),
 ]
 SiteFile = Annotated[
@@ -78,14 +78,12 @@ SiteFile = Annotated[
     typer.Option(
         "--site",
         metavar="FILE",
-        help="The cluster as `adminkit site` writes it down, TOML or JSON, instead of the one here.",
+        help="A file that `adminkit site` wrote, TOML or JSON, to use instead of this host's cluster.",
         autocompletion=complete_site,
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write it.")]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of the terminal.")
-]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="The output format.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")]
 Queues = Annotated[
     list[str] | None,
     typer.Option("--queue", "--partition", "-p", metavar="NAME", help="Only this queue. Repeat for more."),
@@ -116,7 +114,7 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         metavar="WHEN",
-        help="As if it were WHEN: later submissions are missing, runs that ended later are open. Forms: as --since.",
+        help="The trace as it was at WHEN: no later submissions, runs that ended later are open. Forms as for --since.",
     ),
 ]
 Classes = Annotated[
@@ -130,20 +128,26 @@ Classes = Annotated[
 States = Annotated[
     str | None,
     typer.Option(
-        "--states", metavar="STATE,…", help="Only jobs that ended so, COMPLETED,TIMEOUT by default; all for every way."
+        "--states",
+        metavar="STATE,…",
+        help="Only jobs that ended in one of these states; COMPLETED,TIMEOUT by default; all: any state.",
     ),
 ]
 MinElapsed = Annotated[
     str | None,
     typer.Option(
-        "--min-elapsed", metavar="TIME", help="Only jobs that ran longer, 60 by default: seconds, 15m, 1h30m, 02:00:00."
+        "--min-elapsed",
+        metavar="TIME",
+        help="Only jobs that ran for more than TIME: seconds, 15m, 1h30m, 02:00:00; 60 by default.",
     ),
 ]
 LimitSourceOption = Annotated[
     LimitSource | None,
-    typer.Option("--limit-source", help="Only limits chosen so: explicit leaves the queue's defaults out."),
+    typer.Option(
+        "--limit-source", help="Only limits of this origin: explicit, set by the user; default, the queue's; unknown."
+    ),
 ]
-Plot = Annotated[bool, typer.Option("--plot", help="Draw the pictures in the terminal too.")]
+Plot = Annotated[bool, typer.Option("--plot", help="Also draw the plots in the terminal.")]
 Picture = Annotated[
-    Path | None, typer.Option("--picture", metavar="FILE", help="Draw the pictures into FILE, a .png or an .svg.")
+    Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the plots into FILE, .png or .svg.")
 ]

@@ -36,7 +36,7 @@ app = typer.Typer(help="The rules at submission.", no_args_is_help=True, rich_ma
 
 
 class Release(StrEnum):
-    """The Lua to decide with."""
+    """The release of Lua to run."""
 
     LUA51 = "5.1"
     LUA54 = "5.4"
@@ -47,10 +47,12 @@ LUAS: Final[Mapping[Release, LuaVersion]] = {Release.LUA51: "lua51", Release.LUA
 PolicyFile = Annotated[
     Path | None,
     typer.Option(
-        "--policy", metavar="FILE", help="The policy. Default: /etc/adminkit/policy.toml, else the example shipped."
+        "--policy",
+        metavar="FILE",
+        help="The policy file. Default: /etc/adminkit/policy.toml, else the example that comes with adminkit.",
     ),
 ]
-Lua = Annotated[Release, typer.Option("--lua", help="The Lua to decide with.")]
+Lua = Annotated[Release, typer.Option("--lua", help="The release of Lua to run.")]
 
 
 @app.callback()
@@ -65,7 +67,7 @@ def check(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say what is wrong with the policy, each with its place. Exit code 1 when something is."""
+    """List what is wrong with the policy, and where. Exit code 1 if anything is."""
     from adminkit.policy.load import examine
     from adminkit.reports.policy import check_lines, check_report
 
@@ -90,7 +92,7 @@ def explain(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say in sentences what the policy means."""
+    """Explain the policy in sentences."""
     from adminkit.policy.explain import explain as sentences
     from adminkit.reports.policy import explain_lines, explain_report
 
@@ -103,36 +105,40 @@ def explain(
 def try_(
     policy: PolicyFile = None,
     site: options.SiteFile = None,
-    user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Who submits.")] = None,
-    account: Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="As sbatch has it.")] = None,
-    qos: Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="As sbatch has it.")] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="The submitting user.")] = None,
+    account: Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="As for sbatch.")] = None,
+    qos: Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="As for sbatch.")] = None,
     queue: Annotated[
-        str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME,…", help="As sbatch has it.")
+        str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME,…", help="As for sbatch.")
     ] = None,
     limit: Annotated[
-        str | None, typer.Option("--time", "-t", metavar="TIME", help="As sbatch has it: 90 is minutes.")
+        str | None, typer.Option("--time", "-t", metavar="TIME", help="As for sbatch: 90 is minutes.")
     ] = None,
-    time_min: Annotated[str | None, typer.Option("--time-min", metavar="TIME", help="As sbatch has it.")] = None,
-    nodes: Annotated[int | None, typer.Option("--nodes", "-N", min=1, metavar="N", help="1 by default.")] = None,
+    time_min: Annotated[str | None, typer.Option("--time-min", metavar="TIME", help="As for sbatch.")] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", "-N", min=1, metavar="N", help="Nodes of the job; 1 by default.")
+    ] = None,
     cpus: Annotated[int | None, typer.Option("--cpus", min=1, metavar="N", help="CPUs of the whole job.")] = None,
     gpus: Annotated[int | None, typer.Option("--gpus", "-G", min=0, metavar="N", help="GPUs of the whole job.")] = None,
-    gpu_type: Annotated[str | None, typer.Option("--gpu-type", metavar="NAME", help="Their type.")] = None,
-    features: Annotated[str | None, typer.Option("--constraint", "-C", help="As sbatch has it.")] = None,
-    name: Annotated[str | None, typer.Option("--job-name", "-J", help="As sbatch has it.")] = None,
+    gpu_type: Annotated[str | None, typer.Option("--gpu-type", metavar="NAME", help="The type of the GPUs.")] = None,
+    features: Annotated[str | None, typer.Option("--constraint", "-C", help="As for sbatch.")] = None,
+    name: Annotated[str | None, typer.Option("--job-name", "-J", help="As for sbatch.")] = None,
     srun: Annotated[bool, typer.Option("--srun", help="Submitted by srun or salloc, not by sbatch.")] = False,
     ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can go on from a checkpoint.")] = False,
-    at: Annotated[str | None, typer.Option("--at", metavar="WHEN", help="As of then: 2027-04-01, now.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
+    ] = None,
     tables: Annotated[
         Path | None,
         typer.Option(
-            "--tables", metavar="DIR", help="With the points and hints that `incentives compute --out DIR` wrote."
+            "--tables", metavar="DIR", help="Use the points and hints that `incentives compute --out DIR` wrote."
         ),
     ] = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """What would happen to a job, and what its owner would read. The Lua of slurmctld decides; Slurm is not needed."""
+    """Show what would happen to a job and what its owner would read. Runs slurmctld's Lua; needs no Slurm."""
     from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
     from adminkit.policy.request import Typed, typed_request
@@ -172,14 +178,14 @@ def replay(
         typer.Option(
             "--at",
             metavar="WHEN",
-            help="Rules as of then. Default: as of --as-of, else as if the date of each had come.",
+            help="Apply the rules of that day. Default: that of --as-of, else all rules, whatever their date.",
         ),
     ] = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """What the policy would have done to the jobs of the trace, before anything is installed."""
+    """Show what the policy would have done to the jobs of the trace. Installs nothing."""
     from adminkit.policy.replay import replay_trace
     from adminkit.reports.policy import replay_report, rules_at_note
     from adminkit.slurm.site_file import load_site
@@ -204,13 +210,17 @@ def diff(
     policy: PolicyFile = None,
     installed: Annotated[
         Path | None,
-        typer.Option("--installed", metavar="DIR", help="The folder with policy.lua. Default: that of slurm.conf."),
+        typer.Option(
+            "--installed",
+            metavar="DIR",
+            help="The folder of the installed policy.lua. Default: adminkit beside slurm.conf.",
+        ),
     ] = None,
     site: options.SiteFile = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """What the file would change in the policy that is in place, rule by rule."""
+    """Show what the policy file would change in the installed policy, rule by rule."""
     from adminkit.lua.runtime import load_table
     from adminkit.policy.compile import policy_table
     from adminkit.policy.diff import differences

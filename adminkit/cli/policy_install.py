@@ -14,6 +14,7 @@ from adminkit.cli.options import Format, FormatOption, Output
 from adminkit.cli.policy import PolicyFile
 from adminkit.config import chosen
 from adminkit.errors import AdminkitError
+from adminkit.render.sink import Way, emit
 
 if TYPE_CHECKING:
     from adminkit.deploy.bundle import Bundle
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--folder", metavar="DIR", help="Where job_submit.lua is. Default: beside slurm.conf."),
+    typer.Option("--folder", metavar="DIR", help="The folder of job_submit.lua. Default: that of slurm.conf."),
 ]
 Push = Annotated[
     str | None,
     typer.Option(
         "--push",
         metavar="COMMAND",
-        help="How files get to another slurmctld host: 'rsync -a {files} root@{host}:{folder}/'. Run without a shell.",
+        help="Copies files to another slurmctld host, without a shell: 'rsync -a {files} root@{host}:{folder}/'.",
     ),
 ]
 Fetch = Annotated[
@@ -37,11 +38,11 @@ Fetch = Annotated[
     typer.Option(
         "--fetch",
         metavar="COMMAND",
-        help="How another host's checksums are got: 'ssh root@{host} cd {folder} && sha256sum job_submit.lua "
+        help="Prints another host's checksums: 'ssh root@{host} cd {folder} && sha256sum job_submit.lua "
         "adminkit/*.lua'.",
     ),
 ]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without it, only what would be done is shown.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 
 
 def install(
@@ -51,26 +52,28 @@ def install(
     push: Push = None,
     fetch: Fetch = None,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="Install what --out wrote there, on whatever host.")
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="Install what --out wrote into DIR, on this or another host."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write every file into DIR instead, to be carried.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write every file into DIR instead, to carry it to another host."),
     ] = None,
     print_files: Annotated[
-        bool, typer.Option("--print-files", help="Print the path of every file that belongs on a slurmctld host.")
+        bool, typer.Option("--print-files", help="Only print the path of every file that belongs on a slurmctld host.")
     ] = False,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Put the rules where slurmctld reads them, and have it use them. Shows what it would do; --apply does it."""
-    from adminkit.cli.policy_shown import emit_done, emit_preview
+    """Install the rules on the slurmctld hosts, and have them loaded. Shows what it would do; --apply does it."""
+    from adminkit.cli.installing import emit_done, emit_preview
     from adminkit.deploy.bundle import read_bundle, write_bundle
     from adminkit.deploy.install import apply as act
     from adminkit.deploy.install import preview
 
     carried = None if source is None else read_bundle(source)
-    target, found = target_of(folder, push, fetch)
-    bundle = carried or _compiled(policy, found)
+    target, controller = target_of(folder, push, fetch)
+    bundle, way = carried or _compiled(policy, controller), Way(format.value, output)
     if out is not None:
         for path in write_bundle(out, bundle):
             print(path)
@@ -78,9 +81,9 @@ def install(
         for change in preview(bundle, target):
             print(target.folder / change.file)
     elif apply:
-        emit_done(act(bundle, target, "policy install"), target, bundle.notes, format, output)
+        emit_done(act(bundle, target, "policy install"), target, bundle.notes, way)
     else:
-        emit_preview(preview(bundle, target), bundle, target, format, output)
+        emit_preview(bundle, target, way)
 
 
 def rollback(
@@ -91,29 +94,30 @@ def rollback(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Go back to the rules before the last install. Shows what it would do; --apply does it."""
-    from adminkit.cli.policy_shown import emit_done, emit_rollback
-    from adminkit.deploy.install import installed, roll_back
+    """Bring back the rules from before the last install. Shows what it would do; --apply does it."""
+    from adminkit.cli.installing import emit_done, emit_rollback
+    from adminkit.deploy.install import roll_back
 
-    target, _ = target_of(folder, push, fetch)
+    (target, _), way = target_of(folder, push, fetch), Way(format.value, output)
     if apply:
-        emit_done(roll_back(["policy"], target, "policy rollback"), target, (), format, output)
+        emit_done(roll_back(["policy"], target, "policy rollback"), target, (), way)
     else:
-        emit_rollback(installed(target.folder).get("policy", {}), target, format, output)
+        emit_rollback(target, way)
 
 
 def status(
     folder: Folder = None, fetch: Fetch = None, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """What is installed, what slurmctld decides by, and whether all hosts agree. Exit code 1 when they do not."""
-    from adminkit.cli.policy_shown import emit_status
+    """Show what is installed, what slurmctld has loaded, and whether all hosts agree. Exit code 1 if they do not."""
     from adminkit.deploy.status import status as look
+    from adminkit.reports.deploy import status_report
     from adminkit.slurm.controller import controller_or_conf, site_folder
 
-    settings, found = config.load().policy, controller_or_conf()
-    seen = look(found, site_folder(found, chosen(folder, settings.folder)), chosen(fetch, settings.fetch))
-    emit_status(seen, found.cluster, format, output)
-    if not seen.ok:
+    settings, controller = config.load().policy, controller_or_conf()
+    there = site_folder(controller, chosen(folder, settings.folder))
+    status = look(controller, there, chosen(fetch, settings.fetch))
+    emit(status_report(status, controller.cluster), Way(format.value, output))
+    if not status.ok:
         raise typer.Exit(1)
 
 
@@ -122,22 +126,22 @@ def target_of(folder: Path | None, push: str | None, fetch: str | None) -> tuple
     from adminkit.deploy.install import site_target
     from adminkit.slurm.controller import controller_or_conf
 
-    found = controller_or_conf()
-    return site_target(found, config.load(), folder, push, fetch), found
+    controller = controller_or_conf()
+    return site_target(controller, config.load(), folder, push, fetch), controller
 
 
-def _compiled(policy: Path | None, found: Controller) -> Bundle:
+def _compiled(policy: Path | None, controller: Controller) -> Bundle:
     """The rules of policy.toml for the running cluster."""
     from adminkit.deploy.bundle import compile_bundle
     from adminkit.policy.load import find_policy
 
-    if found.away:
+    if controller.away:
         raise AdminkitError(
-            f"slurmctld is away: {found.away}",
-            "the rules are made for its queues; --from DIR installs files made before",
+            f"slurmctld does not answer: {controller.away}",
+            "start it, as the rules are made for its queues, or install files made before: --from DIR",
         )
     path, example = find_policy(policy)
-    bundle = compile_bundle(path, found, int(time.time()))
+    bundle = compile_bundle(path, controller, int(time.time()))
     if not example:
         return bundle
     note = f"made from the example {path}, as there is no /etc/adminkit/policy.toml"

@@ -16,30 +16,30 @@ def refresh(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd who is an operator, and let the rules hold whoever is none any more. --apply does it."""
-    from adminkit.cli.policy_shown import emit_done
+    """Ask slurmdbd who is an operator, so that the rules hold everybody who no longer is. --apply does it."""
+    from adminkit.cli.installing import emit_done
     from adminkit.deploy import refresh as rules
     from adminkit.render.sink import Way, emit
-    from adminkit.reports.deploy import REFRESH_FIELDS, listing
+    from adminkit.reports.deploy import refresh_report
     from adminkit.slurm.gather import privileged
 
-    target, found = target_of(folder, push, fetch)
-    uids, notes = privileged(found)
+    (target, controller), way = target_of(folder, push, fetch), Way(format.value, output)
+    uids, notes = privileged(controller)
     unsure = bool(notes)  # an operator's name has no uid on this host
     done = None
     if apply:
-        seen, done = rules.refresh(target, uids, unsure)
+        refreshed, done = rules.refresh(target, uids, unsure)
     else:
-        seen = rules.look(target, uids, unsure)
+        refreshed = rules.look(target, uids, unsure)
         notes = ["nothing was written: --apply does it", *notes]
-    if seen is None:
+    if refreshed is None:
         notes = [*notes, f"no rules are installed in {target.folder}"]
-    rows = [] if seen is None else [(uid, _name(uid), "passes no longer") for uid in seen.gone]
-    rows += [] if seen is None else [(uid, _name(uid), "passes from now on") for uid in seen.come]
+    passing = [] if refreshed is None else [(uid, _name(uid), "passes no longer") for uid in refreshed.gone]
+    passing += [] if refreshed is None else [(uid, _name(uid), "passes from now on") for uid in refreshed.come]
     if done is not None:
-        emit_done(done, target, [*notes, *(f"{who or uid} {what}" for uid, who, what in rows)], format, output)
+        emit_done(done, target, [*notes, *(f"{name or uid} {change}" for uid, name, change in passing)], way)
     else:
-        emit(listing("Who passes the rules", found.cluster, REFRESH_FIELDS, rows, notes), Way(format.value, output))
+        emit(refresh_report(passing, controller.cluster, notes), way)
 
 
 def _name(uid: int) -> str | None:

@@ -27,7 +27,7 @@ from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
 from adminkit.units import moment, parse_duration
 
-app = typer.Typer(help="What to ask for.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Recommend what to ask Slurm for.", no_args_is_help=True, rich_markup_mode=None)
 
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose job it is.")]
 Name = Annotated[str | None, typer.Option("--name", "-J", metavar="NAME", help="The job's name.")]
@@ -58,7 +58,7 @@ Backtest = Annotated[
 
 @app.callback()
 def root() -> None:
-    """What to ask for."""
+    """Recommend what to ask Slurm for."""
 
 
 @app.command()

@@ -20,7 +20,7 @@ from adminkit.reports.spec import FILTERS, Option, Question, ReportSpec
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
 
-HELP: Final = "What the trace says."
+HELP: Final = "Reports on the jobs of the trace."
 #: FILTERS of a command, as options. --as-of stands before those that follow --until.
 TYPES: Final[dict[str, Any]] = {
     "job_class": options.Classes,
@@ -49,7 +49,7 @@ def app_of(specs: Sequence[ReportSpec[Any]]) -> typer.Typer:
 
 
 def _root() -> None:
-    """What the trace says."""
+    """Reports on the jobs of the trace."""
 
 
 def command(spec: ReportSpec[Any]) -> Callable[..., None]:
@@ -129,7 +129,7 @@ def _own(option: Option) -> Parameter:
 def _by(parts: Sequence[str]) -> Parameter:
     make: Any = StrEnum
     part = make("Part", {name.upper(): name for name in parts})
-    return "by", Annotated[part, typer.Option("--by", help="One row for each of these.")], part(parts[0])
+    return "by", Annotated[part, typer.Option("--by", help="What each row is about.")], part(parts[0])
 
 
 app = app_of(SPECS)

@@ -22,11 +22,11 @@ def site(
     site: options.SiteFile = None,
     format: Annotated[
         Form | None,
-        typer.Option("--format", "-f", help="How to write it. Default: as FILE of --output ends, else TOML."),
+        typer.Option("--format", "-f", help="The format. Default: by the ending of FILE of --output, else TOML."),
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the cluster down for --site: queues, nodes, QOS and associations, as Slurm has them now."""
+    """Write the cluster into a file for --site: its queues, nodes, QOS and associations, as Slurm has them now."""
     from adminkit.render.sink import write_aside
     from adminkit.slurm.gather import describe
     from adminkit.slurm.site_file import load_site, site_text

@@ -23,14 +23,14 @@ def sync(
     db: Database = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="WHEN", help="Where a first run begins: 2024-01-01, 90d, epoch seconds."),
+        typer.Option("--since", metavar="WHEN", help="Where the first sync begins: 2024-01-01, 90d, epoch seconds."),
     ] = None,
     cluster: Annotated[
         list[str] | None,
         typer.Option("--cluster", "-M", help="This cluster instead of the local one. Repeat for more."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, max=16, metavar="N", help="sacct processes at once; 1 by default.")
+        int | None, typer.Option("--jobs", min=1, max=16, metavar="N", help="Calls of sacct at once; 1 by default.")
     ] = None,
     steps: Annotated[
         bool | None,
@@ -38,11 +38,13 @@ def sync(
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", min=1, metavar="SECONDS", help="How long sacct may take; 300 by default."),
+        typer.Option(
+            "--timeout", min=1, metavar="SECONDS", help="End a call of sacct after this time; 300 by default."
+        ),
     ] = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Bring the trace up to date with slurmdbd. Goes on from where the last run stopped."""
+    """Bring the trace up to date with slurmdbd. Begins where the last sync ended."""
     from adminkit.ingest.sync import sync as run
     from adminkit.units import parse_when
 

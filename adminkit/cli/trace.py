@@ -8,24 +8,24 @@ from typing import Annotated
 import typer
 
 from adminkit import config
+from adminkit.cli.operators import HISTORY, REJECTED, operators_only
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
-from adminkit.trace.sight import operators_only
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many rows.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show N rows at most.")]
 
 
 @app.callback()
 def root() -> None:
-    """The trace database itself."""
+    """Look at and look after the trace database."""
 
 
 @app.command("status")
 def status(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Windows, gaps, open runs and rows set aside, for every cluster synced."""
+    """Show how far each cluster is synced: windows, gaps, open runs, rejected rows."""
     from adminkit.render.sink import Way, emit
     from adminkit.reports.status import status_report
     from adminkit.stats import status as measured
@@ -42,14 +42,14 @@ def status(db: Database = None, format: FormatOption = Format.TABLE, output: Out
 def rejected(
     db: Database = None, limit: Limit = 100, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """The rows that could not be read, each with its place and the reason."""
+    """List the rows that could not be read: where they are, and why."""
     from adminkit.render.sink import Way, emit
     from adminkit.reports.status import rejected_report
     from adminkit.stats import status as measured
 
     path = find_trace(db, config.load().db)
     with connect.reader(path) as trace:
-        operators_only(path, "what could not be read may be anybody's", "adminkit trace status says how much it is")
+        operators_only(path, REJECTED)
         report = rejected_report(measured.rejected(trace, limit), str(path))
     emit(report, Way(format, output))
 
@@ -59,13 +59,15 @@ def history(
     db: Database = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="WHEN", help="At or after WHEN: 2026-01-31, 30d, epoch seconds."),
+        typer.Option(
+            "--since", metavar="WHEN", help="Only what began at or after WHEN: 2026-01-31, 30d, epoch seconds."
+        ),
     ] = None,
     limit: Limit = 100,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """What came in (syncs, imports, audits) and what adminkit did (rules, points, letters), the newest first."""
+    """List what was loaded (sync, import, audit) and what adminkit did (rules, points, letters), newest first."""
     from adminkit.render.sink import Way, emit
     from adminkit.reports.history import history_report
     from adminkit.stats.history import events
@@ -74,14 +76,14 @@ def history(
     path = find_trace(db, config.load().db)
     first = None if since is None else parse_when(since, int(time.time()))
     with connect.reader(path) as trace:
-        operators_only(path, "who did what is for the operators", "adminkit trace status says how far it reaches")
+        operators_only(path, HISTORY)
         report = history_report(events(trace, first or 0, limit), first, limit, str(path))
     emit(report, Way(format, output))
 
 
 @app.command("upgrade")
 def upgrade(db: Database = None) -> None:
-    """Bring a trace of an older release to this one's schema."""
+    """Upgrade a trace of an older release to the schema of this one."""
     path = find_trace(db, config.load().db)
     before, after = connect.upgrade(path)
     print(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")

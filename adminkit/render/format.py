@@ -65,11 +65,14 @@ def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
     if meta.as_of is not None:
         lines.append(("as of", show_time(meta.as_of, tz)))
     lines.append(("clusters", ", ".join(meta.clusters) or NONE))
-    if meta.jobs is not None:
+    filters = "; ".join(f"{name} {text}" for name, text in meta.filters.items())
+    if meta.jobs is None:
+        lines += [("filters", filters)] if filters else []
+    else:
         left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]
         lines[-1:-1] = [("window", _window(meta, tz))]
         lines += [
-            ("filters", "; ".join(f"{name} {text}" for name, text in meta.filters.items()) or NONE),
+            ("filters", filters or NONE),
             ("jobs", f"{number(meta.jobs)} counted"),
             ("left out", "; ".join(left_out) or "none"),
         ]

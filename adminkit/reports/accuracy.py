@@ -161,7 +161,7 @@ def _view(measured: Accuracy, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "accuracy",
-    "How much of the time they asked for jobs use, per queue: elapsed / limit.",
+    "The accuracy of time limits, by queue: elapsed / limit.",
     _measure,
     _view,
     FIELDS,

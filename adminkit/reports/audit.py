@@ -41,45 +41,44 @@ BECOMES: Final = {
 }
 
 
-def audit_report(found: Sequence[Audited], applied: bool, database: str) -> Report:
+def audit_report(audits: Sequence[Audited], applied: bool, database: str) -> Report:
     """A row for each cluster and verdict; examples, and letters about what is set aside, as notes."""
     rows: list[list[Cell]] = []
     notes: list[str] = []
-    for one in found:
+    for one in audits:
         for verdict in VERDICTS:
             if one.counts[verdict]:
                 users = len(one.users[verdict]) if verdict in one.users else None
                 ends = one.ends.get(verdict, (None, None))
                 rows.append([one.cluster, verdict, one.counts[verdict], users, *ends, BECOMES[verdict]])
-        notes += _said(one, applied)
-    if not applied and any(one.counts["contradicted"] + one.counts["unknown"] for one in found):
+        notes += _notes(one, applied)
+    if not applied and any(one.counts["contradicted"] + one.counts["unknown"] for one in audits):
         notes.append("nothing was written; --apply sets aside what slurmdbd contradicts or never had")
     elif not applied:
         notes.append("nothing was written; --apply writes down what is confirmed, so that it is not asked for again")
-    jobs = sum(sum(one.counts.values()) for one in found)
-    meta = Meta("Audit", database, (None, None), [one.cluster for one in found], {}, jobs, {}, notes)
+    meta = Meta("Audit", database, (None, None), [one.cluster for one in audits], {}, None, {}, notes)
     return Report(meta, FIELDS, rows)
 
 
-def _said(one: Audited, applied: bool) -> list[str]:
-    said = []
+def _notes(one: Audited, applied: bool) -> list[str]:
+    notes = []
     if not one.known:
-        said.append(f"{clean(one.cluster)}: slurmdbd keeps no accounts of it any more, or never did")
+        notes.append(f"{clean(one.cluster)}: slurmdbd does not know this cluster, or no longer does")
     if one.before:
-        said.append(f"{clean(one.cluster)}: {plural(one.before, 'run')} confirmed by an earlier audit")
+        notes.append(f"{clean(one.cluster)}: {plural(one.before, 'run')} confirmed by an earlier audit")
     if one.purge_unsaid:
-        said.append(
+        notes.append(
             f"{clean(one.cluster)}: {plural(one.purge_unsaid, 'run')} not judged: slurmdbd does not say after what time"
-            " it purges jobs; look at PurgeJobAfter in slurmdbd.conf and say it with --purge-after"
+            " it purges jobs; look up PurgeJobAfter in slurmdbd.conf and give it with --purge-after"
         )
-    said += [_example(one.cluster, example) for example in one.examples if example.verdict in one.users]
+    notes += [_example(one.cluster, example) for example in one.examples if example.verdict in one.users]
     if one.due:
         verb = "were" if applied else "would be"
-        said.append(f"{clean(one.cluster)}: {plural(one.due, 'letter')} about them {verb} cancelled")
+        notes.append(f"{clean(one.cluster)}: {plural(one.due, 'letter')} about them {verb} cancelled")
     for letter in one.sent:
         when = f" {show_time(letter.sent_at)}" if letter.sent_at else " just now"
-        said.append(f"{clean(one.cluster)}: a letter about {letter.run} went to {quote(letter.user)}{when}")
-    return said
+        notes.append(f"{clean(one.cluster)}: a letter about {letter.run} went to {quote(letter.user)}{when}")
+    return notes
 
 
 def _example(cluster: str, example: Example) -> str:
@@ -90,10 +89,8 @@ def _example(cluster: str, example: Example) -> str:
     return text + (f"; differs in {', '.join(example.differs)}" if example.differs else "")
 
 
-def aside_report(found: Sequence[Aside], notes: Sequence[str], database: str) -> Report:
+def aside_report(aside: Sequence[Aside], notes: Sequence[str], database: str) -> Report:
     """One row for each run that was set aside."""
-    rows = [[a.cluster, a.run, a.job_id, a.user, a.state, a.end, a.why, a.aside_at] for a in found]
-    meta = Meta(
-        "Set aside by audits", database, (None, None), sorted({a.cluster for a in found}), {}, len(rows), {}, notes
-    )
+    rows = [[a.cluster, a.run, a.job_id, a.user, a.state, a.end, a.why, a.aside_at] for a in aside]
+    meta = Meta("Set aside by audits", database, (None, None), sorted({a.cluster for a in aside}), {}, None, {}, notes)
     return Report(meta, ASIDE_FIELDS, rows)

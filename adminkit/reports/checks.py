@@ -19,7 +19,7 @@ CHECK_FIELDS: Final = (
 def checks_report(rows: Sequence[tuple[str, str, str, str]], database: str) -> Report:
     """One row per check: name, status, what was found, what to do."""
     title = "What is there and what is missing"
-    return Report(Meta(title, database, (None, None), (), {}, 0, {}, (verdict(rows),)), CHECK_FIELDS, rows)
+    return Report(Meta(title, database, (None, None), (), {}, None, {}, (verdict(rows),)), CHECK_FIELDS, rows)
 
 
 def checks_text(rows: Sequence[tuple[str, str, str, str]]) -> str:

@@ -98,11 +98,13 @@ def _design(query: Query) -> Design:
 
 SPEC: Final = ReportSpec(
     "feedback",
-    "Whether letters work: accuracy and unused hours before and after a user's first letter.",
+    "The effect of letters: accuracy and unused hours before and after a user's first letter.",
     _measure,
     _view,
     FIELDS,
-    options=(Option("days", (), "Days before and after a letter that are compared.", default=28, least=7),),
+    options=(
+        Option("days", (), "Compare N days before a user's first letter with N days after it.", default=28, least=7),
+    ),
     one_cluster=True,
-    operators=("what letters changed is for the operators", "adminkit report accuracy has your own jobs"),
+    operators=("only operators may see what letters changed", "adminkit report accuracy has your own jobs"),
 )

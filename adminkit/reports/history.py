@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from adminkit.render.report import Field, Meta, Report
 from adminkit.stats.history import Event
+from adminkit.units import show_time
 
 HISTORY_FIELDS: Final = (
     Field("at", "time", "when it began"),
@@ -43,7 +44,8 @@ def history_report(events: Sequence[Event], since: int | None, most: int, databa
     ]  # fmt: skip
     notes = [f"the newest {most}; --limit shows more"] if len(rows) == most else []
     clusters = sorted({one.cluster for one in events if one.cluster is not None})
-    meta = Meta("What came in and what was done", database, (since, None), clusters, {}, None, {}, notes)
+    filters = {} if since is None else {"since": show_time(since)}
+    meta = Meta("What came in and what was done", database, (since, None), clusters, filters, None, {}, notes)
     return Report(meta, HISTORY_FIELDS, rows)
 
 

@@ -93,7 +93,7 @@ def _view(measured: Parallelism, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "parallelism",
-    "How many jobs use one GPU, several, several nodes.",
+    "How many jobs use no GPU, one, several, or several nodes.",
     _measure,
     _view,
     FIELDS,

@@ -179,13 +179,13 @@ def _view(measured: Restarts | list[Piece], query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "restarts",
-    "Jobs that ran in several pieces: runs, time lost to restarts, signals heard and unheeded.",
+    "Jobs that ran in several pieces: their runs, the time lost to restarts, signals caught and not heeded.",
     _measure,
     _view,
     FIELDS,
     ("job_class", "queue", "user", "account", "cluster", "since", "until"),
     parts=tuple(PARTS),
-    options=(Option("job", ("--job", "-j"), "Every run of this job: 123, 123_4.", "ID"),),
+    options=(Option("job", ("--job", "-j"), "List every run of this job: 123, 123_4.", "ID"),),
     pictures=True,
     every_end=True,
 )

@@ -39,10 +39,10 @@ SHOWN: Final = 200
 def status_report(
     passes: Sequence[Pass],
     rejected: Sequence[tuple[str, int, int]],
-    notes: Mapping[tuple[str, str], tuple[str, int]],
+    facts: Mapping[tuple[str, str], tuple[str, int]],
     database: str,
 ) -> Report:
-    """One row per cluster and pass; what else matters as notes."""
+    """One row per cluster and pass; rejected rows and what the table `note` says as notes."""
     rows = [
         (
             one.cluster, one.which, one.since, one.until, one.windows, one.provisional, one.gaps,
@@ -50,16 +50,17 @@ def status_report(
         )
         for one in passes
     ]  # fmt: skip
-    said = [
-        f"{count} rows of {source} were set aside; `adminkit trace rejected` shows why" for source, count, _ in rejected
+    notes = [
+        f"{count:,} rows of {source} were set aside; `adminkit trace rejected` shows why"
+        for source, count, _ in rejected
     ]
-    for (cluster, key), (value, _) in notes.items():
+    for (cluster, key), (value, _) in facts.items():
         if key == "rebuilt":
-            said.append(f"{cluster}: {value} runs share a DBIndex with another: its accounting database was rebuilt")
+            notes.append(f"{cluster}: {value} runs share a DBIndex with another: its accounting database was rebuilt")
     if not passes:
-        said.append("no cluster has been synced into this trace yet")
+        notes.append("no cluster has been synced into this trace yet")
     clusters = sorted({one.cluster for one in passes})
-    meta = Meta("What sync has asked for", database, (None, None), clusters, {}, sum(row[8] for row in rows), {}, said)
+    meta = Meta("What sync has asked for", database, (None, None), clusters, {}, None, {}, notes)
     return Report(meta, STATUS_FIELDS, rows)
 
 
@@ -69,4 +70,4 @@ def rejected_report(rows: Sequence[tuple[str, int, str, bytes, int]], database: 
         (source, line, reason, raw[:SHOWN].decode("utf-8", "replace"), seen_at)
         for source, line, reason, raw, seen_at in rows
     ]
-    return Report(Meta("Rows set aside", database, (None, None), (), {}, len(rows), {}), REJECTED_FIELDS, shown)
+    return Report(Meta("Rows set aside", database, (None, None), (), {}, None, {}), REJECTED_FIELDS, shown)

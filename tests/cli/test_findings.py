@@ -112,7 +112,7 @@ def test_others_see_their_own_findings_and_none_that_add_up_over_users(
     monkeypatch.setattr(sight, "_own_name", lambda: "bob")
     assert {user for _, _, user, _ in ask("--severity", "good")} == {"bob"}
     for words, message in (
-        (["-k", "outbox"], "findings about letters are for the operators"),
+        (["-k", "outbox"], "only operators may see findings about letters"),
         (["--user", "ada"], "the jobs of ada are for ada and the operators"),
     ):
         assert main(["findings", "--db", str(trace), *words]) == 2

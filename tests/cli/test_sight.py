@@ -42,21 +42,21 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "parallelism", "--user", "bob"), 2, "the jobs of bob are for", True),
     (("report", "restarts", "--by", "user"), 0, "", True),
     (("report", "restarts", "--job", "7702"), 2, "no run of job 7702 in the trace", True),
-    (("report", "feedback"), 2, "for the operators", False),
+    (("report", "feedback"), 2, "only operators may see", False),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "the jobs of bob are for", True),
     (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),
     (("recommend", "walltime", "--backtest"), 0, f"user {ME}", False),
     (("incentives", "show", *POINTS), 0, f"Incentives of {ME}", True),
     (("incentives", "show", "bob", *POINTS), 2, "the jobs of bob are for", True),
-    (("incentives", "compute", *POINTS), 2, "for the operators", True),
+    (("incentives", "compute", *POINTS), 2, "only operators may see", True),
     (("policy", "replay", *POLICY), 0, f"user {ME}", True),
     (("policy", "replay", "--user", "bob", *POLICY), 2, "the jobs of bob are for", True),
     (("trace", "status"), 0, "aaic", False),
-    (("trace", "rejected"), 2, "may be anybody's", True),
-    (("trace", "history"), 2, "who did what is for the operators", False),
-    (("feedback", "preview"), 2, "letters are for their users and the operators", False),
-    (("feedback", "status", "--letters", "--all"), 2, "letters are for their users and the operators", True),
-    (("doctor",), 1, "letters are for the operators", False),
+    (("trace", "rejected"), 2, "only operators may see rejected rows", True),
+    (("trace", "history"), 2, "only operators may see who did what", False),
+    (("feedback", "preview"), 2, "only operators may see everybody's letters", False),
+    (("feedback", "status", "--letters", "--all"), 2, "only operators may see everybody's letters", True),
+    (("doctor",), 1, "letters are shown to operators only", False),
 ]
 
 
@@ -132,7 +132,7 @@ def test_an_outsider_is_shown_their_own_and_operators_everybodys(
     theirs = as_user(OWNER, OWNER, lambda: told(words, trace))
     grouped = as_user(READER, GROUP, lambda: told(words, trace))
     for seen in (everything, theirs[1], grouped[1]):
-        assert "are for bob and" not in seen and "for the operators" not in seen.replace("operators' ", "")
+        assert "are for bob and" not in seen and "only operators" not in seen.replace("operators' ", "")
         assert not named or any(fact in seen for fact in (*BOBS, "16 counted")), seen
 
 

@@ -1,0 +1,35 @@
+"""What commands show to operators only, and what they say to everybody else: (message, hint)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from adminkit.trace import connect, sight
+
+Refusal = tuple[str, str]
+
+LETTERS: Final[Refusal] = (
+    "only operators may see everybody's letters",
+    "adminkit feedback prefs shows, and changes, what you chose for yours",
+)
+POINTS: Final[Refusal] = ("only operators may see everybody's points", "adminkit incentives show has yours")
+FINDINGS: Final[Refusal] = ("only operators may see findings about letters", "leave --kind out to see your own")
+AUDIT: Final[Refusal] = (
+    "only operators may see what slurmdbd says of everybody's rows",
+    "run it as the trace's owner or in its group",
+)
+REJECTED: Final[Refusal] = (
+    "only operators may see rejected rows, which may be anybody's",
+    "adminkit trace status says how many there are",
+)
+HISTORY: Final[Refusal] = (
+    "only operators may see who did what",
+    "adminkit trace status says how far the trace reaches",
+)
+
+
+def operators_only(path: Path, refusal: Refusal) -> None:
+    """UsageError with `refusal` for whoever may not be shown the jobs of others. Where there is no trace, no error."""
+    if connect.is_there(path):
+        sight.operators_only(path, *refusal)

@@ -1,0 +1,65 @@
+"""Every listing that is no report of catalogue.py: the command that prints it, and its columns.
+
+Their rows come from files, hosts, slurmdbd or the outbox as well as from the trace, so each command makes its own;
+docs/reports.md and the golden tests go through this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.render.report import Field
+from adminkit.reports import audit, checks, deploy, findings, history, incentives, outbox, policy, recommend, status
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """`command` without `adminkit`; `when` says which of its listings, where it has several."""
+
+    command: str
+    fields: Sequence[Field]
+    when: str = ""
+
+    @property
+    def name(self) -> str:
+        """In one word: feedback-status-letters."""
+        return "-".join(f"{self.command} {self.when}".lower().replace("-", " ").split())
+
+
+LISTINGS: Final = (
+    Listing("doctor", checks.CHECK_FIELDS),
+    Listing("trace status", status.STATUS_FIELDS),
+    Listing("trace rejected", status.REJECTED_FIELDS),
+    Listing("trace history", history.HISTORY_FIELDS),
+    Listing("trace audit", audit.FIELDS),
+    Listing("trace restore", audit.ASIDE_FIELDS),
+    Listing("findings", findings.FIELDS),
+    Listing("recommend walltime", recommend.FIELDS),
+    Listing("recommend walltime", recommend.BACKTEST_FIELDS, "--backtest"),
+    Listing("feedback preview", outbox.DUE_FIELDS),
+    Listing("feedback run", outbox.RUN_FIELDS, "--send"),
+    Listing("feedback status", outbox.STATUS_FIELDS),
+    Listing("feedback status", outbox.LETTER_FIELDS, "--letters"),
+    Listing("feedback prefs", outbox.PREFS_FIELDS),
+    Listing("incentives show", incentives.EVERYBODY),
+    Listing("incentives show", incentives.ONE, "USER"),
+    Listing("policy check", policy.CHECK_FIELDS),
+    Listing("policy explain", policy.EXPLAIN_FIELDS),
+    Listing("policy try", policy.TRY_FIELDS),
+    Listing("policy replay", policy.REPLAY_FIELDS),
+    Listing("policy diff", policy.DIFF_FIELDS),
+    Listing("policy install", deploy.PREVIEW_FIELDS),
+    Listing("policy install", deploy.DONE_FIELDS, "--apply"),
+    Listing("policy refresh", deploy.REFRESH_FIELDS),
+    Listing("policy status", deploy.STATUS_FIELDS),
+)
+
+#: Commands whose listing has the columns of another's.
+SAME: Final = {
+    "feedback resend": "feedback status --letters",
+    "incentives compute": "incentives show",
+    "incentives install": "policy install",
+    "policy rollback": "policy install --apply",
+}

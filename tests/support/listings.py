@@ -1,0 +1,229 @@
+"""A report of each listing that shows all it can say; hostile text where a user or a file may have put some."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.config import Config
+from adminkit.deploy.bundle import Bundle
+from adminkit.deploy.files import Put
+from adminkit.deploy.hosts import Host
+from adminkit.deploy.install import Change, Done, Target
+from adminkit.deploy.status import Status, TableStatus
+from adminkit.ingest.audited import Audited
+from adminkit.policy.diff import Difference
+from adminkit.policy.validate import Problem
+from adminkit.render.report import Report
+from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, status
+from adminkit.stats.history import events
+from adminkit.stats.status import Pass
+from adminkit.trace.actions import record_acts
+from adminkit.trace.audit import Aside
+from adminkit.trace.connect import reader
+from adminkit.trace.load_log import record_intake
+from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
+from tests.support.reports import HOSTILE
+
+DB: Final = "/var/lib/adminkit/trace.db"
+DAY: Final = 24 * HOUR
+UNTIL: Final = MONDAY + 7 * DAY
+
+
+def doctor(_: Path) -> Report:
+    return checks.checks_report(
+        [
+            ("config", "ok", "/etc/adminkit/adminkit.toml", ""),
+            ("sacct", "missing", f"{HOSTILE} not on PATH", "install Slurm's client programs"),
+            ("disk", "warn", "xfs, 900.0 MiB free at /var/lib/adminkit", "free some space"),
+        ],
+        DB,
+    )
+
+
+def trace_status(_: Path) -> Report:
+    one = Pass(
+        cluster="aaic", which="job", since=MONDAY, until=UNTIL, windows=9, provisional=1, rows=500, revoked=2,
+        asked_at=UNTIL, gaps=1, gap_seconds=2 * HOUR, open_runs=7, overdue=1,
+    )  # fmt: skip
+    rebuilt = {("aaic", "rebuilt"): ("12", MONDAY)}
+    return status.status_report([one, replace(one, which="step")], [("old.txt", 3, MONDAY)], rebuilt, DB)
+
+
+def rejected(_: Path) -> Report:
+    rows = [("sacct aaic", 17, "column 4 (time): no time", HOSTILE.encode() + b"\xff", MONDAY)]
+    return status.rejected_report(rows, DB)
+
+
+def trace_history(path: Path) -> Report:
+    trace = make_trace(path / "t.db", [])
+    with closing(sqlite3.connect(trace)) as db, db:
+        db.execute("DELETE FROM intake")
+        record_intake(db, "sync", "sacct aaic", "aaic", MONDAY, 2.5, (10, 7, 2, 1, 0))
+        record_intake(db, "import", HOSTILE, None, MONDAY + DAY, 0.5, (3, 3, 0, 0, 0))
+        act = {"at": MONDAY + 2 * DAY, "host": "head", "who": "root", "for": "alice", "what": "policy install"}
+        record_acts(db, [{**act, "generation": "ccd7", "before": "b251", "hosts": {"head": "confirmed"}}])
+    with reader(trace) as db:
+        return history.history_report(events(db, 0, 3), None, 3, DB)
+
+
+def trace_audit(_: Path) -> Report:
+    one = Audited("aaic", before=4, due=1, purge_unsaid=2)
+    one.count("confirmed", 90, MONDAY, UNTIL)
+    one.count("unknown", 1, MONDAY, MONDAY)
+    one.users["unknown"] = {"ada"}
+    return audit.audit_report([one, Audited("gone", known=False)], False, DB)
+
+
+def restore(_: Path) -> Report:
+    rows = [
+        Aside("aaic", 4711, MONDAY, "4711", "ada", "COMPLETED", MONDAY + HOUR, "unknown", UNTIL),
+        Aside("aaic", 4712, MONDAY, "4712", HOSTILE, None, None, "contradicted", UNTIL),
+    ]
+    return audit.aside_report(rows, ["nothing was written; --apply puts back the runs that are named"], DB)
+
+
+def run(number: int, ended: int, elapsed: int, limit: int | None = 40 * HOUR, **changes: Any) -> Any:
+    start = ended - elapsed
+    given = {"submit_time": start, "start_time": start, "end_time": ended, "elapsed": elapsed, "time_limit": limit}
+    return job(number, **{**given, "uid": 1001, "source": "slurmdbd", "job_name": "train", **changes})
+
+
+def some_findings(path: Path) -> Report:
+    runs = [
+        run(1, MONDAY + DAY, 2 * HOUR),
+        run(2, MONDAY + 2 * DAY, 4 * HOUR, 4 * HOUR, state="TIMEOUT", user="bob", uid=1002, job_name="fit"),
+        run(3, MONDAY + 3 * DAY, 3 * HOUR, 4 * HOUR, user="bob", uid=1002, job_name=HOSTILE),
+        run(5, MONDAY + DAY, HOUR, None, limit_kind="unlimited", user="eve", uid=1003),
+        *(run(n, MONDAY - n * HOUR, 2 * HOUR) for n in range(6, 10)),
+    ]
+    scope = findings.Scope(since=MONDAY, until=UNTIL, now=UNTIL, clusters=["aaic"], everybody=True)
+    kinds = ("overestimate", "estimate", "week", "outbox")
+    with reader(make_trace(path / "t.db", runs)) as db:
+        return findings.findings_report(findings.gather(db, Config(), scope, kinds), "info", scope, kinds, DB)
+
+
+LETTERS: Final = (
+    letter(said="250 queued"),
+    letter(1002, user=HOSTILE, state="refused", attempts=1, sent_at=None, said=f"550 {HOSTILE}"),
+    letter(1003, user="eve", state="due", attempts=2, sent_at=None, next_at=MONDAY + HOUR, said="451 later"),
+    letter(kind="operator", run="2026-W02", user=None, uid=None, address="ops@example.org"),
+)
+NO_LETTER: Final = {"used_fraction": 3, "user_pause": 1}
+
+
+def feedback_preview(_: Path) -> Report:
+    return outbox.due_report([(one, HOSTILE) for one in LETTERS], NO_LETTER, ["today is a quiet day"], DB)
+
+
+def feedback_run(_: Path) -> Report:
+    counts = {"sent": 3, "later": 1, "refused": 1}
+    return outbox.run_report(counts, 4, NO_LETTER, ["aaic is switched on"], DB, ["aaic"])
+
+
+def feedback_status(_: Path) -> Report:
+    counts = [("aaic", "end", "sent", 12, MONDAY, UNTIL), ("aaic", "digest", "due", 1, UNTIL, UNTIL)]
+    return outbox.status_report(counts, ["letters go to localhost:25"], DB)
+
+
+def letters(_: Path) -> Report:
+    return outbox.letters_report(LETTERS, [], DB)
+
+
+def prefs(_: Path) -> Report:
+    values = {"letters": "week", "language": "ja", "address": None, "hints": False}
+    return outbox.prefs_report(values, ["you get no letters"], "/var/lib/adminkit/prefs/1001.toml")
+
+
+def policy_check(_: Path) -> Report:
+    problems = [
+        Problem(("rules.gq-max.queue",), "no such queue: gp", "did you mean gq?"),
+        Problem(("menu",), HOSTILE, "", note=True),
+    ]
+    return policy.check_report(problems, ["policy.toml: 1 to correct"])
+
+
+def policy_diff(_: Path) -> Report:
+    return policy.diff_report(DIFFERENCES, ["policy policy.toml"])
+
+
+DIFFERENCES: Final = (
+    Difference("rules.gq-max", "changed", "max_limit 05:00:00", "max_limit 06:00:00"),
+    Difference("rules.new", "added", "", HOSTILE),
+)
+TARGET: Final = Target(Path("/etc/slurm"), "aaic", others=("backup",))
+BUNDLE: Final = Bundle(
+    {"policy": '["generation"] = "ccd7ccd7ccd7",\n', "hints": ""}, {}, notes=("made from the example",)
+)
+CHANGES: Final[Sequence[Change]] = (
+    Change("adminkit/policy.lua", "changed", 4000),
+    Change("adminkit/decide.lua", "same", 9000),
+    Change("job_submit.lua", "the site's own", 300),
+)
+
+
+def install(_: Path) -> Report:
+    there = {"policy": {"": "b251b251b251"}}
+    return deploy.preview_report(CHANGES, BUNDLE, TARGET, installed=there, rules=DIFFERENCES, entry="foreign")
+
+
+def installed(_: Path) -> Report:
+    done = Done(
+        [Put("policy", "ccd7ccd7ccd7", "b251b251b251", True)], ["adminkit/decide.lua"], "foreign", True,
+        hosts=[Host("backup", False, problem=HOSTILE)], steps=["scp …"],
+    )  # fmt: skip
+    return deploy.done_report(done, TARGET, BUNDLE.notes, "head")
+
+
+def refresh(_: Path) -> Report:
+    rows = [(2001, "grace", "passes no longer"), (2002, None, "passes from now on")]
+    return deploy.refresh_report(rows, "aaic", ["nothing was written: --apply does it"])
+
+
+def policy_status(_: Path) -> Report:
+    tables = [
+        TableStatus("policy", "ccd7", "ccd7", "b251", "b251", MONDAY, "not in use"),
+        TableStatus("hints", None, None, None, None, None, "absent"),
+    ]
+    return deploy.status_report(
+        Status(
+            Path("/etc/slurm"), "ours", tables, ["adminkit/decide.lua"], ["adminkit/policy.lua"],
+            ["adminkit/hints.lua"], [Host("backup", False, ())], "slurmctld answers without adminkit's script",
+        ),
+        "aaic",
+    )  # fmt: skip
+
+
+#: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
+#: are compared with the trace in tests/recommend.
+LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
+    "doctor": doctor,
+    "trace-status": trace_status,
+    "trace-rejected": rejected,
+    "trace-history": trace_history,
+    "trace-audit": trace_audit,
+    "trace-restore": restore,
+    "findings": some_findings,
+    "recommend-walltime": None,
+    "recommend-walltime-backtest": "recommend-backtest",
+    "feedback-preview": feedback_preview,
+    "feedback-run-send": feedback_run,
+    "feedback-status": feedback_status,
+    "feedback-status-letters": letters,
+    "feedback-prefs": prefs,
+    "incentives-show": "incentives",
+    "incentives-show-user": "incentives-ada",
+    "policy-check": policy_check,
+    "policy-explain": "policy-explain-shipped",
+    "policy-try": "policy-try-warned",
+    "policy-replay": "policy-replay",
+    "policy-diff": policy_diff,
+    "policy-install": install,
+    "policy-install-apply": installed,
+    "policy-refresh": refresh,
+    "policy-status": policy_status,
+}
