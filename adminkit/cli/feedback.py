@@ -13,6 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.operators import LETTERS, operators_only
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
@@ -21,7 +22,6 @@ from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
-from adminkit.trace.sight import operators_only
 from adminkit.units import moment
 
 if TYPE_CHECKING:
@@ -29,35 +29,37 @@ if TYPE_CHECKING:
 
     from adminkit.config import Config
     from adminkit.feedback.letter import Compose
-    from adminkit.feedback.plan import Planned
+    from adminkit.feedback.plan import Plan
     from adminkit.feedback.send import Done, Tools
     from adminkit.render.report import Report
 
 app = typer.Typer(help="Letters to users.", invoke_without_command=True, rich_markup_mode=None)
 
-Send = Annotated[bool, typer.Option("--send", help="Do it. Without it, what would happen is shown.")]
+Send = Annotated[bool, typer.Option("--send", help="Do it. Without --send, only show what would be sent.")]
 Only = Annotated[
-    list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only this user's. Repeat for more.")
+    list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only letters to this user. Repeat for more.")
 ]
-Text = Annotated[bool, typer.Option("--text", help="Print the letters themselves instead of a list.")]
+Text = Annotated[bool, typer.Option("--text", help="Print the letters instead of a list.")]
 Sample = Annotated[
     bool,
-    typer.Option("--sample", help="One letter of each kind as it would read, whoever gets letters; for a first look."),
+    typer.Option("--sample", help="Show one letter of each kind, whether or not letters are switched on."),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Also write each letter into DIR, as mail (.eml) and .html.")
+    Path | None, typer.Option("--out", metavar="DIR", help="Also write each letter into DIR, as .eml and .html.")
 ]
 Most = Annotated[
-    int | None, typer.Option("--max-letters", min=1, metavar="N", help="More new letters than this: none is sent.")
+    int | None, typer.Option("--max-letters", min=1, metavar="N", help="Send none if more than N new letters are due.")
 ]
-Letters = Annotated[bool, typer.Option("--letters", help="List letters one by one: those that did not get through.")]
-All = Annotated[bool, typer.Option("--all", help="With --letters: those that were sent, too.")]
+Letters = Annotated[bool, typer.Option("--letters", help="List letters one by one: those that were not sent.")]
+All = Annotated[bool, typer.Option("--all", help="With --letters: also those that were sent or expired.")]
 Run = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[RUN]…", help="Which letters, by the run that status names: 4711@1796083200."),
+    typer.Argument(
+        metavar="[RUN]…", help="The letters, by their run as `feedback status --letters` lists it: 4711@1796083200."
+    ),
 ]
-Refused = Annotated[bool, typer.Option("--refused", help="All letters that were refused.")]
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to.")]
+Refused = Annotated[bool, typer.Option("--refused", help="Every letter that was refused.")]
+Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="The recipient.")]
 
 
 @app.callback()
@@ -79,14 +81,14 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what would go out now, and how many get nothing and why. Nothing is sent or noted."""
+    """Show which letters are due now, and why others are not. Sends and changes nothing."""
     from adminkit.cli.feedback_shown import show_due
     from adminkit.feedback.sample import sample as of_each_kind
 
     when, settings = moment(as_of, time.time()), config.load() if sample else _settings()
     path, way, compose = find_trace(db, settings.db), Way(format.value, output), _compose(policy)
     with reader(path, when.as_of) as trace:
-        _operators_only(path)
+        operators_only(path, LETTERS)
         if sample:
             planned = of_each_kind(trace, settings, when.now, user or ())
         else:
@@ -104,9 +106,11 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send what is due and what waits. The first time it notes the moment from which jobs count."""
+    """Send the letters that are due or waiting. The first run switches letters on: jobs that end from then on count."""
     if send and as_of is not None:
-        raise UsageError("--send sends what is due now, not --as-of", "leave out --send: it shows what was due then")
+        raise UsageError(
+            "--send sends what is due now, so it does not go with --as-of", "leave out --send to see what was due then"
+        )
     if not send:
         preview(db, policy, as_of=as_of, format=format, output=output)
         print("note: nothing was sent; --send does it", file=sys.stderr)
@@ -129,16 +133,16 @@ def status(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """The outbox: how many letters are due, sent, refused or expired, and what went wrong."""
-    from adminkit.cli.feedback_shown import standing
+    """Show the outbox: how many letters are due, sent, refused or expired, and what went wrong."""
+    from adminkit.cli.feedback_shown import status_notes
     from adminkit.reports.outbox import letters_report, status_report
     from adminkit.trace import outbox
 
     settings = config.load()
     path = find_trace(db, settings.db)
     with reader(path) as trace:
-        _operators_only(path)
-        notes = standing(trace, settings, path)
+        operators_only(path, LETTERS)
+        notes = status_notes(trace, settings, path)
         states = [state for state in outbox.STATES if everything or state not in ("sent", "expired")]
         if letters or user:
             report = letters_report(outbox.find(trace, states, user or (), 1000), notes, str(path))
@@ -158,16 +162,16 @@ def resend(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send letters once more, whatever became of them. Shows which; --send does it."""
-    from adminkit.cli.feedback_shown import chosen
+    """Send letters again, also those that were sent or refused. Shows which; --send does it."""
+    from adminkit.cli.feedback_shown import matching
     from adminkit.feedback.send import resend as act
     from adminkit.reports.outbox import letters_report
 
     settings = config.load()
     path = find_trace(db, settings.db)
     with reader(path) as trace:
-        _operators_only(path)
-        entries = chosen(trace, which or (), refused, user or ())
+        operators_only(path, LETTERS)
+        entries = matching(trace, which or (), refused, user or ())
     if not send:
         emit(letters_report(entries, ["nothing was sent; --send does it"], str(path)), Way(format.value, output))
         return
@@ -182,7 +186,7 @@ def resend(
 
 @app.command()
 def test(address: Address, send: Send = False) -> None:
-    """Send one letter to ADDRESS that says nothing but that it arrived. Shows it; --send does it."""
+    """Send one test letter to ADDRESS. Shows it; --send does it."""
     from adminkit.feedback.test_message import send_trial, trial
     from adminkit.feedback.transport.base import described
 
@@ -199,7 +203,7 @@ def test(address: Address, send: Send = False) -> None:
 def _at_work(
     settings: Config, path: Path, policy: Path | None, act: Callable[[sqlite3.Connection, Config, Tools], Done]
 ) -> Iterator[tuple[sqlite3.Connection, Done]]:
-    """Do `act` alone on the outbox of this trace, with a bar."""
+    """Call `act` with the outbox of this trace locked, and a progress bar."""
     from adminkit.feedback.last_sent import mark_of
     from adminkit.feedback.prefs import folder_of
     from adminkit.feedback.recipients import People, read_addresses, system_name
@@ -229,12 +233,14 @@ def _ran(trace: sqlite3.Connection, done: Done, database: str, settings: Config)
 
 
 def _complain_of(done: Done) -> None:
-    """Exit 1 where letters wait for what an operator has to correct; they are kept."""
+    """AdminkitError where sending stopped early: an operator has to act, the letters stay in the outbox."""
     if done.stopped:
-        raise AdminkitError(f"no letter goes through: {done.stopped}", "they are kept; the next run tries again")
+        raise AdminkitError(
+            f"no letter goes through: {done.stopped}", "they stay in the outbox; the next run tries again"
+        )
 
 
-def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Planned:
+def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Plan:
     from adminkit.feedback.plan import plan
     from adminkit.feedback.prefs import folder_of
     from adminkit.feedback.recipients import People, read_addresses, system_name
@@ -244,25 +250,24 @@ def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> 
 
 
 def _settings(most: int | None = None) -> Config:
-    """The settings; AdminkitError where no cluster is listed."""
+    """The settings; AdminkitError where [feedback] clusters is empty."""
     from dataclasses import replace
 
     settings = config.load()
     if not settings.feedback.clusters:
-        raise AdminkitError("no cluster's users get letters", "list it in adminkit.toml: [feedback] clusters")
+        raise AdminkitError(
+            "letters are off: [feedback] clusters names no cluster",
+            "list the clusters whose users get letters in adminkit.toml",
+        )
     if most is not None:
         return replace(settings, feedback=replace(settings.feedback, max_letters=most))
     return settings
 
 
 def _compose(policy: Path | None) -> Compose:
-    """Letters with the limits of that policy.toml; read before anything is sent."""
+    """What composes letters, with the menu and risk of that policy.toml, which is read now."""
     from adminkit.feedback.compose import Composer
     from adminkit.policy.load import load_offer
 
     offer = load_offer(policy)
     return lambda db, settings, now, dues: Composer(db, settings, offer, now, dues).letter
-
-
-def _operators_only(path: Path) -> None:
-    operators_only(path, "letters are for their users and the operators", "adminkit feedback prefs is for everybody")

@@ -32,12 +32,15 @@ class Language(StrEnum):
 
 Letters = Annotated[
     Frequency | None,
-    typer.Option("--letters", help="each: after a job and once a week; week: once a week; never: none."),
+    typer.Option("--letters", help="How often: each, after a job and weekly; week, weekly only; never."),
 ]
-Tongue = Annotated[Language | None, typer.Option("--language", help="What they are written in.")]
-Address = Annotated[str | None, typer.Option("--address", metavar="ADDRESS", help="Where they go instead.")]
-Hints = Annotated[bool | None, typer.Option("--hints/--no-hints", help="Hints at submission.")]
-Reset = Annotated[bool, typer.Option("--reset", help="Back to what the site has.")]
+Tongue = Annotated[Language | None, typer.Option("--language", help="The language of letters.")]
+Address = Annotated[
+    str | None,
+    typer.Option("--address", metavar="ADDRESS", help="Where letters go, instead of the site's address for you."),
+]
+Hints = Annotated[bool | None, typer.Option("--hints/--no-hints", help="Whether you get hints at submission.")]
+Reset = Annotated[bool, typer.Option("--reset", help="Drop your choices: the site's defaults hold.")]
 
 
 def prefs(
@@ -49,7 +52,7 @@ def prefs(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what you chose, or choose: how often letters come, in which language, where to; hints or none."""
+    """Show or change your choices: how often letters come, their language and address, and hints."""
     from adminkit.feedback.prefs import Prefs, checked, folder_of, read, write
     from adminkit.feedback.recipients import is_allowed
     from adminkit.render.sink import Way, emit

@@ -1,4 +1,4 @@
-"""What the commands of adminkit feedback show: letters that are due, and how things stand."""
+"""What `adminkit feedback preview`, `status` and `resend` show."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from adminkit.units import show_time
 if TYPE_CHECKING:
     from adminkit.config import Config
     from adminkit.feedback.letter import Compose, Letter
-    from adminkit.feedback.plan import Found, Planned
+    from adminkit.feedback.plan import Plan, PlannedLetter
     from adminkit.trace.outbox import Entry
     from adminkit.units import Moment
 
 
 def show_due(
     trace: sqlite3.Connection,
-    planned: Planned,
+    plan: Plan,
     settings: Config,
     when: Moment,
     database: str,
@@ -36,18 +36,18 @@ def show_due(
     way: Way,
     compose: Compose,
 ) -> None:
-    """The letters as a list, or their texts; as files too where `out` says so."""
+    """Print the letters of `plan` as a list, or with `text` themselves; with `out` also write them as files."""
     from adminkit.feedback.letter import user_of
     from adminkit.reports.outbox import due_report
 
     now = when.now
     if when.as_of is not None and text:
         print(f"note: as of {show_time(when.as_of)}", file=sys.stderr)
-    found = [one for one in planned.found if not users or user_of(one.due) in users]
+    letters = [one for one in plan.letters if not users or user_of(one.due) in users]
     rows = []
-    write = compose(trace, settings, now, [one.due for one in found])
+    write = compose(trace, settings, now, [one.due for one in letters])
     with progress("writing", "letters") as tick:
-        for number, one in enumerate(found, start=1):
+        for number, one in enumerate(letters, start=1):
             try:
                 letter = write(one.due)
             except AdminkitError as error:
@@ -58,18 +58,18 @@ def show_due(
             if text:
                 print(f"To: {one.due.address}\nSubject: {clean(letter.subject)}\n\n{letter.text.rstrip()}\n")
             rows.append((one.entry(now), letter.subject))
-            tick(number, len(found), number)
+            tick(number, len(letters), number)
     if not text:
-        emit(due_report(rows, planned.left_out, planned.notes, database).dated(when.as_of), way)
+        emit(due_report(rows, plan.left_out, plan.notes, database).dated(when.as_of), way)
 
 
-def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: int) -> None:
-    """DIR/KIND-RUN-CLUSTER.eml and .html; the same letter has the same name."""
+def _write(folder: Path, planned: PlannedLetter, letter: Letter, settings: Config, now: int) -> None:
+    """Write DIR/KIND-RUN-CLUSTER.eml and .html; the same letter gets the same name each time."""
     from adminkit.feedback.mime import Envelope, build
 
-    name = re.sub(r"[^A-Za-z0-9@-]+", "-", "-".join((found.due.kind, found.due.run, found.due.cluster)))
-    recipients = tuple(found.due.address.split(", "))
-    message = build(letter, Envelope(found.due.key, recipients, 0, now), settings.feedback)
+    name = re.sub(r"[^A-Za-z0-9@-]+", "-", "-".join((planned.due.kind, planned.due.run, planned.due.cluster)))
+    recipients = tuple(planned.due.address.split(", "))
+    message = build(letter, Envelope(planned.due.key, recipients, 0, now), settings.feedback)
     try:
         with as_caller(), as_owner(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,35 +79,39 @@ def _write(folder: Path, found: Found, letter: Letter, settings: Config, now: in
     write_aside(folder / f"{name}.html", letter.html.encode("utf-8", "replace"))
 
 
-def standing(trace: sqlite3.Connection, settings: Config, path: Path) -> list[str]:
-    """Since when letters go out, to where, and what is in the way: sentences."""
+def status_notes(trace: sqlite3.Connection, settings: Config, path: Path) -> list[str]:
+    """Where letters go, since when each cluster is switched on, and what keeps letters from leaving."""
     from adminkit.feedback.plan import switched_on
     from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
     from adminkit.feedback.transport.base import described
 
-    said = [f"letters go to {described(settings.feedback)}"]
+    notes = [f"letters go to {described(settings.feedback)}"]
     for cluster in settings.feedback.clusters:
         since = switched_on(trace, cluster)
-        said.append(f"{cluster}: " + ("not switched on yet" if since is None else f"on since {show_time(since)}"))
+        notes.append(f"{cluster}: " + ("not switched on yet" if since is None else f"on since {show_time(since)}"))
     if not settings.feedback.clusters:
-        said.append("no cluster is listed in [feedback] clusters: nobody gets letters")
+        notes.append("[feedback] clusters names no cluster: nobody gets letters")
     folder = folder_of(settings, path)
     try:
         check_folder(folder, path)
     except AdminkitError as error:
-        said.append(f"no letter goes out: {error.message}; {error.hint}")
+        notes.append(f"no letter can be sent: {error.message}; {error.hint}")
     if (barred := out_of_reach(folder)) is not None:
-        said.append(f"users cannot reach {folder}, where their choices go: {barred} is closed to them; set prefs")
-    return said
+        notes.append(
+            f"users cannot reach {folder}, where their choices are: {barred} is closed to them; set [feedback] prefs"
+        )
+    return notes
 
 
-def chosen(trace: sqlite3.Connection, runs: Sequence[str], refused: bool, users: Sequence[str]) -> list[Entry]:
-    """The letters that are meant. UsageError where none is."""
+def matching(trace: sqlite3.Connection, runs: Sequence[str], refused: bool, users: Sequence[str]) -> list[Entry]:
+    """The letters of `runs`; with `refused` and no runs, every refused one. UsageError for a run without a letter."""
     from adminkit.errors import unknown_word
     from adminkit.trace import outbox
 
     if not runs and not refused:
-        raise UsageError("which letters?", "name them by run, as `adminkit feedback status --letters --all` shows them")
+        raise UsageError(
+            "which letters?", "name their runs, as `adminkit feedback status --letters --all` lists them, or --refused"
+        )
     entries = outbox.find(trace, ["refused"] if refused and not runs else outbox.STATES, users)
     known = {one.run for one in entries}
     for run in runs:

@@ -1,4 +1,4 @@
-"""Days and weeks as people count them: in the host's own time zone, unless told otherwise."""
+"""Days and weeks in the host's own time zone, or in `tz`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def last_week(now: int, tz: tzinfo | None = None) -> Week:
 
 
 def is_quiet(now: int, days: Sequence[str], tz: tzinfo | None = None) -> bool:
-    """Whether nothing goes out today: a weekday (mon) or a date (2026-12-29) of `days`."""
+    """Whether today is one of `days`: weekdays (mon) and dates (2026-12-29)."""
     today = local_time(now, tz).date()
     return WEEKDAYS[today.weekday()] in days or today.isoformat() in days
 
 
 def has_come(now: int, day: str, tz: tzinfo | None = None) -> bool:
-    """Whether that day of this week is today or past."""
+    """Whether today is that weekday or a later one of its week."""
     return local_time(now, tz).date().weekday() >= WEEKDAYS.index(day)

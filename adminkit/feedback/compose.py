@@ -1,4 +1,4 @@
-"""A letter from what is due: measures from the trace, judged, put into the templates."""
+"""Composes letters: measures of the trace, judged, put into the templates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUBJECT: Final = "Subject:"
 
 
 class Composer:
-    """Makes letters from one state of the trace. Give all that is due: what it reads then serves many letters.
+    """Composes letters from one state of the trace. `dues`: all that are wanted, so that one read serves many.
 
     Times are shown in `tz`, None for the host's own.
     """
@@ -45,7 +45,7 @@ class Composer:
         self._templates: dict[str, Templates] = {}
 
     def letter(self, due: Due) -> Letter:
-        """AdminkitError where a template is broken or the trace does not have what the letter is about."""
+        """AdminkitError where a template is broken, or the trace lacks the run or week of the letter."""
         if due.language not in self._templates:
             self._templates[due.language] = Templates(due.language, self._folder, self._tz)
         templates = self._templates[due.language]

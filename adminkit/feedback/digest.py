@@ -1,4 +1,4 @@
-"""What the weekly letters say: a user's own, and the operators'."""
+"""The values of the weekly letters: a user's digest, and the operators' summary."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo |
 
 
 def operator(db: sqlite3.Connection, due: OperatorLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
-    """The values of operator.*.j2. Nobody is named: it says how many."""
+    """The values of operator.*.j2. They name no user but in `notes`."""
     weekly = known.cluster_weeks(due, WEEKS)
     this, before = weekly[-1], sum(weekly[-5:-1], Week())
     sent = went_out(db, due.cluster, due.since, due.until)
@@ -97,7 +97,7 @@ def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) 
 
 
 def _kind(due: DigestLetter, name: str, known: Known) -> Kind | None:
-    """What the last run of that name had asked for."""
+    """The kind of the user's last run of that name."""
     mine = known.runs(due.cluster, due.user)
     return next((run.kind for run in reversed(mine) if run.kind.job_name == name), None)
 
@@ -112,7 +112,7 @@ def _missed(db: sqlite3.Connection, due: DigestLetter, one: Late) -> Missed:
 
 
 def _week_bars(weekly: Sequence[Week], due: DigestLetter | OperatorLetter, tz: tzinfo | None) -> list[Bar]:
-    """From the first week with a run on."""
+    """A bar a week, from the first week with a run."""
     begin = next((place for place, week in enumerate(weekly) if week.runs), len(weekly) - 1)
     rows = []
     for place in range(begin, len(weekly)):

@@ -1,4 +1,4 @@
-"""Values in people's words, by language, and what jobs are called made harmless."""
+"""Values as text, by language; names of jobs made harmless."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rich.cells import cell_len, set_cell_size
 
 from adminkit.quote import clean
 
-#: Names longer than this are cut: in the text, and in the subject.
+#: The most characters of a name, in the text and in the subject, and of a subject.
 NAME: Final = 48
 SUBJECT_NAME: Final = 32
 SUBJECT: Final = 120
-#: A blank at which no line is broken: 3 h 10 min stays together. In the plain text it ends as an ordinary one.
+#: A blank at which no line is broken: 3 h 10 min stays together. In plain text it becomes an ordinary blank.
 NO_BREAK: Final = "\u00a0"
 #: Columns of the plain text.
 WIDTH: Final = 78
@@ -53,12 +53,12 @@ def duration(seconds: float, language: str) -> str:
 
 
 def hours(gpu_seconds: float, node_seconds: float, language: str) -> str:
-    """What was reserved: 41 GPU-hours, 3 node-hours, or both; 0.5 GPU-hours."""
+    """41 GPU-hours, 3 node-hours, or both; 0.5 GPU-hours."""
     word = _HOURS[language]
     both = ((amount(gpu_seconds / 3600), "gpu"), (amount(node_seconds / 3600), "node"))
-    given = [one for one in both if one[0] != "0"] or both[:1]
+    shown = [one for one in both if one[0] != "0"] or both[:1]
     gap = _UNITS[language]["gap"]
-    return str(word["and"]).join(f"{value}{gap}{word[name][value != '1']}" for value, name in given)
+    return str(word["and"]).join(f"{value}{gap}{word[name][value != '1']}" for value, name in shown)
 
 
 def in_hours(seconds: float, language: str) -> str:
@@ -67,12 +67,12 @@ def in_hours(seconds: float, language: str) -> str:
 
 
 def amount(value: float) -> str:
-    """A number that people compare: 0.4, 3.5, 41, 1,234."""
+    """Two digits, or all before the point: 0.4, 3.5, 41, 1,234."""
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}".removesuffix(".0")
 
 
 def share(value: float) -> str:
-    """A share in whole per cent; never none or all of what is only nearly so."""
+    """A share in whole per cent; "0 %" and "100 %" only where it is exactly so."""
     if 0 < value < 0.005:
         return f"<1{NO_BREAK}%"
     if 0.995 <= value < 1:
@@ -93,7 +93,7 @@ def day(epoch: int, language: str, tz: tzinfo | None) -> str:
 
 
 def harmless(name: str | None, most: int = NAME) -> str:
-    """What a job is called, fit for a line of any letter: nothing that steers or reorders, not long; "-" for none."""
+    """A name of at most `most` characters, without characters that steer or reorder text; "-" for none."""
     text = " ".join(clean((name or "")[: 4 * most].replace("\n", " ").replace("\t", " ")).split())
     if (name and len(name) > 4 * most) or len(text) > most:
         text = text[: most - 1].rstrip() + "…"
@@ -101,7 +101,7 @@ def harmless(name: str | None, most: int = NAME) -> str:
 
 
 def subject_line(text: str) -> str:
-    """One line that no header can be made of."""
+    """`text` as one line of a header."""
     return harmless(text.replace(NO_BREAK, " "), SUBJECT)
 
 
@@ -113,7 +113,7 @@ def pad(text: str, columns: int) -> str:
 
 
 def joined(text: str) -> str:
-    """Sentences in one line. Of the same type, as jinja2 has one for text that is escaped."""
+    """Sentences in one line. It keeps the type: jinja2 marks escaped text by one."""
     return type(text)(re.sub(r"[ \n]+", " ", text.strip(" \n")).replace("。 ", "。"))
 
 
@@ -130,7 +130,7 @@ def fill(text: str, columns: int = WIDTH, indent: str = "") -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """What is not broken: words with the blank after them, single East Asian characters."""
+    """The pieces that are not broken: a word with the blank after it, a single East Asian character."""
     pieces: list[str] = []
     joined = False  # whether the next character belongs to the piece before it
     for c in text:
@@ -148,7 +148,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]]:
-    """What templates may call."""
+    """The filters of templates, by name."""
     return {
         "duration": lambda seconds: duration(seconds, language),
         "hours": lambda reserved: hours(reserved.gpu_seconds, reserved.node_seconds, language),

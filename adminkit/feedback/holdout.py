@@ -1,4 +1,4 @@
-"""Who is left without letters and hints for a time, so that their effect can be told from what would happen anyway."""
+"""The hold-out: users without letters and hints for a time; `adminkit report feedback` compares others with them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def held_out(uid: int, settings: Feedback, now: int, tz: tzinfo | None = None) -> bool:
-    """Whether this user gets nothing at `now`, epoch seconds. It ends with the midnight that begins its last day.
+    """Whether this user is held out at `now`, epoch seconds. It ends at the midnight that begins holdout_until.
 
-    No `holdout_until` is no hold-out: it has to end.
+    Without holdout_until there is no hold-out: it has to end.
     """
     if settings.holdout_until is None:
         return False
@@ -23,9 +23,9 @@ def held_out(uid: int, settings: Feedback, now: int, tz: tzinfo | None = None) -
 
 
 def is_held_out(settings: Feedback) -> Callable[[int], bool]:
-    """Who belongs to the hold-out, now or once it has ended: by uid and salt, so always the same ones.
+    """Whether a uid belongs to the hold-out, also after it has ended. It depends on uid, salt and share alone.
 
-    Who is held out at a share is so at every larger one.
+    A uid that is held out at one share is held out at every larger one.
     """
 
     def drawn(uid: int) -> bool:

@@ -1,4 +1,4 @@
-"""What the letter about a run, or an array, says."""
+"""The values of the letter about a run or an array."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | No
     if run is None or run.elapsed is None:
         raise AdminkitError(
             f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit}",
-            "sync it again: adminkit sync",
+            "run adminkit sync",
         )
     verdict = _verdict(run.elapsed, run, array)
     advice, why_not = recommended(known.advice(run.kind), run.kind, verdict)
@@ -48,7 +48,7 @@ def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | No
 
 
 def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
-    """How well the limit fitted: a verdict of findings/estimate.py."""
+    """A verdict of findings/estimate.py."""
     subject = Subject(cluster=run.kind.cluster, user=run.kind.user, name=run.kind.job_name)
     measure = estimate.Measure(subject, elapsed, run.kind.limit, run.state, array.elapsed if array else ())
     (finding,) = estimate.check(measure, estimate.LETTERS)
@@ -92,9 +92,9 @@ def _tasked(array: Tasks) -> Tasked:
 
 
 def _last_runs(past: Sequence[Run], run: Finished, language: str, tz: tzinfo | None) -> Chart:
-    """The last runs of the same name, this one last; an array is the longest of the tasks that are known.
+    """A bar for each of the last runs of the same name, this one last; of an array its longest known task.
 
-    Trap: `past` may be without this run, where its user has submitted hundreds since.
+    Trap: `past` may lack this run, where its user has submitted hundreds since.
     """
     end, alike = run.end or 0, dict[object, Run]()
     for one in past:
@@ -111,7 +111,7 @@ def _last_runs(past: Sequence[Run], run: Finished, language: str, tz: tzinfo | N
 
 
 def _spread(array: Tasks, language: str) -> Chart:
-    """How many tasks took how long, in steps of equal length; one bar where all took the same."""
+    """A histogram of the tasks' run times, in bins of equal width; one bar where all are equal."""
     low, high = array.elapsed[0], array.elapsed[-1]
     steps = min(BARS, len(array.elapsed), high - low + 1)
     width = (high - low + 1) / steps

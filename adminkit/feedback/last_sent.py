@@ -1,6 +1,6 @@
-"""When a letter last left, in a file beside the trace: a trace that does not know of it is an older copy of itself.
+"""When a letter was last sent, in a file beside the trace. A trace whose outbox ends earlier was restored from a copy.
 
-Such a trace would send again what left after the copy was made.
+It would send again what was sent after the copy was made.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from adminkit.files import folder_to_write, read_plain, replace_file
 
 
 def mark_of(trace: Path) -> Path:
-    """Where it is."""
+    """The path of the file, beside the trace."""
     return trace.with_name(f".{trace.name}-outbox.mark")
 
 
 def is_behind(mark: Path, last: int) -> bool:
-    """Whether a letter left after `last`, the newest that the trace knows of; epoch seconds."""
+    """Whether a letter was sent after `last`, the newest in the outbox of the trace; epoch seconds."""
     try:
         return int(read_plain(mark, 20)) > last
     except (OSError, ValueError):
@@ -30,6 +30,6 @@ def is_behind(mark: Path, last: int) -> bool:
 
 
 def keep(mark: Path, last: int) -> None:
-    """Put `last` there. Letters that have left are no reason to fail."""
+    """Write `last` there. An error is ignored: the letters were sent."""
     with suppress(OSError), folder_to_write(mark.parent) as folder:
         replace_file(folder, mark.name, f"{last}\n".encode(), mode=0o640, aside=f"{mark.name}.new")

@@ -1,4 +1,4 @@
-"""What is due, and what a letter says: the two things that who-is-due, composing and sending share."""
+"""Due letters and composed letters: what planning, composing and sending share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 #: end: a run or an array has ended. digest: a user's week. operator: everybody's week, or what went wrong.
 Kind = Literal["end", "digest", "operator"]
 KINDS: Final[tuple[Kind, ...]] = ("end", "digest", "operator")
-#: What a letter may be written in; the first is used where nobody chose.
+#: Languages of letters.
 LANGUAGES: Final = ("en", "ja")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Addressed:
-    """Where a letter goes, in what, and about which cluster. Two with the same `key` are one letter."""
+    """Cluster, language and address of a letter. Two with the same `key` are the same letter."""
 
     kind: ClassVar[Kind]
 
@@ -30,7 +30,7 @@ class _Addressed:
 
     @property
     def run(self) -> str:
-        """What the letter is about, in one word. Stable: who is due the same letter again finds the same word."""
+        """What the letter is about, in one word; the same each time the letter is found due."""
         raise NotImplementedError
 
     @property
@@ -41,7 +41,7 @@ class _Addressed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLetter(_Addressed):
-    """A run, or an array, has ended; its user is told.
+    """A letter to the user of a run, or an array, that has ended.
 
     Of an array `job_id_raw` is its number and `submit` the first submission of any of its tasks.
     """
@@ -63,7 +63,7 @@ class JobLetter(_Addressed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLetter(_Addressed):
-    """A user's week, [since, until)."""
+    """A letter to a user about a week, [since, until)."""
 
     kind: ClassVar[Kind] = "digest"
 
@@ -80,13 +80,13 @@ class DigestLetter(_Addressed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorLetter(_Addressed):
-    """Everybody's week, [since, until), or what went wrong; to the operators, whose addresses stand between commas."""
+    """A letter to the operators about a week, [since, until), or a failure. `address` has commas between several."""
 
     kind: ClassVar[Kind] = "operator"
 
     week: str  # 2026-W47, 2026-W47-flood
     since: int  # epoch seconds
-    notes: tuple[str, ...] = ()  # sentences they must read first
+    notes: tuple[str, ...] = ()  # sentences that the letter begins with
 
     @property
     def run(self) -> str:
@@ -99,19 +99,19 @@ Due = JobLetter | DigestLetter | OperatorLetter
 
 
 def user_of(due: Due) -> str | None:
-    """Whose it is; None for the operators."""
+    """The user whom the letter is for; None for the operators."""
     return None if isinstance(due, OperatorLetter) else due.user
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What is said, not to whom: one line of subject, plain text and the same as HTML, which loads nothing."""
+    """A composed letter: a subject of one line, plain text, and the same as HTML that loads nothing."""
 
     subject: str
     text: str
     html: str
 
 
-#: compose(db, settings, now, dues): what writes the letters of these. It reads one state of the trace, through stats
-#: and recommend. Both raise AdminkitError where a template is broken; nothing else, whatever a job is called.
+#: compose(db, settings, now, dues) returns what composes the letters of `dues` from one state of the trace. Both raise
+#: AdminkitError where a template is broken, and nothing else, whatever a job is called.
 Compose = Callable[[sqlite3.Connection, "Config", int, Sequence[Due]], Callable[[Due], Letter]]

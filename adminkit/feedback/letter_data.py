@@ -1,4 +1,4 @@
-"""What letters need of the trace, read for many people at a time: one pass serves a few hundred letters."""
+"""What letters need of the trace, read for many users at a time: one pass serves a few hundred letters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
 if TYPE_CHECKING:
     from adminkit.config import Config
 
-#: People whose runs are held at a time.
+#: Users whose runs are held in memory at a time.
 PEOPLE: Final = 200
-#: Runs of one person that a recommendation learns from, and how old they may be.
+#: A recommendation learns from this many runs of a user, of at most this age in seconds.
 RUNS: Final = 600
 AGE: Final = 90 * 86_400
-#: Weeks of a digest's chart, the one that it is about among them.
+#: Weeks in the chart of a digest, with the one that it is about.
 WEEKS: Final = 5
 
 
@@ -45,13 +45,13 @@ def counted(settings: Config, cluster: str, since: int, until: int, people: Sequ
 
 
 def worth_a_letter(settings: Config) -> Limits:
-    """From what on a run's user is written to."""
-    chosen = settings.feedback
-    return Limits(chosen.used_fraction, chosen.unused_hours * 3600, chosen.min_elapsed, chosen.well)
+    """The limits beyond which a run causes a letter."""
+    feedback = settings.feedback
+    return Limits(feedback.used_fraction, feedback.unused_hours * 3600, feedback.min_elapsed, feedback.well)
 
 
 class Known:
-    """Answers about the people of `dues`, and of any other due letter, from one state of the trace."""
+    """Runs, weeks and advice of the users of `dues`, read from one state of the trace; others can be asked for too."""
 
     def __init__(self, db: sqlite3.Connection, settings: Config, offer: Offer, now: int, dues: Iterable[Due]) -> None:
         self._db = db
@@ -72,7 +72,7 @@ class Known:
         self._most: dict[tuple[str | None, str], int | None] = {}
 
     def runs(self, cluster: str, user: str) -> Sequence[Run]:
-        """The last runs of a person by submission; of an array some."""
+        """The last runs of a user, by submission; of an array a sample."""
         if (cluster, user) not in self._runs:
             people = self._next(cluster, user)
             last = {name: Recent(RUNS) for name in people}
@@ -84,7 +84,7 @@ class Known:
         return self._runs[cluster, user]
 
     def advice(self, kind: Kind) -> Advice:
-        """A limit for the person's next job of this kind."""
+        """A limit for the user's next job of this kind."""
         mine = self.runs(kind.cluster or "", kind.user or "")
         if kind not in self._advice:
             history = self._history(kind, mine)
@@ -92,7 +92,7 @@ class Known:
         return self._advice[kind]
 
     def _history(self, kind: Kind, mine: Sequence[Run]) -> History:
-        """Letters come person by person, so one person's is held."""
+        """Letters come user by user, so only one user's are kept."""
         if (kind.cluster, kind.user) != self._of:
             self._of, self._histories = (kind.cluster, kind.user), {}
         levels = levels_of(kind)
@@ -101,7 +101,7 @@ class Known:
         return self._histories[levels]
 
     def names(self, due: DigestLetter) -> Mapping[str | None, Name]:
-        """The week of a digest by job name."""
+        """The runs of a digest's week, by job name."""
         self._read_week(due)
         return self._names[due.cluster, due.since, due.user]
 
@@ -111,9 +111,9 @@ class Known:
         return self._weeks[due.cluster, due.since, due.user]
 
     def cluster_weeks(self, due: OperatorLetter, many: int) -> Sequence[Week]:
-        """The same of all users together."""
-        chosen = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
-        return weeks(self._db, chosen, many, by_user=False)[None]
+        """The last `many` weeks of all users together, the oldest first."""
+        filter = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
+        return weeks(self._db, filter, many, by_user=False)[None]
 
     def _read_week(self, due: DigestLetter) -> None:
         if (due.cluster, due.since, due.user) in self._weeks:
@@ -130,12 +130,12 @@ class Known:
         self._weeks = {(due.cluster, due.since, user): weekly.get(user, none) for user in people}
 
     def _next(self, cluster: str, user: str) -> list[str]:
-        """This person and those whose letters follow."""
+        """This user and those whose letters follow, PEOPLE at most."""
         order = self._order[cluster]
         order.setdefault(user)
-        everybody = list(order)
-        place = everybody.index(user)
-        return everybody[place : place + PEOPLE]
+        users = list(order)
+        first = users.index(user)
+        return users[first : first + PEOPLE]
 
     def _maximum(self, kind: Kind) -> int | None:
         if kind.queue is None:

@@ -1,6 +1,6 @@
-"""A Letter as a message: plain text and HTML in one, and headers that mail programs heed.
+"""A Letter as a MIME message: plain text and HTML in one, with headers that mail programs heed.
 
-It is put together here: email.message takes longer over a message than all the rest over the letter.
+Built by hand: email.message takes longer for one message than everything else for the letter.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from adminkit.errors import AdminkitError
 from adminkit.feedback.letter import Letter
 from adminkit.feedback.prefs import is_address
 
-#: Characters of a subject; mail programs show fewer.
+#: The most characters of a header that comes from a text.
 LONGEST_SUBJECT: Final = 150
-#: Characters of a line that goes out as it is.
+#: The most characters of a line that is sent without encoding.
 _LINE: Final = 78
-#: Whatever ends a line somewhere, or writes backwards, or is none of anybody's business.
+#: Characters that end a line for some program, reverse the direction of text, show nothing, or are half of a pair.
 _CONTROL: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+"
 )
@@ -33,7 +33,7 @@ _CONTROL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Who it is from and for, and what makes two of them one."""
+    """Where a message goes, and the key that makes its Message-ID; `copy` counts resends."""
 
     key: tuple[str, str, str]
     recipients: tuple[str, ...]
@@ -42,22 +42,22 @@ class Envelope:
 
 
 def message_id(key: tuple[str, str, str], copy: int, sender: str) -> str:
-    """The same for every try of one letter, so that one that arrives twice is seen to be one."""
+    """The same for each attempt of one letter, so that mail programs recognise one that arrives twice."""
     cluster, run, kind = (re.sub(r"[^A-Za-z0-9]+", "-", word)[:40].strip("-") for word in key)
     digest = hashlib.sha256("\0".join((*key, str(copy))).encode("utf-8", "replace")).hexdigest()[:16]
-    name = ".".join(word for word in (kind, run, cluster, digest) if word)  # two dots in a row are no identity
+    name = ".".join(word for word in (kind, run, cluster, digest) if word)  # a Message-ID has no two dots in a row
     return f"<{name}@{sender.rpartition('@')[2]}>"
 
 
 def build(letter: Letter, envelope: Envelope, settings: Feedback) -> bytes:
-    """The whole message as it goes over the wire: short lines of 7 bits, for some server on the way knows no other.
+    """The message as it is sent: short lines of 7-bit characters, as some servers on the way take nothing else.
 
-    AdminkitError for an address that is none.
+    AdminkitError for what is not a mail address.
     """
     check_senders(settings)
     for one in envelope.recipients:
         if not is_address(one):
-            raise AdminkitError(f"{one_line(one)} is no mail address", "such as ada@example.org")
+            raise AdminkitError(f"{one_line(one)} is no mail address", "write it as ada@example.org")
     boundary = f"=_{secrets.token_hex(16)}"
     headers = [
         ("From", settings.sender),
@@ -67,7 +67,7 @@ def build(letter: Letter, envelope: Envelope, settings: Feedback) -> bytes:
         ("Date", format_datetime(datetime.fromtimestamp(envelope.at, UTC))),
         ("Message-ID", message_id(envelope.key, envelope.copy, settings.sender)),
         ("Auto-Submitted", "auto-generated"),
-        ("X-Auto-Response-Suppress", "All"),  # Exchange: no "I am away" in return
+        ("X-Auto-Response-Suppress", "All"),  # Exchange: no out-of-office answer
         ("List-Unsubscribe", f"<{unsubscribe(settings)}>"),
         ("MIME-Version", "1.0"),
         ("Content-Type", f'multipart/alternative;\n boundary="{boundary}"'),
@@ -79,35 +79,35 @@ def build(letter: Letter, envelope: Envelope, settings: Feedback) -> bytes:
 
 
 def _subject(text: str) -> str:
-    """Encoded where it is not plain, or would be taken for encoded: a job may be called =?utf-8?q?…?=."""
+    """Encoded where it is not ASCII, or looks encoded: a job may be called =?utf-8?q?…?=."""
     line = one_line(text)
     plain = line.isascii() and "=?" not in line
     return Header(line, "us-ascii" if plain else "utf-8", header_name="Subject").encode()
 
 
 def _part(kind: str, text: str) -> str:
-    """text/`kind` with its headers; what is no character becomes a question mark. No NUL, which SMTP cannot carry."""
+    """text/`kind` with its headers. A lone surrogate becomes ?, NUL is left out: SMTP cannot carry it."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     whole = lines.encode("utf-8", "replace")
     if whole.isascii() and max(map(len, whole.split(b"\n"))) <= _LINE:
-        way, data = "7bit", whole
+        encoding, data = "7bit", whole
     else:
         coded = {
             "quoted-printable": binascii.b2a_qp(whole),
             "base64": base64.encodebytes(whole.replace(b"\n", b"\r\n")),
         }
-        way, data = min(coded.items(), key=lambda one: len(one[1]))
-    head = f'Content-Type: text/{kind}; charset="utf-8"\nContent-Transfer-Encoding: {way}\n\n'
+        encoding, data = min(coded.items(), key=lambda one: len(one[1]))
+    head = f'Content-Type: text/{kind}; charset="utf-8"\nContent-Transfer-Encoding: {encoding}\n\n'
     return head + data.decode("ascii")
 
 
 def unsubscribe(settings: Feedback) -> str:
-    """Where to say that one wants no more."""
+    """The value of List-Unsubscribe."""
     return settings.unsubscribe or f"mailto:{settings.reply_to or settings.sender}?subject=unsubscribe"
 
 
 def check_senders(settings: Feedback) -> None:
-    """AdminkitError names the setting that cannot stand in a header."""
+    """AdminkitError for a setting that is no valid value of a header."""
     for key, values in (
         ("sender", (settings.sender,)),
         ("reply_to", (settings.reply_to,)),
@@ -115,13 +115,17 @@ def check_senders(settings: Feedback) -> None:
     ):
         for value in values:
             if value is not None and not is_address(value):
-                raise AdminkitError(f"[feedback] {key} is no mail address: {one_line(value)}", "adminkit@example.org")
+                raise AdminkitError(
+                    f"[feedback] {key} is no mail address: {one_line(value)}", "write it as adminkit@example.org"
+                )
     link = settings.unsubscribe
     if link is not None and not re.fullmatch(r"(mailto|https):[!-;=?-~]+", link):
-        raise AdminkitError("[feedback] unsubscribe is neither mailto: nor https:", "https://example.org/letters")
+        raise AdminkitError(
+            "[feedback] unsubscribe is neither mailto: nor https:", "such as https://example.org/letters"
+        )
 
 
 def one_line(text: str) -> str:
-    """Any text as one line that can be a header: nothing in it ends it."""
+    """Any text as one line, LONGEST_SUBJECT characters at most, that is safe in a header."""
     words = " ".join(_CONTROL.sub(" ", text).split())
     return words if len(words) <= LONGEST_SUBJECT else words[: LONGEST_SUBJECT - 1] + "…"

@@ -1,4 +1,4 @@
-"""Who is due which letter now, and why others are not. Reads the trace and users' choices; changes nothing."""
+"""Who is due which letter now, and why others get none. Reads the trace and users' choices; changes nothing."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
 from adminkit.trace.windows import JOBS, asked, note
 
 _LETTERS: Final[Mapping[str, type[Due]]] = {one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter)}
-#: How far back a user's habit is looked at.
+#: A user's habit is measured over the runs that ended in the last HABIT seconds.
 HABIT: Final = 30 * 86_400
-#: Notes that are shown, and that the operators' letter holds.
+#: The most notes in a listing and in the operators' letter.
 MOST_NOTES: Final = 20
-#: Why somebody gets no letter now, in the order in which it is asked.
+#: Why somebody gets no letter now; the first reason that holds counts.
 LEFT_OUT: Final = (
     *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "domain", "had",
     "user_pause", "name_pause",
@@ -40,8 +40,8 @@ LEFT_OUT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A letter that is due; about a job, the finding that makes it so."""
+class PlannedLetter:
+    """A letter that is due, and, of a letter about a job, the finding that makes it due."""
 
     due: Due
     finding: Finding | None = None
@@ -63,7 +63,7 @@ class Found:
 
 
 def due_of(entry: Entry) -> Due:
-    """The letter of a row. The table's CHECK holds that what its kind needs is known."""
+    """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
     values = {field.name: getattr(entry, field.name) for field in fields(_LETTERS[entry.kind])}
     if "array" in values:
         values["array"] = bool(entry.array)
@@ -73,18 +73,18 @@ def due_of(entry: Entry) -> Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """What one run would add to the outbox. `flood`: it is too much, so `found` is none but a word to the operators."""
+class Plan:
+    """What one run would add to the outbox."""
 
-    found: tuple[Found, ...]
-    left_out: Mapping[str, int]
+    letters: tuple[PlannedLetter, ...]
+    left_out: Mapping[str, int]  # runs and users without a letter, by reason
     notes: tuple[str, ...]
-    flood: bool = False
+    flood: bool = False  # more than max_letters: `letters` is one to the operators, or empty
 
 
 @dataclass(slots=True)
-class _Asked:
-    """One question who is due: by which settings, of whom, when; and what is learnt on the way."""
+class _Planner:
+    """One look for due letters: its settings, and the notes and counts that it gathers."""
 
     db: sqlite3.Connection
     settings: Config
@@ -95,47 +95,49 @@ class _Asked:
     preview: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
-    seen: dict[int, Read] = field(default_factory=dict)
+    choices: dict[int, Read] = field(default_factory=dict)  # by uid
 
     @property
-    def chosen(self) -> Feedback:
+    def feedback(self) -> Feedback:
         return self.settings.feedback
 
     @property
-    def said(self) -> tuple[str, ...]:
-        """The notes, each once; of a thousand users without an address a few are named."""
+    def shown_notes(self) -> tuple[str, ...]:
+        """The notes without repetitions, MOST_NOTES at most."""
         once = list(dict.fromkeys(self.notes))
         more = len(once) - MOST_NOTES
-        return (*once[:MOST_NOTES], *([f"and {more:,} notes more"] if more > 0 else []))
+        return (*once[:MOST_NOTES], *([f"and {more:,} more notes"] if more > 0 else []))
 
     def prefs(self, uid: int) -> Prefs:
-        """A user's own choices; each file is read once."""
-        if uid not in self.seen:
-            self.seen[uid] = read(self.folder, uid)
-            if self.seen[uid].problem:
-                self.notes.append(self.seen[uid].problem)
-        return self.seen[uid].prefs
+        """A user's own choices; the file is read once."""
+        if uid not in self.choices:
+            self.choices[uid] = read(self.folder, uid)
+            if self.choices[uid].problem:
+                self.notes.append(self.choices[uid].problem)
+        return self.choices[uid].prefs
 
-    def to(self, user: str | None, uid: int | None, account: str | None, kind: Kind) -> tuple[str, str] | str:
-        """(language, address) of a letter of that kind to that user, else why there is none."""
+    def recipient(self, user: str | None, uid: int | None, account: str | None, kind: Kind) -> tuple[str, str] | str:
+        """(language, address) for a letter of that kind to that user, else why the user gets none."""
         why = self.people.refused(user, uid, account)
         if why is not None or user is None or uid is None:
             return why or "unknown"
-        if held_out(uid, self.chosen, self.now, self.tz):
+        if held_out(uid, self.feedback, self.now, self.tz):
             return "held_out"
         prefs = self.prefs(uid)
         if prefs.letters == "never" or (prefs.letters == "week" and kind == "end"):
             return "chosen"
         address = self.people.address(user, prefs)
         if address is None:
-            self.notes.append(f"{user} has no address: set domain, or add a line to the map of addresses")
+            self.notes.append(
+                f"{user} has no address: set [feedback] domain, or add {user} to the file of [feedback] addresses"
+            )
             return "address"
         if not self.people.allows(address):
             self.notes.append(f"{user} has an address that is not in an allowed domain: {quote(address)}")
             if not self.preview:
                 journal.refused("addresses", address, user, "it is not in an allowed domain; no letter goes there")
             return "domain"
-        return prefs.language or self.chosen.language, address
+        return prefs.language or self.feedback.language, address
 
 
 def plan(
@@ -147,76 +149,79 @@ def plan(
     tz: tzinfo | None = None,
     *,
     preview: bool = False,
-) -> Planned:
-    """Everything that is due at `now` and has no row yet. `folder` holds users' choices.
+) -> Plan:
+    """Every letter that is due at `now` and has no row in the outbox. `folder` holds users' choices.
 
-    Nothing on quiet days, nor of what ended before `run --send` first noted the cluster. A `preview` shows what would
-    go out if today were none, the cluster were switched on, and there were no max_letters; its notes tell.
+    On quiet days there is none; a run that ended before its cluster was switched on gets none. A `preview` ignores
+    quiet days, whether the cluster is switched on, and max_letters; its notes say so.
     """
     check_folder(folder, file_of(db))
-    ask, chosen = _Asked(db, settings, people, folder, now, tz, preview), settings.feedback
-    if is_quiet(now, chosen.quiet_days, tz):
-        ask.notes.append("today is a quiet day: nothing goes out")
+    planner, feedback = _Planner(db, settings, people, folder, now, tz, preview), settings.feedback
+    if is_quiet(now, feedback.quiet_days, tz):
+        planner.notes.append("today is a quiet day: no letter goes out")
         if not preview:
-            return Planned((), {}, ask.said)
+            return Plan((), {}, planner.shown_notes)
     worth: list[tuple[JobLetter, Finding]] = []
-    weekly: list[Found] = []
-    for cluster in chosen.clusters:
-        on = _since(ask, cluster, preview)
-        worth += _ends(ask, cluster, on)
-        if chosen.digest:
-            weekly += _weeks(ask, cluster, on)
-    found = [*_spaced(ask, worth), *weekly]
-    kept = {one.due.key: one for one in found}
+    weekly: list[PlannedLetter] = []
+    for cluster in feedback.clusters:
+        on = _since(planner, cluster, preview)
+        worth += _ends(planner, cluster, on)
+        if feedback.digest:
+            weekly += _weeks(planner, cluster, on)
+    kept = {one.due.key: one for one in [*_spaced(planner, worth), *weekly]}
     had = known(db, list(kept))
-    ask.left_out["had"] += len(had)
+    planner.left_out["had"] += len(had)
     new = tuple(one for key, one in kept.items() if key not in had)
-    counted = {reason: ask.left_out[reason] for reason in LEFT_OUT if ask.left_out[reason]}
+    left_out = {reason: planner.left_out[reason] for reason in LEFT_OUT if planner.left_out[reason]}
     letters = sum(not isinstance(one.due, OperatorLetter) for one in new)
-    if letters <= chosen.max_letters:
-        return Planned(new, counted, ask.said)
-    said = f"{letters} letters would go out at once, more than max_letters = {chosen.max_letters}: none is sent"
+    if letters <= feedback.max_letters:
+        return Plan(new, left_out, planner.shown_notes)
+    flood = f"{letters} letters are due at once, more than max_letters = {feedback.max_letters}: none is sent"
     if preview:
-        return Planned(new, counted, (*ask.said, said), flood=True)
-    alarm = _alarm(chosen.clusters[0], settings, said, last_week(now, tz))
-    told = () if known(db, [alarm.due.key]) or not alarm.due.address else (alarm,)
-    return Planned(told, counted, (*ask.said, said), flood=True)
+        return Plan(new, left_out, (*planner.shown_notes, flood), flood=True)
+    alarm = _alarm(feedback.clusters[0], settings, flood, last_week(now, tz))
+    letter_to_operators = () if known(db, [alarm.due.key]) or not alarm.due.address else (alarm,)
+    return Plan(letter_to_operators, left_out, (*planner.shown_notes, flood), flood=True)
 
 
-def _since(ask: _Asked, cluster: str, preview: bool) -> int:
-    """From when on its runs count."""
-    if not asked(ask.db, cluster, JOBS):
-        ask.notes.append(f"{cluster} is listed in [feedback] clusters, but was never synced into this trace")
-    on = switched_on(ask.db, cluster)
+def _since(planner: _Planner, cluster: str, preview: bool) -> int:
+    """From when on its runs cause letters; epoch seconds."""
+    if not asked(planner.db, cluster, JOBS):
+        planner.notes.append(f"{cluster} is in [feedback] clusters, but was never synced into this trace")
+    on = switched_on(planner.db, cluster)
     if on is None and preview:
-        ask.notes.append(f"{cluster} is not switched on: the first run with --send does it, for what ends from then on")
+        planner.notes.append(
+            f"{cluster} is not switched on: the first `feedback run --send` does it, for jobs that end from then on"
+        )
         return 0
-    return ask.now if on is None else on
+    return planner.now if on is None else on
 
 
 def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
     """When letters were switched on for that cluster; None while they are not."""
-    found = note(db, cluster, SWITCHED_ON)
-    return int(found[0]) if found else None
+    row = note(db, cluster, SWITCHED_ON)
+    return int(row[0]) if row else None
 
 
-def _ends(ask: _Asked, cluster: str, on: int) -> list[tuple[JobLetter, Finding]]:
-    """Letters about jobs that are worth one, and why."""
-    chosen, now = ask.chosen, ask.now
-    limits = worth_a_letter(ask.settings)
-    habits = measured.habits(ask.db, counted(ask.settings, cluster, now - HABIT, now + 1))
+def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, Finding]]:
+    """Letters about jobs, each with its finding."""
+    feedback, now = planner.feedback, planner.now
+    limits = worth_a_letter(planner.settings)
+    habits = measured.habits(planner.db, counted(planner.settings, cluster, now - HABIT, now + 1))
     worth = []
-    for run in measured.ended(ask.db, cluster, max(now - chosen.max_age, 0), now, ask.settings.checkpoint.code):
+    for run in measured.ended(
+        planner.db, cluster, max(now - feedback.max_age, 0), now, planner.settings.checkpoint.code
+    ):
         measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
         findings = check(measure, limits)
         if not findings or run.until < on:
-            ask.left_out[why_not(measure, limits) or "before"] += 1
+            planner.left_out[why_not(measure, limits) or "before"] += 1
             continue
-        to = ask.to(run.user, run.uid, run.account, "end")
-        if isinstance(to, str) or run.user is None or run.uid is None:
-            ask.left_out[to if isinstance(to, str) else "unknown"] += 1
+        recipient = planner.recipient(run.user, run.uid, run.account, "end")
+        if isinstance(recipient, str) or run.user is None or run.uid is None:
+            planner.left_out[recipient if isinstance(recipient, str) else "unknown"] += 1
             continue
-        language, address = to
+        language, address = recipient
         due = JobLetter(
             cluster=cluster, user=run.user, uid=run.uid, language=language, address=address,
             job_id_raw=run.number, submit=run.submit, until=run.until, array=bool(run.array), job_name=run.job_name,
@@ -225,68 +230,70 @@ def _ends(ask: _Asked, cluster: str, on: int) -> list[tuple[JobLetter, Finding]]
     return worth
 
 
-def _spaced(ask: _Asked, worth: list[tuple[JobLetter, Finding]]) -> Iterator[Found]:
-    """What is left when a user's letters, and those about one job name, keep their distance; what matters most first.
+def _spaced(planner: _Planner, worth: list[tuple[JobLetter, Finding]]) -> Iterator[PlannedLetter]:
+    """Letters that keep user_pause and name_pause, the most unused hours first; those with a row in the outbox pass.
 
-    Those with a row pass. A user of two clusters is one person.
+    A uid counts as one user on all clusters.
     """
-    chosen, now = ask.chosen, ask.now
-    had = known(ask.db, [due.key for due, _ in worth])
+    feedback, now = planner.feedback, planner.now
+    had = known(planner.db, [due.key for due, _ in worth])
     by_user: dict[int | None, int] = {}
     by_name: dict[tuple[int | None, str | None], int] = {}
-    for uid, name, at in last_letters(ask.db, chosen.clusters, now - max(chosen.user_pause, chosen.name_pause)):
+    for uid, name, at in last_letters(
+        planner.db, feedback.clusters, now - max(feedback.user_pause, feedback.name_pause)
+    ):
         by_user[uid] = max(at, by_user.get(uid, at))
         by_name[uid, name] = at
     for due, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].job_id_raw)):
         uid, name = due.uid, due.job_name
         if due.key in had:
-            yield Found(due, finding)
-        elif uid in by_user and now - by_user[uid] < chosen.user_pause:
-            ask.left_out["user_pause"] += 1
-        elif (uid, name) in by_name and now - by_name[uid, name] < chosen.name_pause:
-            ask.left_out["name_pause"] += 1
+            yield PlannedLetter(due, finding)
+        elif uid in by_user and now - by_user[uid] < feedback.user_pause:
+            planner.left_out["user_pause"] += 1
+        elif (uid, name) in by_name and now - by_name[uid, name] < feedback.name_pause:
+            planner.left_out["name_pause"] += 1
         else:
             by_user[uid] = by_name[uid, name] = now
-            yield Found(due, finding)
+            yield PlannedLetter(due, finding)
 
 
-def _weeks(ask: _Asked, cluster: str, on: int) -> Iterator[Found]:
-    """The digests of last week and the operators' summary of it, from the digest's day on.
+def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
+    """The digests of last week and the operators' summary of it, from digest_day on.
 
-    Only of weeks that began after feedback was switched on.
+    A week that began before letters were switched on gets none.
     """
-    chosen, week = ask.chosen, last_week(ask.now, ask.tz)
-    if week.since < on or not has_come(ask.now, chosen.digest_day, ask.tz):
+    feedback, week = planner.feedback, last_week(planner.now, planner.tz)
+    if week.since < on or not has_come(planner.now, feedback.digest_day, planner.tz):
         return
-    told: dict[int, Due] = {}
+    digests: dict[int, Due] = {}
     refused: dict[int, str] = {}
-    for uid, user, account in measured.active(ask.db, counted(ask.settings, cluster, week.since, week.until)):
-        to = ask.to(user, uid, account, "digest")
-        if isinstance(to, str):
-            refused[uid] = to
+    for uid, user, account in measured.active(planner.db, counted(planner.settings, cluster, week.since, week.until)):
+        recipient = planner.recipient(user, uid, account, "digest")
+        if isinstance(recipient, str):
+            refused[uid] = recipient
         else:
-            told[uid] = DigestLetter(
-                cluster=cluster, user=user, uid=uid, language=to[0], address=to[1], week=week.name, since=week.since,
-                until=week.until,
+            digests[uid] = DigestLetter(
+                cluster=cluster, user=user, uid=uid, language=recipient[0], address=recipient[1], week=week.name,
+                since=week.since, until=week.until,
             )  # fmt: skip
-    ask.left_out.update(why for uid, why in refused.items() if uid not in told)
-    yield from (Found(due) for due in told.values())
-    if chosen.operators:
-        yield Found(
+    planner.left_out.update(why for uid, why in refused.items() if uid not in digests)
+    yield from (PlannedLetter(due) for due in digests.values())
+    if feedback.operators:
+        yield PlannedLetter(
             OperatorLetter(
-                cluster=cluster, language=chosen.language, address=", ".join(chosen.operators), week=week.name,
-                since=week.since, until=week.until, notes=ask.said,
+                cluster=cluster, language=feedback.language, address=", ".join(feedback.operators), week=week.name,
+                since=week.since, until=week.until, notes=planner.shown_notes,
             )
         )  # fmt: skip
 
 
-def _alarm(cluster: str, settings: Config, said: str, week: Week) -> Found:
-    """The operators are told of a flood, once a week at most."""
-    chosen = settings.feedback
-    hint = "raise max_letters in [feedback] if that is right, or look with `adminkit feedback preview`"
-    return Found(
+def _alarm(cluster: str, settings: Config, flood: str, week: Week) -> PlannedLetter:
+    """A letter to the operators that says so; one a week."""
+    feedback = settings.feedback
+    hint = "look at them with `adminkit feedback preview`; if they are right, raise [feedback] max_letters"
+    return PlannedLetter(
         OperatorLetter(
-            cluster=cluster, language=chosen.language, address=", ".join(chosen.operators), week=f"{week.name}-flood",
-            since=week.since, until=week.until, notes=(said, hint),
+            cluster=cluster, language=feedback.language, address=", ".join(feedback.operators),
+            week=f"{week.name}-flood", since=week.since, until=week.until, notes=(flood, hint),
         )
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""What users chose for themselves: prefs/UID.toml in a folder where everybody may put a file and nobody look around.
+"""Users' own choices: prefs/UID.toml in a folder of mode 1733, where everybody may create a file and nobody may list.
 
-The folder is of mode 1733. A file counts where it is a plain one of at most MOST bytes that belongs to that very user:
-anybody can put a file of any name there. It is read without following links and without waiting (it may be a pipe).
+Anybody can create a file of any name there, so a file counts only if it is regular, of at most MOST bytes, and belongs
+to that uid. It is opened without following links and without blocking (it may be a pipe).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLDER_MODE: Final = 0o1733
 MOST: Final = 4096
 #: each: after a job and once a week. week: only once a week. never: none at all.
 FREQUENCIES: Final = ("each", "week", "never")
-#: What SMTP takes without an extension, and nothing that means something in a header.
+#: Addresses that SMTP takes without an extension; no character with a meaning in headers.
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 #: The name of a user's file.
 FILE: Final = re.compile(r"([1-9][0-9]{0,9})\.toml")
@@ -35,7 +35,7 @@ FILE: Final = re.compile(r"([1-9][0-9]{0,9})\.toml")
 
 @dataclass(frozen=True, slots=True)
 class Prefs:
-    """One user's choices. None: as the site has it."""
+    """One user's choices. None: the site's default."""
 
     letters: str = "each"  # one of FREQUENCIES
     language: str | None = None
@@ -45,26 +45,26 @@ class Prefs:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The choices of a user, and what is wrong with the file, in words; its own mistakes silence letters to it."""
+    """The choices of a user, and what is wrong with the file. A mistake in the user's own file stops the letters."""
 
     prefs: Prefs
     problem: str = ""
 
 
 def is_address(text: str) -> bool:
-    """Whether it can stand in a header and in SMTP as it is."""
+    """Whether it is valid in headers and in SMTP, unquoted."""
     return _ADDRESS.fullmatch(text) is not None and ".." not in text
 
 
 def folder_of(settings: Config, trace: Path | None = None) -> Path:
-    """Where users' choices are: the configured place, else `prefs` beside the trace."""
+    """The folder of users' choices: [feedback] prefs, else `prefs` beside the trace."""
     return settings.feedback.prefs or (trace or settings.db or SYSTEM_TRACE).parent / "prefs"
 
 
 def check_folder(folder: Path, trace: Path | None = None) -> None:
-    """AdminkitError where what is read from it could be somebody else's work. A missing one holds nothing.
+    """AdminkitError where others than its owner could change users' files, or list them. A missing folder is empty.
 
-    It is root's, this user's, or that of who owns the `trace`: operators and root look at it too.
+    Its owner has to be root, this user or the owner of `trace`: operators and root read it too.
     """
     try:
         facts = folder.lstat()
@@ -77,11 +77,13 @@ def check_folder(folder: Path, trace: Path | None = None) -> None:
     if not stat.S_ISDIR(facts.st_mode):
         raise AdminkitError(f"{folder} is no folder", "remove it, or name another in [feedback] prefs")
     if facts.st_uid not in (0, os.geteuid()) and facts.st_uid != _owner(trace):
-        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "it must be root's or that of the trace's owner")
+        raise AdminkitError(
+            f"{folder} belongs to uid {facts.st_uid}", f"give it to root or to the trace's owner: chown OWNER {folder}"
+        )
     if mode & 0o022 and not mode & stat.S_ISVTX:
         raise AdminkitError(f"{folder} has mode {mode:04o}: users could remove each other's choices", repair)
     if mode & 0o044:
-        raise AdminkitError(f"{folder} has mode {mode:04o}: users could see who chose something", repair)
+        raise AdminkitError(f"{folder} has mode {mode:04o}: users could see who has a file there", repair)
 
 
 def _owner(trace: Path | None) -> int | None:
@@ -92,12 +94,12 @@ def _owner(trace: Path | None) -> int | None:
 
 
 def out_of_reach(folder: Path) -> Path | None:
-    """The folder above it that users may not enter; None where they get there."""
+    """The nearest parent folder that other users may not enter; None where they can reach `folder`."""
     return next((above for above in folder.absolute().parents if above.exists() and not above.stat().st_mode & 1), None)
 
 
 def make_folder(folder: Path) -> bool:
-    """Make it where it is missing. Whether it was made."""
+    """Create the folder if it is missing. Whether it was created."""
     if folder.is_dir():
         return False
     try:
@@ -109,7 +111,7 @@ def make_folder(folder: Path) -> bool:
 
 
 def read(folder: Path, uid: int) -> Read:
-    """The choices of that user; the defaults where there is no file."""
+    """The choices of that user; the defaults without a file."""
     path = folder / f"{uid}.toml"
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -138,12 +140,12 @@ def read(folder: Path, uid: int) -> Read:
 
 
 def is_of(facts: os.stat_result, uid: int) -> bool:
-    """Whether a file of that name is its user's own doing, be it right or wrong; a second name may be another's."""
+    """Whether the file is its user's own. One with a second hard link may be somebody else's doing."""
     return facts.st_uid == uid and (not stat.S_ISREG(facts.st_mode) or facts.st_nlink == 1)
 
 
 def _of_others(path: Path, uid: int, why: str) -> Read:
-    """What could not be opened: a user's own file silences letters, somebody else's link does nothing."""
+    """A file that could not be opened: the user's own stops the user's letters, somebody else's is ignored."""
     with suppress(OSError):
         if path.lstat().st_uid != uid:
             return Read(Prefs(), f"{path} is not that user's own file and is not read")
@@ -151,7 +153,7 @@ def _of_others(path: Path, uid: int, why: str) -> Read:
 
 
 def parse(text: bytes) -> Prefs:
-    """The text of such a file. UsageError names the key and the nearest one there is."""
+    """The choices in the text of a file. UsageError names the wrong key and the nearest one."""
     try:
         values = tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -165,7 +167,7 @@ def parse(text: bytes) -> Prefs:
 
 
 def checked(values: Mapping[str, Any]) -> Prefs:
-    """The choices as a Prefs. UsageError for a key or a value that is none."""
+    """The choices in `values`. UsageError for an unknown key or a wrong value."""
     known = [f.name for f in fields(Prefs)]
     for key in values:
         if key not in known:
@@ -177,28 +179,30 @@ def checked(values: Mapping[str, Any]) -> Prefs:
     if language is not None and language not in LANGUAGES:
         raise unknown_word("language", str(language), LANGUAGES)
     if address is not None and not (isinstance(address, str) and is_address(address)):
-        raise UsageError("this is no mail address", "such as ada@example.org")
+        raise UsageError("this is no mail address", "write it as ada@example.org")
     if not isinstance(hints, bool):
-        raise UsageError(f"hints is true or false, not {quote(str(hints))}", "hints = false")
+        raise UsageError(f"hints is true or false, not {quote(str(hints))}", "such as: hints = false")
     return Prefs(letters, language, address, hints)
 
 
 def text_of(prefs: Prefs) -> str:
-    """The file, with what was chosen only."""
-    plain = asdict(Prefs())
+    """The text of the file, with the keys that differ from the defaults."""
+    defaults = asdict(Prefs())
     lines = []
     for key, value in asdict(prefs).items():
-        if value != plain[key]:
+        if value != defaults[key]:
             lines.append(f"{key} = {str(value).lower()}" if isinstance(value, bool) else f'{key} = "{value}"')
     return "\n".join(["# Letters from adminkit; see adminkit feedback prefs --help", *lines, ""])
 
 
 def write(folder: Path, uid: int, prefs: Prefs) -> Path:
-    """Put that user's choices there, aside first and whole. The path written."""
+    """Write that user's file in one step; its path."""
     with suppress(FileNotFoundError):
         facts = folder.lstat()
         if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, uid):
-            raise AdminkitError(f"{folder} is a link of uid {facts.st_uid}, no folder", "tell the operators")
+            raise AdminkitError(
+                f"{folder} is a symbolic link of uid {facts.st_uid}, not a folder", "tell the operators"
+            )
     path = folder / f"{uid}.toml"
     try:
         with folder_to_write(folder) as handle:
@@ -209,24 +213,24 @@ def write(folder: Path, uid: int, prefs: Prefs) -> Path:
         hint = "tell the operators"
         with suppress(OSError):
             if path.lstat().st_uid != uid:
-                hint = "somebody else's file is in its place and goes when letters are next sent: try again then"
+                hint = "somebody else's file has that name; it is removed when letters are next sent: try again then"
         raise AdminkitError(f"couldn't write {path}: {cause(error)}", hint) from error
     return path
 
 
 def everybody(folder: Path) -> Iterator[tuple[int, Read]]:
-    """(uid, what was read) of every user with a file of their name, by uid. Only the folder's owner can look around."""
+    """(uid, choices) of every file in the folder, by uid. Only the folder's owner can list it."""
     try:
         names = sorted(entry.name for entry in os.scandir(folder))
     except FileNotFoundError:
         return
     except OSError as error:
         raise AdminkitError(f"couldn't list {folder}: {cause(error)}", "run it as the folder's owner") from error
-    for found in sorted(int(match[1]) for name in names if (match := FILE.fullmatch(name))):
-        yield found, read(folder, found)
+    for uid in sorted(int(match[1]) for name in names if (match := FILE.fullmatch(name))):
+        yield uid, read(folder, uid)
 
 
 def without_hints(folder: Path, trace: Path | None = None) -> set[int]:
-    """The uids of those who want no hints at submission."""
+    """The uids of users who want no hints at submission."""
     check_folder(folder, trace)
     return {uid for uid, one in everybody(folder) if not one.prefs.hints}

@@ -1,4 +1,4 @@
-"""Who may get a letter, and where: a real user above the site's services, by one address in an allowed domain."""
+"""Who may get letters, and at which address."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from adminkit.config import Feedback
 from adminkit.errors import AdminkitError, cause
 from adminkit.feedback.prefs import Prefs, is_address
 
-#: The name of a uid on this host; None for a uid it does not know.
+#: The name of a uid on this host; None for an unknown uid.
 Names = Callable[[int], str | None]
 
 
 def system_name(uid: int) -> str | None:
-    """What this host calls it, by whatever it is told to ask (nsswitch)."""
+    """The name by this host's sources of users (nsswitch.conf)."""
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
@@ -26,18 +26,18 @@ def system_name(uid: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The site's rules about users, with what they are asked of."""
+    """The site's rules about users, the host's names and the file of addresses."""
 
     settings: Feedback
     names: Names
     addresses: Mapping[str, str]
-    domains: tuple[str, ...] = field(init=False)  # that letters may go to
+    domains: tuple[str, ...] = field(init=False)  # letters may go to these alone
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domains", allowed_domains(self.settings, self.addresses))
 
     def refused(self, user: str | None, uid: int | None, account: str | None) -> str | None:
-        """Why that user gets none: unknown, service or excluded. None where they may."""
+        """Why that user gets no letter: unknown, service or excluded. None where the user may get letters."""
         if user is None or uid is None or self.names(uid) != user:
             return "unknown"
         if uid < self.settings.min_uid:
@@ -47,19 +47,19 @@ class People:
         return None
 
     def address(self, user: str, prefs: Prefs) -> str | None:
-        """The user's own choice, else the map's, else user@domain. None where there is none."""
-        chosen = prefs.address or self.addresses.get(user)
-        if chosen is None and self.settings.domain:
-            chosen = f"{user}@{self.settings.domain}"
-        return chosen if chosen is not None and is_address(chosen) else None
+        """The user's own choice, else that of the file, else user@domain. None without any, or if it is not valid."""
+        address = prefs.address or self.addresses.get(user)
+        if address is None and self.settings.domain:
+            address = f"{user}@{self.settings.domain}"
+        return address if address is not None and is_address(address) else None
 
     def allows(self, address: str) -> bool:
-        """Whether letters to users may go there: what they choose for themselves could be anybody's."""
+        """Whether letters may go there. The address that a user chose could be anybody's."""
         return is_allowed(address, self.domains)
 
 
 def allowed_domains(settings: Feedback, addresses: Mapping[str, str]) -> tuple[str, ...]:
-    """The patterns of domains that letters may go to: those set, else that of `domain` and those of the map."""
+    """The patterns of domains that letters may go to: [feedback] domains, else `domain` and those of the file."""
     if settings.domains:
         return settings.domains
     known = {_domain(address) for address in addresses.values()}
@@ -76,7 +76,7 @@ def _domain(address: str) -> str:
 
 
 def read_addresses(path: Path | None) -> dict[str, str]:
-    """A map of lines USER ADDRESS, # for remarks. AdminkitError names the line of a slip."""
+    """The file of addresses: lines of USER ADDRESS, comments after #. AdminkitError names the line of a mistake."""
     if path is None:
         return {}
     try:
@@ -84,15 +84,15 @@ def read_addresses(path: Path | None) -> dict[str, str]:
     except OSError as error:
         why = cause(error)
         raise AdminkitError(f"couldn't read {path}: {why}", "correct [feedback] addresses") from error
-    found = {}
+    addresses = {}
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].replace(":", " ", 1).split()
         if not words:
             continue
         if len(words) != 2 or not is_address(words[1]):
-            raise AdminkitError(f"{path}, line {number}: not USER ADDRESS", "such as: ada ada.l@example.org")
-        found[words[0]] = words[1]
-    return found
+            raise AdminkitError(f"{path}, line {number}: not USER ADDRESS", "write it as: ada ada.l@example.org")
+        addresses[words[0]] = words[1]
+    return addresses
 
 
 def _any(word: str, patterns: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""One letter of each kind to look at: of whom it tells most, whoever gets letters and whatever went out before."""
+"""One letter of each kind, as a sample: whether or not letters are switched on, and whatever was sent before."""
 
 from __future__ import annotations
 
@@ -11,44 +11,45 @@ from adminkit.config import Config
 from adminkit.feedback.calendar import last_week
 from adminkit.feedback.letter import DigestLetter, JobLetter, OperatorLetter
 from adminkit.feedback.letter_data import counted, worth_a_letter
-from adminkit.feedback.plan import HABIT, Found, Planned
+from adminkit.feedback.plan import HABIT, Plan, PlannedLetter
 from adminkit.feedback.prefs import is_address
 from adminkit.findings.overestimate import Measure, check
 from adminkit.stats import due
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import weeks
 
-#: Of addresses where the site has set none: nobody's (RFC 2606).
+#: The domain of addresses where [feedback] domain is unset; reserved by RFC 2606.
 DOMAIN: Final = "example.org"
-_ABOUT: Final = "one letter of each kind, as it would read: who gets letters and what went out before is not looked at"
+_ABOUT: Final = "one letter of each kind, as it would read: it does not count who gets letters and what was sent before"
 
 
 def sample(
     db: sqlite3.Connection, settings: Config, now: int, users: Sequence[str] = (), tz: tzinfo | None = None
-) -> Planned:
+) -> Plan:
     """The letter after the job of the last 30 days that left most unused, a digest of last week and the operators' one.
 
-    Of the clusters in [feedback], else of the trace's, the first that has such a letter; of these `users` where named.
+    Each is of the first cluster that has such a letter: of those in [feedback], else of the trace's. `users`: of these
+    only.
     """
-    found: list[Found] = []
+    letters: list[PlannedLetter] = []
     notes = [_ABOUT]
     where = settings.feedback.clusters or clusters(db)
     for kind, make, missing in (
-        ("end", _end, "no job of the last 30 days is worth a letter"),
-        ("digest", _digest, "nobody has a run that counts in last week's digest"),
+        ("end", _end, "no job of the last 30 days causes one"),
+        ("digest", _digest, "no user has a run that counts in last week"),
         ("operator", _operator, "the trace has no cluster"),
     ):
         one = next((one for cluster in where for one in make(db, settings, cluster, now, users, tz)), None)
         if one is None:
             notes.append(f"no {kind} letter: {missing}")
         else:
-            found.append(one)
-    return Planned(tuple(found), {}, tuple(notes))
+            letters.append(one)
+    return Plan(tuple(letters), {}, tuple(notes))
 
 
 def _end(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
-) -> Iterator[Found]:
+) -> Iterator[PlannedLetter]:
     feedback = settings.feedback
     limits = worth_a_letter(settings)
     habits = due.habits(db, counted(settings, cluster, now - HABIT, now + 1))
@@ -64,18 +65,18 @@ def _end(
             address=_address(settings, str(run.user)), job_id_raw=run.number, submit=run.submit, until=run.until,
             array=bool(run.array), job_name=run.job_name,
         )  # fmt: skip
-        yield Found(due_letter, finding)
+        yield PlannedLetter(due_letter, finding)
 
 
 def _digest(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
-) -> Iterator[Found]:
+) -> Iterator[PlannedLetter]:
     week = last_week(now, tz)
     filter = counted(settings, cluster, week.since, week.until, users)
     unused = {user: sum(one[-1].unused) for user, one in weeks(db, filter, 1, by_user=True).items()}
     active = sorted(due.active(db, filter), key=lambda one: (-unused.get(one[1], 0), one[0]))
     for uid, user, _ in active[:1]:
-        yield Found(
+        yield PlannedLetter(
             DigestLetter(
                 cluster=cluster, user=user, uid=uid, language=settings.feedback.language,
                 address=_address(settings, user), week=week.name, since=week.since, until=week.until,
@@ -85,10 +86,10 @@ def _digest(
 
 def _operator(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
-) -> Iterator[Found]:
+) -> Iterator[PlannedLetter]:
     week = last_week(now, tz)
     to = ", ".join(settings.feedback.operators) or f"operators@{DOMAIN}"
-    yield Found(
+    yield PlannedLetter(
         OperatorLetter(
             cluster=cluster, language=settings.feedback.language, address=to, week=week.name, since=week.since,
             until=week.until,
@@ -97,6 +98,6 @@ def _operator(
 
 
 def _address(settings: Config, user: str) -> str:
-    """Where it would go by the site's domain alone; nobody's for a name that makes no address."""
+    """user@domain; "user" for a name that makes no address."""
     address = f"{user}@{settings.feedback.domain or DOMAIN}"
     return address if is_address(address) else f"user@{DOMAIN}"

@@ -1,8 +1,8 @@
-"""One run: what is due goes into the outbox, and what is in the outbox goes out.
+"""One run: due letters are put into the outbox, and the letters of the outbox are sent.
 
-Between any two steps the process may be killed. What is due has its row before anything is sent; a row is claimed
-before it is handed over and sent only afterwards. So nothing is lost, and only a letter whose handing over was cut off
-may arrive twice, with one Message-ID.
+The process may be killed between any two steps. Each due letter has its row before any is sent; a row is `claimed`
+before its letter is handed over, and `sent` only afterwards. So no letter is lost; one whose handing over was
+interrupted may arrive twice, with the same Message-ID.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adminkit.feedback import last_sent as mark
 from adminkit.feedback.calendar import WEEK, is_quiet
 from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.mime import Envelope, build
-from adminkit.feedback.plan import Planned, due_of, plan, switched_on
+from adminkit.feedback.plan import Plan, due_of, plan, switched_on
 from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.recipients import People
 from adminkit.feedback.sweep import sweep
@@ -34,7 +34,7 @@ from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import Entry
 from adminkit.trace.windows import set_note
 
-#: Seconds until a letter is tried again, doubled each time, and the most.
+#: Seconds until a letter is tried again: doubled after each attempt, up to the most.
 FIRST_WAIT: Final = 300
 LONGEST_WAIT: Final = 4 * 3600
 
@@ -43,7 +43,7 @@ Tick = Callable[[float, float | None, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, so that tests need not wait."""
+    """The time; tests pass their own, so that they need not wait."""
 
     now: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
@@ -51,33 +51,33 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a run works with. `at` is told each step by name, before the next begins; tests kill there."""
+    """What a run works with. `at` is called with the name of each finished step; tests kill the process there."""
 
     compose: Compose
     transport: Transport
     people: People
     folder: Path
     clock: Clock = field(default_factory=Clock)
-    mark: Path | None = None  # where it is noted when a letter last left; None: nowhere
+    mark: Path | None = None  # the file of last_sent.py; None: not kept
     tick: Tick = lambda done, total, letters: None
     at: Callable[[str], None] = lambda step: None
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a run's letters: `counts` by sent, later, refused, expired, broken.
+    """What became of a run's letters: `counts` of sent, later, refused, expired, broken.
 
-    `stopped`: why it ended early; empty where it did not.
+    `stopped`: why sending ended early; empty where it did not.
     """
 
-    planned: Planned
+    planned: Plan
     counts: Mapping[str, int]
     notes: Sequence[str]
     stopped: str = ""
 
 
 def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
-    """Everything from who is due to the last letter. Hold the outbox's lock around it."""
+    """Plan, put into the outbox, send. The caller holds the lock of the outbox."""
     refuse_demo(db, settings.feedback.clusters, "no letter is sent")
     outbox.durable(db)
     now = int(tools.clock.now())
@@ -85,16 +85,16 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
     check_folder(tools.folder, file_of(db))
     sweep(tools.folder)
     if _is_old(db, tools):
-        notes.append(_begin_anew(db, settings, tools, now))
+        notes.append(_begin_again(db, settings, tools, now))
     if recovered := outbox.recover(db):
-        notes.append(f"{recovered} letters were being sent when the last run was killed: they are sent now")
-    chosen = settings.feedback
-    expired = outbox.expire(db, now, now - chosen.max_age, now - WEEK, "too old: it is left to the digest")
+        notes.append(f"{recovered} letters were being sent when the last run was killed: they are sent again now")
+    feedback = settings.feedback
+    expired = outbox.expire(db, now, now - feedback.max_age, now - WEEK, "too old: the weekly digest lists it")
     planned = plan(db, settings, tools.people, tools.folder, now)
     tools.at("planned")
-    outbox.put(db, (one.entry(now) for one in planned.found))
+    outbox.put(db, (one.entry(now) for one in planned.letters))
     tools.at("queued")
-    waiting = [] if is_quiet(now, chosen.quiet_days) else _allowed(outbox.open_entries(db, now), chosen.max_letters)
+    waiting = [] if is_quiet(now, feedback.quiet_days) else _allowed(outbox.open_entries(db, now), feedback.max_letters)
     done = deliver(db, settings, tools, waiting, planned)
     counts = {**done.counts, "expired": expired + done.counts.get("expired", 0)}
     _remember(db, "feedback run", counts)
@@ -102,13 +102,13 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
 
 
 def _allowed(waiting: Sequence[Entry], most: int) -> list[Entry]:
-    """What one run may send: behind a server that was away for a day waits more. The operators' own always goes."""
+    """What one run may send: the operators' letters and `most` others. After a day without the server, more wait."""
     users = [one for one in waiting if one.uid is not None][:most]
     return [one for one in waiting if one.uid is None] + users
 
 
-def deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Planned) -> Done:
-    """Send these, at the allowed rate, until one way or another nothing goes through any more."""
+def deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Plan) -> Done:
+    """Send these at per_minute, until all are sent or the transport stops."""
     try:
         return _deliver(db, settings, tools, entries, planned)
     finally:
@@ -116,16 +116,14 @@ def deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Seq
             mark.keep(tools.mark, outbox.last_claim(db))
 
 
-def _deliver(
-    db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Planned
-) -> Done:
+def _deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry], planned: Plan) -> Done:
     pause = 60 / settings.feedback.per_minute
     writing = _writing(db, settings, tools, entries)
     counts: Counter[str] = Counter()
     notes: list[str] = []
     ready = 0.0
     for number, entry in enumerate(entries):
-        if wait := min(max(ready - tools.clock.now(), 0), pause):  # no more, also where the clock was set back
+        if wait := min(max(ready - tools.clock.now(), 0), pause):  # at most `pause`, in case the clock was set back
             tools.clock.sleep(wait)
         ready = tools.clock.now() + pause
         if not outbox.claim(db, entry, int(tools.clock.now())):
@@ -143,7 +141,7 @@ def _deliver(
 def _writing(
     db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]
 ) -> Callable[[Due], Letter]:
-    """What writes the letters of these rows. What hinders it hinders each of them, and is said of each."""
+    """What composes the letters of these rows. Where it cannot be made, composing each letter raises the same error."""
     try:
         return tools.compose(db, settings, int(tools.clock.now()), [due_of(one) for one in entries])
     except Exception as error:
@@ -163,7 +161,7 @@ def _one(
     entry: Entry,
     notes: list[str],
 ) -> str:
-    """Compose and hand over one claimed letter; what became of it. Stopped passes."""
+    """Compose and hand over one claimed letter; what became of it, a key of Done.counts. Stopped propagates."""
     now = int(tools.clock.now())
     if why := _unwanted(entry, settings, tools):
         outbox.drop(db, entry, why)
@@ -176,7 +174,7 @@ def _one(
     try:
         letter = writing(due_of(entry))
         message = build(letter, Envelope(entry.key, recipients, entry.copy, now), settings.feedback)
-    except Exception as error:  # whatever is wrong with one letter, the others go out
+    except Exception as error:  # one broken letter must not stop the others
         why = error.message if isinstance(error, AdminkitError) else f"{type(error).__name__}: {error}"
         outbox.later(db, entry, now + wait_after(entry.attempts + 1), f"couldn't be written: {why}"[:500])
         if not notes:
@@ -184,7 +182,7 @@ def _one(
         return "broken"
     tools.at("composed")
     try:
-        said = tools.transport.send(
+        reply = tools.transport.send(
             settings.feedback.sender, recipients, message, "\0".join((*entry.key, str(entry.copy)))
         )
     except Later as error:
@@ -194,34 +192,34 @@ def _one(
         outbox.refuse(db, entry, str(error))
         return "refused"
     tools.at("handed")
-    outbox.sent(db, entry, int(tools.clock.now()), said)
+    outbox.sent(db, entry, int(tools.clock.now()), reply)
     tools.at("sent")
     return "sent"
 
 
 def wait_after(attempts: int) -> int:
-    """Seconds until the next try, after so many."""
+    """Seconds until the next attempt, after this many."""
     return int(min(FIRST_WAIT * 2 ** min(attempts - 1, 20), LONGEST_WAIT))
 
 
 def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
-    """The operators, or its user, may have thought better of it since the letter was found due."""
+    """Why the letter is no longer wanted: settings or choices may have changed since it was due; None where it is."""
     if entry.cluster not in settings.feedback.clusters:
-        return "its cluster is not listed any more"
+        return "[feedback] clusters no longer names its cluster"
     if entry.uid is None:
         return None
     if tools.people.refused(entry.user, entry.uid, None) in ("service", "excluded"):
         return "its user is excluded"
-    if tools.people.names(entry.uid) not in (None, entry.user):  # None: whoever knows names may be away
-        return "its uid is somebody else's by now"
-    chosen = read(tools.folder, entry.uid).prefs.letters
-    if chosen == "never" or (chosen == "week" and entry.kind == "end"):
+    if tools.people.names(entry.uid) not in (None, entry.user):  # None: the source of names may not answer
+        return "its uid now belongs to somebody else"
+    frequency = read(tools.folder, entry.uid).prefs.letters
+    if frequency == "never" or (frequency == "week" and entry.kind == "end"):
         return "its user wants none"
     return None
 
 
 def _recipients(entry: Entry, tools: Tools) -> tuple[str, ...]:
-    """Where its user wants it now."""
+    """The addresses by the user's present choice."""
     if entry.uid is None or entry.user is None:
         return tuple(entry.address.split(", "))
     return (tools.people.address(entry.user, read(tools.folder, entry.uid).prefs) or entry.address,)
@@ -231,52 +229,55 @@ def _is_old(db: sqlite3.Connection, tools: Tools) -> bool:
     return tools.mark is not None and mark.is_behind(tools.mark, outbox.last_claim(db))
 
 
-def _begin_anew(db: sqlite3.Connection, settings: Config, tools: Tools, now: int) -> str:
-    """Nothing that may have left already leaves again: it is as if the clusters were switched on now."""
-    outbox.give_up(db, "the trace was put back from a copy; it may have been sent")
+def _begin_again(db: sqlite3.Connection, settings: Config, tools: Tools, now: int) -> str:
+    """Switch the clusters on as of now, so that no letter that may have been sent is sent again."""
+    outbox.give_up(db, "the trace was restored from a copy; it may have been sent")
     for cluster in settings.feedback.clusters:
         set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
         record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
     if tools.mark is not None:
         mark.keep(tools.mark, outbox.last_claim(db))
-    return "letters left that this trace does not know of: it is an older copy; what ended before now gets none"
+    return (
+        "letters were sent that this trace does not have: it is an older copy; jobs that ended before now get no letter"
+    )
 
 
 def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int) -> list[str]:
-    """Note the moment from which each cluster's users get letters; once."""
+    """Switch on each cluster that is not yet: jobs that end from `now` on cause letters. What was done, as notes."""
     notes = []
     if make_folder(folder):
-        notes.append(f"made {folder}, where users' choices go")
+        notes.append(f"made {folder}, the folder of users' choices")
     for cluster in settings.feedback.clusters:
         if switched_on(db, cluster) is None:
             set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
             record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
-            notes.append(f"{cluster} is switched on: what ended before now gets no letter")
+            notes.append(f"{cluster} is switched on: jobs that ended before now get no letter")
     return notes
 
 
 def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> None:
-    """In the ledger, where anything happened."""
-    happened = {key: number for key, number in counts.items() if number}
-    if happened:
-        record_acts(db, [actions.act(what, None, None, {}, letters=happened)])
+    """Record the action, where any letter was touched."""
+    letters = {key: number for key, number in counts.items() if number}
+    if letters:
+        record_acts(db, [actions.act(what, None, None, {}, letters=letters)])
 
 
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:
-    """Send these once more, now. Hold the outbox's lock around it."""
+    """Send these again, now. The caller holds the lock of the outbox."""
     refuse_demo(db, settings.feedback.clusters, "no letter is sent")
     outbox.durable(db)
     check_folder(tools.folder, file_of(db))
     sweep(tools.folder)
     if _is_old(db, tools):
         raise AdminkitError(
-            "letters left that this trace does not know of: it is an older copy", "first: adminkit feedback run --send"
+            "letters were sent that this trace does not have: it is an older copy",
+            "first run adminkit feedback run --send",
         )
     now = int(tools.clock.now())
     outbox.again(db, entries, now)
     keys = {one.key for one in entries}
     done = deliver(
-        db, settings, tools, [one for one in outbox.open_entries(db, now) if one.key in keys], Planned((), {}, ())
+        db, settings, tools, [one for one in outbox.open_entries(db, now) if one.key in keys], Plan((), {}, ())
     )
     _remember(db, "feedback resend", done.counts)
     return done

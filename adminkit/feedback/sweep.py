@@ -1,7 +1,7 @@
-"""Take away from the folder of users' choices what stands under a user's name and is not that user's.
+"""Remove files from the folder of users' choices that have a user's name and are not that user's own.
 
-Anybody may put a file of any name there, and the sticky bit then keeps the user from writing over it: only the folder's
-owner may take it away. What `read` would not read goes; a user's own file with a slip in it stays.
+Anybody may create a file of any name there. The sticky bit then keeps the named user from replacing it; only the
+folder's owner can remove it. A user's own file with a mistake in it stays.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from adminkit import journal
 from adminkit.errors import AdminkitError, cause
 from adminkit.feedback.prefs import FILE, is_of
 
-#: A file that was moved out of the way and could not be removed.
+#: The name of a file that was moved out of the way and could not be removed.
 ASIDE: Final = re.compile(r"\.away-[0-9a-f]{16}")
 
 _NOREPLACE: Final = 1  # of renameat2(2)
 
 
 def sweep(folder: Path) -> int:
-    """Remove UID.toml that is not UID's own or has a second name; how many. Says each in the journal.
+    """Remove each UID.toml that is not UID's own, or has a second hard link; how many. Each is noted in the journal.
 
-    Does nothing where this process does not own the folder: nobody else may. Never follows a link. Between the look
-    and the removal its user may have put a file of their own there: what was taken is looked at once more.
+    Does nothing unless this process owns the folder. Never follows a link. The user may put a file there between the
+    check and the removal, so a file is checked again after it was moved aside.
     """
     removed = 0
     with _opened(folder) as handle:
@@ -39,15 +39,15 @@ def sweep(folder: Path) -> int:
         _clear(handle)
         for uid in _uids(handle):
             try:
-                removed += _look(handle, folder, uid)
-            except OSError as error:  # whatever one user does, the others' names are looked at
-                journal.refused("choices", folder / f"{uid}.toml", uid, f"couldn't be looked at: {cause(error)}")
+                removed += _check(handle, folder, uid)
+            except OSError as error:  # one user's file must not stop the others' check
+                journal.refused("choices", folder / f"{uid}.toml", uid, f"couldn't be checked: {cause(error)}")
     return removed
 
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | None]:
-    """The folder itself, so that nobody can put another in its place; None where there is none."""
+    """The folder as a handle, so that nobody can replace it meanwhile; None where it is missing or closed."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
@@ -67,19 +67,19 @@ def _uids(handle: int) -> list[int]:
 
 
 def _clear(handle: int) -> None:
-    """Remove what an earlier sweep left aside: it was killed, or could not. What cannot be removed now stays."""
+    """Remove what an earlier sweep moved aside and did not remove. What cannot be removed now stays."""
     with os.scandir(handle) as entries:
         names = [entry.name for entry in entries if ASIDE.fullmatch(entry.name)]
     for name in names:
-        if (found := _facts(handle, name)) is not None:
-            _remove(handle, name, found)
+        if (facts := _facts(handle, name)) is not None:
+            _remove(handle, name, facts)
 
 
-def _look(handle: int, folder: Path, uid: int) -> bool:
-    """Take UID.toml away if it is somebody else's. Whether it went."""
+def _check(handle: int, folder: Path, uid: int) -> bool:
+    """Remove UID.toml if it is not that user's own. Whether it was removed."""
     name = f"{uid}.toml"
-    found = _facts(handle, name)
-    if found is None or is_of(found, uid):
+    facts = _facts(handle, name)
+    if facts is None or is_of(facts, uid):
         return False
     aside = f".away-{secrets.token_hex(8)}"
     try:
@@ -87,13 +87,13 @@ def _look(handle: int, folder: Path, uid: int) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        journal.refused("choices", folder / name, found.st_uid, f"{_why(found, uid)}; not removed: {cause(error)}")
+        journal.refused("choices", folder / name, facts.st_uid, f"{_why(facts, uid)}; not removed: {cause(error)}")
         return False
-    taken = _facts(handle, aside)
-    if taken is not None and is_of(taken, uid):  # put there since the first look
+    moved = _facts(handle, aside)
+    if moved is not None and is_of(moved, uid):  # its user replaced it after the first check
         _put_back(handle, aside, name)
         return False
-    journal.refused("choices", folder / name, found.st_uid, f"{_why(found, uid)}; {_remove(handle, aside, found)}")
+    journal.refused("choices", folder / name, facts.st_uid, f"{_why(facts, uid)}; {_remove(handle, aside, facts)}")
     return True
 
 
@@ -105,9 +105,9 @@ def _facts(handle: int, name: str) -> os.stat_result | None:
 
 
 def _put_back(handle: int, aside: str, name: str) -> None:
-    """The user's own again, unless they have put another there meanwhile.
+    """Give a user's own file its name back, unless the user has created another meanwhile.
 
-    Trap: a link would not do, fs.protected_hardlinks keeps everybody but root from linking a file of somebody else's.
+    Trap: link(2) would not work: fs.protected_hardlinks lets only root link somebody else's file.
     """
     try:
         _rename_if_free(handle, aside, name)
@@ -116,7 +116,7 @@ def _put_back(handle: int, aside: str, name: str) -> None:
 
 
 def _rename_if_free(handle: int, name: str, to: str) -> None:
-    """FileExistsError where `to` is there. In one step where kernel, filesystem and libc can, else look and rename."""
+    """FileExistsError where `to` exists. Atomic where kernel, file system and libc have RENAME_NOREPLACE."""
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "renameat2") and libc.renameat2(handle, name.encode(), handle, to.encode(), _NOREPLACE) == 0:
         return
@@ -125,10 +125,10 @@ def _rename_if_free(handle: int, name: str, to: str) -> None:
     os.rename(name, to, src_dir_fd=handle, dst_dir_fd=handle)
 
 
-def _remove(handle: int, aside: str, found: os.stat_result) -> str:
-    """What became of it. A folder with something in it is not this user's to empty: its name is free all the same."""
+def _remove(handle: int, aside: str, facts: os.stat_result) -> str:
+    """What became of it, in words. A folder that is not empty stays aside; the user's name is free all the same."""
     try:
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(facts.st_mode):
             os.rmdir(aside, dir_fd=handle)
         else:
             os.unlink(aside, dir_fd=handle)
@@ -137,10 +137,10 @@ def _remove(handle: int, aside: str, found: os.stat_result) -> str:
     return "removed"
 
 
-def _why(found: os.stat_result, uid: int) -> str:
-    if found.st_uid == uid:
+def _why(facts: os.stat_result, uid: int) -> str:
+    if facts.st_uid == uid:
         return "it has a second name"
-    return f"{_KINDS.get(stat.S_IFMT(found.st_mode), 'not a file')} that is not uid {uid}'s"
+    return f"{_KINDS.get(stat.S_IFMT(facts.st_mode), 'not a file')} that is not uid {uid}'s"
 
 
 _KINDS: Final = {stat.S_IFREG: "a file", stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}

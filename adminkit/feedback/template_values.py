@@ -1,4 +1,4 @@
-"""What a letter's template may say: plain values in base units, and names of jobs that are harmless already.
+"""The values of letters' templates, in base units; names of jobs are made harmless already.
 
 docs/letters.md lists them; a test compares it with these classes.
 """
@@ -19,10 +19,10 @@ from adminkit.units import show_duration
 
 @dataclass(frozen=True, slots=True)
 class Recommended:
-    """A limit to paste, and how often it has been too short when it was tried on earlier runs."""
+    """A limit to paste, and how often it would have been too short for earlier runs."""
 
     limit: int  # seconds
-    paste: str  # the same as Slurm has it: 06:00:00
+    paste: str  # the same in Slurm's format: 06:00:00
     risk: float | None
     tried: int  # earlier runs
     too_short: int  # of these, needed more than the limit
@@ -31,7 +31,7 @@ class Recommended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A run, or an array: then `elapsed` and what depends on it are of its longest task."""
+    """A run, or an array; of an array, `elapsed` and what depends on it are its longest task's."""
 
     name: str
     short_name: str  # for the subject
@@ -51,7 +51,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Tasked:
-    """The tasks of an array that ran; seconds."""
+    """The tasks of an array that ran; times in seconds."""
 
     tasks: int
     shortest: int
@@ -62,7 +62,7 @@ class Tasked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weekly:
-    """A week, or several: [since, last], both days of it."""
+    """One week or several, from the day of `since` to the day of `last`."""
 
     since: int  # epoch seconds
     last: int
@@ -77,7 +77,7 @@ class Weekly:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """The runs of one job name in the week."""
+    """The week's runs of one job name."""
 
     name: str
     runs: int
@@ -90,7 +90,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A run whose own letter was too late."""
+    """A run whose own letter could not be sent in time."""
 
     name: str
     id: str
@@ -100,7 +100,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The bars of the letter; `of` says what one is: run, task, week, cluster."""
+    """The bars of the letter. `of` is what each stands for: run, task, week (a user's), cluster (a cluster's week)."""
 
     of: str
     bars: Sequence[Bar]
@@ -127,5 +127,5 @@ def recommended(advice: Advice, kind: Kind, verdict: str) -> tuple[Recommended |
 
 
 def named(name: str | None) -> tuple[str, str]:
-    """A job's name for the text and for the subject."""
+    """A job's name, made harmless, for the text and for the subject."""
     return harmless(name), harmless(name, SUBJECT_NAME)

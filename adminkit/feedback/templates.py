@@ -1,7 +1,7 @@
-"""The letters' templates: adminkit's own in etc/letters, each of which a site can replace in a folder of its own.
+"""The templates of letters: adminkit's in etc/letters, each replaced by a file of that name in the site's own folder.
 
-A template's mistakes are told as an AdminkitError with its file, its line and, for a word that does not exist, the
-nearest one. What jobs are called only ever comes in as a value, so that nothing in it is taken for a template.
+A mistake in a template is an AdminkitError with file and line and, for an unknown word, the nearest one. Names of jobs
+are values only, so nothing in them is read as a template.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adminkit.owner import as_caller
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: The templates that adminkit has, and a site can replace.
+#: Every template.
 TEMPLATES: Final = (
     "end.txt.j2", "end.html.j2", "digest.txt.j2", "digest.html.j2", "operator.txt.j2", "operator.html.j2",
     "layout.html.j2", "words.en.j2", "words.ja.j2",
@@ -29,12 +29,12 @@ TEMPLATES: Final = (
 
 
 class Templates:
-    """One language's templates. `folder` is the site's own, None for none; times are shown in `tz`."""
+    """The templates in one language. `folder`: the site's own, or None. Times are shown in `tz`."""
 
     def __init__(self, language: str, folder: Path | None = None, tz: tzinfo | None = None) -> None:
         self.language = language
-        # Trap: a macro is trusted by who calls it, whatever its own template escapes. So one environment never escapes
-        # and the other always does; both read the same files.
+        # Trap: jinja2 trusts what a macro returns, whether or not the macro's own template escapes. So one environment
+        # never escapes and the other always does; both read the same files.
         self._text = _environment(language, folder, tz, escape=False)
         self._html = _environment(language, folder, tz, escape=True)
 
@@ -46,27 +46,27 @@ class Templates:
             environment = self._html if name.endswith(".html.j2") else self._text
             return environment.get_template(name).render(values)
         except TemplateSyntaxError as error:
-            said = error.message or "that is no template"
+            message = error.message or "not a template"
             hint = _HINT
-            if said.startswith("No filter named"):
-                hint = unknown_word("filter", said.split("'")[1], self._text.filters).hint
-            raise AdminkitError(f"{error.filename or error.name}, line {error.lineno}: {said}", hint) from error
+            if message.startswith("No filter named"):
+                hint = unknown_word("filter", message.split("'")[1], self._text.filters).hint
+            raise AdminkitError(f"{error.filename or error.name}, line {error.lineno}: {message}", hint) from error
         except UndefinedError as error:
-            file, line = _place(error, name)
+            file, line = _location(error, name)
             word, known = _unknown(error, values)
             hint = unknown_word("placeholder", word, known).hint if word else _HINT
-            raise AdminkitError(f"{file}, line {line}: {error.message or 'no such placeholder'}", hint) from error
+            raise AdminkitError(f"{file}, line {line}: {error.message or 'unknown placeholder'}", hint) from error
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            file, line = _place(error, name)
+            file, line = _location(error, name)
             raise AdminkitError(f"{file}, line {line}: {error}", _HINT) from error
         except RecursionError as error:
-            raise AdminkitError(f"{name}: a macro in it calls itself without end", _HINT) from error
+            raise AdminkitError(f"{name}: a macro calls itself without end", _HINT) from error
         except OSError as error:
             where = error.filename or name
             raise AdminkitError(f"couldn't read {where}: {cause(error)}", "correct [feedback] templates") from error
 
 
-_HINT: Final = "docs/letters.md lists what a template may say"
+_HINT: Final = "docs/letters.md lists the values and filters of templates"
 
 
 @cache
@@ -74,7 +74,7 @@ def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escap
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     class Loader(FileSystemLoader):
-        """Root reads adminkit's own templates, and those of the settings, whoever it acts as."""
+        """Reads templates as root even where root acts as the trace's owner."""
 
         get_source = as_caller()(FileSystemLoader.get_source)
 
@@ -92,8 +92,8 @@ def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escap
     return environment
 
 
-def _place(error: BaseException, name: str) -> tuple[str, int]:
-    """The innermost line of a template that the error went through."""
+def _location(error: BaseException, name: str) -> tuple[str, int]:
+    """(file, line) of the innermost template in the traceback."""
     file, line, trace = name, 0, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.endswith(".j2"):
@@ -103,7 +103,7 @@ def _place(error: BaseException, name: str) -> tuple[str, int]:
 
 
 def _unknown(error: Exception, values: Mapping[str, Any]) -> tuple[str | None, Iterable[str]]:
-    """The word that does not exist and those that do, from the words of the error."""
+    """The unknown word and the known ones, from the message of the error."""
     quoted = str(error).split("'")[1::2]
     if "has no attribute" in str(error):
         kind = quoted[0].rpartition(".")[2].split(" ")[0]

@@ -1,4 +1,4 @@
-"""A letter that says nothing but that it arrived: for who sets the mail server up."""
+"""The test letter of `adminkit feedback test`."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from adminkit.feedback.mime import Envelope, build, one_line
 from adminkit.feedback.prefs import is_address
 from adminkit.feedback.transport.base import Later, Refused, Stopped, described, opened
 
-_TEXT = "This is a letter of adminkit on trial. It went by {way}; users' letters go the same way.\n"
+_TEXT = "This is a test letter of adminkit. It was sent by {way}, as users' letters are.\n"
 
 
 def trial(settings: Feedback, address: str) -> bytes:
-    """The message, with an identity of its own each time."""
+    """The message; each has a Message-ID of its own."""
     if not is_address(address):
-        raise UsageError(f"{one_line(address)} is no mail address", "such as ada@example.org")
+        raise UsageError(f"{one_line(address)} is no mail address", "write it as ada@example.org")
     text = _TEXT.format(way=described(settings))
-    letter = Letter("adminkit: a letter on trial", text, f"<!doctype html><p>{text}</p>")
+    letter = Letter("adminkit: a test letter", text, f"<!doctype html><p>{text}</p>")
     return build(letter, Envelope(("", secrets.token_hex(8), "trial"), (address,), 0, int(time.time())), settings)
 
 
 def send_trial(settings: Feedback, address: str, message: bytes) -> str:
-    """What was said when it was taken. AdminkitError where it was not."""
+    """The reply of the mail server or program. AdminkitError where the letter was not accepted."""
     try:
         with opened(settings) as way:
             key = message.decode("ascii")  # no two are alike
             return way.send(settings.sender, (address,), message, key)
     except Stopped as error:
-        raise AdminkitError(f"no letter goes through: {error}", "see [feedback] in adminkit.toml") from error
+        raise AdminkitError(
+            f"no letter goes through: {error}", "check [feedback] in adminkit.toml: via, host, port, tls, login"
+        ) from error
     except (Later, Refused) as error:
-        raise AdminkitError(f"{address} was not taken: {error}", "try another address") from error
+        raise AdminkitError(f"the letter to {address} was not accepted: {error}", "try another address") from error

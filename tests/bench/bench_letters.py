@@ -88,7 +88,7 @@ def write(path: Path, letters: int) -> None:
         names = dict(db.execute("SELECT DISTINCT uid, user FROM job WHERE uid IS NOT NULL"))
         settings, started = Config(feedback=SITE), time.perf_counter()
         found = plan(db, settings, People(SITE, names.get, {}), path.with_name("no-prefs"), now)
-        dues = sorted((one.due for one in found.found), key=lambda due: (user_of(due) or "", due.run))[:letters]
+        dues = sorted((one.due for one in found.letters), key=lambda due: (user_of(due) or "", due.run))[:letters]
         planned, worked = time.perf_counter(), time.process_time()
         writer = Composer(db, settings, Offer(), now, dues)
         size = 0
@@ -97,7 +97,7 @@ def write(path: Path, letters: int) -> None:
             size += len(message)
         seconds, busy = time.perf_counter() - planned, time.process_time() - worked
     each = size / max(len(dues), 1) / 1024
-    said = f"{len(dues)} of {len(found.found)} letters due, found in {planned - started:.1f} s"
+    said = f"{len(dues)} of {len(found.letters)} letters due, found in {planned - started:.1f} s"
     said += f"; written in {seconds:.1f} s, {len(dues) / seconds:.0f} letters/s, {each:.1f} KiB each"
     said += f" ({busy:.1f} s of one core, {len(dues) / busy:.0f} letters/s)"
     path.with_suffix(".said").write_text(f"{said}\n")

@@ -113,7 +113,7 @@ def test_a_server_that_is_away_is_an_error_and_the_letters_are_kept(
     say(tmp_path, host="localhost", port=1)
     _, err = typed(capsys, "run", "--db", trace, "--send", code=1)
     assert "error: no letter goes through: localhost:1: connection refused" in err
-    assert "they are kept" in err
+    assert "they stay in the outbox" in err
     with opened(trace) as db:
         assert len(outbox.find(db, ["due"])) == 2
 
@@ -129,7 +129,7 @@ def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("changes", "words", "message", "hint"),
     [
-        ({"clusters": []}, ["run", "--send"], "no cluster's users get letters", "[feedback] clusters"),
+        ({"clusters": []}, ["run", "--send"], "letters are off: [feedback] clusters names no", "in adminkit.toml"),
         ({"via": "directory"}, ["run", "--send"], 'via = "directory" needs a folder', "directory"),
         ({"addresses": "/nonexistent"}, ["preview"], "couldn't read /nonexistent", "addresses"),
         ({}, ["resend"], "which letters?", "status --letters"),

@@ -40,7 +40,7 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
         ({"operators": ()}, "letters", "warn", "aaic by localhost:25"),
         ({"domains": ("lab.example",)}, "letters", "warn", "no letter may go to example.org"),
         ({"sender": "no address"}, "letters", "warn", "sender is no mail address"),
-        ({"login": Path("/none")}, "letters", "warn", "a login would be readable"),
+        ({"login": Path("/none")}, "letters", "warn", "login would be sent unencrypted"),
         ({"via": "directory"}, "letters", "warn", "needs a folder"),
         ({"prefs": Path("/etc/hostname")}, "choices", "warn", "is no folder"),
         ({"prefs": Path("/nosuch/prefs")}, "choices", "ok", "is not there yet"),

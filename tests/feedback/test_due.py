@@ -15,7 +15,7 @@ import pytest
 from adminkit.config import Checkpoint, Config, Report
 from adminkit.errors import AdminkitError
 from adminkit.feedback.letter import JobLetter, OperatorLetter, user_of
-from adminkit.feedback.plan import MOST_NOTES, Planned, due_of, plan
+from adminkit.feedback.plan import MOST_NOTES, Plan, due_of, plan
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox
@@ -32,7 +32,7 @@ def planned(
     at: int = NOW,
     on: int | None = NOW - 30 * DAY,
     **more: Any,
-) -> Planned:
+) -> Plan:
     """What is due of these jobs at `at`."""
     trace = path / "t.db"
     if not trace.exists():
@@ -42,8 +42,8 @@ def planned(
         return plan(db, chosen, more.pop("people", people(chosen)), place, at, UTC, **more)
 
 
-def ends(found: Planned) -> list[JobLetter]:
-    return [one.due for one in found.found if isinstance(one.due, JobLetter)]
+def ends(found: Plan) -> list[JobLetter]:
+    return [one.due for one in found.letters if isinstance(one.due, JobLetter)]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_cluster_that_is_not_switched_on_yet_has_nothing_due_but_a_preview_sho
 
 def test_a_cluster_that_was_never_synced_is_named(tmp_path: Path) -> None:
     found = planned(tmp_path, [ended()], settings(clusters=("alpha",)))
-    assert found.found == ()
-    assert "alpha is listed in [feedback] clusters, but was never synced into this trace" in found.notes
+    assert found.letters == ()
+    assert "alpha is in [feedback] clusters, but was never synced into this trace" in found.notes
 
 
 def task(number: int, **changes: Any) -> Job:
@@ -154,7 +154,7 @@ def test_an_array_is_one_letter(tmp_path: Path, tasks: list[Job], due: int, why:
 def test_a_task_that_is_requeued_later_makes_no_second_letter_of_its_array(tmp_path: Path) -> None:
     found = planned(tmp_path, [task(1), task(2)])
     with opened(tmp_path / "t.db") as db:
-        outbox.put(db, [one.entry(NOW) for one in found.found if one.due.kind == "end"])
+        outbox.put(db, [one.entry(NOW) for one in found.letters if one.due.kind == "end"])
         names = ", ".join(f'"{name}"' for name in asdict(task(1)))
         again = asdict(ended(502, ago=60, array_job=500, array_task=2, submit_time=NOW - 2 * HOUR))
         db.execute(f"INSERT INTO job ({names}) VALUES ({', '.join('?' * len(again))})", tuple(again.values()))
@@ -224,7 +224,7 @@ def test_a_user_of_two_clusters_is_one_person(tmp_path: Path) -> None:
     found = planned(tmp_path, [], two)
     assert [one.cluster for one in ends(found)] == ["beta"]
     with opened(tmp_path / "t.db") as db:
-        outbox.put(db, [one.entry(NOW) for one in found.found])
+        outbox.put(db, [one.entry(NOW) for one in found.letters])
     later = planned(tmp_path, [], two, at=NOW + HOUR)
     assert later.left_out == {"had": 1, "user_pause": 1}
 
@@ -233,7 +233,7 @@ def test_a_week_of_interactive_runs_alone_is_no_digest(tmp_path: Path) -> None:
     """There would be nothing in it: those are not compared with their limits."""
     week = {"ago": 6 * DAY}
     found = planned(tmp_path, [ended(1, **week, submitted_by="salloc"), ended(2, **week, uid=1002, user="bob")])
-    assert [user_of(one.due) for one in found.found if one.due.kind == "digest"] == ["bob"]
+    assert [user_of(one.due) for one in found.letters if one.due.kind == "digest"] == ["bob"]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_users_choose_how_often(tmp_path: Path, chosen: Prefs, kinds: list[str],
     (place / "1001.toml").write_text("")
     os.chown(write(place, 1001, chosen), 1001, -1)
     found = planned(tmp_path, [ended(1), ended(2, ago=4 * DAY)])
-    assert sorted(one.due.kind for one in found.found if user_of(one.due)) == kinds, why
+    assert sorted(one.due.kind for one in found.letters if user_of(one.due)) == kinds, why
 
 
 @gives_files_away
@@ -284,7 +284,7 @@ def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
     address = f"{'x' * 60}@stranger.example"
     os.chown(write(folder(tmp_path), 1001, Prefs(address=address)), 1001, -1)
     found = planned(tmp_path, [ended(), ended(2, ago=4 * DAY)], preview=preview)
-    assert [one.due for one in found.found if user_of(one.due)] == []
+    assert [one.due for one in found.letters if user_of(one.due)] == []
     assert found.left_out["domain"] == 2, "the job's letter and the week's"
     assert f"ada has an address that is not in an allowed domain: {'x' * 59}…" in found.notes
     told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter goes there\n"
@@ -326,7 +326,7 @@ def test_a_thousand_mistakes_are_not_a_thousand_notes(tmp_path: Path) -> None:
     with opened(trace) as db:
         notes = plan(db, SETTINGS, everybody, place, NOW, UTC).notes
     assert len(notes) == MOST_NOTES + 1
-    assert notes[-1] == "and 30 notes more"
+    assert notes[-1] == "and 30 more notes"
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_a_thousand_mistakes_are_not_a_thousand_notes(tmp_path: Path) -> None:
 )
 def test_a_digest_of_the_last_whole_week(tmp_path: Path, at: int, on: int, due: list[str], why: str) -> None:
     found = planned(tmp_path, [ended()], settings(quiet_days=()), at, on)
-    assert [one.due.run for one in found.found if one.due.kind != "end"] == due, why
+    assert [one.due.run for one in found.letters if one.due.kind != "end"] == due, why
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_who_gets_a_digest_is_who_has_runs_that_count_in_a_report(
 ) -> None:
     chosen = replace(settings(quiet_days=()), report=report)
     found = planned(tmp_path, [ended(1, ago=5 * DAY, **changes)], chosen)
-    assert [user_of(one.due) for one in found.found if one.due.kind == "digest"] == users, why
+    assert [user_of(one.due) for one in found.letters if one.due.kind == "digest"] == users, why
 
 
 def test_a_habit_is_of_the_runs_that_count_in_a_report(tmp_path: Path) -> None:
@@ -378,32 +378,32 @@ def test_a_habit_is_of_the_runs_that_count_in_a_report(tmp_path: Path) -> None:
 def test_the_day_of_the_digest(tmp_path: Path) -> None:
     chosen = settings(digest_day="thu", quiet_days=())
     early = planned(tmp_path, [ended(ago=3 * DAY)], chosen)
-    assert [one.due.kind for one in early.found if one.due.kind != "end"] == []
-    assert {one.due.kind for one in planned(tmp_path, [], chosen, NOW + DAY).found} == {"digest", "operator"}
-    assert planned(tmp_path, [], settings(digest=False), NOW + DAY).found == ()
+    assert [one.due.kind for one in early.letters if one.due.kind != "end"] == []
+    assert {one.due.kind for one in planned(tmp_path, [], chosen, NOW + DAY).letters} == {"digest", "operator"}
+    assert planned(tmp_path, [], settings(digest=False), NOW + DAY).letters == ()
 
 
 def test_more_than_max_letters_sends_nothing_and_tells_the_operators_once(tmp_path: Path) -> None:
     few = settings(max_letters=2, user_pause=0, name_pause=0)
     found = planned(tmp_path, [ended(n) for n in range(1, 5)], few)
-    (alarm,) = found.found
+    (alarm,) = found.letters
     assert isinstance(alarm.due, OperatorLetter)
     assert (found.flood, alarm.due.address) == (True, "ops@example.org")
-    assert "4 letters would go out at once, more than max_letters = 2" in alarm.due.notes[0]
+    assert "4 letters are due at once, more than max_letters = 2" in alarm.due.notes[0]
     with opened(tmp_path / "t.db") as db:
         outbox.put(db, [alarm.entry(NOW)])
-    assert planned(tmp_path, [], few).found == ()
+    assert planned(tmp_path, [], few).letters == ()
     shown = planned(tmp_path, [], few, preview=True)
     assert (len(ends(shown)), shown.flood) == (4, True)
 
 
 def test_a_row_of_the_outbox_is_its_letter_again(tmp_path: Path) -> None:
     found = planned(tmp_path, [ended(), task(1), ended(7, ago=4 * DAY)])
-    assert {one.due.kind for one in found.found} == {"end", "digest", "operator"}
+    assert {one.due.kind for one in found.letters} == {"end", "digest", "operator"}
     with opened(tmp_path / "t.db") as db:
-        outbox.put(db, [one.entry(NOW) for one in found.found])
+        outbox.put(db, [one.entry(NOW) for one in found.letters])
         back = {due_of(one) for one in outbox.open_entries(db, NOW)}
-    assert back == {one.due for one in found.found}
+    assert back == {one.due for one in found.letters}
 
 
 UNKNOWN: dict[str, set[str]] = {
@@ -415,7 +415,7 @@ UNKNOWN: dict[str, set[str]] = {
 
 def test_a_row_is_null_where_its_kind_of_letter_knows_nothing(tmp_path: Path) -> None:
     found = planned(tmp_path, [ended(), ended(7, ago=4 * DAY)])
-    rows = {one.due.kind: one.entry(NOW) for one in found.found}
+    rows = {one.due.kind: one.entry(NOW) for one in found.letters}
     assert rows.keys() == UNKNOWN.keys()
     for kind, row in rows.items():
         empty = {field.name for field in fields(row) if getattr(row, field.name) is None}

@@ -10,7 +10,7 @@ import pytest
 
 from adminkit.config import Config
 from adminkit.feedback.letter import user_of
-from adminkit.feedback.plan import Planned
+from adminkit.feedback.plan import Plan
 from adminkit.feedback.sample import sample
 from adminkit.job import Job
 from tests.feedback.site import DAY, NOW, ended, opened, settings
@@ -20,14 +20,14 @@ LAST_WEEK = 5 * DAY
 BOB: dict[str, Any] = {"user": "bob", "uid": 1002}
 
 
-def shown(path: Path, jobs: list[Job], site: Config | None = None, users: tuple[str, ...] = ()) -> Planned:
+def shown(path: Path, jobs: list[Job], site: Config | None = None, users: tuple[str, ...] = ()) -> Plan:
     make_trace(path, jobs)
     with opened(path) as db:
         return sample(db, site or Config(), NOW, users)
 
 
-def kinds(planned: Planned) -> list[tuple[str, str | None]]:
-    return [(one.due.kind, user_of(one.due)) for one in planned.found]
+def kinds(planned: Plan) -> list[tuple[str, str | None]]:
+    return [(one.due.kind, user_of(one.due)) for one in planned.letters]
 
 
 #: jobs, whose, what is found, what the notes say besides
@@ -51,14 +51,14 @@ CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str | None]],
         [ended(1, ago=LAST_WEEK, elapsed=9 * HOUR)],
         (),
         [("digest", "ada"), ("operator", None)],
-        "no end letter: no job of the last 30 days is worth a letter",
+        "no end letter: no job of the last 30 days causes one",
     ),
     (
         "nobody with a run last week",
         [ended(1, ago=20 * DAY)],
         (),
         [("end", "ada"), ("operator", None)],
-        "no digest letter: nobody has a run that counts in last week's digest",
+        "no digest letter: no user has a run that counts in last week",
     ),
     ("an empty trace", [], (), [], "no operator letter: the trace has no cluster"),
 ]
@@ -79,7 +79,7 @@ def test_who_gets_none_and_what_went_out_does_not_matter(tmp_path: Path) -> None
     path = tmp_path / "t.db"
     before = kinds(shown(path, [ended(1), ended(2, ago=LAST_WEEK)], site))
     with opened(path) as db:
-        run = sample(db, site, NOW).found[0].due.run
+        run = sample(db, site, NOW).letters[0].due.run
     add_letters(path, [letter(run=run)])
     with opened(path) as db:
         assert kinds(sample(db, site, NOW)) == before == [("end", "ada"), ("digest", "ada"), ("operator", None)]
@@ -100,4 +100,4 @@ def test_an_address_is_made_of_the_name_where_it_makes_one(
     site = Config()
     site = replace(site, feedback=replace(site.feedback, domain=domain))
     planned = shown(tmp_path / "t.db", [ended(1, user=user)], site)
-    assert [one.due.address for one in planned.found] == [address, "operators@example.org"]
+    assert [one.due.address for one in planned.letters] == [address, "operators@example.org"]

@@ -104,7 +104,7 @@ def test_a_letter_waits_longer_each_time_and_then_is_left_to_the_digest(tmp_path
     assert max(b - a for a, b in pairwise(tries)) == LONGEST_WAIT
     assert max(tries) < DAY
     (row,) = rows(trace)
-    assert (row.state, row.said) == ("expired", "450 busy; too old: it is left to the digest")
+    assert (row.state, row.said) == ("expired", "450 busy; too old: the weekly digest lists it")
     assert wait_after(1) < wait_after(2) < wait_after(50) == LONGEST_WAIT
 
 
@@ -259,7 +259,7 @@ def test_a_server_that_is_away_for_two_days_costs_no_letter_that_is_still_of_use
 @pytest.mark.parametrize(
     ("changes", "said", "why"),
     [
-        ({"clusters": ("other",)}, "its cluster is not listed any more", "switched off"),
+        ({"clusters": ("other",)}, "[feedback] clusters no longer names its cluster", "switched off"),
         ({"exclude_users": ("ada", "bob", "cyd")}, "its user is excluded", "excluded since"),
     ],
 )
@@ -316,7 +316,7 @@ def test_a_letter_that_waits_does_not_go_to_who_has_the_uid_by_then(tmp_path: Pa
     there = people(settings(domains=("example.org", "example.net")))
     act(trace, tools(place, kept, people=replace(there, names=by_then.get)))
     assert sorted(to for (to,), _ in kept.messages) == ["bob@example.org", "cyd@example.org"]
-    assert {one.user: one.said for one in rows(trace)}["ada"] == "its uid is somebody else's by now"
+    assert {one.user: one.said for one in rows(trace)}["ada"] == "its uid now belongs to somebody else"
 
 
 def test_a_clock_that_is_set_back_holds_up_nothing(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_squatted_name_is_freed_for_its_user(folder: Path, make: Callable[[Pat
     theirs = folder / f"{VICTIM}.toml"
     as_user(READER, READER, lambda: make(theirs))
     refused = as_user(VICTIM, VICTIM, lambda: write(folder, VICTIM, Prefs(letters="never")))
-    assert isinstance(refused, Refused) and "somebody else's file is in its place" in refused.hint
+    assert isinstance(refused, Refused) and "somebody else's file has that name" in refused.hint
     number, said = swept(folder)
     assert (number, [one[:3] for one in said]) == (1, [("choices", str(theirs), READER)])
     assert said[0][3].startswith(why)

@@ -138,7 +138,7 @@ def test_several_recipients_of_whom_one_is_not_taken() -> None:
     box = Postbox([("RCPT", "550 no such user")])
     with mail_server(box) as port, opened(site(port)) as way:
         said = way.send("a@b.c", ["gone@b.c", "ops@b.c"], TEXT, "k")
-    assert (said, box.letters[0][0]) == ("250 taken; not taken for gone@b.c", ["ops@b.c"])
+    assert (said, box.letters[0][0]) == ("250 taken; not accepted for gone@b.c", ["ops@b.c"])
 
 
 def test_a_server_that_is_away_stops_the_run() -> None:
@@ -182,8 +182,8 @@ def test_a_server_without_starttls_gets_nothing_in_the_clear() -> None:
         ("u\np\n", 0o400, None),
         ("u\np\n", 0o640, "mode 0640"),
         ("u\np\n", 0o604, "mode 0604"),
-        ("u", 0o600, "is no login"),
-        ("u\np\nx", 0o600, "is no login"),
+        ("u", 0o600, "does not have the two lines"),
+        ("u\np\nx", 0o600, "does not have the two lines"),
     ],
 )
 def test_the_file_of_a_login(tmp_path: Path, text: str, mode: int, message: str | None) -> None:
@@ -201,7 +201,7 @@ def test_the_file_of_a_login(tmp_path: Path, text: str, mode: int, message: str 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"login": Path("/etc/hostname")}, "readable on its way"),
+        ({"login": Path("/etc/hostname")}, "would be sent unencrypted"),
         ({"tls": "tls", "login": Path("/nonexistent")}, "couldn't read /nonexistent"),
         ({"via": "directory"}, "needs a folder"),
     ],
@@ -240,9 +240,9 @@ def test_without_sendmail_nothing_goes_through() -> None:
 def test_into_a_folder_once_however_often_it_is_tried(tmp_path: Path) -> None:
     with opened(Feedback(via="directory", directory=tmp_path / "box")) as way:
         name = way.send("a@b.c", ["u@b.c"], TEXT, "k1")
-        assert way.send("a@b.c", ["u@b.c"], TEXT, "k1") == f"{name} was there"
+        assert way.send("a@b.c", ["u@b.c"], TEXT, "k1") == f"{name} was there already"
         (tmp_path / "box" / "new" / name).rename(tmp_path / "box" / "cur" / f"{name}:2,S")
-        assert way.send("a@b.c", ["u@b.c"], TEXT, "k1") == f"{name} was there"
+        assert way.send("a@b.c", ["u@b.c"], TEXT, "k1") == f"{name} was there already"
         way.send("a@b.c", ["u@b.c"], TEXT, "k2")
     assert len(list((tmp_path / "box" / "new").iterdir())) == 1
     assert list((tmp_path / "box" / "tmp").iterdir()) == []

@@ -1,4 +1,4 @@
-"""How letters leave: SMTP, the host's sendmail, or a folder. Each says what became of a letter in one of four ways."""
+"""The transports: SMTP, the host's sendmail, a Maildir. A letter is accepted, or raises Later, Refused or Stopped."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from adminkit.errors import AdminkitError
 
 
 class Later(Exception):
-    """This letter may go through another time: a full mailbox, a greylist, a connection that was cut."""
+    """This letter may be accepted later: a full mailbox, a greylist, a lost connection."""
 
 
 class Refused(Exception):
-    """This letter never will: no such address, too large, not wanted."""
+    """This letter is never accepted: an unknown address, too large, not wanted."""
 
 
 class Stopped(Exception):
-    """No letter goes through now: the server is away, the disk is full, the login is wrong."""
+    """No letter is accepted now: the server does not answer, the disk is full, the login is wrong."""
 
 
 class Transport(Protocol):
-    """`send` returns what was said when the letter was taken, and raises Later, Refused or Stopped where it was not."""
+    """`send` returns the reply of whoever accepted the letter; Later, Refused or Stopped where nobody did."""
 
     def send(self, sender: str, recipients: Sequence[str], message: bytes, key: str) -> str: ...
 
 
 def opened(settings: Feedback) -> AbstractContextManager[Transport]:
-    """The configured way. AdminkitError where the configuration cannot work; nobody is connected to yet."""
+    """The configured transport, not connected yet. AdminkitError where the settings cannot work."""
     if settings.via == "smtp":
         from adminkit.feedback.transport.smtp import Smtp, login
 
         if settings.login is not None and settings.tls == "none":
-            raise AdminkitError("a login would be readable on its way", 'set [feedback] tls = "starttls" or "tls"')
+            raise AdminkitError(
+                "[feedback] login would be sent unencrypted, as tls is none", 'set [feedback] tls = "starttls" or "tls"'
+            )
         return Smtp(settings, login(settings.login) if settings.login else None)
     if settings.via == "sendmail":
         from adminkit.feedback.transport.sendmail import Sendmail
@@ -48,7 +50,7 @@ def opened(settings: Feedback) -> AbstractContextManager[Transport]:
 
 
 def described(settings: Feedback) -> str:
-    """Where letters go, in a few words."""
+    """The transport in a few words: host:port, the program or the folder."""
     if settings.via == "smtp":
         return f"{settings.host}:{settings.port}" + ("" if settings.tls == "none" else f" ({settings.tls})")
     return str(settings.sendmail if settings.via == "sendmail" else settings.directory)

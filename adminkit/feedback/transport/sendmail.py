@@ -1,4 +1,4 @@
-"""Letters by the host's own sendmail, which takes them over or says by its exit code why not."""
+"""Letters through the host's sendmail program, whose exit code says whether it accepted one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 from adminkit.errors import cause
 from adminkit.feedback.transport.base import Later, Refused, Stopped
 
-#: sysexits.h: no such user, no such host, cannot be created, the text is refused.
-_NEVER: Final = (65, 67, 68)
-#: Usage, software, missing files, configuration: none of this letter's doing.
-_NOBODY: Final = (64, 69, 70, 71, 72, 73, 77, 78, 126, 127)
+#: sysexits.h: the text is refused, no such user, no such host, cannot be created.
+_REFUSED: Final = (65, 67, 68)
+#: Usage, software, missing files, configuration: not because of this letter.
+_STOPPED: Final = (64, 69, 70, 71, 72, 73, 77, 78, 126, 127)
 
 
 class Sendmail:
@@ -31,7 +31,7 @@ class Sendmail:
         pass
 
     def send(self, sender: str, recipients: Sequence[str], message: bytes, key: str) -> str:
-        """-i: a line of one dot is text. --: no address is an option."""
+        """-i: a line of one dot does not end the text. --: no address is read as an option."""
         command = [str(self.program), "-i", "-f", sender, "--", *recipients]
         text = message.replace(b"\r\n", b"\n")
         try:
@@ -39,14 +39,14 @@ class Sendmail:
                 command, input=text, capture_output=True, timeout=self.timeout, env=_environment(), check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise Later(f"{self.program} took longer than {self.timeout:g} s; it may arrive twice") from error
+            raise Later(f"{self.program} took longer than {self.timeout:g} s; the letter may arrive twice") from error
         except OSError as error:
             raise Stopped(f"couldn't run {self.program}: {cause(error)}") from error
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300]
+        output = " ".join(done.stderr.decode("utf-8", "replace").split())[:300]
         if done.returncode == 0:
-            return said or "taken"
-        words = f"{self.program.name} said {done.returncode}: {said}"
-        raise (Refused if done.returncode in _NEVER else Stopped if done.returncode in _NOBODY else Later)(words)
+            return output or "accepted"
+        words = f"{self.program.name} failed with {done.returncode}: {output}"
+        raise (Refused if done.returncode in _REFUSED else Stopped if done.returncode in _STOPPED else Later)(words)
 
 
 def _environment() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Letters over SMTP: one connection for many, opened again when it breaks."""
+"""Letters over SMTP: one connection for many letters, opened again when it is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback.transport.base import Later, Refused, Stopped
 
-#: Connections lost one after the other before the server counts as away.
+#: After this many lost connections in a row no more letters are tried.
 MOST_LOST: Final = 3
 _LOST: Final = (smtplib.SMTPServerDisconnected, OSError)
 #: "Service not available, closing transmission channel."
@@ -23,14 +23,14 @@ _CLOSING: Final = 421
 
 
 class Smtp:
-    """A session. What the server says decides: 4xx of a letter is later, 5xx refused, either of the session stops."""
+    """A session. A reply to a letter of 4xx is Later, of 5xx Refused; either to the session itself is Stopped."""
 
     def __init__(self, settings: Feedback, login: tuple[str, str] | None) -> None:
         self.settings = settings
         self.login = login
         self.server: smtplib.SMTP | None = None
         self.lost = 0
-        self.taken = 0  # by this connection
+        self.accepted = 0  # letters of this connection
 
     def __enter__(self) -> Smtp:
         return self
@@ -42,39 +42,39 @@ class Smtp:
         self._close()
 
     def send(self, sender: str, recipients: Sequence[str], message: bytes, key: str) -> str:
-        """Hand one letter over. Trap: where the connection is lost after the last dot, nobody knows who has it."""
+        """Hand one letter over. Trap: a connection lost after the final dot leaves open whether it was accepted."""
         server = self.server or self._connect()
         handed = False
         try:
-            code, said = server.mail(sender)
-            if code == _CLOSING and self.taken:  # so many letters a connection
+            code, reply = server.mail(sender)
+            if code == _CLOSING and self.accepted:  # a server that takes so many letters a connection
                 self._close()
                 return self.send(sender, recipients, message, key)
             if code != 250:
                 self._close()
-                raise Stopped(f"{sender} may not send here: {_words(code, said)}")
+                raise Stopped(f"{sender} may not send here: {_words(code, reply)}")
             answers = [server.rcpt(one) for one in recipients]
             if not any(code in (250, 251) for code, _ in answers):
                 raise self._verdict(server, *max(answers, key=lambda answer: answer[0] < 500))
             handed = True
-            code, said = server.data(message)
+            code, reply = server.data(message)
             if code != 250:
-                raise self._verdict(server, code, said)
-        except smtplib.SMTPDataError as error:  # the server did not want to hear it
+                raise self._verdict(server, code, reply)
+        except smtplib.SMTPDataError as error:  # refused before the text was sent
             raise self._verdict(server, error.smtp_code, error.smtp_error) from error
         except _LOST as error:
             self._close()
             self.lost += 1
-            told = f"the connection was lost: {_reason(error)}" + ("; it may arrive twice" if handed else "")
-            raise (Stopped if self.lost >= MOST_LOST else Later)(told) from error
+            lost = f"the connection was lost: {_reason(error)}" + ("; the letter may arrive twice" if handed else "")
+            raise (Stopped if self.lost >= MOST_LOST else Later)(lost) from error
         self.lost = 0
-        self.taken += 1
+        self.accepted += 1
         missed = [one for one, (code, _) in zip(recipients, answers, strict=True) if code not in (250, 251)]
-        return _words(code, said) + (f"; not taken for {', '.join(missed)}" if missed else "")
+        return _words(code, reply) + (f"; not accepted for {', '.join(missed)}" if missed else "")
 
-    def _verdict(self, server: smtplib.SMTP, code: int, said: bytes | str) -> Exception:
-        """What an answer to this letter means; the session is made ready for the next."""
-        words = _words(code, said)
+    def _verdict(self, server: smtplib.SMTP, code: int, reply: bytes | str) -> Exception:
+        """What a reply to this letter means. The session is reset for the next letter."""
+        words = _words(code, reply)
         if code == _CLOSING:
             self._close()
             return Stopped(words)
@@ -93,7 +93,7 @@ class Smtp:
                 server: smtplib.SMTP = smtplib.SMTP_SSL(s.host, s.port, timeout=s.timeout, context=trusted)
             else:
                 server = smtplib.SMTP(s.host, s.port, timeout=s.timeout)
-            self.server, self.taken = server, 0
+            self.server, self.accepted = server, 0
             if s.tls == "starttls":
                 server.starttls(context=trusted)
             server.ehlo_or_helo_if_needed()
@@ -101,8 +101,8 @@ class Smtp:
                 server.login(*self.login)
         except smtplib.SMTPAuthenticationError as error:
             self._close()
-            raise Stopped(f"{where} does not take the login: {_words(error.smtp_code, error.smtp_error)}") from error
-        except (*_LOST, smtplib.SMTPException, UnicodeError) as error:  # UnicodeError: a host that is no name
+            raise Stopped(f"{where} refuses the login: {_words(error.smtp_code, error.smtp_error)}") from error
+        except (*_LOST, smtplib.SMTPException, UnicodeError) as error:  # UnicodeError: an invalid host name
             self._close()
             raise Stopped(f"{where}: {_reason(error)}") from error
         return server
@@ -114,26 +114,28 @@ class Smtp:
 
 
 def login(path: Path) -> tuple[str, str]:
-    """(user, password) from a file of two lines that only its owner may read, who is us or root."""
-    hint = f"two lines, user and password; chmod 600 {path}"
+    """(user, password) from a file of two lines, which only this user or root owns and can read."""
+    hint = f"write user and password into it, a line each; then chmod 600 {path}"
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         with os.fdopen(handle, encoding="utf-8") as file:
             facts = os.fstat(handle)
             if facts.st_uid not in (0, os.geteuid()) or facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 mode = stat.S_IMODE(facts.st_mode)
-                raise AdminkitError(f"{path} has mode {mode:04o} and is uid {facts.st_uid}'s: not secret", hint)
+                raise AdminkitError(
+                    f"{path} is not secret: it has mode {mode:04o} and belongs to uid {facts.st_uid}", hint
+                )
             lines = file.read(4096).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise AdminkitError(f"couldn't read {path}: {why.lower()}", hint) from error
     if len(lines) != 2 or not all(lines):
-        raise AdminkitError(f"{path} is no login", hint)
+        raise AdminkitError(f"{path} does not have the two lines user and password", hint)
     return lines[0], lines[1]
 
 
-def _words(code: int, said: bytes | str) -> str:
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+def _words(code: int, reply: bytes | str) -> str:
+    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
     return f"{code} {' '.join(text.split())}"[:300]
 
 
