@@ -99,20 +99,20 @@ def restore(
     path = find_trace(db, config.load().db)
     operators_only(path, AUDIT)
     with connect.reader(path) as trace:
-        found = asides.aside(trace)
-    known_clusters = sorted({one.cluster for one in found})
+        aside = asides.aside(trace)
+    known_clusters = sorted({one.cluster for one in aside})
     for name in cluster or ():
         if name not in known_clusters:
             raise unknown_word("cluster", name, known_clusters)
-    found = [one for one in found if not cluster or one.cluster in cluster]
-    known = {one.run for one in found}
+    aside = [one for one in aside if not cluster or one.cluster in cluster]
+    known = {one.run for one in aside}
     for run in which or ():
         if run not in known:
             raise unknown_word("run", run, known)
-        clusters = sorted({one.cluster for one in found if one.run == run})
+        clusters = sorted({one.cluster for one in aside if one.run == run})
         if len(clusters) > 1:
             raise UsageError(f"{run} is a run of {' and of '.join(map(clean, clusters))}", "say which with --cluster")
-    wanted = [one for one in found if not which or one.run in which]
+    wanted = [one for one in aside if not which or one.run in which]
     notes = ["nothing was written; --apply puts back the runs that are named"]
     if apply and which:
         with only_one(path, "adminkit trace restore"), connect.writer(path) as trace:

@@ -61,29 +61,29 @@ def prefs(
     settings = config.load()
     folder, uid = folder_of(settings), os.getuid()
     domains = _domains(settings)
-    found = read(folder, uid)
+    current = read(folder, uid)
     typed = {"letters": letters, "language": language, "address": address, "hints": hints}
-    given = {key: getattr(value, "value", value) for key, value in typed.items() if value is not None}
-    if given or reset:
-        before = Prefs() if reset or found.problem else found.prefs
+    changes = {key: getattr(value, "value", value) for key, value in typed.items() if value is not None}
+    if changes or reset:
+        before = Prefs() if reset or current.problem else current.prefs
         known = {key: value for key, value in asdict(before).items() if value is not None}
-        wanted = checked({**known, **given})
+        wanted = checked({**known, **changes})
         if address and domains and not is_allowed(address, domains):
             raise UsageError(f"no letter goes to {quote(address)}", f"allowed domains: {', '.join(domains)}")
         write(folder, uid, wanted)
-        found = read(folder, uid)
-    notes = [found.problem] if found.problem else []
-    if (there := found.prefs.address) and domains and not is_allowed(there, domains):
+        current = read(folder, uid)
+    notes = [current.problem] if current.problem else []
+    if (there := current.prefs.address) and domains and not is_allowed(there, domains):
         notes.append(f"you get no letters: {quote(there)} is not in an allowed domain ({', '.join(domains)})")
-    emit(prefs_report(asdict(found.prefs), notes, str(folder / f"{uid}.toml")), Way(format.value, output))
+    emit(prefs_report(asdict(current.prefs), notes, str(folder / f"{uid}.toml")), Way(format.value, output))
 
 
 def _domains(settings: config.Config) -> tuple[str, ...]:
     """Where letters may go, as far as this user may know: empty where the map of addresses cannot be read here."""
     from adminkit.feedback.recipients import allowed_domains, read_addresses
 
-    chosen = settings.feedback
+    feedback = settings.feedback
     try:
-        return allowed_domains(chosen, {} if chosen.domains else read_addresses(chosen.addresses))
+        return allowed_domains(feedback, {} if feedback.domains else read_addresses(feedback.addresses))
     except AdminkitError:
         return ()

@@ -64,15 +64,15 @@ def findings(
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
     path, kinds = find_trace(db, settings.db), [one.value for one in kind or Kind]
     question = Question(user=user or (), cluster=cluster or (), since=since, until=until)
-    chosen = job_filter(question, settings, when.now)
-    end = when.now if chosen.until is None else chosen.until
+    filter = job_filter(question, settings, when.now)
+    end = when.now if filter.until is None else filter.until
     with reader(path, when.as_of) as trace:
         if kind and set(kinds) & set(OPERATORS):
             operators_only(path, FINDINGS)
         users = whose(user, path)
         check_words(trace, job_filter(Question(user=users, cluster=cluster or ()), settings, when.now))
         scope = Scope(
-            since=end - USUAL if chosen.since is None else chosen.since, until=end, now=when.now, users=users,
+            since=end - USUAL if filter.since is None else filter.since, until=end, now=when.now, users=users,
             clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,
         )  # fmt: skip
         made = findings_report(gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path))

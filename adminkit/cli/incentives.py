@@ -85,12 +85,15 @@ def compute(
 
     path, when = find_trace(db, config.load().db), moment(as_of, time.time())
     if out is not None and when.as_of is not None:
-        raise UsageError("--out writes the tables of now, not --as-of", "leave out --out: it shows what they would be")
+        raise UsageError(
+            "--out writes the tables of now, so it does not go with --as-of",
+            "leave out --out to see what they would be",
+        )
     rules, worth = _rules(policy, points_per_hour, when)
-    found, tables = _computed(path, rules, worth, cluster, when, acts=out is not None)
+    computed, tables = _computed(path, rules, worth, cluster, when, acts=out is not None)
     if out is not None:
         write_tables(out, tables)
-    emit(everybody_report(found, rules.incentives, str(path), tables).dated(when.as_of), Way(format.value, output))
+    emit(everybody_report(computed, rules.incentives, str(path), tables).dated(when.as_of), Way(format.value, output))
 
 
 @app.command()
@@ -122,8 +125,8 @@ def show(
                 str(path),
             )
         else:
-            found = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now), checkpoint_code=code)
-            report = user_report(found, rules.incentives, str(path))
+            explained = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now), checkpoint_code=code)
+            report = user_report(explained, rules.incentives, str(path))
     emit(report.dated(when.as_of), Way(format.value, output))
 
 
@@ -167,7 +170,8 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
     path = find_trace(db, config.load().db)
     if not path.exists():
         raise AdminkitError(
-            f"no trace database at {path}", "--from DIR installs what `adminkit incentives compute --out DIR` made"
+            f"no trace database at {path}",
+            "install what `adminkit incentives compute --out DIR` wrote on the host of the trace: --from DIR",
         )
     return _computed(path, rules, worth, cluster, moment(None, time.time()), acts=True)[1]
 
@@ -185,13 +189,13 @@ def _computed(
         where = only_cluster(trace, cluster)
         if acts:
             refuse_demo(trace, [where], "no points and no hints of it are installed")
-        found = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
-        learnt = build.learnt(trace, rules, found, now, held_out, checkpoint_code=code)
-        return found, build.tables(found, learnt, rules, now, _want_no_hints(path))
+        computed = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
+        learnt = build.learnt(trace, rules, computed, now, held_out, checkpoint_code=code)
+        return computed, build.tables(computed, learnt, rules, now, _want_no_hints(path))
 
 
 def _want_no_hints(path: Path) -> set[int]:
-    """The users who said so by `adminkit feedback prefs`."""
+    """The uids of users who switched hints off by `adminkit feedback prefs`."""
     from adminkit.feedback.prefs import check_folder, folder_of, without_hints
     from adminkit.feedback.sweep import sweep
 
@@ -202,7 +206,7 @@ def _want_no_hints(path: Path) -> set[int]:
 
 
 def _held_out(now: int) -> Callable[[int], bool]:
-    """Who gets neither letters nor hints for now."""
+    """Whether a uid is in the hold-out at `now`."""
     from adminkit.feedback.holdout import held_out
 
     settings = config.load().feedback
@@ -215,9 +219,12 @@ def _rules(policy: Path | None, per_hour: float | None, when: Moment) -> tuple[P
     from adminkit.policy.load import find_policy, load_policy
 
     if per_hour is not None and not 0 < per_hour < float("inf"):
-        raise UsageError(f"--points-per-hour {per_hour:g} is no worth", "it is more than zero")
+        raise UsageError(
+            f"--points-per-hour {per_hour:g} is not a number above 0",
+            "give PriorityWeightAge / PriorityMaxAge in hours",
+        )
     path, example = find_policy(policy)
     rules = load_policy(path)
-    found = worth(rules.incentives, per_hour, past=when.as_of is not None)
-    note = (f"by the example {path}, as there is no policy.toml of this site",) if example else ()
-    return rules, replace(found, notes=(*found.notes, *note))
+    hour = worth(rules.incentives, per_hour, past=when.as_of is not None)
+    note = (f"by the example {path}, as this host has no /etc/adminkit/policy.toml",) if example else ()
+    return rules, replace(hour, notes=(*hour.notes, *note))

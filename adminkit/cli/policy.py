@@ -73,12 +73,12 @@ def check(
 
     path = _policy_path(policy)
     queues, note = _queues(site)
-    found, problems = examine(path, queues)
+    loaded, problems = examine(path, queues)
     wrong = [one for one in problems if not one.note]
     verdict = (
         f"{path}: {len(wrong)} to correct"
         if wrong
-        else f"{path}: {len(found.rules) if found else 0} rules, nothing wrong"
+        else f"{path}: {len(loaded.rules) if loaded else 0} rules, nothing wrong"
     )
     notes = [*note, verdict]
     _say(check_report(problems, notes), check_lines(problems, notes), format, output)
@@ -194,15 +194,15 @@ def replay(
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
     question = Question((), queue or (), user or (), account or (), cluster or (), since, until)
-    chosen = job_filter(question, settings, when.now)
+    filter = job_filter(question, settings, when.now)
     rules_at = when.as_of if at is None else parse_when(at, when.now)
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
-        chosen = one_cluster(trace, check_words(trace, replace(chosen, users=whose(user, file))))
+        filter = one_cluster(trace, check_words(trace, replace(filter, users=whose(user, file))))
         described = load_site(site) if site else None
-        found = replay_trace(trace, loaded, described, chosen, rules_at, LUAS[lua], lambda n, of: tick(n, of, n))
-    rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in found.counts.rules else [])]
-    notes = [f"policy {path}", rules_at_note(rules_at), f"{found.counts.requests} different requests"]
-    emit(replay_report(found, chosen, str(file), rules, notes).dated(when.as_of), way)
+        replayed = replay_trace(trace, loaded, described, filter, rules_at, LUAS[lua], lambda n, of: tick(n, of, n))
+    rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in replayed.counts.rules else [])]
+    notes = [f"policy {path}", rules_at_note(rules_at), f"{replayed.counts.requests} different requests"]
+    emit(replay_report(replayed, filter, str(file), rules, notes).dated(when.as_of), way)
 
 
 @app.command()
@@ -230,9 +230,9 @@ def diff(
     path, loaded = _load(policy)
     folder = installed or (controller().folder or Path("/etc/slurm")) / "adminkit"
     table = load_table(folder / "policy.lua")
-    found = differences(table, policy_table(loaded, _site(loaded, site), 0))
+    changes = differences(table, policy_table(loaded, _site(loaded, site), 0))
     notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation', 'unknown')}"]
-    _say(diff_report(found, notes), diff_lines(found), format, output)
+    _say(diff_report(changes, notes), diff_lines(changes), format, output)
 
 
 def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
@@ -241,8 +241,8 @@ def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
         return None, None
     from adminkit.economy.build import read_tables
 
-    found = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
-    return found.get("incentives"), found.get("hints")
+    tables = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
+    return tables.get("incentives"), tables.get("hints")
 
 
 def _load(named: Path | None) -> tuple[Path, Policy]:
@@ -272,7 +272,7 @@ def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
     try:
         gathered = gather((*policy.users(), *also))
     except AdminkitError as error:
-        print(f"note: the queues are made up from the policy: {error.message}", file=sys.stderr)
+        print(f"note: the queues are those that the policy names: {error.message}", file=sys.stderr)
         return made_up(policy.queues(), policy.users())
     for note in gathered.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -289,7 +289,7 @@ def _queues(file: Path | None) -> tuple[dict[str, int | None] | None, list[str]]
     except AdminkitError as error:
         if file is not None:
             raise
-        return None, [f"note: the names of queues were not checked: {error.message}; --site takes a file"]
+        return None, [f"note: the names of queues were not checked: {error.message}; --site FILE describes a cluster"]
     return {queue.name: queue.max_limit for queue in known}, []
 
 

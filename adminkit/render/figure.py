@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colours: told apart by every kind of eye, and in grey print by their lightness.
+#: Okabe and Ito's colours: they differ for every kind of colour vision, and by lightness in grey print.
 RAN: Final = "#0072b2"
 ASKED: Final = "#d55e00"
 INK: Final = "#1f2328"
@@ -122,10 +122,10 @@ def _saved(figure: Figure, kind: str) -> bytes:
     return out.getvalue()
 
 
-def _rows(found: Sequence[Panel], columns: int) -> list[list[Panel]]:
+def _rows(panels: Sequence[Panel], columns: int) -> list[list[Panel]]:
     """Curves side by side; every other panel across the whole width."""
     rows: list[list[Panel]] = []
-    for panel in found:
+    for panel in panels:
         if isinstance(panel, Curves) and rows and isinstance(rows[-1][0], Curves) and len(rows[-1]) < columns:
             rows[-1].append(panel)
         else:
@@ -142,9 +142,9 @@ def _height(panel: Panel) -> float:
     return 2.75
 
 
-def _span(found: Sequence[Panel]) -> tuple[float, float]:
+def _span(panels: Sequence[Panel]) -> tuple[float, float]:
     """The time axis that all panels of curves share, in seconds."""
-    curves = [panel for panel in found if isinstance(panel, Curves)]
+    curves = [panel for panel in panels if isinstance(panel, Curves)]
     least = min((line.seconds[0] for p in curves for line in p.lines), default=1)
     ends = [line.seconds[-1] for p in curves for line in p.lines] + [at for p in curves for _, at in p.marks]
     return max(least, 1) * 0.9, max([*ends, 10]) * 1.25
@@ -196,11 +196,11 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float]) -> None:
 def _ticks(span: tuple[float, float]) -> list[float]:
     """Some of TICKS within the axis, far enough apart to be read: about a ninth of it."""
     low, high = map(math.log, span)
-    found: list[float] = []
+    ticks: list[float] = []
     for at in TICKS:
-        if span[0] <= at <= span[1] and (not found or math.log(at / found[-1]) > (high - low) / 9):
-            found.append(at)
-    return found
+        if span[0] <= at <= span[1] and (not ticks or math.log(at / ticks[-1]) > (high - low) / 9):
+            ticks.append(at)
+    return ticks
 
 
 def _boxes(ax: Axes, panel: Boxes) -> None:

@@ -41,7 +41,7 @@ MOST_PANELS: Final = 12
 LONGEST_NAME: Final = 32
 
 
-def accuracy_report(measured: Accuracy, chosen: Filter, database: str) -> Report:
+def accuracy_report(measured: Accuracy, filter: Filter, database: str) -> Report:
     """`measured` under the header that every output begins with."""
     everything = measured.overall
     rows = [_row(queue, queue.queue) for queue in measured.queues]
@@ -50,9 +50,9 @@ def accuracy_report(measured: Accuracy, chosen: Filter, database: str) -> Report
     meta = Meta(
         "Accuracy of time limits: elapsed / limit",
         database,
-        (chosen.since, chosen.until),
+        (filter.since, filter.until),
         measured.clusters,
-        chosen.described(),
+        filter.described(),
         everything.jobs,
         measured.excluded,
         _notes(measured),

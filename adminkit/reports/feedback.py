@@ -1,4 +1,4 @@
-"""Whether letters work, as a Report: a measure a row, and what stands behind it in the notes."""
+"""The effect of letters, as a Report: a row per measure, the method in the notes."""
 
 from __future__ import annotations
 
@@ -19,67 +19,69 @@ FIELDS: Final = (
     Field("users", "count", "who had a first letter, and runs before and after it"),
     Field("before", "ratio", "mean over users, before the letter"),
     Field("after", "ratio", "the same after it"),
-    Field("compared", "count", "of these, users for whom there were others alike"),
-    Field("others", "count", "users without a letter they were held against"),
-    Field("change", "ratio", "of those compared"),
-    Field("expected", "ratio", "the change of the others: what happens without letters"),
-    Field("effect", "ratio", "the difference: what letters changed"),
+    Field("compared", "count", "of these, users for whom there were similar ones without a letter"),
+    Field("others", "count", "users without a letter with whom they were compared"),
+    Field("change", "ratio", "mean change of the users compared"),
+    Field("expected", "ratio", "mean change of the others: what happens without letters"),
+    Field("effect", "ratio", "change - expected: the effect of letters"),
     Field("low", "ratio", "95 % interval of the effect"),
-    Field("high", "ratio"),
+    Field("high", "ratio", "its upper end"),
     Field("verdict", help="better, worse, no significant change; too few users or nobody to compare with"),
 )
 
 
-def feedback_report(found: Effect, chosen: Filter, design: Design, database: str) -> Report:
+def feedback_report(measured: Effect, filter: Filter, design: Design, database: str) -> Report:
     """Two rows. Nobody is named."""
     rows: list[list[Cell]] = [
         [
             one.measure, one.users, one.before, one.after, one.compared, one.others, one.change, one.expected,
-            one.effect, one.low, one.high, _verdict(one, chosen),
+            one.effect, one.low, one.high, _verdict(one, filter),
         ]
-        for one in found.changes
+        for one in measured.changes
     ]  # fmt: skip
-    filters = {**chosen.described(), "days": f"{design.days} before and after a user's first letter"}
+    filters = {**filter.described(), "days": f"{design.days} before and after a user's first letter"}
     meta = Meta(
         "Letters: what changed after a user's first one",
         database,
-        found.span,
-        list(chosen.clusters),
+        measured.span,
+        list(filter.clusters),
         filters,
-        found.runs,
+        measured.runs,
         {},
-        _notes(found, design),
-        (None, None) if not found.runs else found.span,
+        _notes(measured, design),
+        (None, None) if not measured.runs else measured.span,
     )
-    return Report(meta, FIELDS, rows if found.lettered else [])
+    return Report(meta, FIELDS, rows if measured.lettered else [])
 
 
-def _verdict(change: Change, chosen: Filter) -> str:
-    (finding,) = check(Measure(chosen.clusters[0], change), REPORT)
+def _verdict(change: Change, filter: Filter) -> str:
+    (finding,) = check(Measure(filter.clusters[0], change), REPORT)
     return finding.verdict
 
 
-def _notes(found: Effect, design: Design) -> list[str]:
-    if not found.lettered or found.first is None:
+def _notes(measured: Effect, design: Design) -> list[str]:
+    if not measured.lettered or measured.first is None:
         return ["no letter has been sent yet, so there is nothing to compare"]
     notes = [
-        f"the first of {plural(found.lettered, 'user')} got a letter on {show_time(found.first * 86_400)[:10]}; "
-        f"{found.too_recent} too lately to tell, {found.too_few} with fewer than {design.least_runs} runs on a side",
-        "letters go to those who did badly, and some of them would have done better anyway; so each user's change is "
-        f"held against that of up to {design.neighbours} users without a letter who had done about as badly before",
+        f"{plural(measured.lettered, 'user')} got letters, the first on {show_time(measured.first * 86_400)[:10]}; of "
+        f"{measured.too_recent} the letter is too recent, {measured.too_few} have fewer than {design.least_runs} runs "
+        "before or after it",
+        "letters go to users with poor limits, some of whom would have improved anyway; so each user's change "
+        f"is compared with that of up to {design.neighbours} users without a letter whose limits were about as poor "
+        "before (difference in differences)",
     ]
-    if found.held_out:
-        notes.append("these others are the hold-out, drawn by chance: the difference is the letters' doing")
+    if measured.held_out:
+        notes.append("these others are the hold-out, drawn at random: the difference is the effect of letters")
     else:
         notes.append(
-            "these others are users without a letter until then, not drawn by chance: they may differ in more than the "
-            "letter. feedback.holdout gives a hold-out"
+            "these others had no letter until then, but were not drawn at random: they may differ in more than the "
+            "letter. Set feedback.holdout for a hold-out"
         )
     notes.append(
-        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; below {REPORT.users} "
-        f"users compared or {REPORT.others} others nothing is concluded"
+        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; with fewer than "
+        f"{REPORT.users} users compared or {REPORT.others} others there is no verdict"
     )
-    notes.append("unused_hours: GPU-hours a week and user, node-hours of runs without GPUs")
+    notes.append("unused_hours: GPU-hours per week and user; node-hours for runs without GPUs")
     return notes
 
 
@@ -88,8 +90,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Effect:
     return effect(trace, query.filter, query.now, _design(query), held_out, REPORT.others)
 
 
-def _view(found: Effect, query: Query) -> Report:
-    return feedback_report(found, query.filter, _design(query), query.database)
+def _view(measured: Effect, query: Query) -> Report:
+    return feedback_report(measured, query.filter, _design(query), query.database)
 
 
 def _design(query: Query) -> Design:

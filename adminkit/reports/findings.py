@@ -57,8 +57,8 @@ class Scope:
 
 def gather(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> list[Finding]:
     """Every finding of these kinds, what somebody can do better first."""
-    asked = [kind for kind in KINDS if kind in kinds and (scope.everybody or kind not in OPERATORS)]
-    findings = [finding for kind in asked for finding in _GATHER[kind](db, settings, scope)]
+    shown_kinds = [kind for kind in KINDS if kind in kinds and (scope.everybody or kind not in OPERATORS)]
+    findings = [finding for kind in shown_kinds for finding in _GATHER[kind](db, settings, scope)]
     return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
 
 
@@ -142,11 +142,11 @@ def _effects(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator
     """As `adminkit report feedback` at `until`; nothing of a cluster where no letter was sent."""
     usual = settings.report
     for cluster in scope.clusters:
-        chosen = Filter(
+        filter = Filter(
             [cluster], states=usual.states, min_elapsed=usual.min_elapsed, checkpoint_code=settings.checkpoint.code
         )
         held_out = is_held_out(settings.feedback)
-        measured = measure_effect(db, chosen, scope.until, Design(), held_out, effect.REPORT.others)
+        measured = measure_effect(db, filter, scope.until, Design(), held_out, effect.REPORT.others)
         for change in measured.changes if measured.lettered else ():
             yield from effect.check(effect.Measure(cluster, change), effect.REPORT)
 

@@ -1,4 +1,4 @@
-"""What is due, what waits and what became of letters, as Reports."""
+"""Due letters, the outbox and users' choices, as Reports."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ DUE_FIELDS: Final = (
     Field("address", help="where it goes"),
     Field("language", help="en or ja"),
     Field("run", help="what it is about: job@submission, or the week"),
-    Field("subject", help="its subject; why it couldn't be written"),
+    Field("subject", help="its subject, or why it couldn't be written"),
 )
 RUN_FIELDS: Final = (
-    Field("sent", "count", "letters that were taken"),
-    Field("later", "count", "letters that are tried again"),
-    Field("refused", "count", "letters that nobody will take"),
+    Field("sent", "count", "letters that were accepted"),
+    Field("later", "count", "letters that are tried again later"),
+    Field("refused", "count", "letters that were refused for good"),
     Field("broken", "count", "letters that couldn't be written; they are tried again"),
-    Field("expired", "count", "letters that were given up: too old, or not wanted any more"),
-    Field("waiting", "count", "letters that are still to go out"),
+    Field("expired", "count", "letters that were dropped: too old, or no longer wanted"),
+    Field("waiting", "count", "letters that are still to be sent"),
 )
 STATUS_FIELDS: Final = (
     Field("cluster", help="the cluster"),
@@ -35,8 +35,8 @@ STATUS_FIELDS: Final = (
 )
 PREFS_FIELDS: Final = (
     Field("letters", help="each, week or never"),
-    Field("language", help="en or ja; empty: as the site has it"),
-    Field("address", help="where letters go; empty: as the site has it"),
+    Field("language", help="en or ja; empty: the site's default"),
+    Field("address", help="where letters go; empty: the site's address for you"),
     Field("hints", help="yes or no: hints at submission"),
 )
 LETTER_FIELDS: Final = (
@@ -49,8 +49,8 @@ LETTER_FIELDS: Final = (
     Field("attempts", "count", "how often it was tried"),
     Field("due_at", "time", "when it was found due"),
     Field("next_at", "time", "when it is tried next"),
-    Field("sent_at", "time", "when it was taken"),
-    Field("said", help="the mail server's last words, or why it was not sent"),
+    Field("sent_at", "time", "when it was accepted"),
+    Field("said", help="the mail server's last reply, or why it was not sent"),
 )
 
 
@@ -94,9 +94,9 @@ def letters_report(entries: Iterable[Entry], notes: Sequence[str], database: str
     return Report(_meta("Letters", database, sorted({row[0] for row in rows}), notes, {}), LETTER_FIELDS, rows)
 
 
-def prefs_report(chosen: Mapping[str, str | bool | None], notes: Sequence[str], file: str) -> Report:
-    """What one user chose; `file` says so."""
-    row = [("yes" if value else "no") if isinstance(value, bool) else value for value in chosen.values()]
+def prefs_report(choices: Mapping[str, str | bool | None], notes: Sequence[str], file: str) -> Report:
+    """One user's choices; `file` is where they are kept."""
+    row = [("yes" if value else "no") if isinstance(value, bool) else value for value in choices.values()]
     return Report(_meta("What you chose", file, (), notes, {}), PREFS_FIELDS, [row])
 
 
@@ -104,5 +104,5 @@ def _meta(
     title: str, database: str, clusters: Sequence[str], notes: Sequence[str], left_out: Mapping[str, int]
 ) -> Meta:
     counted = ", ".join(f"{reason.replace('_', ' ')} {number}" for reason, number in left_out.items())
-    said = [*notes, f"no letter, by reason: {counted}"] if counted else notes
-    return Meta(title, database, (None, None), clusters, {}, None, left_out, said)
+    notes = [*notes, f"no letter, by reason: {counted}"] if counted else notes
+    return Meta(title, database, (None, None), clusters, {}, None, left_out, notes)

@@ -23,7 +23,7 @@ UNKNOWN: Final = "unknown"
 MOST_BARS: Final = 12
 
 
-def parallelism_report(measured: Parallelism, chosen: Filter, database: str) -> Report:
+def parallelism_report(measured: Parallelism, filter: Filter, database: str) -> Report:
     """`measured` under the header that every output begins with."""
     rows: list[list[Cell]] = []
     for part, counts in (
@@ -44,9 +44,9 @@ def parallelism_report(measured: Parallelism, chosen: Filter, database: str) -> 
     meta = Meta(
         "Parallelism of jobs",
         database,
-        (chosen.since, chosen.until),
+        (filter.since, filter.until),
         measured.clusters,
-        chosen.described(),
+        filter.described(),
         measured.jobs,
         measured.excluded,
         notes,

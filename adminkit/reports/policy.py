@@ -1,4 +1,4 @@
-"""What is said about a policy: what is wrong with it, what it means, what it would do, as Reports and as lines."""
+"""A policy's mistakes, meaning, effects and changes, as Reports and as lines."""
 
 from __future__ import annotations
 
@@ -119,16 +119,16 @@ def try_lines(decision: Decision) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def diff_report(found: Sequence[Difference], notes: Sequence[str]) -> Report:
+def diff_report(differences: Sequence[Difference], notes: Sequence[str]) -> Report:
     """One row per difference."""
-    rows = [(one.place, one.change, one.installed, one.file) for one in found]
+    rows = [(one.place, one.change, one.installed, one.file) for one in differences]
     return Report(Meta.plain("The policy installed, against the file", notes), DIFF_FIELDS, rows)
 
 
-def diff_lines(found: Sequence[Difference]) -> str:
+def diff_lines(differences: Sequence[Difference]) -> str:
     """For people: + what the file adds, - what it takes away, ~ what it changes."""
     lines = []
-    for one in found:
+    for one in differences:
         if one.change == "changed":
             lines += [f"~ {one.place}", f"    is       {one.installed}", f"    becomes  {one.file}"]
         else:
@@ -137,33 +137,33 @@ def diff_lines(found: Sequence[Difference]) -> str:
 
 
 def replay_report(
-    replayed: Replayed, chosen: Filter, database: str, rules: Sequence[str], notes: Sequence[str]
+    replayed: Replayed, filter: Filter, database: str, rules: Sequence[str], notes: Sequence[str]
 ) -> Report:
     """Rules in file order, queues by jobs, the users hit hardest; everything below."""
-    found = replayed.counts
-    rows = [_row("rule", name, found.rules.get(name, Count()), rule=True) for name in rules]
-    queues = sorted(found.queues.items(), key=lambda item: (-item[1].jobs, item[0] or ""))
+    counts = replayed.counts
+    rows = [_row("rule", name, counts.rules.get(name, Count()), rule=True) for name in rules]
+    queues = sorted(counts.queues.items(), key=lambda item: (-item[1].jobs, item[0] or ""))
     rows += [_row("queue", name, count) for name, count in queues]
-    users = sorted(found.users.items(), key=lambda item: (-_hit(item[1]), -item[1].warned, item[0] or ""))
+    users = sorted(counts.users.items(), key=lambda item: (-_hit(item[1]), -item[1].warned, item[0] or ""))
     rows += [_row("user", name, count) for name, count in users[:HARDEST] if _hit(count) or count.warned]
-    filters = {name: text for name, text in chosen.described().items() if name not in ("states", "elapsed")}
-    said = list(notes)
-    if found.unsure:
-        said.append(f"whether {plural(found.unsure, 'job')} asked for a limit or got the default is not known")
-    if not found.total.jobs:
-        said.append("no job is left to count; the filters above say why")
+    filters = {name: text for name, text in filter.described().items() if name not in ("states", "elapsed")}
+    notes = list(notes)
+    if counts.unsure:
+        notes.append(f"whether {plural(counts.unsure, 'job')} asked for a limit or got the default is not known")
+    if not counts.total.jobs:
+        notes.append("no job is left to count; the filters above say why")
     meta = Meta(
         "What the policy would have done",
         database,
-        (chosen.since, chosen.until),
-        chosen.clusters,
+        (filter.since, filter.until),
+        filter.clusters,
         filters,
-        found.total.jobs,
+        counts.total.jobs,
         replayed.excluded,
-        said,
+        notes,
         replayed.span,
     )
-    return Report(meta, REPLAY_FIELDS, rows, [_row("all", "(all)", found.total)])
+    return Report(meta, REPLAY_FIELDS, rows, [_row("all", "(all)", counts.total)])
 
 
 def rules_at_note(at: int | None, tz: tzinfo | None = None) -> str:

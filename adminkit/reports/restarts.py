@@ -54,14 +54,14 @@ ENDS: Final[Mapping[str, str]] = {
 }
 
 
-def restarts_report(measured: Restarts, chosen: Filter, part: str, database: str) -> Report:
+def restarts_report(measured: Restarts, filter: Filter, part: str, database: str) -> Report:
     """`measured`, grouped by `part`, under the header that every output begins with."""
     meta = Meta(
         "Jobs that ran in several pieces",
         database,
-        (chosen.since, chosen.until),
+        (filter.since, filter.until),
         measured.clusters,
-        {name: value for name, value in chosen.described().items() if name != "elapsed"},
+        {name: value for name, value in filter.described().items() if name != "elapsed"},
         measured.overall.jobs,
         {rule: jobs for rule, jobs in measured.excluded.items() if rule != "elapsed"},
         _notes(measured),

@@ -193,7 +193,7 @@ def test_a_spread_that_is_not_there_is_a_note(
 @pytest.mark.parametrize(
     ("more", "code", "error", "hint"),
     [
-        (["--points-per-hour", "0"], 2, "--points-per-hour 0 is no worth", "more than zero"),
+        (["--points-per-hour", "0"], 2, "--points-per-hour 0 is not a number above 0", "PriorityWeightAge"),
         (["--cluster", "beta"], 1, "no such cluster: beta", "aaic"),
         (["--polcy", "x"], 2, "--polcy", ""),
     ],

@@ -93,7 +93,7 @@ def test_try_needs_no_slurm(strict: str, capsys: pytest.CaptureFixture[str]) -> 
     caught = capsys.readouterr()
     assert caught.out.splitlines()[0] == "verdict      reject"
     assert "sbatch: error: Jobs in gq may ask for 3-00:00:00 at most" in caught.out
-    assert "made up from the policy: scontrol is not on PATH" in caught.err
+    assert "the queues are those that the policy names: scontrol is not on PATH" in caught.err
 
 
 def test_try_says_which_queue_there_is_none_of(strict: str, capsys: pytest.CaptureFixture[str]) -> None:
