@@ -293,7 +293,7 @@ def test_a_choice_is_not_written_through_a_link_of_somebody_elses(site: Path, vi
     shutil.rmtree(site / "prefs")
     (site / "prefs").symlink_to(victims)
     os.chown(site / "prefs", OWNER, -1, follow_symlinks=False)
-    with pytest.raises(AdminkitError, match="is a link of uid"):
+    with pytest.raises(AdminkitError, match="is a symbolic link of uid"):
         prefs.write(site / "prefs", 0, prefs.Prefs(letters="never"))
     assert facts(victims) == before
     os.chown(site / "prefs", 0, -1, follow_symlinks=False)

@@ -20,7 +20,7 @@ from adminkit.stats.weeks import weeks
 
 #: The domain of addresses where [feedback] domain is unset; reserved by RFC 2606.
 DOMAIN: Final = "example.org"
-_ABOUT: Final = "one letter of each kind, as it would read: it does not count who gets letters and what was sent before"
+_ABOUT: Final = "one letter of each kind, as it would read, whoever gets letters, whatever was sent before"
 
 
 def sample(
