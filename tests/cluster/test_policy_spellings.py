@@ -16,6 +16,7 @@ import pytest
 
 from adminkit.lua.literal import module
 from tests.cluster.harness import machine
+from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.machine import PREFIX
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.ruled import Ruled
@@ -136,6 +137,8 @@ class Trial:
             self._waiting.clear()
             self._crowd = None
             self.ruled.cluster.start_ctld()
+            self.ruled.clear()
+            create_whole(self.ruled.cluster)  # Trap: what scontrol created is not in slurm.conf
             self.ruled.cluster.until_idle()
 
     def _is_up(self) -> bool:
@@ -288,11 +291,15 @@ def program(ruled_session: Ruled) -> Path:
     return made
 
 
+def create_whole(cluster: Cluster) -> None:
+    cluster.ask("scontrol", "create", "PartitionName=whole", "Nodes=ALL", "OverSubscribe=EXCLUSIVE", "MaxTime=1-0")
+
+
 @pytest.fixture(scope="module")
 def spelt(ruled_session: Ruled) -> Iterator[Ruled]:
     """The rules, points for each class, a queue of whole nodes and a QOS; gone afterwards."""
     ruled, cluster = ruled_session, ruled_session.cluster
-    cluster.ask("scontrol", "create", "PartitionName=whole", "Nodes=ALL", "OverSubscribe=EXCLUSIVE", "MaxTime=1-0")
+    create_whole(cluster)
     cluster.run("sacctmgr", "-i", "add", "qos", "brief")
     cluster.run("sacctmgr", "-i", "modify", "user", "games,www-data", "set", "qos+=brief")
     (ruled.inner / "incentives.lua").write_text(module(POINTS, "a test"))
