@@ -125,7 +125,7 @@ def weighed(runs: Iterable[Scored], rows: Sequence[Sums], settings: Incentives, 
     def one(run: Scored) -> Weighed:
         part = _part_left(held[run.day, bare_name(run.job_name)], settings)
         weight = run.held / GPU_HOUR * part * _fading(run.day, settings, now)
-        score = run.need / max(run.asked, run.need) if run.reason == COUNTED and run.need else 0.0
+        score = run.need / max(run.req_limit, run.need) if run.reason == COUNTED and run.need else 0.0
         return Weighed(run, weight, score, part)
 
     return nlargest(most, map(one, runs), key=lambda w: (w.weight, w.run.end_time, w.run.job_id or ""))

@@ -59,14 +59,17 @@ class Found:
         row = replace(row, user=due.user, uid=due.uid)
         if isinstance(due, DigestLetter):
             return replace(row, week=due.week, since=due.since)
-        return replace(row, job_id_raw=due.job_id_raw, submit=due.submit, array=int(due.array), job_name=due.job_name)
+        return replace(
+            row, job_id_raw=due.job_id_raw, submit_time=due.submit_time, is_array=int(due.is_array),
+            job_name=due.job_name,
+        )  # fmt: skip
 
 
 def due_of(entry: Entry) -> Due:
     """The letter of a row. The table's CHECK holds that what its kind needs is known."""
     values = {field.name: getattr(entry, field.name) for field in fields(_LETTERS[entry.kind])}
-    if "array" in values:
-        values["array"] = bool(entry.array)
+    if "is_array" in values:
+        values["is_array"] = bool(entry.is_array)
     if "notes" in values:
         values["notes"] = tuple(json.loads(entry.notes or "[]"))
     return _LETTERS[entry.kind](**values)
@@ -219,7 +222,8 @@ def _ends(ask: _Asked, cluster: str, on: int) -> list[tuple[JobLetter, Finding]]
         language, address = to
         due = JobLetter(
             cluster=cluster, user=run.user, uid=run.uid, language=language, address=address,
-            job_id_raw=run.number, submit=run.submit, until=run.until, array=bool(run.array), job_name=run.job_name,
+            job_id_raw=run.job_id_raw, submit_time=run.submit_time, until=run.until, is_array=bool(run.is_array),
+            job_name=run.job_name,
         )  # fmt: skip
         worth += [(due, finding) for finding in findings]
     return worth

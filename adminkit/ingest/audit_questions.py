@@ -50,13 +50,13 @@ def look_up(work: Work, gone: Sequence[Told]) -> None:
     """Their answers by id: one whose end is another is in another window."""
     for place in range(0, len(gone), IDS_PER_QUERY):
         some = gone[place : place + IDS_PER_QUERY]
-        window = Window(max(min(told.submit for told in some), horizon.FLOOR), work.now)
+        window = Window(max(min(told.submit_time for told in some), horizon.FLOOR), work.now)
         ids = [told.job_id_raw for told in some if 0 <= told.job_id_raw < 2**32]
         if not ids or window.width <= 0:
             continue
         _ask_ids(work, window, some, ids)
         if work.run.options.steps:
-            ends = runs.ends(work.run.db, work.cluster, [(told.job_id_raw, told.submit) for told in some])
+            ends = runs.ends(work.run.db, work.cluster, [(told.job_id_raw, told.submit_time) for told in some])
             hours = {end // HOUR * HOUR for end in ends}
             over = [(hour, min(hour + HOUR, work.now)) for hour in hours if hour < work.now]
             ask_steps(work, covered(over), HOUR)

@@ -31,7 +31,7 @@ def judge_answers(work: Work, others: Sequence[Told]) -> None:
         else:
             work.unsure.append(told)
     for told in confirmed:
-        work.done.count("confirmed", 1, told.end, told.end)
+        work.done.count("confirmed", 1, told.end_time, told.end_time)
     for told in contradicted:
         work.done.add("contradicted", told, trace.differing(work.db, work.cluster, told))
         _letters(work, told)
@@ -69,7 +69,7 @@ def judge_open(work: Work) -> None:
         if there and (differs := trace.lasting(work.db, work.cluster, told)):
             forged.append(told)
             work.done.add("contradicted", told, differs)
-        elif not there and told.submit < work.first:
+        elif not there and told.submit_time < work.first:
             old.append(told)
             work.done.add("beyond", told)
         else:
@@ -82,16 +82,16 @@ def judge_open(work: Work) -> None:
 def judge_absent(work: Work, submitted: int, purges_after: int | None) -> None:
     """The runs that slurmdbd denies: unknown, or beyond. It may have purged since the first question: asked afresh."""
     first = horizon.earliest(work.run, submitted, work.now)
-    ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]
-    last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
+    ends = [(told, told.end_time if told.end_time is not None else told.submit_time) for told in work.absent]
+    last = horizon.latest(work.run, [(told.submit_time, end) for told, end in ends], work.now)
     kept_from = horizon.NEVER if purges_after is None else work.now - purges_after
     unknown: list[Told] = []
     beyond = work.unsure
     for told, end in ends:
-        precedes = horizon.precedes(first, (told.submit, end))
-        before = precedes and told.submit >= kept_from
+        precedes = horizon.precedes(first, (told.submit_time, end))
+        before = precedes and told.submit_time >= kept_from
         ahead = work.now <= end <= work.now + DAY  # by a slurmctld whose clock is ahead: not asked about yet
-        after = end > work.now + DAY or (not ahead and horizon.follows(last, (told.submit, end)))
+        after = end > work.now + DAY or (not ahead and horizon.follows(last, (told.submit_time, end)))
         (unknown if before and after else beyond).append(told)
         work.done.purge_unsaid += precedes and after and purges_after is None
     for told in unknown:
@@ -109,12 +109,12 @@ def judge_absent(work: Work, submitted: int, purges_after: int | None) -> None:
 
 def _letters(work: Work, told: Told) -> None:
     letters, array = trace.letters(work.db, work.cluster, told), told.array_job
-    if array is not None and any(letter.array for letter in letters):
+    if array is not None and any(letter.is_array for letter in letters):
         left = work.tasks[array] if array in work.tasks else trace.tasks(work.db, work.cluster, array)
         work.tasks[array] = left - 1
     for letter in letters:
         if letter.state == "due":
-            work.done.due += not (letter.array and array is not None and work.tasks[array])
+            work.done.due += not (letter.is_array and array is not None and work.tasks[array])
         elif letter.state in ("sent", "claimed") and letter not in work.done.sent:
             work.done.sent.append(letter)
 

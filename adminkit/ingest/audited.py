@@ -39,7 +39,7 @@ class Audited:
     purge_unsaid: int = 0  # rows that are beyond since nobody says after what time slurmdbd purges jobs
 
     def add(self, verdict: str, told: Told, differs: Sequence[str] = ()) -> None:
-        self.count(verdict, 1, told.end, told.end)
+        self.count(verdict, 1, told.end_time, told.end_time)
         if verdict in ("contradicted", "unknown"):
             self.users.setdefault(verdict, set()).add(told.user or f"uid {told.uid}")
         if sum(one.verdict == verdict for one in self.examples) < EXAMPLES:

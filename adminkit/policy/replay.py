@@ -142,7 +142,7 @@ def replay(
 
 def _slot(asked: Asked, decide: Callable[[Asked], Decision]) -> _Slot:
     decision = decide(asked)
-    lowered = decision.limit is not None and (asked.limit is None or decision.limit < asked.limit)
+    lowered = decision.limit is not None and (asked.time_limit is None or decision.limit < asked.time_limit)
     return _Slot(decision, decision.limit if lowered else None)
 
 
@@ -151,8 +151,8 @@ def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
         asked = Asked(*row)  # type: ignore[arg-type]
         decision = slot.decision
         freed = 0
-        if decision.verdict == "amend" and decision.limit is not None and asked.limit is not None:
-            freed = (asked.limit - decision.limit) * slot.jobs
+        if decision.verdict == "amend" and decision.limit is not None and asked.time_limit is not None:
+            freed = (asked.time_limit - decision.limit) * slot.jobs
         for count in (
             found.total,
             found.queues.setdefault(asked.queue, Count()),

@@ -78,7 +78,7 @@ def trace_request(asked: Asked, uids: Mapping[str, int], now: int) -> Request:
         "account": asked.account,
         "qos": asked.qos,
         "queues": asked.queue.split(",") if asked.queue else [],
-        "limit": asked.limit if asked.limit_kind == "finite" else None,
+        "limit": asked.time_limit if asked.limit_kind == "finite" else None,
         "limit_kind": asked.limit_kind or "unknown",
         "nodes": asked.nodes,
         "cpus": asked.cpus,

@@ -72,8 +72,8 @@ class QueueAccuracy:
     cpu_seconds_unused: int | None
     default_limit: int | None = None
     max_limit: int | None = None
-    actual: Curve = field(default=Curve(), repr=False)
-    asked: Curve = field(default=Curve(), repr=False)
+    elapsed_curve: Curve = field(default=Curve(), repr=False)
+    req_limit_curve: Curve = field(default=Curve(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

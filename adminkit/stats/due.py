@@ -60,9 +60,9 @@ ORDER BY uid, user, account
 class Ended:
     """One run, or all tasks of an array together. Sums are over tasks that completed with a finite limit."""
 
-    number: int  # the run's JobIDRaw, the array's number
-    array: int  # 0, 1
-    submit: int  # the first of its tasks
+    job_id_raw: int  # of an array its number
+    is_array: int  # 0, 1
+    submit_time: int  # of an array its first task's
     until: int  # when the last one that has ended did
     user: str | None
     uid: int | None
@@ -74,7 +74,7 @@ class Ended:
     completed: int
     bounded: int  # of these, with a limit
     elapsed: int  # seconds, of the longest
-    limit: int  # seconds, the largest
+    req_limit: int  # seconds, the largest
     used: int  # GPU-seconds; node-seconds without GPUs
     reserved: int
     interactive: int  # 0, 1; so was one of its tasks

@@ -24,9 +24,9 @@ class Estimate(NamedTuple):
     user: str | None
     job_name: str | None
     job_id_raw: int
-    submit: int  # epoch seconds
+    submit_time: int  # epoch seconds
     elapsed: int
-    limit: int | None  # None: unlimited
+    req_limit: int | None  # None: unlimited
     state: str | None
 
 

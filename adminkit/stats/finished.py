@@ -33,8 +33,8 @@ class Finished:
     kind: Kind
     job_id: str  # as Slurm prints it
     state: str | None
-    start: int | None
-    end: int | None
+    start_time: int | None
+    end_time: int | None
     elapsed: int | None
     nodes: int | None
     cpus: int | None

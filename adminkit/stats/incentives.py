@@ -60,7 +60,7 @@ SELECT *, CASE
     WHEN elapsed IS NULL OR elapsed <= :min_elapsed OR elapsed >= {TOO_LONG} THEN 'short'
     WHEN carried_on THEN 'checkpoint'
     WHEN coalesce(state NOT IN ('COMPLETED', 'TIMEOUT'), 1) THEN 'state'
-    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR asked IS NULL
+    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR req_limit IS NULL
         THEN 'limit'
     WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
     WHEN size IS NULL THEN 'size'
@@ -74,7 +74,7 @@ FROM (
     SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time,
         CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END AS elapsed,
         limit_original IS NOT NULL AS recorded,
-        req_limit AS asked,
+        req_limit,
         {{need}} AS need,
         CASE WHEN size_gpus BETWEEN 1 AND {_MOST_GPUS} THEN size_gpus * 1000
             WHEN size_gpus > {_MOST_GPUS} THEN NULL
@@ -94,8 +94,8 @@ FROM (
 _SUMS: Final = f"""
 SELECT uid, day, job_name, reason, max(user), count(*), coalesce(sum(elapsed * size), 0),
     coalesce(sum(CASE reason WHEN '{COUNTED}' THEN need * size END), 0),
-    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN max(asked, need) * size
-        WHEN '{MISSED}' THEN max(asked, elapsed) * size END), 0),
+    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN max(req_limit, need) * size
+        WHEN '{MISSED}' THEN max(req_limit, elapsed) * size END), 0),
     coalesce(sum(parallel * elapsed * size), 0), coalesce(sum(parallel * bundle * elapsed * size), 0),
     coalesce(sum(parallel * bundle), 0)
 FROM ({{runs}}) WHERE uid IS NOT NULL GROUP BY uid, day, job_name, reason ORDER BY uid, day, job_name, reason
@@ -103,7 +103,7 @@ FROM ({{runs}}) WHERE uid IS NOT NULL GROUP BY uid, day, job_name, reason ORDER 
 
 #: The runs of one user that are scored, or ran into their limit.
 _SCORED: Final = f"""
-SELECT job_id, job_name, day, end_time, state, elapsed, asked, need, size, reason FROM ({{runs}})
+SELECT job_id, job_name, day, end_time, state, elapsed, req_limit, need, size, reason FROM ({{runs}})
 WHERE reason IN ('{COUNTED}', '{MISSED}')
 """
 
@@ -157,7 +157,7 @@ class Scored(NamedTuple):
     end_time: int
     state: str
     elapsed: int
-    asked: int
+    req_limit: int
     need: int
     size: int
     reason: str
@@ -165,7 +165,7 @@ class Scored(NamedTuple):
     @property
     def held(self) -> int:
         """As in Sums."""
-        return max(self.asked, self.need if self.reason == COUNTED else self.elapsed) * self.size
+        return max(self.req_limit, self.need if self.reason == COUNTED else self.elapsed) * self.size
 
 
 def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, of_all: bool = False) -> Iterator[Sums]:

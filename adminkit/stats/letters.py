@@ -18,7 +18,7 @@ WHERE cluster = ? AND due_at < ? AND (state = 'refused' AND due_at >= ? OR state
 GROUP BY said ORDER BY count(*) DESC, said LIMIT ?
 """
 _LATE: Final = """
-SELECT job_name, job_id_raw, submit, array FROM outbox
+SELECT job_name, job_id_raw, submit_time, is_array FROM outbox
 WHERE cluster = ? AND uid = ? AND kind = 'end' AND state = 'expired' AND until >= ? AND until < ?
 ORDER BY until, run LIMIT ?
 """
@@ -46,8 +46,8 @@ class Late:
 
     job_name: str | None
     job_id_raw: int
-    submit: int
-    array: bool
+    submit_time: int
+    is_array: bool
 
 
 def went_out(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[Sent]:
@@ -63,4 +63,4 @@ def failures(db: sqlite3.Connection, cluster: str, since: int, until: int, most:
 def late(db: sqlite3.Connection, cluster: str, uid: int, since: int, until: int, most: int = 10) -> list[Late]:
     """Letters to a user about what ended in [since, until) that expired."""
     rows = db.execute(_LATE, (cluster, uid, since, until, most))
-    return [Late(name, number, submit, bool(array)) for name, number, submit, array in rows]
+    return [Late(name, number, submit, bool(is_array)) for name, number, submit, is_array in rows]

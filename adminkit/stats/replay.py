@@ -47,7 +47,7 @@ class Asked(NamedTuple):
     queue: str | None
     qos: str | None
     limit_kind: str | None
-    limit: int | None  # seconds; what it had in the end where it asked for none
+    time_limit: int | None  # seconds; what it had in the end where it asked for none
     nodes: int | None
     cpus: int | None
     gpus: int | None

@@ -116,17 +116,17 @@ class Piece(NamedTuple):
     job_id: str | None
     user: str | None
     queue: str | None
-    submit: int
-    start: int | None
-    end: int | None
+    submit_time: int
+    start_time: int | None
+    end_time: int | None
     state: str | None
     elapsed: int | None
-    limit: int | None
+    time_limit: int | None
     waited: int | None  # since the piece before
-    signal: int | None
-    heard: int | None
+    ckpt_at: int | None
+    ckpt_heard: int | None
     unheeded: int  # 0, 1
-    ended: str | None  # what the plugin made of it; job.CKPT_ENDS
+    ckpt_end: str | None  # what the plugin made of it; job.CKPT_ENDS
     saving: int | None
     unsaved: int | None
 

@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     nodes: int | None = None  # this and the next two: as requested, else as allocated
     cpus: int | None = None
     gpus: int | None = None
-    limit: int | None = None  # what was asked for; None for none or unlimited
+    req_limit: int | None = None  # what was asked for; None for none or unlimited
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Run:
 
     kind: Kind
     uid: int | None
-    array: int | None  # the array it is a task of
-    submit: int
-    end: int
+    array_job: int | None  # the array it is a task of
+    submit_time: int
+    end_time: int
     elapsed: int
     state: str | None
 

@@ -66,9 +66,9 @@ _LETTER: Final = {
     "said": f"CASE WHEN {_LETTER_SENT} OR NOT coalesce({_LETTER_LATER}, FALSE) THEN said END",
 }
 _LETTER_COLUMNS: Final = (
-    "cluster", "run", "kind", "until", "language", "address", "user", "uid", "job_id_raw", "submit", "array",
-    "job_name", "week", "since", "notes", "state", "attempts", "copy", "due_at", "next_at", "claimed_at", "sent_at",
-    "said",
+    "cluster", "run", "kind", "until", "language", "address", "user", "uid", "job_id_raw", "submit_time",
+    "is_array", "job_name", "week", "since", "notes", "state", "attempts", "copy", "due_at", "next_at", "claimed_at",
+    "sent_at", "said",
 )  # fmt: skip
 
 #: Every table of which a part is later, as SQL with {at}: all of its columns, for everybody.

@@ -106,15 +106,15 @@ WHERE (job.cluster, job.job_id_raw, job.submit_time) = (old.cluster, old.job_id_
 
 #: Letters about a run, or about the array that it is a task of.
 _LETTERS: Final = """
-SELECT run, user, state, sent_at, 0 FROM outbox WHERE cluster = ? AND kind = 'end' AND NOT array AND run = ?
+SELECT run, user, state, sent_at, 0 FROM outbox WHERE cluster = ? AND kind = 'end' AND NOT is_array AND run = ?
 UNION ALL
-SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
+SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND is_array AND job_id_raw = ?
 """
 _TASKS: Final = "SELECT count(*) FROM job WHERE cluster = ? AND array_job = ?"
 #: That of an array goes with its last task.
 _CANCEL: Final = """
 UPDATE outbox SET state = 'expired', said = 'an audit set its run aside'
-WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT array AND run = ? OR array AND job_id_raw = ?
+WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT is_array AND run = ? OR is_array AND job_id_raw = ?
     AND NOT EXISTS (SELECT 1 FROM job WHERE job.cluster = outbox.cluster AND job.array_job = outbox.job_id_raw))
 """
 _ASIDE: Final = """
@@ -127,8 +127,8 @@ class Told(NamedTuple):
     """One run as the trace has it."""
 
     job_id_raw: int
-    submit: int
-    end: int | None
+    submit_time: int
+    end_time: int | None
     user: str | None
     uid: int | None
     job_id: str | None
@@ -138,7 +138,7 @@ class Told(NamedTuple):
     @property
     def run(self) -> str:
         """As the outbox names it."""
-        return f"{self.job_id_raw}@{self.submit}"
+        return f"{self.job_id_raw}@{self.submit_time}"
 
 
 class Letter(NamedTuple):
@@ -148,7 +148,7 @@ class Letter(NamedTuple):
     user: str
     state: str
     sent_at: int | None
-    array: int
+    is_array: int
 
 
 class Aside(NamedTuple):
@@ -156,17 +156,17 @@ class Aside(NamedTuple):
 
     cluster: str
     job_id_raw: int
-    submit: int
+    submit_time: int
     job_id: str | None
     user: str | None
     state: str | None
-    end: int | None
+    end_time: int | None
     why: str
     aside_at: int
 
     @property
     def run(self) -> str:
-        return f"{self.job_id_raw}@{self.submit}"
+        return f"{self.job_id_raw}@{self.submit_time}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,19 +239,19 @@ def compare(
 
 def verdict(db: sqlite3.Connection, asked: Asked, told: Told) -> str:
     """What the answers so far say of one run."""
-    found = db.execute(_ONE, asked.values(job=told.job_id_raw, submit=told.submit)).fetchone()
+    found = db.execute(_ONE, asked.values(job=told.job_id_raw, submit=told.submit_time)).fetchone()
     return str(found[0]) if found else CONFIRMED
 
 
 def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
     """The columns in which slurmdbd contradicts a run."""
-    found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+    found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit_time)).fetchone() or ()
     return [column for column, differs in zip(DIFFERS, found, strict=False) if differs]
 
 
 def lasting(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
     """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
-    found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+    found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit_time)).fetchone() or ()
     return [column for column, differs in zip(LASTING, found, strict=False) if differs]
 
 
@@ -263,7 +263,7 @@ def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:
 def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[Told], state: str) -> None:
     """Write down what the audit made of these."""
     with transaction(db):
-        db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit) for one in runs))
+        db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit_time) for one in runs))
 
 
 def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int) -> int:
@@ -271,12 +271,12 @@ def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int
     with transaction(db):
         cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
         for one in runs:
-            key = (cluster, one.job_id_raw, one.submit)
+            key = (cluster, one.job_id_raw, one.submit_time)
             for sql in _PUT_THEIRS:
                 db.execute(sql, key)
             for sql in (_KEEP_STEPS, _KEEP_SUMS, _KEPT):
                 db.execute(sql, (*key, now, *key))
-            db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit))
+            db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit_time))
     return cancelled
 
 
@@ -310,7 +310,7 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
     back: list[str] = []
     with transaction(db):
         for one in which:
-            key = (one.cluster, one.job_id_raw, one.submit)
+            key = (one.cluster, one.job_id_raw, one.submit_time)
             if db.execute(f"SELECT 1 FROM job {_OF}", key).fetchone():
                 continue
             for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS)):
@@ -328,7 +328,7 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
 
 
 def _set_aside(db: sqlite3.Connection, cluster: str, told: Told, why: str, now: int) -> int:
-    key = (cluster, told.job_id_raw, told.submit)
+    key = (cluster, told.job_id_raw, told.submit_time)
     for sql in _PUT_ASIDE:
         db.execute(sql, (why, now, *key))
     for sql in _GONE:

@@ -47,8 +47,8 @@ class Entry:
     user: str | None = None
     uid: int | None = None
     job_id_raw: int | None = None
-    submit: int | None = None
-    array: int | None = None
+    submit_time: int | None = None
+    is_array: int | None = None
     job_name: str | None = None
     week: str | None = None
     since: int | None = None

@@ -41,7 +41,7 @@ def db(tmp_path: Path) -> Path:
         row(2, cluster="alpha", uid=9, user="news\x1b[2J", job_name="evil"),
     ]
     path = make_trace(tmp_path / "trace.db", rows)
-    about = {"cluster": "alpha", "job_id_raw": 2, "submit": rows[1].submit_time}
+    about = {"cluster": "alpha", "job_id_raw": 2, "submit_time": rows[1].submit_time}
     run = f"2@{rows[1].submit_time}"
     return add_letters(path, [letter(9, run=run, state="sent", user="news\x1b[2J", **about)])
 

@@ -148,7 +148,7 @@ def task(number: int, **changes: Any) -> Job:
 def test_an_array_is_one_letter(tmp_path: Path, tasks: list[Job], due: int, why: str) -> None:
     found = ends(planned(tmp_path, tasks))
     assert len(found) == due, why
-    assert all((one.run, one.array) == (f"500@{NOW - 5 * HOUR}", True) for one in found)
+    assert all((one.run, one.is_array) == (f"500@{NOW - 5 * HOUR}", True) for one in found)
 
 
 def test_a_task_that_is_requeued_later_makes_no_second_letter_of_its_array(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_pauses_count_from_the_letters_before(
     with opened(trace) as db:
         row = outbox.Entry(
             cluster="aaic", run="9@1", kind="end", until=at, language="en", address="a@b.c", user="ada", uid=1001,
-            job_id_raw=9, submit=1, array=0, job_name=name, state=state, due_at=at, next_at=at,
+            job_id_raw=9, submit_time=1, is_array=0, job_name=name, state=state, due_at=at, next_at=at,
         )  # fmt: skip
         outbox.put(db, [row])
     assert len(ends(planned(tmp_path, []))) == due, why
@@ -408,8 +408,8 @@ def test_a_row_of_the_outbox_is_its_letter_again(tmp_path: Path) -> None:
 
 UNKNOWN: dict[str, set[str]] = {
     "end": {"week", "since", "notes"},
-    "digest": {"job_id_raw", "submit", "array", "job_name", "notes"},
-    "operator": {"job_id_raw", "submit", "array", "job_name", "notes", "user", "uid"},
+    "digest": {"job_id_raw", "submit_time", "is_array", "job_name", "notes"},
+    "operator": {"job_id_raw", "submit_time", "is_array", "job_name", "notes", "user", "uid"},
 }
 
 
@@ -425,7 +425,7 @@ def test_a_row_is_null_where_its_kind_of_letter_knows_nothing(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("kind", "missing"),
     [
-        *(("end", name) for name in ("user", "uid", "job_id_raw", "submit", "array")),
+        *(("end", name) for name in ("user", "uid", "job_id_raw", "submit_time", "is_array")),
         *(("digest", name) for name in ("user", "uid", "week", "since")),
         *(("operator", name) for name in ("week", "since")),
         ("postcard", "week"),

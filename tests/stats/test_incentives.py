@@ -79,7 +79,7 @@ def test_a_size_that_cannot_be_meant_is_none(gpus: int) -> None:
 def test_a_limit_is_the_most_that_was_ever_asked_for(
     limit: int | None, original: int | None, asked: int, why: str
 ) -> None:
-    assert one(run(time_limit=limit, limit_original=original)).asked == asked, why
+    assert one(run(time_limit=limit, limit_original=original)).req_limit == asked, why
 
 
 def test_runs_are_summed_by_user_day_name_and_reason() -> None:

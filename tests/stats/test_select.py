@@ -205,7 +205,7 @@ def test_what_was_asked_is_one_fact_to_reports_letters_recommendations_and_point
         (scored,) = incentives.scored(db, question, 1001)
         (habit,) = due.habits(db, Filter(acting=True, checkpoint_code=85)).values()
         share = accuracy(db, Filter(checkpoint_code=85), MONDAY).overall.spread.mean
-    assert (run.kind.limit, ended.limit, scored.asked, habit.reserved) == (asked, asked, asked, asked), why
+    assert (run.kind.req_limit, ended.req_limit, scored.req_limit, habit.reserved) == (asked, asked, asked, asked), why
     assert share == pytest.approx(HOUR / asked), why
 
 

@@ -177,7 +177,7 @@ def _letter(luck: random.Random, nth: int) -> Any:
     again = state != "due" and luck.random() < 0.2
     return letter(
         uid, run=f"{nth}@{due}", job_name=luck.choice(["train", "eval"]), user=USERS[uid], state=state,
-        kind=luck.choice(["end", "end", "digest"]), submit=due - DAY, until=due - HOUR, attempts=luck.randrange(3),
+        kind=luck.choice(["end", "end", "digest"]), submit_time=due - DAY, until=due - HOUR, attempts=luck.randrange(3),
         due_at=due + 10 * DAY if again else due, next_at=claimed, said=luck.choice([None, "250 ok"]),
         claimed_at=None
         if state == "due" and luck.random() < 0.5

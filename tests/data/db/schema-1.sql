@@ -83,14 +83,14 @@ CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
     until INTEGER NOT NULL, language TEXT NOT NULL, address TEXT NOT NULL,
     user TEXT, uid INTEGER,
-    job_id_raw INTEGER, submit INTEGER, array INTEGER, job_name TEXT,
+    job_id_raw INTEGER, submit_time INTEGER, is_array INTEGER, job_name TEXT,
     week TEXT, since INTEGER, notes TEXT,
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
     PRIMARY KEY (cluster, run, kind),
     CHECK (CASE kind
         WHEN 'end' THEN user IS NOT NULL AND uid IS NOT NULL
-            AND job_id_raw IS NOT NULL AND submit IS NOT NULL AND array IS NOT NULL
+            AND job_id_raw IS NOT NULL AND submit_time IS NOT NULL AND is_array IS NOT NULL
         WHEN 'digest' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
         WHEN 'operator' THEN week IS NOT NULL AND since IS NOT NULL
         ELSE FALSE END)
