@@ -25,7 +25,7 @@ from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
-from adminkit.trace.windows import JOBS, asked, note
+from adminkit.trace.windows import JOBS, asked, fact
 
 _LETTERS: Final[Mapping[str, type[Due]]] = {one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter)}
 #: How far back a user's habit is looked at.
@@ -199,7 +199,7 @@ def _since(ask: _Asked, cluster: str, preview: bool) -> int:
 
 def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
     """When letters were switched on for that cluster; None while they are not."""
-    found = note(db, cluster, SWITCHED_ON)
+    found = fact(db, cluster, SWITCHED_ON)
     return int(found[0]) if found else None
 
 

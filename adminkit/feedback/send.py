@@ -29,10 +29,10 @@ from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport.base import Later, Refused, Stopped, Transport
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace import outbox
-from adminkit.trace.actions import record_acts
+from adminkit.trace.actions import record_actions
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import Entry
-from adminkit.trace.windows import set_note
+from adminkit.trace.windows import set_fact
 
 #: Seconds until a letter is tried again, doubled each time, and the most.
 FIRST_WAIT: Final = 300
@@ -235,8 +235,8 @@ def _begin_anew(db: sqlite3.Connection, settings: Config, tools: Tools, now: int
     """Nothing that may have left already leaves again: it is as if the clusters were switched on now."""
     outbox.give_up(db, "the trace was put back from a copy; it may have been sent")
     for cluster in settings.feedback.clusters:
-        set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
-        record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
+        set_fact(db, cluster, outbox.SWITCHED_ON, str(now), now)
+        record_actions(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
     if tools.mark is not None:
         mark.keep(tools.mark, outbox.last_claim(db))
     return "letters left that this trace does not know of: it is an older copy; what ended before now gets none"
@@ -249,8 +249,8 @@ def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int)
         notes.append(f"made {folder}, where users' choices go")
     for cluster in settings.feedback.clusters:
         if switched_on(db, cluster) is None:
-            set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
-            record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
+            set_fact(db, cluster, outbox.SWITCHED_ON, str(now), now)
+            record_actions(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
             notes.append(f"{cluster} is switched on: what ended before now gets no letter")
     return notes
 
@@ -259,7 +259,7 @@ def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> N
     """In the ledger, where anything happened."""
     happened = {key: number for key, number in counts.items() if number}
     if happened:
-        record_acts(db, [actions.act(what, None, None, {}, letters=happened)])
+        record_actions(db, [actions.act(what, None, None, {}, letters=happened)])
 
 
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:

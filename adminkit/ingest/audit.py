@@ -31,9 +31,9 @@ from adminkit.ingest.windows import Window
 from adminkit.slurm import cluster as slurm
 from adminkit.trace import answers, connect, verdict, windows
 from adminkit.trace import audit as trace
-from adminkit.trace.actions import record_acts
+from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Asked
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 
 #: The note that says that a cluster was audited, and what came of it.
@@ -138,14 +138,14 @@ def _remember(work: Work, began: float) -> None:
     """The note that doctor looks for, a line of history, and one of the ledger."""
     counts = work.done.counts
     rows, changed = sum(counts.values()), counts["contradicted"]
-    record_intake(
+    record_load(
         work.db, "audit", work.run.source.name, work.cluster, work.now, time.monotonic() - began,
         (rows, 0, changed, counts["unknown"], counts["beyond"] + counts["open"]),
     )  # fmt: skip
     said = {name: many for name, many in counts.items() if many}
-    record_acts(work.db, [actions.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
+    record_actions(work.db, [actions.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
     text = ", ".join(f"{name} {many}" for name, many in said.items()) or "no rows"
-    windows.set_note(work.db, work.cluster, DONE, text, work.now)
+    windows.set_fact(work.db, work.cluster, DONE, text, work.now)
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from adminkit.ingest.spec import outputs
 from adminkit.owner import as_owner
 from adminkit.slurm.site import Site
 from adminkit.trace import bulk_load, connect, runs
-from adminkit.trace.actions import record_acts
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.actions import record_actions
+from adminkit.trace.load_log import record_load
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
@@ -159,11 +159,11 @@ def remember_site(db: sqlite3.Connection, wanted: Import) -> None:
 def remember(
     db: sqlite3.Connection, wanted: Import, now: int, seconds: float, totals: tuple[int, int, int, int, int]
 ) -> None:
-    """A line of history, and one of the ledger where an operator vouched. `totals` as record_intake's counts."""
-    record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
+    """A line of history, and one of the ledger where an operator vouched. `totals` as record_load's counts."""
+    record_load(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
     if wanted.origin == "trusted":
         said = {"source": wanted.source, "rows": totals[0], "new": totals[1], "changed": totals[2]}
-        record_acts(db, [actions.act("import trusted", None, None, {}, **said)])
+        record_actions(db, [actions.act("import trusted", None, None, {}, **said)])
 
 
 def _reading(layout: Layout, wanted: Import, now: int) -> Statement:

@@ -21,13 +21,13 @@ def reconcile(run: Run, now: int) -> None:
     if not known:
         return
     for name, every, back, width in ROUNDS:
-        last = windows.note(run.db, cluster, name)
+        last = windows.fact(run.db, cluster, name)
         if last is None:
             # Nothing is old yet on a first run: all of it was asked for just now.
-            windows.set_note(run.db, cluster, name, "0", now)
+            windows.set_fact(run.db, cluster, name, "0", now)
         elif now - last[1] >= every:
             again = compare(run, max(now - back, known[0].since), now, width)
-            windows.set_note(run.db, cluster, name, str(again), now)
+            windows.set_fact(run.db, cluster, name, str(again), now)
 
 
 def compare(run: Run, since: int, until: int, width: int) -> int:
@@ -43,7 +43,7 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
         if theirs is None or theirs == runs.digest(run.db, run.cluster, window.since, window.until):
             continue
         name = f"differs {at} {width}"
-        known = windows.note(run.db, run.cluster, name)
+        known = windows.fact(run.db, run.cluster, name)
         if known and known[0] == str(theirs):
             continue
         before = run.summary.closed.new + run.summary.closed.changed
@@ -52,7 +52,7 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
             ask_stretches(run, STEPS, [window], until)
         changed += run.summary.closed.new + run.summary.closed.changed > before
         if theirs != runs.digest(run.db, run.cluster, window.since, window.until):
-            windows.set_note(run.db, run.cluster, name, str(theirs), until)
+            windows.set_fact(run.db, run.cluster, name, str(theirs), until)
     run.summary.reconciled += changed
     return changed
 

@@ -24,8 +24,8 @@ from adminkit.quote import quote
 from adminkit.slurm import cluster, partitions
 from adminkit.slurm.events import node_events
 from adminkit.trace import altered, connect, runs, windows
-from adminkit.trace.actions import record_acts
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.actions import record_actions
+from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 from adminkit.trace.transaction import transaction
 
@@ -68,7 +68,7 @@ def sync(
 def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
     """What was done to Slurm from this host. A log that cannot be read is said, and hinders nothing."""
     try:
-        record_acts(db, actions.read(log) if log else ())
+        record_actions(db, actions.read(log) if log else ())
     except AdminkitError as error:
         talk(f"{error.message}: its acts are not collected")
 
@@ -87,7 +87,7 @@ def _sync_one(run: Run, now: int, began: float) -> Summary:
     _notice_rebuilt(run, mark, now)
     _tell_altered(run)
     done = run.summary.closed + run.summary.open
-    record_intake(
+    record_load(
         run.db, "sync", run.source.name, run.cluster, now, time.monotonic() - began,
         (done.rows, done.new, done.changed, done.rejected + run.summary.steps.rejected, run.summary.revoked),
     )  # fmt: skip
@@ -117,7 +117,7 @@ def _note_machine(run: Run, now: int) -> None:
 def _note_events(run: Run, first: int, now: int) -> None:
     """What happened to nodes since `first`, or since a while before the last run: slurmdbd may learn of it late."""
     name = run.cluster
-    last = windows.note(run.db, name, _EVENTS)
+    last = windows.fact(run.db, name, _EVENTS)
     try:
         events = node_events(name, max(0, first if last is None else max(first, last[1] - EVENTS_LATE)))
     except AdminkitError as error:
@@ -125,7 +125,7 @@ def _note_events(run: Run, first: int, now: int) -> None:
         return
     with transaction(run.db):
         store_events(run.db, name, events)
-        windows.set_note(run.db, name, _EVENTS, str(len(events)), now)
+        windows.set_fact(run.db, name, _EVENTS, str(len(events)), now)
 
 
 def _clusters(wanted: Sequence[str]) -> list[str]:
@@ -141,12 +141,12 @@ def _doubt_after_restart(run: Run, now: int) -> None:
     started = run.source.started_at
     if started is None:
         return
-    last = windows.note(run.db, run.cluster, "dbd_started")
+    last = windows.fact(run.db, run.cluster, "dbd_started")
     if last and last[0] != str(started):
         for part in (JOBS, STEPS):
             windows.doubt(run.db, run.cluster, part, last[1] - RESTART_DOUBT)
         run.talk("slurmdbd was restarted since the last run: asking for its last two days again")
-    windows.set_note(run.db, run.cluster, "dbd_started", str(started), now)
+    windows.set_fact(run.db, run.cluster, "dbd_started", str(started), now)
 
 
 def _notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
@@ -154,7 +154,7 @@ def _notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
     shared = runs.same_db_index(run.db, run.cluster, mark)
     if shared:
         run.summary.rebuilt += shared
-        windows.set_note(run.db, run.cluster, "rebuilt", str(shared), now)
+        windows.set_fact(run.db, run.cluster, "rebuilt", str(shared), now)
 
 
 def _tell_altered(run: Run) -> None:

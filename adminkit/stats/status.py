@@ -23,7 +23,7 @@ SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED
   AND start_time + time_limit + coalesce(suspended, 0) + 86400 < ?
 """
 _SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM main.rejected GROUP BY source ORDER BY source"
-_NOTES: Final = "SELECT cluster, key, value, at FROM note ORDER BY cluster, key"
+_FACTS: Final = "SELECT cluster, key, value, at FROM fact ORDER BY cluster, key"
 _REJECTED: Final = "SELECT source, line, reason, raw, seen_at FROM rejected ORDER BY source, line LIMIT ?"
 # LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
 _JOBSTATS: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
@@ -61,9 +61,9 @@ def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
     return found
 
 
-def notes(db: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, int]]:
+def facts(db: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, int]]:
     """(cluster, key) -> (value, when noted)."""
-    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(_NOTES)}
+    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(_FACTS)}
 
 
 def rejected_sources(db: sqlite3.Connection) -> list[tuple[str, int, int]]:

@@ -20,7 +20,7 @@ CREATE TEMP TRIGGER altered AFTER UPDATE OF derived_exit_code ON job
 WHEN OLD.end_time IS NOT NULL AND OLD.derived_exit_code IS NOT NULL
     AND NEW.derived_exit_code IS NOT OLD.derived_exit_code
 BEGIN
-    INSERT INTO note (cluster, key, value, at) VALUES (
+    INSERT INTO fact (cluster, key, value, at) VALUES (
         NEW.cluster, '{_KEY}' || NEW.job_id_raw || ' ' || NEW.submit_time,
         OLD.derived_exit_code || ' ' || coalesce(NEW.derived_exit_code, 'unknown') || ' ' || coalesce(NEW.user, ''),
         CAST(strftime('%s', 'now') AS INTEGER))
@@ -44,11 +44,11 @@ class Altered:
 def take(db: sqlite3.Connection, cluster: str) -> list[Altered]:
     """The changes noted since the last time; they are forgotten."""
     rows = db.execute(
-        "SELECT key, value FROM note WHERE cluster = ? AND key GLOB ? ORDER BY key", (cluster, f"{_KEY}*")
+        "SELECT key, value FROM fact WHERE cluster = ? AND key GLOB ? ORDER BY key", (cluster, f"{_KEY}*")
     ).fetchall()
     if rows:
         with transaction(db):
-            db.executemany("DELETE FROM note WHERE cluster = ? AND key = ?", ((cluster, key) for key, _ in rows))
+            db.executemany("DELETE FROM fact WHERE cluster = ? AND key = ?", ((cluster, key) for key, _ in rows))
     found = []
     for key, value in rows:
         before, after, user = value.split(" ", 2)

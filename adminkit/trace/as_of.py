@@ -79,13 +79,13 @@ _TABLES: Final = {
     "node": "SELECT * FROM main.node WHERE since <= {at}",
     "node_event": "SELECT cluster, node, start_time, CASE WHEN end_time <= {at} THEN end_time END AS end_time, state,"
     " reason, user, uid FROM main.node_event WHERE start_time <= {at}",
-    "note": "SELECT * FROM main.note WHERE at <= {at}",
+    "fact": "SELECT * FROM main.fact WHERE at <= {at}",
     # What was asked for by then: sync may have asked for the same again since.
     "window": "SELECT cluster, pass, since, min(until, {at}) AS until, provisional, min(asked_at, {at}) AS asked_at,"
     " seconds, rows, new, changed, rejected, revoked FROM main.window WHERE since < {at}",
     "rejected": "SELECT * FROM main.rejected WHERE seen_at <= {at}",
-    "intake": "SELECT * FROM main.intake WHERE started_at <= {at}",
-    "act": "SELECT * FROM main.act WHERE at <= {at}",
+    "load": "SELECT * FROM main.load WHERE started_at <= {at}",
+    "action": "SELECT * FROM main.action WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
 }

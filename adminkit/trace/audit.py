@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from adminkit import actions
 from adminkit.job import Job, Step
-from adminkit.trace.actions import record_acts
+from adminkit.trace.actions import record_actions
 from adminkit.trace.transaction import transaction
 from adminkit.trace.verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 
@@ -323,7 +323,7 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
             db.execute(f"UPDATE job SET audited = NULL {_OF}", key)
             back.append(f"{one.cluster} {one.run}")
         if back:
-            record_acts(db, [actions.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
+            record_actions(db, [actions.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
     return len(back)
 
 

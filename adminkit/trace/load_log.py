@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-_INTAKE: Final = """
-INSERT INTO intake (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)
+_LOAD: Final = """
+INSERT INTO load (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
-def record_intake(
+def record_load(
     db: sqlite3.Connection,
     kind: str,
     source: str,
@@ -21,4 +21,4 @@ def record_intake(
     counts: tuple[int, int, int, int, int],
 ) -> None:
     """One line of history. `counts` are rows, new, changed, rejected, skipped."""
-    db.execute(_INTAKE, (kind, source, cluster, started_at, seconds, *counts))
+    db.execute(_LOAD, (kind, source, cluster, started_at, seconds, *counts))

@@ -79,8 +79,8 @@ CREATE TABLE rejected (
 """
 
 # One row per import, sync pass or demo: what came in.
-_INTAKE = """
-CREATE TABLE intake (
+_LOAD = """
+CREATE TABLE load (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
     started_at INTEGER NOT NULL, seconds REAL NOT NULL,
     rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
@@ -117,16 +117,16 @@ CREATE TABLE node_event (
 """
 
 # Small facts adminkit keeps about a cluster (slurmdbd's release, when it was rebuilt …).
-_NOTE = """
-CREATE TABLE note (
+_FACT = """
+CREATE TABLE fact (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
 ) STRICT
 """
 
 # Acts on Slurm, from the log that each acting host keeps; `line` is the whole of one, as JSON with sorted keys.
-_ACT = """
-CREATE TABLE act (
+_ACTION = """
+CREATE TABLE action (
     at INTEGER NOT NULL, host TEXT, who TEXT, what TEXT, generation TEXT, line TEXT NOT NULL UNIQUE
 ) STRICT
 """
@@ -175,12 +175,12 @@ def m001_trace(db: Database) -> None:
         _STEP_ASIDE,
         _WINDOW,
         _REJECTED,
-        _INTAKE,
+        _LOAD,
         _QUEUE,
         _NODE,
         _NODE_EVENT,
-        _NOTE,
-        _ACT,
+        _FACT,
+        _ACTION,
         _OUTBOX,
         _TRACE,
         RUN_VIEW,

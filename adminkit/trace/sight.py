@@ -37,9 +37,9 @@ _OWN_ROWS: Final = {
     "queue": "TRUE",
     "node": "TRUE",
     "node_event": "TRUE",
-    "note": "TRUE",
-    "act": "TRUE",
-    "intake": "TRUE",
+    "fact": "TRUE",
+    "action": "TRUE",
+    "load": "TRUE",
 }
 #: The schema's own views over job and step, made once more over what stands before those.
 _VIEWS: Final = ("trace", "run")

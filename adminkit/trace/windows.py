@@ -68,15 +68,15 @@ def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
     ).rowcount
 
 
-def note(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
+def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
     """(value, when it was noted), or None."""
-    row = db.execute("SELECT value, at FROM note WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()
+    row = db.execute("SELECT value, at FROM fact WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()
     return (row[0], row[1]) if row else None
 
 
-def set_note(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int) -> None:
+def set_fact(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int) -> None:
     """Keep a small fact about a cluster; the newest value counts."""
-    db.execute("INSERT OR REPLACE INTO note (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))
+    db.execute("INSERT OR REPLACE INTO fact (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))
 
 
 def _forget(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:

@@ -19,7 +19,7 @@ from adminkit.feedback.plan import MOST_NOTES, Planned, due_of, plan
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox
-from adminkit.trace.windows import set_note
+from adminkit.trace.windows import set_fact
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
 from tests.support.builders import HOUR, MONDAY, letter
 from tests.support.others import gives_files_away
@@ -220,7 +220,7 @@ def test_a_user_of_two_clusters_is_one_person(tmp_path: Path) -> None:
     two = settings(clusters=("aaic", "beta"), digest=False)
     synced(tmp_path / "t.db", [ended(1), ended(1, cluster="beta", gpus=8, job_name="other")])
     with opened(tmp_path / "t.db") as db:
-        set_note(db, "beta", outbox.SWITCHED_ON, "0", 0)
+        set_fact(db, "beta", outbox.SWITCHED_ON, "0", 0)
     found = planned(tmp_path, [], two)
     assert [one.cluster for one in ends(found)] == ["beta"]
     with opened(tmp_path / "t.db") as db:

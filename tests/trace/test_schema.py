@@ -124,7 +124,7 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> int:
     """A release with one more migration."""
 
     def more(db: Any) -> None:
-        db.execute("ALTER TABLE note ADD COLUMN said_by TEXT")
+        db.execute("ALTER TABLE fact ADD COLUMN said_by TEXT")
 
     version = schema.SCHEMA_VERSION + 1
     more.__name__ = f"m{version:03}_more"
@@ -145,7 +145,7 @@ def test_a_reader_of_an_older_trace_says_who_upgrades_it_and_the_upgrade_is_one_
     assert "adminkit trace upgrade" in caught.value.hint
     assert connect.upgrade(path) == (newer - 1, newer)
     with connect.reader(path) as db:
-        assert "said_by" in columns(db, "note")
+        assert "said_by" in columns(db, "fact")
     assert connect.upgrade(path) == (newer, newer)
 
 
@@ -153,7 +153,7 @@ def test_a_migration_that_fails_leaves_the_trace_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newer: int
 ) -> None:
     def halfway(db: Any) -> None:
-        db.execute("ALTER TABLE note ADD COLUMN half TEXT")
+        db.execute("ALTER TABLE fact ADD COLUMN half TEXT")
         db.execute("ALTER TABLE nosuch ADD COLUMN x TEXT")
 
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS[:-1], halfway))
@@ -163,7 +163,7 @@ def test_a_migration_that_fails_leaves_the_trace_as_it_was(
         connect.upgrade(path)
     with sqlite3.connect(path) as db:
         assert connect.schema_version(db) == newer - 1
-        assert "half" not in columns(db, "note")
+        assert "half" not in columns(db, "fact")
 
 
 def shape(path: Path) -> dict[str, list[str]]:

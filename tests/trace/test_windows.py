@@ -54,7 +54,7 @@ def test_a_restart_of_slurmdbd_puts_the_recent_past_in_doubt(db: sqlite3.Connect
 
 
 def test_notes_keep_their_newest_value(db: sqlite3.Connection) -> None:
-    assert windows.note(db, "a", "k") is None
-    windows.set_note(db, "a", "k", "1", 5)
-    windows.set_note(db, "a", "k", "2", 6)
-    assert windows.note(db, "a", "k") == ("2", 6)
+    assert windows.fact(db, "a", "k") is None
+    windows.set_fact(db, "a", "k", "1", 5)
+    windows.set_fact(db, "a", "k", "2", 6)
+    assert windows.fact(db, "a", "k") == ("2", 6)

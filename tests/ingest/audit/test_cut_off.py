@@ -28,7 +28,7 @@ def test_slurmdbd_away_sets_nothing_aside(slurm: FakeSlurm, db: Path, when: str)
     with pytest.raises(AdminkitError, match="Connection refused"):
         ask(slurm, db, apply=True)
     assert read(db, "SELECT count(*) FROM job_aside") == [(0,)]
-    assert read(db, "SELECT count(*) FROM note WHERE key = 'audited'") == [(0,)]
+    assert read(db, "SELECT count(*) FROM fact WHERE key = 'audited'") == [(0,)]
     slurm.rules = []
     assert ask(slurm, db, apply=True).counts["unknown"] == 1
 
