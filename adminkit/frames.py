@@ -19,7 +19,7 @@ from adminkit.job import UNITS, Job
 from adminkit.render.frame import Column, Dtype, frame
 from adminkit.reports.answer import answer, job_filter
 from adminkit.reports.catalogue import spec_named
-from adminkit.reports.spec import FILTERS, Option, Question, ReportSpec
+from adminkit.reports.spec import FILTERS, Option, ReportOptions, ReportSpec
 from adminkit.stats.jobs import COLUMNS, jobs
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
@@ -76,14 +76,14 @@ class Trace:
         Without filters every run is there, also those that wait or run.
         """
         with _hinted():
-            settings, when, question = config.load(), self._moment(), _question(filters)
-            filter = job_filter(question, settings, when.now)
-            if question.states is None:
+            settings, when, options = config.load(), self._moment(), _options(filters)
+            filter = job_filter(options, settings, when.now)
+            if options.states is None:
                 filter = replace(filter, states=())
-            if question.min_elapsed is None:
+            if options.min_elapsed is None:
                 filter = replace(filter, min_elapsed=None)
             with reader(self.path, when.as_of) as trace:
-                filter = check_words(trace, replace(filter, users=whose(question.user, self.path)))
+                filter = check_words(trace, replace(filter, users=whose(options.user, self.path)))
                 rows = jobs(trace, filter, columns)
             table = frame([_COLUMNS[name] for name in columns], rows)
         table.attrs.update(database=str(self.path), as_of=when.as_of)
@@ -96,8 +96,8 @@ class Trace:
         """
         with _hinted():
             spec, when = spec_named(name), self._moment()
-            question = _question(typed, spec)
-            report = answer(spec, question, self.path, config.load(), when.now, as_of=when.as_of)
+            options = _options(typed, spec)
+            report = answer(spec, options, self.path, config.load(), when.now, as_of=when.as_of)
             return report.to_frame(totals=totals)
 
     def _moment(self) -> Moment:
@@ -112,7 +112,7 @@ def open_trace(path: str | Path | None, as_of: When | None) -> Trace:
             return trace
 
 
-def _question(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> Question:
+def _options(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> ReportOptions:
     """The keywords as they would have been typed. UsageError for one that the report does not take."""
     options = {option.name: option for option in spec.options} if spec else {}
     taken = [*FILTERS]
@@ -125,7 +125,7 @@ def _question(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> 
         if value is not None:
             values[name] = _value(options[name], value) if name in options else _TYPED.get(name, str)(value)
     own = {name: values.pop(name) for name in options if name in values}
-    return Question(**values, own=own)
+    return ReportOptions(**values, own=own)
 
 
 def _value(option: Option, value: Any) -> str | int:

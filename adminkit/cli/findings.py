@@ -12,7 +12,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
-from adminkit.reports.spec import Question
+from adminkit.reports.spec import ReportOptions
 from adminkit.stats.select import check_words, clusters
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
@@ -62,14 +62,14 @@ def findings(
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
     path, kinds = find_trace(db, settings.db), [one.value for one in kind or Kind]
-    question = Question(user=user or (), cluster=cluster or (), since=since, until=until)
-    chosen = job_filter(question, settings, when.now)
+    options = ReportOptions(user=user or (), cluster=cluster or (), since=since, until=until)
+    chosen = job_filter(options, settings, when.now)
     end = when.now if chosen.until is None else chosen.until
     with reader(path, when.as_of) as trace:
         if kind and set(kinds) & set(OPERATORS):
             operators_only(path, "findings about letters are for the operators", "leave --kind out for your own")
         users = whose(user, path)
-        check_words(trace, job_filter(Question(user=users, cluster=cluster or ()), settings, when.now))
+        check_words(trace, job_filter(ReportOptions(user=users, cluster=cluster or ()), settings, when.now))
         scope = Scope(
             since=end - USUAL if chosen.since is None else chosen.since, until=end, now=when.now, users=users,
             clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.deploy.files import put_file
 from adminkit.deploy.rehearse import check_table
 from adminkit.economy import points_file
-from adminkit.economy.score import Standing, Weighed, as_well_off, question, standing, standings, weighed
+from adminkit.economy.score import Standing, Weighed, as_well_off, criteria_of, standing, standings, weighed
 from adminkit.economy.tables import Hint, Points, hints_table, incentives_table, lua, points
 from adminkit.errors import AdminkitError, cause
 from adminkit.lua.runtime import Lua
@@ -140,16 +140,16 @@ def compute(
     checkpoint_code: int,
 ) -> Computed:
     """Everybody's standing, the most points first. Who is `held_out` of letters and hints loses nothing by it."""
-    asked = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
+    criteria = criteria_of(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     counted: Counter[str] = Counter()
     with snapshot(db):
-        everybody = as_well_off(list(standings(incentives.sums(db, asked), policy.incentives, now)), held_out)
-        passed_over, ends = incentives.passed_over(db, asked), span(db)
+        everybody = as_well_off(list(standings(incentives.sums(db, criteria), policy.incentives, now)), held_out)
+        passed_over, ends = incentives.passed_over(db, criteria), span(db)
     for one in everybody:
         counted.update(one.left_out)
     everybody.sort(key=lambda one: (-one.hours, -(one.score or 0), -one.weight, one.uid))
     left_out = {**passed_over, **{reason: counted[reason] for reason in incentives.LEFT_OUT}}
-    return Computed(cluster, (asked.since, asked.until), ends, everybody, left_out, found)
+    return Computed(cluster, (criteria.since, criteria.until), ends, everybody, left_out, found)
 
 
 def explain(
@@ -165,10 +165,10 @@ def explain(
     checkpoint_code: int,
 ) -> Explained:
     """One user's standing and heaviest runs. AdminkitError for a user whose runs the window does not have."""
-    asked = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
+    criteria = criteria_of(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     with snapshot(db):
         uid = incentives.uid_of(db, user, cluster)
-        rows = [] if uid is None else list(incentives.sums(db, asked, uid))
+        rows = [] if uid is None else list(incentives.sums(db, criteria, uid))
         if uid is None or not rows:
             raise AdminkitError(
                 f"no run of {user} ended on {cluster} in the last {policy.incentives.window_days} days",
@@ -176,11 +176,11 @@ def explain(
             )
         own = standing(rows, policy.incentives, now)
         if held_out(uid):
-            others = standings(incentives.sums(db, asked, of_all=True), policy.incentives, now)
+            others = standings(incentives.sums(db, criteria, of_all=True), policy.incentives, now)
             own = next(one for one in as_well_off(list(others), held_out) if one.uid == uid)
         ends = span(db)
-        heaviest = weighed(incentives.scored(db, asked, uid), rows, policy.incentives, now, most)
-    return Explained(cluster, (asked.since, asked.until), ends, own, heaviest, found)
+        heaviest = weighed(incentives.scored(db, criteria, uid), rows, policy.incentives, now, most)
+    return Explained(cluster, (criteria.since, criteria.until), ends, own, heaviest, found)
 
 
 def learnt(

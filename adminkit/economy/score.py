@@ -11,7 +11,7 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from adminkit.stats.incentives import COUNTED, DAY, GPU_HOUR, LEFT_OUT, MISSED, Question, Scored, Sums
+from adminkit.stats.incentives import COUNTED, DAY, GPU_HOUR, LEFT_OUT, MISSED, Criteria, Scored, Sums
 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Incentives
@@ -49,9 +49,9 @@ class Weighed:
     capped: float
 
 
-def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int, checkpoint_code: int) -> Question:
+def criteria_of(settings: Incentives, menu: Sequence[int], cluster: str, now: int, checkpoint_code: int) -> Criteria:
     """Which runs are asked for, up to `now`. The window begins with a day."""
-    return Question(
+    return Criteria(
         cluster=cluster,
         since=(now // DAY - settings.window_days) * DAY,
         until=now,

@@ -25,7 +25,7 @@ from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
-from adminkit.trace.windows import JOBS, asked, fact
+from adminkit.trace.windows import JOBS, fact, recorded
 
 _LETTERS: Final[Mapping[str, type[Due]]] = {one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter)}
 #: How far back a user's habit is looked at.
@@ -188,7 +188,7 @@ def plan(
 
 def _since(ask: _Asked, cluster: str, preview: bool) -> int:
     """From when on its runs count."""
-    if not asked(ask.db, cluster, JOBS):
+    if not recorded(ask.db, cluster, JOBS):
         ask.notes.append(f"{cluster} is listed in [feedback] clusters, but was never synced into this trace")
     on = switched_on(ask.db, cluster)
     if on is None and preview:

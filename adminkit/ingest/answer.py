@@ -9,7 +9,7 @@ from typing import Final
 from adminkit import journal
 from adminkit.ingest.helper import Counts, Statement, ingest
 from adminkit.ingest.sources.base import CLAIMS, STEPS, Part, Spool, cluster_parameter, seen_parameter
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.quote import quote
 from adminkit.trace import aside
 from adminkit.trace.altered import WATCH
@@ -21,7 +21,7 @@ from adminkit.trace.upsert import REJECT
 RANK: Final = "slurmdbd"
 
 
-def take_in(run: Run, part: Part, spool: Spool, now: int, *, snapshot: bool = False) -> Counts:
+def take_in(run: SyncRun, part: Part, spool: Spool, now: int, *, snapshot: bool = False) -> Counts:
     """Store an answer in one transaction and remove its spool. Of a `snapshot` the open runs are noted as seen now."""
     label = f"{run.source.name} {run.cluster}"
     reading = replace(
@@ -43,7 +43,7 @@ def take_in(run: Run, part: Part, spool: Spool, now: int, *, snapshot: bool = Fa
     return counts
 
 
-def take_claims(run: Run, ask: Callable[[Part], Spool], now: int) -> None:
+def take_claims(run: SyncRun, ask: Callable[[Part], Spool], now: int) -> None:
     """What the policy recorded in a field that owners may write: in a question of its own."""
     if run.source.claims_apart:
         take_in(run, CLAIMS, ask(CLAIMS), now)

@@ -25,14 +25,14 @@ from adminkit.ingest.audit_verdicts import judge_absent, judge_answers, judge_op
 from adminkit.ingest.audited import Audited
 from adminkit.ingest.sources.base import JOBS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
-from adminkit.ingest.sync_run import Options, Run, Tick
+from adminkit.ingest.sync_run import Options, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import Window
 from adminkit.slurm import cluster as slurm
 from adminkit.trace import answers, connect, verdict, windows
 from adminkit.trace import audit as trace
 from adminkit.trace.actions import record_actions
-from adminkit.trace.audit import Asked
+from adminkit.trace.audit import AuditScope
 from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 
@@ -82,9 +82,9 @@ def audit(
         for name in wanted or there:
             now, began = int(time.time()), time.monotonic()
             source = opener(name, folder, timeout=options.timeout, record=options.record)
-            run = Run(scratch, source, replace(options, db=folder / "trace.db"), talk)
-            asked = Asked(name, again)
-            work = Work(db, run, asked, apply, now, Audited(name, name in known))
+            run = SyncRun(scratch, source, replace(options, db=folder / "trace.db"), talk)
+            scope = AuditScope(name, again)
+            work = Work(db, run, scope, apply, now, Audited(name, name in known))
             _one(work, purges_after, tick)
             if apply:
                 _remember(work, began)
@@ -94,19 +94,19 @@ def audit(
 
 def _one(work: Work, purges_after: int | None, tick: Tick) -> None:
     """All rows of one cluster."""
-    total, still_open, submitted, work.done.before = trace.totals(work.db, work.asked)
+    total, still_open, submitted, work.done.before = trace.totals(work.db, work.scope)
     if work.done.known and submitted is not None:
         work.first = min((end for _, end in horizon.earliest(work.run, submitted, work.now)), default=horizon.NEVER)
-    many, first, last = trace.old(work.db, work.asked, work.first)
+    many, first, last = trace.old(work.db, work.scope, work.first)
     if work.apply and many:
-        trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
+        trace.flag_old(work.db, work.scope, work.first, work.run.options.budget)
     work.done.count("beyond", many, first, last)
-    if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
+    if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.scope, work.first)):
         forget_answers(work)
         look_up(work, strays)
         judge_answers(work, strays)
     at, seen = max(work.first, 0), many
-    while (found := trace.chunk(work.db, work.asked, at, work.run.options.budget)) is not None:
+    while (found := trace.chunk(work.db, work.scope, at, work.run.options.budget)) is not None:
         at = found[1]
         _chunk(work, *found)
         seen = sum(work.done.counts.values()) + len(work.absent) + len(work.unsure)
@@ -127,11 +127,11 @@ def _chunk(work: Work, since: int, until: int) -> None:
         ask_stretches(work.run, JOBS, [stretch], work.now, width)
         if work.run.options.steps:
             ask_steps(work, [stretch], width)
-    confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
+    confirmed, others = trace.compare(work.db, work.scope, since, until, work.apply)
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
-    look_up(work, [told for said, told in others if said == verdict.ABSENT])
-    judge_answers(work, [told for _, told in others])
+    look_up(work, [stored for said, stored in others if said == verdict.ABSENT])
+    judge_answers(work, [stored for _, stored in others])
 
 
 def _remember(work: Work, began: float) -> None:

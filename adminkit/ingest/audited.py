@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from adminkit.trace.audit import Letter, Told
+from adminkit.trace.audit import Letter, StoredRun
 
 #: What becomes of a row, and what is done to it.
 VERDICTS: Final = ("confirmed", "contradicted", "unknown", "beyond", "open")
@@ -19,7 +19,7 @@ class Example:
     """One run that is not confirmed. `differs`: the columns in which slurmdbd has something else."""
 
     verdict: str
-    told: Told
+    stored: StoredRun
     differs: Sequence[str] = ()
 
 
@@ -38,12 +38,12 @@ class Audited:
     sent: list[Letter] = field(default_factory=list)  # and those that have left
     purge_unsaid: int = 0  # rows that are beyond since nobody says after what time slurmdbd purges jobs
 
-    def add(self, verdict: str, told: Told, differs: Sequence[str] = ()) -> None:
-        self.count(verdict, 1, told.end_time, told.end_time)
+    def add(self, verdict: str, stored: StoredRun, differs: Sequence[str] = ()) -> None:
+        self.count(verdict, 1, stored.end_time, stored.end_time)
         if verdict in ("contradicted", "unknown"):
-            self.users.setdefault(verdict, set()).add(told.user or f"uid {told.uid}")
+            self.users.setdefault(verdict, set()).add(stored.user or f"uid {stored.uid}")
         if sum(one.verdict == verdict for one in self.examples) < EXAMPLES:
-            self.examples.append(Example(verdict, told, differs))
+            self.examples.append(Example(verdict, stored, differs))
 
     def count(self, verdict: str, many: int, first: int | None, last: int | None) -> None:
         self.counts[verdict] += many

@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit.ingest.answer import take_in
 from adminkit.ingest.sources.base import JOBS, SourceFailed
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.trace import answers, runs
@@ -27,7 +27,7 @@ WIDEST: Final = 32 * DAY
 Pair = tuple[int, int]
 
 
-def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
+def earliest(run: SyncRun, submitted: int, now: int) -> list[Pair]:
     """The first runs that slurmdbd holds, or some that were over before `submitted`; none where it holds none.
 
     Backwards first, in windows four times as wide each time: what is between was empty.
@@ -48,7 +48,7 @@ def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
     return []
 
 
-def latest(run: Run, wanted: Iterable[Pair], now: int) -> list[Pair]:
+def latest(run: SyncRun, wanted: Iterable[Pair], now: int) -> list[Pair]:
     """The last runs that slurmdbd holds: enough of them to tell which of `wanted` are followed by one."""
     answers.empty(run.db)
     take_in(run, JOBS, run.source.open_snapshot(JOBS, now), now)
@@ -91,7 +91,7 @@ def _last(found: Iterable[Pair]) -> list[Pair]:
     return kept
 
 
-def _held(run: Run, window: Window, now: int) -> list[Pair]:
+def _held(run: SyncRun, window: Window, now: int) -> list[Pair]:
     """The runs that ended in a window."""
     answers.empty(run.db)
     try:

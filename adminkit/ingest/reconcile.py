@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.trace import runs, windows
@@ -14,10 +14,10 @@ from adminkit.trace import runs, windows
 ROUNDS: Final = (("reconciled_daily", DAY, 2 * DAY, 6 * HOUR), ("reconciled_weekly", 7 * DAY, 35 * DAY, DAY))
 
 
-def reconcile(run: Run, now: int) -> None:
+def reconcile(run: SyncRun, now: int) -> None:
     """Do the rounds that are due."""
     cluster = run.cluster
-    known = windows.asked(run.db, cluster, JOBS)
+    known = windows.recorded(run.db, cluster, JOBS)
     if not known:
         return
     for name, every, back, width in ROUNDS:
@@ -30,7 +30,7 @@ def reconcile(run: Run, now: int) -> None:
             windows.set_fact(run.db, cluster, name, str(again), now)
 
 
-def compare(run: Run, since: int, until: int, width: int) -> int:
+def compare(run: SyncRun, since: int, until: int, width: int) -> int:
     """Compare the source with the trace by windows, and ask again for those that differ. Returns how many had changed.
 
     Windows lie on a grid, so that one that goes on differing (a row set aside, rows slurmdbd has purged) is known by
@@ -57,7 +57,7 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
     return changed
 
 
-def _theirs(run: Run, window: Window) -> runs.Digest | None:
+def _theirs(run: SyncRun, window: Window) -> runs.Digest | None:
     """The source's digest of a window, asked for in halves after an error; None where even an hour gets no answer."""
     try:
         return run.source.digest(window)

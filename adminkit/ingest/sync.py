@@ -17,7 +17,7 @@ from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sync_open import ask_open
-from adminkit.ingest.sync_run import Options, Run, Summary, Tick
+from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
 from adminkit.ingest.windows import DAY
 from adminkit.quote import quote
@@ -61,7 +61,7 @@ def sync(
         for name in _clusters(wanted):
             now, began = int(time.time()), time.monotonic()
             source = opener(name, spool, timeout=options.timeout, record=options.record)
-            summaries.append(_sync_one(Run(db, source, options, talk, tick=tick), now, began))
+            summaries.append(_sync_one(SyncRun(db, source, options, talk, tick=tick), now, began))
         return summaries
 
 
@@ -73,7 +73,7 @@ def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None])
         talk(f"{error.message}: its acts are not collected")
 
 
-def _sync_one(run: Run, now: int, began: float) -> Summary:
+def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
     first = _first(run.db, run.options, run.cluster)
     _doubt_after_restart(run, now)
     _note_machine(run, now)
@@ -94,7 +94,7 @@ def _sync_one(run: Run, now: int, began: float) -> Summary:
     return run.summary
 
 
-def _note_machine(run: Run, now: int) -> None:
+def _note_machine(run: SyncRun, now: int) -> None:
     """Queues and nodes of today. slurmctld may be away: accounting is read all the same."""
     name = run.cluster
     try:
@@ -114,7 +114,7 @@ def _note_machine(run: Run, now: int) -> None:
             store_nodes(run.db, name, nodes, now)
 
 
-def _note_events(run: Run, first: int, now: int) -> None:
+def _note_events(run: SyncRun, first: int, now: int) -> None:
     """What happened to nodes since `first`, or since a while before the last run: slurmdbd may learn of it late."""
     name = run.cluster
     last = windows.fact(run.db, name, _EVENTS)
@@ -136,7 +136,7 @@ def _clusters(wanted: Sequence[str]) -> list[str]:
     return list(wanted)
 
 
-def _doubt_after_restart(run: Run, now: int) -> None:
+def _doubt_after_restart(run: SyncRun, now: int) -> None:
     """slurmdbd was started again since the last run: what it had not written then may have come since."""
     started = run.source.started_at
     if started is None:
@@ -149,7 +149,7 @@ def _doubt_after_restart(run: Run, now: int) -> None:
     windows.set_fact(run.db, run.cluster, "dbd_started", str(started), now)
 
 
-def _notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
+def _notice_rebuilt(run: SyncRun, mark: tuple[int, int], now: int) -> None:
     """Say that slurmdbd numbers its rows from the start again; `mark` is the trace's watermark before this run."""
     shared = runs.same_db_index(run.db, run.cluster, mark)
     if shared:
@@ -157,7 +157,7 @@ def _notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
         windows.set_fact(run.db, run.cluster, "rebuilt", str(shared), now)
 
 
-def _tell_altered(run: Run) -> None:
+def _tell_altered(run: SyncRun) -> None:
     """Say of which runs their owners changed something after the end: the first few by name."""
     changes = altered.take(run.db, run.cluster)
     for one in changes[:TOLD]:
@@ -169,7 +169,7 @@ def _tell_altered(run: Run) -> None:
 
 def _first(db: Connection, options: Options, name: str) -> int:
     """Where this cluster's trace begins: where it began, or --since where that is earlier."""
-    known = windows.asked(db, name, windows.JOBS)
+    known = windows.recorded(db, name, windows.JOBS)
     if options.since is not None and options.since >= time.time():
         raise UsageError("--since is not in the past", "say when the trace shall begin: --since 2024-01-01")
     if options.since is not None:

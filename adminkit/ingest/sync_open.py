@@ -8,7 +8,7 @@ from typing import Final
 from adminkit.errors import AdminkitError
 from adminkit.ingest.answer import take_claims, take_in
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import HOUR, Window, covered
 from adminkit.slurm.open_jobs import admin_comments
@@ -18,7 +18,7 @@ from adminkit.trace import runs
 IDS_PER_QUERY: Final = 200
 
 
-def ask_open(run: Run, now: int) -> None:
+def ask_open(run: SyncRun, now: int) -> None:
     """Snapshot what is pending, running or suspended; look up what is gone from it."""
     moment = int(run.clock())
     run.summary.open += take_in(run, JOBS, run.source.open_snapshot(JOBS, moment), now, snapshot=True)
@@ -35,7 +35,7 @@ def ask_open(run: Run, now: int) -> None:
         ask_stretches(run, STEPS, covered(over), now)
 
 
-def _keep_records(run: Run) -> None:
+def _keep_records(run: SyncRun) -> None:
     """slurmctld may be away: what was recorded is then seen at the end, or by the next run."""
     try:
         records = admin_comments(run.cluster)
@@ -45,7 +45,7 @@ def _keep_records(run: Run) -> None:
     runs.keep_records(run.db, run.cluster, records)
 
 
-def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
+def _look_up(run: SyncRun, gone: Sequence[tuple[int, int]], now: int) -> None:
     """Ask for runs by (JobIDRaw, Submit); for fewer at once after an error, and for none where one is too many."""
     window = Window(min(submit for _, submit in gone), now)
     ids = [job_id for job_id, _ in gone]

@@ -50,7 +50,7 @@ class Summary:
 
 
 @dataclass(slots=True)
-class Run:
+class SyncRun:
     """One run for one cluster: the trace's connection, the source, the summary."""
 
     db: Connection

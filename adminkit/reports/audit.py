@@ -83,10 +83,10 @@ def _said(one: Audited, applied: bool) -> list[str]:
 
 
 def _example(cluster: str, example: Example) -> str:
-    told = example.told
-    whose = quote(told.user) if told.user else f"uid {told.uid}"
-    text = f"{clean(cluster)}: {example.verdict}: {told.run} of {whose}, {quote(told.state or 'no state')}"
-    text += f", ended {show_time(told.end_time)}" if told.end_time is not None else ""
+    stored = example.stored
+    whose = quote(stored.user) if stored.user else f"uid {stored.uid}"
+    text = f"{clean(cluster)}: {example.verdict}: {stored.run} of {whose}, {quote(stored.state or 'no state')}"
+    text += f", ended {show_time(stored.end_time)}" if stored.end_time is not None else ""
     return text + (f"; differs in {', '.join(example.differs)}" if example.differs else "")
 
 

@@ -115,7 +115,7 @@ WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Criteria:
     """Which runs are looked at, and where a run's reasons begin. Times are epoch seconds, [since, until)."""
 
     cluster: str
@@ -168,12 +168,12 @@ class Scored(NamedTuple):
         return max(self.req_limit, self.need if self.reason == COUNTED else self.elapsed) * self.size
 
 
-def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, of_all: bool = False) -> Iterator[Sums]:
+def sums(db: sqlite3.Connection, criteria: Criteria, uid: int | None = None, *, of_all: bool = False) -> Iterator[Sums]:
     """Every group of runs, those of one user together, users by uid; or the groups of one user.
 
     `of_all`: of everybody, whomever this process may be shown; what comes of it names nobody.
     """
-    statement, params = _statement(_SUMS, question, uid)
+    statement, params = _statement(_SUMS, criteria, uid)
     if of_all:
         for table in ("run", "step"):
             statement = re.sub(rf"\bFROM {table}\b(?! AS)", f"FROM {table} AS {table}", statement)
@@ -181,15 +181,15 @@ def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, 
     yield from map(Sums._make, db.execute(statement, params))
 
 
-def scored(db: sqlite3.Connection, question: Question, uid: int) -> Iterator[Scored]:
+def scored(db: sqlite3.Connection, criteria: Criteria, uid: int) -> Iterator[Scored]:
     """The runs of one user that weigh, in no order."""
-    statement, params = _statement(_SCORED, question, uid)
+    statement, params = _statement(_SCORED, criteria, uid)
     yield from map(Scored._make, db.execute(statement, params))
 
 
-def passed_over(db: sqlite3.Connection, question: Question) -> dict[str, int]:
+def passed_over(db: sqlite3.Connection, criteria: Criteria) -> dict[str, int]:
     """How many runs of the window are told by a source that earns nothing, and how many belong to nobody known."""
-    params = {"cluster": question.cluster, "since": question.since, "until": question.until}
+    params = {"cluster": criteria.cluster, "since": criteria.since, "until": criteria.until}
     told, nameless = db.execute(_PASSED_OVER, params).fetchone()
     return {"source": int(told), "uid_unknown": int(nameless)}
 
@@ -204,30 +204,30 @@ def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _statement(template: str, question: Question, uid: int | None) -> tuple[str, dict[str, str | int | float | None]]:
-    need, params = _need(question)
+def _statement(template: str, criteria: Criteria, uid: int | None) -> tuple[str, dict[str, str | int | float | None]]:
+    need, params = _need(criteria)
     params |= {
-        "cluster": question.cluster,
-        "since": question.since,
-        "until": question.until,
+        "cluster": criteria.cluster,
+        "since": criteria.since,
+        "until": criteria.until,
         "uid": uid,
-        "min_elapsed": question.min_elapsed,
-        "min_cpu_use": question.min_cpu_use,
-        "unknown_counts": question.unknown_counts,
-        "recorded_only": question.recorded_only,
-        "cpus_per_gpu": question.cpus_per_gpu,
-        "checkpoint_code": question.checkpoint_code,
+        "min_elapsed": criteria.min_elapsed,
+        "min_cpu_use": criteria.min_cpu_use,
+        "unknown_counts": criteria.unknown_counts,
+        "recorded_only": criteria.recorded_only,
+        "cpus_per_gpu": criteria.cpus_per_gpu,
+        "checkpoint_code": criteria.checkpoint_code,
     }
     return template.format(runs=_RUNS.format(need=need)), params
 
 
-def _need(question: Question) -> tuple[str, dict[str, str | int | float | None]]:
+def _need(criteria: Criteria) -> tuple[str, dict[str, str | int | float | None]]:
     """SQL: the limit `menu_steps` over elapsed, the menu's last at most; elapsed itself beyond the menu."""
-    menu = sorted(set(question.menu))
+    menu = sorted(set(criteria.menu))
     params: dict[str, str | int | float | None] = {}
     cases = []
     for step, limit in enumerate(menu):
         params[f"upto{step}"] = limit
-        params[f"need{step}"] = menu[min(step + question.menu_steps - 1, len(menu) - 1)]
+        params[f"need{step}"] = menu[min(step + criteria.menu_steps - 1, len(menu) - 1)]
         cases.append(f"WHEN elapsed <= :upto{step} THEN :need{step}")
     return (f"CASE {' '.join(cases)} ELSE elapsed END" if cases else "elapsed"), params

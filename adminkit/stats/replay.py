@@ -21,7 +21,7 @@ KIND: Final = f"""CASE
     WHEN limit_kind = 'unlimited' THEN 'unlimited'
     WHEN limit_kind = 'finite' AND time_limit > 0 AND time_limit < {TOO_LONG} THEN 'finite' END"""
 
-#: One row per job: Asked's fields, then the seconds it ran.
+#: One row per job: Submission's fields, then the seconds it ran.
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
@@ -38,7 +38,7 @@ WHERE cluster = ? GROUP BY queue
 Row = tuple[str | int | None, ...]
 
 
-class Asked(NamedTuple):
+class Submission(NamedTuple):
     """What one job asked for: the first columns of a row, None for unknown."""
 
     user: str | None
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
 
 def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
-    """A row per job that `chosen` takes, in no order: Asked's fields and the seconds it ran."""
+    """A row per job that `chosen` takes, in no order: Submission's fields and the seconds it ran."""
     selection = _selection(chosen)
     yield from db.execute(ROWS.format(where=selection.where), selection.params)
 

@@ -123,7 +123,7 @@ ORDER BY aside_at DESC, cluster, job_id_raw, submit_time LIMIT ?
 """
 
 
-class Told(NamedTuple):
+class StoredRun(NamedTuple):
     """One run as the trace has it."""
 
     job_id_raw: int
@@ -170,7 +170,7 @@ class Aside(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuditScope:
     """Which rows: of one cluster; `again` those too that slurmdbd has confirmed before."""
 
     cluster: str
@@ -191,82 +191,82 @@ def clusters(db: sqlite3.Connection) -> list[str]:
     return found
 
 
-def totals(db: sqlite3.Connection, asked: Asked) -> tuple[int, int, int | None, int]:
+def totals(db: sqlite3.Connection, scope: AuditScope) -> tuple[int, int, int | None, int]:
     """(rows to ask about, of these without an end, the first submission of the others, rows confirmed before)."""
-    rows, still_open, first = db.execute(_TOTALS, asked.values()).fetchone()
-    return rows, still_open, first, db.execute(_AUDITED, asked.values()).fetchone()[0]
+    rows, still_open, first = db.execute(_TOTALS, scope.values()).fetchone()
+    return rows, still_open, first, db.execute(_AUDITED, scope.values()).fetchone()[0]
 
 
-def chunk(db: sqlite3.Connection, asked: Asked, since: int, rows: int) -> tuple[int, int] | None:
+def chunk(db: sqlite3.Connection, scope: AuditScope, since: int, rows: int) -> tuple[int, int] | None:
     """[since, until) of the ends of the next rows to ask about, about so many; None where there are none."""
-    ends = [db.execute(_CHUNK, asked.values(since=since, offset=offset)).fetchone() for offset in (0, rows)]
+    ends = [db.execute(_CHUNK, scope.values(since=since, offset=offset)).fetchone() for offset in (0, rows)]
     if ends[0] is None:
         return None
     last = ends[1] or db.execute("SELECT max(end_time) FROM job").fetchone()
     return ends[0][0], last[0] + 1
 
 
-def old(db: sqlite3.Connection, asked: Asked, before: int) -> tuple[int, int | None, int | None]:
+def old(db: sqlite3.Connection, scope: AuditScope, before: int) -> tuple[int, int | None, int | None]:
     """Runs that were over before then, all beyond what slurmdbd can say: how many, first and last end."""
-    found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, asked.values(before=before)).fetchone()
+    found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, scope.values(before=before)).fetchone()
     return found
 
 
-def flag_old(db: sqlite3.Connection, asked: Asked, before: int, rows: int) -> None:
+def flag_old(db: sqlite3.Connection, scope: AuditScope, before: int, rows: int) -> None:
     """Write that down, about so many rows in a transaction."""
     at = FIRST
-    while (found := chunk(db, asked, at, rows)) is not None and found[0] < before:
-        db.execute(_FLAG_OLD, asked.values(before=before, since=found[0], until=found[1]))
+    while (found := chunk(db, scope, at, rows)) is not None and found[0] < before:
+        db.execute(_FLAG_OLD, scope.values(before=before, since=found[0], until=found[1]))
         at = found[1]
 
 
-def strays(db: sqlite3.Connection, asked: Asked, before: int) -> list[Told]:
+def strays(db: sqlite3.Connection, scope: AuditScope, before: int) -> list[StoredRun]:
     """Runs that ended before then, and before they were submitted: no run of slurmdbd's does."""
-    return [Told(*row) for row in db.execute(_STRAYS, asked.values(before=before))]
+    return [StoredRun(*row) for row in db.execute(_STRAYS, scope.values(before=before))]
 
 
 def compare(
-    db: sqlite3.Connection, asked: Asked, since: int, until: int, apply: bool
-) -> tuple[int, list[tuple[str, Told]]]:
+    db: sqlite3.Connection, scope: AuditScope, since: int, until: int, apply: bool
+) -> tuple[int, list[tuple[str, StoredRun]]]:
     """(how many of the runs that ended in [since, until) are confirmed, the others with their verdicts)."""
-    values = asked.values(since=since, until=until)
-    others = [(row[0], Told(*row[1:])) for row in db.execute(_OTHERS, values)]
+    values = scope.values(since=since, until=until)
+    others = [(row[0], StoredRun(*row[1:])) for row in db.execute(_OTHERS, values)]
     confirmed = db.execute(_COUNT, values).fetchone()[0]
     if apply:
         db.execute(_CONFIRM, values)
     return confirmed, others
 
 
-def verdict(db: sqlite3.Connection, asked: Asked, told: Told) -> str:
+def verdict(db: sqlite3.Connection, scope: AuditScope, stored: StoredRun) -> str:
     """What the answers so far say of one run."""
-    found = db.execute(_ONE, asked.values(job=told.job_id_raw, submit=told.submit_time)).fetchone()
+    found = db.execute(_ONE, scope.values(job=stored.job_id_raw, submit=stored.submit_time)).fetchone()
     return str(found[0]) if found else CONFIRMED
 
 
-def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
+def differing(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> list[str]:
     """The columns in which slurmdbd contradicts a run."""
-    found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit_time)).fetchone() or ()
+    found = db.execute(_WHAT, (cluster, stored.job_id_raw, stored.submit_time)).fetchone() or ()
     return [column for column, differs in zip(DIFFERS, found, strict=False) if differs]
 
 
-def lasting(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
+def lasting(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> list[str]:
     """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
-    found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit_time)).fetchone() or ()
+    found = db.execute(_WHAT_LASTS, (cluster, stored.job_id_raw, stored.submit_time)).fetchone() or ()
     return [column for column, differs in zip(LASTING, found, strict=False) if differs]
 
 
-def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:
+def still_open(db: sqlite3.Connection, scope: AuditScope) -> list[StoredRun]:
     """Runs without an end."""
-    return [Told(*row) for row in db.execute(_OPEN, asked.values())]
+    return [StoredRun(*row) for row in db.execute(_OPEN, scope.values())]
 
 
-def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[Told], state: str) -> None:
+def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[StoredRun], state: str) -> None:
     """Write down what the audit made of these."""
     with transaction(db):
         db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit_time) for one in runs))
 
 
-def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int) -> int:
+def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], now: int) -> int:
     """Set these aside, and put what slurmdbd says in their place. All or none. How many letters were cancelled."""
     with transaction(db):
         cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
@@ -280,15 +280,15 @@ def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int
     return cancelled
 
 
-def set_aside(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], why: str, now: int) -> int:
+def set_aside(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], why: str, now: int) -> int:
     """Take these out of the tables job and step. All or none. How many letters were cancelled."""
     with transaction(db):
         return sum(_set_aside(db, cluster, one, why, now) for one in runs)
 
 
-def letters(db: sqlite3.Connection, cluster: str, told: Told) -> set[Letter]:
+def letters(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> set[Letter]:
     """Every letter about this run, or about the array it is a task of."""
-    rows = db.execute(_LETTERS, (cluster, told.run, cluster, told.array_job))
+    rows = db.execute(_LETTERS, (cluster, stored.run, cluster, stored.array_job))
     return {Letter(*row) for row in rows}
 
 
@@ -327,10 +327,10 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
     return len(back)
 
 
-def _set_aside(db: sqlite3.Connection, cluster: str, told: Told, why: str, now: int) -> int:
-    key = (cluster, told.job_id_raw, told.submit_time)
+def _set_aside(db: sqlite3.Connection, cluster: str, stored: StoredRun, why: str, now: int) -> int:
+    key = (cluster, stored.job_id_raw, stored.submit_time)
     for sql in _PUT_ASIDE:
         db.execute(sql, (why, now, *key))
     for sql in _GONE:
         db.execute(sql, key)
-    return db.execute(_CANCEL, (cluster, told.run, told.array_job)).rowcount
+    return db.execute(_CANCEL, (cluster, stored.run, stored.array_job)).rowcount

@@ -13,7 +13,7 @@ STEPS: Final = "step"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedWindow:
     """One window that sacct has answered: [since, until), epoch seconds."""
 
     since: int
@@ -34,21 +34,21 @@ _INSERT: Final = (
 )
 
 
-def asked(db: sqlite3.Connection, cluster: str, which: str) -> list[Asked]:
+def recorded(db: sqlite3.Connection, cluster: str, which: str) -> list[RecordedWindow]:
     """All windows of one cluster and pass, oldest first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM window WHERE cluster = ? AND pass = ? ORDER BY since, until", (cluster, which)
     )
-    return [Asked(row[0], row[1], bool(row[2]), *row[3:]) for row in rows]
+    return [RecordedWindow(row[0], row[1], bool(row[2]), *row[3:]) for row in rows]
 
 
-def record(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:
+def record(db: sqlite3.Connection, cluster: str, which: str, window: RecordedWindow) -> None:
     """Note an answered window. One transaction.
 
     It replaces every window that lies inside it; a settled one also takes its part out of provisional ones it overlaps.
     """
     with transaction(db):
-        for old in asked(db, cluster, which):
+        for old in recorded(db, cluster, which):
             inside = window.since <= old.since and old.until <= window.until
             touches = old.since < window.until and window.since < old.until
             if inside or (touches and old.provisional and not window.provisional):
@@ -56,7 +56,7 @@ def record(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> N
             if touches and not inside and old.provisional and not window.provisional:
                 for since, until in ((old.since, window.since), (window.until, old.until)):
                     if since < until:
-                        _insert(db, cluster, which, Asked(since, until, True, old.asked_at))
+                        _insert(db, cluster, which, RecordedWindow(since, until, True, old.asked_at))
         _insert(db, cluster, which, window)
 
 
@@ -79,14 +79,14 @@ def set_fact(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int
     db.execute("INSERT OR REPLACE INTO fact (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))
 
 
-def _forget(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:
+def _forget(db: sqlite3.Connection, cluster: str, which: str, window: RecordedWindow) -> None:
     db.execute(
         "DELETE FROM window WHERE cluster = ? AND pass = ? AND since = ? AND until = ?",
         (cluster, which, window.since, window.until),
     )
 
 
-def _insert(db: sqlite3.Connection, cluster: str, which: str, w: Asked) -> None:
+def _insert(db: sqlite3.Connection, cluster: str, which: str, w: RecordedWindow) -> None:
     values = (
         w.since,
         w.until,

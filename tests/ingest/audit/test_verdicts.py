@@ -39,7 +39,7 @@ def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: 
     (step,) = read(db, "SELECT * FROM step WHERE job_id_raw = 990001")
     seen = ask(slurm, db)
     assert counts(seen) == (107, 0, 1, 0, 1)
-    assert (seen.examples[0].verdict, seen.examples[0].told.user, seen.users) == (
+    assert (seen.examples[0].verdict, seen.examples[0].stored.user, seen.users) == (
         "unknown",
         "news",
         {"unknown": {"news"}},
