@@ -18,6 +18,7 @@ from adminkit.demo.nodes import NODES, Request, place
 from adminkit.demo.users import BEGIN, END, USERS, Run, runs
 from adminkit.job import Job
 from adminkit.slurm.site import Site, SiteQueue
+from adminkit.trace.comment_words import RECORD
 
 __all__ = ["BEGIN", "CLUSTER", "COLUMNS", "END", "QUEUES", "SEED", "SITE", "jobs", "sacct_text"]
 
@@ -135,7 +136,7 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
         gpu_type="p100",
         mem=gpus * _MEM_PER_GPU,
         node_list=_node_list(course.node_numbers),
-        admin_comment=f"ak1:lim={run.habit.time_limit},src=e" if typed else "ak1:lim=none,src=d",
+        admin_comment=f"{RECORD.prefix}:lim={run.habit.time_limit if typed else 'none'},src={'e' if typed else 'd'}",
     )
 
 

@@ -1,5 +1,5 @@
-"""What runs say about their users' time limits: needed and held GPU-time per user, job name and day, with the reason
-of every run that does not count. No opinion on how much of that is good.
+"""Needed and held GPU-time per user, job name and day, and the reason of every run that does not count: what points
+are computed from.
 
 Sizes are thousandths of a GPU, so that every sum is a whole number and the order of rows changes nothing; a run without
 GPUs has its CPUs over `cpus_per_gpu`. Milli-GPU-seconds are called *work*.
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.select import CARRIED_ON
 from adminkit.stats.sources import STEP_OF_RUN
-from adminkit.trace.decision_sql import paid_class
+from adminkit.trace.decision_sql import RECORD_GLOB, paid_class
 from adminkit.trace.run_view import TOO_LONG, class_sql
 from adminkit.trace.sight import everybodys
 
@@ -25,17 +25,17 @@ GPU_HOUR: Final = 3_600_000
 
 COUNTED: Final = "counted"  # its limit is scored
 MISSED: Final = "missed"  # it ran into its limit
-#: Why a run counts neither way, in the order applied: a run has the first that fits.
+#: Why a run is left out, in the order applied: a run has the first reason that fits.
 LEFT_OUT: Final = (
     "short", "checkpoint", "state", "limit", "unrecorded", "size", "class", "bundle", "use_unknown", "idle",
 )  # fmt: skip
 
-#: Whose whole record shows no one: larger sizes are errors of the source.
+#: Larger sizes are errors of the source.
 _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
 
-#: Single work side by side: most step time is in steps of one node and at most one GPU, and two of them overlap. Steps
-#: that use no CPU are no work; the batch step cannot tell what it holds.
+#: A bundle is single-GPU work side by side: most step time is in steps of one node and at most one GPU, and two of
+#: these overlap. Steps without CPU use do not count; nor does the batch step, which does not show what runs in it.
 _BUNDLE: Final = f"""
 (SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
         AND coalesce(max(single AND together), 0)
@@ -49,8 +49,8 @@ _BUNDLE: Final = f"""
            AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
 """
 
-#: Points were given for a class that the run was not of by what it was allocated.
-_MISPAID: Final = f"""(CASE WHEN admin_comment GLOB 'ak1:*,cls=*'
+#: Points were given for another class than the allocation has.
+_MISPAID: Final = f"""(CASE WHEN admin_comment GLOB '{RECORD_GLOB},cls=*'
     THEN coalesce({paid_class("admin_comment")} <> {class_sql("nodes", "gpus")}, 0) ELSE 0 END)"""
 
 #: Every run of the window with what it asked for and needed, whether it is a bundle, and its reason. Traps: LIMIT -1
@@ -107,7 +107,7 @@ SELECT job_id, job_name, day, end_time, state, elapsed, req_limit, need, size, r
 WHERE reason IN ('{COUNTED}', '{MISSED}')
 """
 
-#: Runs of the window that are not looked at: whose word cannot have consequences, and of nobody known by number.
+#: Runs of the window that are passed over: of a source that has no consequences, and without a uid.
 _PASSED_OVER: Final = """
 SELECT count(*) FILTER (WHERE NOT acting), count(*) FILTER (WHERE acting AND uid IS NULL) FROM run
 WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
@@ -116,7 +116,7 @@ WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Which runs are looked at, and where a run's reasons begin. Times are epoch seconds, [since, until)."""
+    """Which runs are scored, and the bounds of the reasons. Times are epoch seconds, [since, until)."""
 
     cluster: str
     since: int
@@ -128,11 +128,11 @@ class Criteria:
     unknown_counts: bool = False
     recorded_only: bool = False
     cpus_per_gpu: float = 8.0
-    checkpoint_code: int = field(kw_only=True)  # a run that leaves with it has more to do
+    checkpoint_code: int = field(kw_only=True)  # a run that exits with it has more to do
 
 
 class Sums(NamedTuple):
-    """The runs of one user, day, job name and reason. `needed` is 0 but for runs that are scored."""
+    """The runs of one user, day, job name and reason. `needed` is 0 unless the reason is COUNTED."""
 
     uid: int
     day: int  # of the end, days since 1970 in UTC
@@ -142,10 +142,10 @@ class Sums(NamedTuple):
     runs: int
     used: int  # work: size × elapsed
     needed: int  # work: size × the limit that would have scored full
-    held: int  # work: size × the limit asked for, at least what scores full, or what a miss ran
-    parallel: int  # work of multi-GPU and multi-node runs, and of those that got points as such
-    bundled: int  # of these, work of bundles and of what was of another class
-    bundles: int  # how many
+    held: int  # work: size × max(req_limit, need), of a miss size × max(req_limit, elapsed)
+    parallel: int  # work of multi-GPU and multi-node runs, and of runs that got points as such
+    bundled: int  # of this, work of bundles and of runs of another class than they got points for
+    bundles: int  # the number of these runs
 
 
 class Scored(NamedTuple):
@@ -182,20 +182,20 @@ def sums(db: sqlite3.Connection, criteria: Criteria, uid: int | None = None, *, 
 
 
 def scored(db: sqlite3.Connection, criteria: Criteria, uid: int) -> Iterator[Scored]:
-    """The runs of one user that weigh, in no order."""
+    """The runs of one user that are scored or missed, in no order."""
     statement, params = _statement(_SCORED, criteria, uid)
     yield from map(Scored._make, db.execute(statement, params))
 
 
 def passed_over(db: sqlite3.Connection, criteria: Criteria) -> dict[str, int]:
-    """How many runs of the window are told by a source that earns nothing, and how many belong to nobody known."""
+    """How many runs of the window are of a source that earns nothing, and how many have no uid."""
     params = {"cluster": criteria.cluster, "since": criteria.since, "until": criteria.until}
     told, nameless = db.execute(_PASSED_OVER, params).fetchone()
     return {"source": int(told), "uid_unknown": int(nameless)}
 
 
 def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
-    """The number of the user's latest run there; None where the trace does not know it."""
+    """The uid of the user's latest run there; None where the trace has none."""
     found = db.execute(
         "SELECT uid FROM run WHERE user = ? AND cluster = ? AND uid IS NOT NULL AND acting"
         " ORDER BY end_time DESC LIMIT 1",

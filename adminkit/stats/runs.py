@@ -1,4 +1,4 @@
-"""Every run that ended, but for checkpoint runs, in the order of submission: what a recommendation is learnt from."""
+"""Every run that ended, without checkpoint runs, in the order of submission: what recommendations learn from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND
     AND NOT {CARRIED_ON}{{more}}
 ORDER BY submit_time, cluster, job_id_raw
 """
-#: Runs that ended, nobody knows when: SWF without waits and job tables without starts say only how long they ran.
+#: Runs with a run time but without times: SWF without waits and job tables without starts say only how long a run took.
 UNTIMED: Final = f"""
 SELECT count(*) FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND start_time IS NULL AND end_time IS NULL
     AND user IS NOT NULL AND NOT {CARRIED_ON}{{more}}

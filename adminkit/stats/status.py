@@ -1,6 +1,6 @@
-"""What sync has done: windows, gaps, what is open, what was set aside.
+"""What sync has done: windows, gaps, open runs, rows set aside.
 
-Counts are of `main.`, the trace's own tables: everybody may be shown those.
+Counts are taken from the trace's own tables (`main.`): they are shown to everybody.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Pass:
     rows: int
     revoked: int
     asked_at: int
-    gaps: int  # stretches between since and until that were never answered
+    gaps: int  # stretches between since and until without an answered window
     gap_seconds: int
     open_runs: int
-    overdue: int  # RUNNING a day past their limit: runaways, most likely
+    overdue: int  # RUNNING for a day after their limit: probably runaway jobs
 
 
 def passes(db: sqlite3.Connection, now: int) -> list[Pass]:

@@ -1,4 +1,4 @@
-"""What was done to Slurm, by whom and when: the lines of the hosts' logs of acts, kept with the trace."""
+"""Actions on Slurm and on people, by whom and when: the lines of the hosts' logs, copied into the table `action`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INSERT INTO action (at, host, who, what, generation, line) VALUES (?, ?, ?, ?, ?
 
 
 def record_actions(db: sqlite3.Connection, found: Iterable[Mapping[str, Any]]) -> int:
-    """Keep these acts, each once however often it is found. Returns how many were new."""
+    """Store these actions, each line once. Returns how many were new."""
     before = db.total_changes
     for act in found:
         words = [_word(act.get(key)) for key in ("host", "who", "what", "generation")]

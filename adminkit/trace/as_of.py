@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import Final
 
 from adminkit.job import Job, Step
+from adminkit.trace.decision_sql import RECORD_GLOB, first_word
 
 #: Columns of job that are known once the run has started.
 AT_START: Final = frozenset(
@@ -34,9 +35,7 @@ STEP_AT_END: Final = frozenset(
 _ENDED: Final = "end_time <= {at}"
 _STARTED: Final = f"({_ENDED} OR start_time <= {{at}})"
 #: Of a comment the policy's record, which is written at submission; other words may have come later.
-_RECORD: Final = (
-    "CASE WHEN admin_comment GLOB 'ak1:*' THEN substr(admin_comment, 1, instr(admin_comment || ' ', ' ') - 1) END"
-)
+_RECORD: Final = f"CASE WHEN admin_comment GLOB '{RECORD_GLOB}' THEN {first_word('admin_comment')} END"
 #: SQL: the value of a column of an open run, where it is another than that of the row.
 _OPEN: Final = {
     "state": "CASE WHEN start_time <= {at} THEN 'RUNNING' ELSE 'PENDING' END",

@@ -1,6 +1,7 @@
-"""An audit's SQL: the rows to ask slurmdbd about, held against a scratch trace of its answers, and what is set aside.
+"""The SQL of an audit: the rows to ask slurmdbd about, their comparison with its answers, and what is set aside.
 
-The scratch trace is attached as `theirs`. What leaves the table job goes to job_aside whole, its steps to step_aside.
+The answers are a scratch trace, attached as `theirs`. A row that leaves `job` goes to `job_aside` whole, its steps to
+`step_aside`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from adminkit.trace.verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN
 #: Before every end.
 FIRST: Final = -(1 << 62)
 
-#: The rows that are asked about: all that slurmdbd is said to have told, but those it has confirmed.
+#: The rows to ask about: every row of source slurmdbd, without those that it has confirmed (unless :again).
 _ROWS: Final = "job.cluster = :cluster AND job.source = 'slurmdbd' AND (job.audited IS NOT 'confirmed' OR :again)"
 _JOINED: Final = f"job LEFT JOIN theirs.job AS t ON {KEYS} AND {KNOWN}"
 _WINDOW: Final = "job.end_time >= :since AND job.end_time < :until"
 _RUN: Final = "job.job_id_raw, job.submit_time, job.end_time, job.user, job.uid, job.job_id, job.state, job.array_job"
 
-#: Over before the first run that slurmdbd holds was.
+#: Runs that were over before the first run that slurmdbd holds.
 _OLD: Final = "job.end_time < :before AND job.submit_time < :before"
 
 _CHUNK: Final = f"""
@@ -81,14 +82,14 @@ _PUT_THEIRS: Final = tuple(
     f"INSERT INTO {table} ({columns}) SELECT {columns} FROM theirs.{table} {_OF}"
     for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS))
 )
-#: One that is not over is looked up by the next sync, as if its last snapshot had shown it, and audited once it is.
+#: A run without an end is looked up by the next sync, as if the last snapshot had shown it, and audited after its end.
 _PUT_MARK: Final = f"""
 UPDATE job SET audited = CASE WHEN end_time IS NOT NULL THEN 'confirmed' END,
     seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}
 """
 _GONE: Final = tuple(f"DELETE FROM {table} {_OF}" for table in ("job", "step"))
 
-#: Of a run whose steps the answers do not have: what the trace has stays, and what was taken from it.
+#: Where the answers have no steps of a run, the trace's steps stay, and the sums that were made of them.
 _KEEP_STEPS: Final = f"""
 INSERT INTO step ({_STEP_COLUMNS}) SELECT {_STEP_COLUMNS} FROM step_aside {_OF} AND aside_at = ?
     AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
@@ -111,7 +112,7 @@ UNION ALL
 SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND is_array AND job_id_raw = ?
 """
 _TASKS: Final = "SELECT count(*) FROM job WHERE cluster = ? AND array_job = ?"
-#: That of an array goes with its last task.
+#: A letter about an array is cancelled with its last task.
 _CANCEL: Final = """
 UPDATE outbox SET state = 'expired', said = 'an audit set its run aside'
 WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT is_array AND run = ? OR is_array AND job_id_raw = ?
@@ -137,7 +138,7 @@ class StoredRun(NamedTuple):
 
     @property
     def run(self) -> str:
-        """As the outbox names it."""
+        """Its name in the outbox: 4711@1796083200."""
         return f"{self.job_id_raw}@{self.submit_time}"
 
 
@@ -171,7 +172,7 @@ class Aside(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditScope:
-    """Which rows: of one cluster; `again` those too that slurmdbd has confirmed before."""
+    """Which rows an audit asks about: those of one cluster; with `again` also those that were confirmed before."""
 
     cluster: str
     again: bool
@@ -181,7 +182,7 @@ class AuditScope:
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:
-    """The clusters with rows that slurmdbd is said to have told, by name."""
+    """The clusters with rows of source slurmdbd, by name."""
     found: list[str] = []
     (name,) = db.execute("SELECT min(cluster) FROM job").fetchone()
     while name is not None:
@@ -198,7 +199,7 @@ def totals(db: sqlite3.Connection, scope: AuditScope) -> tuple[int, int, int | N
 
 
 def chunk(db: sqlite3.Connection, scope: AuditScope, since: int, rows: int) -> tuple[int, int] | None:
-    """[since, until) of the ends of the next rows to ask about, about so many; None where there are none."""
+    """[since, until) of the ends of the next rows to ask about, about `rows` of them; None after the last."""
     ends = [db.execute(_CHUNK, scope.values(since=since, offset=offset)).fetchone() for offset in (0, rows)]
     if ends[0] is None:
         return None
@@ -207,13 +208,13 @@ def chunk(db: sqlite3.Connection, scope: AuditScope, since: int, rows: int) -> t
 
 
 def old(db: sqlite3.Connection, scope: AuditScope, before: int) -> tuple[int, int | None, int | None]:
-    """Runs that were over before then, all beyond what slurmdbd can say: how many, first and last end."""
+    """(runs, first end, last end) of runs that were over before `before`: slurmdbd can say nothing of them."""
     found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, scope.values(before=before)).fetchone()
     return found
 
 
 def flag_old(db: sqlite3.Connection, scope: AuditScope, before: int, rows: int) -> None:
-    """Write that down, about so many rows in a transaction."""
+    """Flag those runs as beyond, about `rows` in a transaction."""
     at = FIRST
     while (found := chunk(db, scope, at, rows)) is not None and found[0] < before:
         db.execute(_FLAG_OLD, scope.values(before=before, since=found[0], until=found[1]))
@@ -221,7 +222,7 @@ def flag_old(db: sqlite3.Connection, scope: AuditScope, before: int, rows: int) 
 
 
 def strays(db: sqlite3.Connection, scope: AuditScope, before: int) -> list[StoredRun]:
-    """Runs that ended before then, and before they were submitted: no run of slurmdbd's does."""
+    """Runs that ended before `before` and were submitted after it, which no genuine run does."""
     return [StoredRun(*row) for row in db.execute(_STRAYS, scope.values(before=before))]
 
 
@@ -238,7 +239,7 @@ def compare(
 
 
 def verdict(db: sqlite3.Connection, scope: AuditScope, stored: StoredRun) -> str:
-    """What the answers so far say of one run."""
+    """The verdict of the answers so far on one run."""
     found = db.execute(_ONE, scope.values(job=stored.job_id_raw, submit=stored.submit_time)).fetchone()
     return str(found[0]) if found else CONFIRMED
 
@@ -250,7 +251,7 @@ def differing(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> list[s
 
 
 def lasting(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> list[str]:
-    """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
+    """The columns in which a run without an end contradicts slurmdbd so that no later sync corrects it."""
     found = db.execute(_WHAT_LASTS, (cluster, stored.job_id_raw, stored.submit_time)).fetchone() or ()
     return [column for column, differs in zip(LASTING, found, strict=False) if differs]
 
@@ -261,13 +262,13 @@ def still_open(db: sqlite3.Connection, scope: AuditScope) -> list[StoredRun]:
 
 
 def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[StoredRun], state: str) -> None:
-    """Write down what the audit made of these."""
+    """Set the column `audited` of these runs."""
     with transaction(db):
         db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit_time) for one in runs))
 
 
 def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], now: int) -> int:
-    """Set these aside, and put what slurmdbd says in their place. All or none. How many letters were cancelled."""
+    """Set these aside and store slurmdbd's own rows instead, all or none. Returns how many letters were cancelled."""
     with transaction(db):
         cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
         for one in runs:
@@ -281,7 +282,7 @@ def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], now
 
 
 def set_aside(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], why: str, now: int) -> int:
-    """Take these out of the tables job and step. All or none. How many letters were cancelled."""
+    """Move these from job and step to the aside tables, all or none. Returns how many letters were cancelled."""
     with transaction(db):
         return sum(_set_aside(db, cluster, one, why, now) for one in runs)
 
@@ -298,12 +299,12 @@ def tasks(db: sqlite3.Connection, cluster: str, array_job: int) -> int:
 
 
 def aside(db: sqlite3.Connection, limit: int = -1) -> list[Aside]:
-    """What audits set aside, the newest first."""
+    """The runs that audits set aside, the newest first."""
     return [Aside(*row) for row in db.execute(_ASIDE, (limit,))]
 
 
 def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
-    """Put these back, as the word of the operator who says so. Where slurmdbd's own row is in the place it stays.
+    """Put these back with the source `trusted`: an operator vouches for them. A row that is in the place stays.
 
     Returns how many are back. All or none.
     """

@@ -1,4 +1,4 @@
-"""What came in: one row per import or sync."""
+"""The table `load`: one row per import, sync, audit or demo."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def record_load(
     seconds: float,
     counts: tuple[int, int, int, int, int],
 ) -> None:
-    """One line of history. `counts` are rows, new, changed, rejected, skipped."""
+    """Add one row. `counts`: rows, new, changed, rejected, skipped."""
     db.execute(_LOAD, (kind, source, cluster, started_at, seconds, *counts))

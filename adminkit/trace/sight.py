@@ -20,6 +20,7 @@ from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
 from adminkit.trace.as_of import select_of
+from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
@@ -41,9 +42,6 @@ _OWN_ROWS: Final = {
     "action": "TRUE",
     "load": "TRUE",
 }
-#: The schema's own views over job and step, made once more over what stands before those.
-_VIEWS: Final = ("trace", "run")
-_VIEW_SQL: Final = "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name = ?"
 #: Before a SELECT it makes job and step everybody's.
 _OF_ALL: Final = "WITH " + ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM all_{table})" for table in ("job", "step")
@@ -71,8 +69,8 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
         db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
         which = rows.format(own=mine) if own else "TRUE"
         db.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM all_{table} WHERE {which}")
-    for view in _VIEWS:
-        _, _, select = db.execute(_VIEW_SQL, (view,)).fetchone()[0].partition(" AS ")
+    # Trap: the schema's own views never see temporary ones: each is made once more over what stands before tables.
+    for view, select in VIEWS.items():
         db.execute(f"CREATE TEMP VIEW all_{view} AS {_OF_ALL} {select}")
         db.execute(f"CREATE TEMP VIEW {view} AS {select}")
     db.execute("PRAGMA query_only = 1")

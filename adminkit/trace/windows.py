@@ -1,4 +1,4 @@
-"""What sync has asked for so far: the windows, each settled or still provisional, and small notes per cluster."""
+"""The windows that sync has asked for, each settled or provisional, and small facts about a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEPS: Final = "step"
 
 @dataclass(frozen=True, slots=True)
 class RecordedWindow:
-    """One window that sacct has answered: [since, until), epoch seconds."""
+    """One window that was asked for and answered: [since, until), epoch seconds."""
 
     since: int
     until: int
@@ -43,9 +43,9 @@ def recorded(db: sqlite3.Connection, cluster: str, which: str) -> list[RecordedW
 
 
 def record(db: sqlite3.Connection, cluster: str, which: str, window: RecordedWindow) -> None:
-    """Note an answered window. One transaction.
+    """Write down an answered window. One transaction.
 
-    It replaces every window that lies inside it; a settled one also takes its part out of provisional ones it overlaps.
+    It replaces every window inside it; a settled one also replaces its part of a provisional one that it overlaps.
     """
     with transaction(db):
         for old in recorded(db, cluster, which):
@@ -69,7 +69,7 @@ def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
 
 
 def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
-    """(value, when it was noted), or None."""
+    """(value, when it was written), or None."""
     row = db.execute("SELECT value, at FROM fact WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()
     return (row[0], row[1]) if row else None
 

@@ -177,3 +177,10 @@ def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     with sqlite3.connect(path) as db:
         names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '_*'").fetchall()
         return {name: db.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for (name,) in names}
+
+
+def test_the_views_of_a_trace_are_those_that_stand_before_it_for_whoever_sees_less(tmp_path: Path) -> None:
+    connect.prepare(tmp_path / "t.db")
+    with sqlite3.connect(tmp_path / "t.db") as db:
+        found = dict(db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'view'").fetchall())
+    assert found == {name: f"CREATE VIEW {name} AS {select}".strip() for name, select in schema.VIEWS.items()}
