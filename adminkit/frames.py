@@ -41,7 +41,7 @@ _DTYPES: Final[Mapping[str, Dtype]] = {"int": "Int64", "float": "Float64", "str"
 
 
 class Filters(TypedDict, total=False):
-    """Which jobs: the options of `adminkit report accuracy` by their names. `since` and `until` are about the end."""
+    """Which jobs: the options of `adminkit report accuracy`. `since` and `until` bound the end."""
 
     job_class: Names
     queue: Names
@@ -56,7 +56,7 @@ class Filters(TypedDict, total=False):
 
 
 class Options(Filters, total=False):
-    """What reports take; one that the report at hand does not take is an error."""
+    """The options of reports; UsageError for one that the report does not take."""
 
     by: str
     job: str | int
@@ -113,7 +113,7 @@ def open_trace(path: str | Path | None, as_of: When | None) -> Trace:
 
 
 def _options(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> ReportOptions:
-    """The keywords as they would have been typed. UsageError for one that the report does not take."""
+    """The keywords as options of the command line. UsageError for one that the report does not take."""
     options = {option.name: option for option in spec.options} if spec else {}
     taken = [*FILTERS]
     if spec:
@@ -149,7 +149,7 @@ def _when(when: When | None) -> str | None:
     return when if when is None or isinstance(when, str) else when.isoformat()
 
 
-#: Filters that are more than a word -> what the command line would have read of them.
+#: Filters that are no single word -> their value as the command line reads it.
 _TYPED: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("job_class", "queue", "user", "account", "cluster"), _names),
     **dict.fromkeys(("since", "until"), _when),
@@ -159,7 +159,7 @@ _TYPED: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 @contextmanager
 def _hinted() -> Iterator[None]:
-    """The hint below the error, as the command line has it."""
+    """Adds the hint to the error, as the command line does."""
     try:
         yield
     except AdminkitError as error:

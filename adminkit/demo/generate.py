@@ -1,8 +1,8 @@
 """A look-alike of the AAIC trace: 55 127 synthetic GPU jobs of five months whose figures are the study's.
 
-Pure and deterministic: the same seed gives the same jobs on every machine. docs/demo.md says what is exact, what is
-near and what is invented. demo_times.py holds the study's figures, demo_users.py who runs what and when,
-demo_nodes.py where and from when on it runs.
+Pure and deterministic: the same seed gives the same jobs on every machine. docs/demo.md says what is exact,
+what is close and what is invented. times.py has the study's figures, users.py who submits what and when, nodes.py where
+and when it starts.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Person(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What became of one job once it was submitted."""
+    """The course of one job after its submission. Times are epoch seconds."""
 
     eligible_time: int
     start_time: int

@@ -1,7 +1,7 @@
-"""The look-alike's people: who runs what, again and again, and when it is submitted.
+"""The look-alike's users: what each runs, and when it is submitted.
 
-Users have habits. A habit is one program of one user: its queue, GPUs, limit and name stay the same, its run times are
-alike, and it is submitted during one campaign of days or weeks, in arrays, in loops or one by one.
+A habit is one program of one user: its queue, GPUs, limit and name stay the same, its run times are similar, and it is
+submitted during one campaign of days or weeks, in arrays, in loops or singly.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""adminkit trace audit: every row that slurmdbd is said to have told is asked of it once more.
+"""adminkit trace audit: asks slurmdbd again about every row of source slurmdbd.
 
-One reader: the same windows go through sync's own passes into a scratch trace, and SQL compares the two, a window of
-the trace at a time. A row is `unknown` where slurmdbd holds runs from before it and after it, by submission and by end
-(horizon.py). Where it does not, the row is `beyond` what it can say: purged, of a database that was made new, or of a
-cluster that is gone.
+The answers go through sync's own passes into a scratch trace, and SQL compares the two, a window of the trace at a
+time. A row that slurmdbd lacks is `unknown` where slurmdbd holds runs from before it and after it, by submission and by
+end (horizon.py). Elsewhere it is `beyond` what slurmdbd can say: purged, lost with a rebuilt database, or of a cluster
+that is gone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from adminkit.trace.audit import AuditScope
 from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 
-#: The note that says that a cluster was audited, and what came of it.
+#: Key of the fact that a cluster was audited; its value has the counts.
 DONE: Final = "audited"
 
 
@@ -53,10 +53,10 @@ def audit(
 ) -> list[Audited]:
     """Ask slurmdbd about these clusters' rows, all for none; with `apply` set aside what it contradicts or denies.
 
-    `purge`: after how many seconds slurmdbd purges jobs, where the operator says so. `opener`: who is asked.
+    `purge`: seconds after which slurmdbd purges jobs, as the operator says. `opener`: the source.
 
-    What is confirmed is written down as it comes, so that an audit that was cut off goes on from there. Nothing is
-    set aside for being unknown before all answers are in: where slurmdbd is away on the way, nothing is.
+    Confirmed rows are flagged window by window, so that an interrupted audit goes on from there. Unknown rows are set
+    aside only after the last answer: none is where slurmdbd fails before.
     """
     with ExitStack() as stack:
         if apply:
@@ -66,7 +66,7 @@ def audit(
         # Trap: as root, programs are from here on started as the user who owns the trace.
         if not slurm.shows_every_job():
             raise AdminkitError(
-                "slurmdbd shows this user own jobs only: others' would look as if it did not have them",
+                "slurmdbd shows this user only their own jobs: all other rows would look invented",
                 "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
             )
         known = slurm.known_clusters()
@@ -122,7 +122,7 @@ def _chunk(work: Work, since: int, until: int) -> None:
     """The runs that ended in [since, until)."""
     forget_answers(work)
     stretch = Window(since, min(until, work.now))
-    if stretch.width > 0:  # an end that is still to come is nobody's
+    if stretch.width > 0:  # no run has an end in the future
         width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
         ask_stretches(work.run, JOBS, [stretch], work.now, width)
         if work.run.options.steps:
@@ -135,7 +135,7 @@ def _chunk(work: Work, since: int, until: int) -> None:
 
 
 def _remember(work: Work, began: float) -> None:
-    """The note that doctor looks for, a line of history, and one of the ledger."""
+    """Write the fact that doctor looks for, a row of `load` and one of `action`."""
     counts = work.done.counts
     rows, changed = sum(counts.values()), counts["contradicted"]
     record_load(
@@ -150,9 +150,9 @@ def _remember(work: Work, began: float) -> None:
 
 @contextmanager
 def _scratch(db: Path) -> Iterator[Path]:
-    """A folder for slurmdbd's answers: beside the trace, where there is room for such, else where temporary files go.
+    """A folder for slurmdbd's answers beside the trace, or in the temporary folder where that is read-only.
 
-    Those that killed audits left are removed.
+    Removes the folders of killed audits.
     """
     import tempfile
 

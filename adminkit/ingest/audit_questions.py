@@ -1,4 +1,4 @@
-"""What an audit asks: the windows, ids and steps of a sync, into a scratch trace beside the one that is audited."""
+"""What an audit asks: the windows, ids and steps of a sync, stored in a scratch trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adminkit.trace.audit import AuditScope, StoredRun
 
 @dataclass(slots=True)
 class Work:
-    """One audit of one cluster: the trace, and a sync's run whose trace is the scratch one."""
+    """One audit of one cluster: the trace, and a sync's run on the scratch trace."""
 
     db: Connection
     run: SyncRun
@@ -30,9 +30,9 @@ class Work:
     done: Audited
     first: int = horizon.NEVER  # the first end that slurmdbd holds
     absent: list[StoredRun] = field(default_factory=list)
-    unread: set[str] = field(default_factory=set)  # runs about which slurmdbd said something that could not be read
-    steps_unread: bool = False  # and so of some steps of these answers
-    tasks: dict[int, int] = field(default_factory=dict)  # array -> tasks that are left of it, of those with letters
+    unread: set[str] = field(default_factory=set)  # runs of which an answer could not be read
+    steps_unread: bool = False  # whether steps of these answers could not be read
+    tasks: dict[int, int] = field(default_factory=dict)  # array with letters -> tasks of it that are left
     unsure: list[StoredRun] = field(default_factory=list)  # neither confirmed nor denied
 
     @property
@@ -41,13 +41,13 @@ class Work:
 
 
 def forget_answers(work: Work) -> None:
-    """The answers so far."""
+    """Delete the answers so far."""
     answers.empty(work.run.db)
     work.steps_unread = False
 
 
 def look_up(work: Work, gone: Sequence[StoredRun]) -> None:
-    """Their answers by id: one whose end is another is in another window."""
+    """Ask for these runs by id: a run with another end in slurmdbd is in no window of theirs."""
     for place in range(0, len(gone), IDS_PER_QUERY):
         some = gone[place : place + IDS_PER_QUERY]
         window = Window(max(min(stored.submit_time for stored in some), horizon.FLOOR), work.now)
@@ -63,7 +63,7 @@ def look_up(work: Work, gone: Sequence[StoredRun]) -> None:
 
 
 def _ask_ids(work: Work, window: Window, some: Sequence[StoredRun], ids: Sequence[int]) -> None:
-    """Runs by id. Where something in the answer could not be read, fewer at once: then it shows whose that is."""
+    """Ask for runs by id; where a record could not be read, for half as many, until it shows whose record that is."""
     answers.forget_unread(work.run.db)
     source = work.run.source
     take_in(work.run, JOBS, source.closed(JOBS, window, ids), work.now)

@@ -1,4 +1,4 @@
-"""What the answers say of the rows that an audit asked about, and what becomes of those rows."""
+"""The verdicts of the answers on the rows that an audit asked about, and what is done to these rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_ONCE: Final = 500
 
 
 def judge_answers(work: Work, others: Sequence[StoredRun]) -> None:
-    """What the answers say of runs that the windows did not confirm."""
+    """Judge runs that their windows did not confirm."""
     confirmed, contradicted = [], []
     for stored in others:
         found = trace.verdict(work.db, work.scope, stored)
@@ -41,23 +41,22 @@ def judge_answers(work: Work, others: Sequence[StoredRun]) -> None:
 
 
 def _replace(work: Work, contradicted: Sequence[StoredRun]) -> None:
-    """By slurmdbd's own rows."""
+    """Replace runs by slurmdbd's own rows."""
     for place in range(0, len(contradicted), AT_ONCE):
         trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
     for stored in contradicted:
-        _tell(stored, "slurmdbd has something else; its own row is in the place")
+        _tell(stored, "slurmdbd contradicts it; replaced by slurmdbd's own row")
 
 
 def _only_steps(work: Work, stored: StoredRun) -> bool:
-    """Whether nothing but what the steps say contradicts a run."""
+    """Whether a run is contradicted only in what follows from steps."""
     return verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, stored))
 
 
 def judge_open(work: Work) -> None:
-    """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
+    """Judge runs without an end. slurmdbd does not show held jobs, so a missing one is counted as open and stays.
 
-    None is confirmed before it ends: what changes until then is sync's to learn. One that has what no sync takes back
-    is replaced.
+    No run is confirmed before its end: until then sync updates it. A run with values that no sync corrects is replaced.
     """
     pending = trace.still_open(work.db, work.scope)
     forget_answers(work)
@@ -80,7 +79,7 @@ def judge_open(work: Work) -> None:
 
 
 def judge_absent(work: Work, submitted: int, purges_after: int | None) -> None:
-    """The runs that slurmdbd denies: unknown, or beyond. It may have purged since the first question: asked afresh."""
+    """Judge runs that slurmdbd lacks: unknown or beyond. The horizon is asked again: slurmdbd may have purged."""
     first = horizon.earliest(work.run, submitted, work.now)
     ends = [(stored, stored.end_time if stored.end_time is not None else stored.submit_time) for stored in work.absent]
     last = horizon.latest(work.run, [(stored.submit_time, end) for stored, end in ends], work.now)
@@ -90,7 +89,7 @@ def judge_absent(work: Work, submitted: int, purges_after: int | None) -> None:
     for stored, end in ends:
         precedes = horizon.precedes(first, (stored.submit_time, end))
         before = precedes and stored.submit_time >= kept_from
-        ahead = work.now <= end <= work.now + DAY  # by a slurmctld whose clock is ahead: not asked about yet
+        ahead = work.now <= end <= work.now + DAY  # of a slurmctld whose clock is ahead: not asked about yet
         after = end > work.now + DAY or (not ahead and horizon.follows(last, (stored.submit_time, end)))
         (unknown if before and after else beyond).append(stored)
         work.done.purge_unsaid += precedes and after and purges_after is None

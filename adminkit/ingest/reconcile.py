@@ -1,4 +1,4 @@
-"""Rows that arrived or changed long after their End: daily the last 48 hours, weekly the last 35 days."""
+"""Finds rows that came or changed long after their End: compares 48 hours daily and 35 days weekly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.trace import runs, windows
 
-#: (note's name, how often, how far back, how wide a comparison)
+#: (key of the fact, interval, how far back, width of a comparison), seconds
 ROUNDS: Final = (("reconciled_daily", DAY, 2 * DAY, 6 * HOUR), ("reconciled_weekly", 7 * DAY, 35 * DAY, DAY))
 
 
@@ -23,7 +23,7 @@ def reconcile(run: SyncRun, now: int) -> None:
     for name, every, back, width in ROUNDS:
         last = windows.fact(run.db, cluster, name)
         if last is None:
-            # Nothing is old yet on a first run: all of it was asked for just now.
+            # A first run has just asked for everything.
             windows.set_fact(run.db, cluster, name, "0", now)
         elif now - last[1] >= every:
             again = compare(run, max(now - back, known[0].since), now, width)
@@ -33,8 +33,8 @@ def reconcile(run: SyncRun, now: int) -> None:
 def compare(run: SyncRun, since: int, until: int, width: int) -> int:
     """Compare the source with the trace by windows, and ask again for those that differ. Returns how many had changed.
 
-    Windows lie on a grid, so that one that goes on differing (a row set aside, rows slurmdbd has purged) is known by
-    its note and not asked for every day.
+    Windows are aligned to a grid, so that one that keeps differing (a row set aside, rows slurmdbd has purged) is known
+    by its fact and not asked for every day.
     """
     changed = 0
     for at in range(since // width * width, until, width):

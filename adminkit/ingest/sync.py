@@ -1,4 +1,4 @@
-"""adminkit sync: one run over one or more clusters, alone at the trace."""
+"""adminkit sync: one run over one or more clusters; a lock keeps other runs off the trace."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 from adminkit.trace.transaction import transaction
 
-#: Seconds for which an event may reach slurmdbd late: as long as past windows are compared.
+#: Seconds by which a node event may reach slurmdbd late: as far back as windows are compared.
 EVENTS_LATE: Final = 35 * 86_400
-#: slurmdbd starting again puts this much of the past in doubt.
+#: Seconds before a restart of slurmdbd whose rows may have come late.
 RESTART_DOUBT: Final = 2 * DAY
-#: Runs changed after their end that are named.
+#: Runs changed after their end that are named, at most.
 TOLD: Final = 10
 #: The fact that says when events were asked for.
 _EVENTS: Final = "node events"
@@ -66,7 +66,7 @@ def sync(
 
 
 def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
-    """What was done to Slurm from this host. A log that cannot be read is said, and hinders nothing."""
+    """Copy this host's log of actions. A log that cannot be read is reported, and the run goes on."""
     try:
         record_actions(db, actions.read(log) if log else ())
     except AdminkitError as error:
@@ -95,7 +95,7 @@ def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
 
 
 def _note_machine(run: SyncRun, now: int) -> None:
-    """Queues and nodes of today. slurmctld may be away: accounting is read all the same."""
+    """Store the queues and nodes as they are now. Where slurmctld is away this is reported, and the run goes on."""
     name = run.cluster
     try:
         queues = partitions.queues(name)
@@ -110,12 +110,12 @@ def _note_machine(run: SyncRun, now: int) -> None:
         run.talk(f"{error.message}; nodes are as last seen")
         return
     with transaction(run.db):
-        if nodes:  # none at all says nothing of any
+        if nodes:  # no node at all: slurmctld hides them
             store_nodes(run.db, name, nodes, now)
 
 
 def _note_events(run: SyncRun, first: int, now: int) -> None:
-    """What happened to nodes since `first`, or since a while before the last run: slurmdbd may learn of it late."""
+    """Store node events since `first`, or since EVENTS_LATE before the last run, as slurmdbd may get them late."""
     name = run.cluster
     last = windows.fact(run.db, name, _EVENTS)
     try:
@@ -137,7 +137,7 @@ def _clusters(wanted: Sequence[str]) -> list[str]:
 
 
 def _doubt_after_restart(run: SyncRun, now: int) -> None:
-    """slurmdbd was started again since the last run: what it had not written then may have come since."""
+    """After a restart of slurmdbd ask for the time before it again: rows it had not written may have come since."""
     started = run.source.started_at
     if started is None:
         return
@@ -158,7 +158,7 @@ def _notice_rebuilt(run: SyncRun, mark: tuple[int, int], now: int) -> None:
 
 
 def _tell_altered(run: SyncRun) -> None:
-    """Say of which runs their owners changed something after the end: the first few by name."""
+    """Report the runs that were changed after their end, the first few by number."""
     changes = altered.take(run.db, run.cluster)
     for one in changes[:TOLD]:
         whose = f" of {quote(one.user)}" if one.user else ""
@@ -168,7 +168,7 @@ def _tell_altered(run: SyncRun) -> None:
 
 
 def _first(db: Connection, options: Options, name: str) -> int:
-    """Where this cluster's trace begins: where it began, or --since where that is earlier."""
+    """Where this cluster's trace begins: the first window's begin, or --since where that is earlier. Epoch seconds."""
     known = windows.recorded(db, name, windows.JOBS)
     if options.since is not None and options.since >= time.time():
         raise UsageError("--since is not in the past", "say when the trace shall begin: --since 2024-01-01")

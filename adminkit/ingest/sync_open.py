@@ -1,4 +1,4 @@
-"""The open runs of a sync: a snapshot, and the look-up of those that the last snapshot had and this one has not."""
+"""The open runs of a sync: a snapshot, and a look-up of the runs that were in the last snapshot and not in this one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ask_open(run: SyncRun, now: int) -> None:
     moment = int(run.clock())
     run.summary.open += take_in(run, JOBS, run.source.open_snapshot(JOBS, moment), now, snapshot=True)
     take_claims(run, lambda claims: run.source.open_snapshot(claims, moment), now)
-    if not run.source.claims_apart:  # the other fields are nobody's to overwrite, and the source has them
+    if not run.source.claims_apart:  # other tools may overwrite AdminComment until the end
         _keep_records(run)
     gone = runs.vanished(run.db, run.cluster, now - runs.LOST, now)
     for at in range(0, len(gone), IDS_PER_QUERY):
@@ -36,7 +36,7 @@ def ask_open(run: SyncRun, now: int) -> None:
 
 
 def _keep_records(run: SyncRun) -> None:
-    """slurmctld may be away: what was recorded is then seen at the end, or by the next run."""
+    """Store the records of open jobs. Where slurmctld is away they are seen at the end, or by the next run."""
     try:
         records = admin_comments(run.cluster)
     except AdminkitError as error:

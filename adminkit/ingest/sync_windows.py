@@ -1,7 +1,7 @@
-"""The windows of a sync: a source's closed runs, and their steps, into the trace.
+"""The windows of a sync: stores a source's closed runs, and their steps.
 
-Runs come by the window in which they ended, steps in a pass of their own. Each window is recorded after its rows are
-in; asking again for one that was lost in between changes nothing, for rows are upserted.
+Runs come by the window in which they ended, steps in a pass of their own. A window is recorded after its rows are
+stored; asking for it again changes nothing, for rows are upserted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ask_stretches(run: SyncRun, part: Part, stretches: Sequence[Window], now: in
 
     Raises SourceFailed when the source cannot be reached, or when the narrowest window still gets no answer.
     """
-    # All windows end by `now`: what is still on its way to the source from this moment on ended after them.
+    # All windows end by `now`: a row that slurmctld sends from here on ended after them.
     sure = run.source.backlog() == 0
     fitting = Width(run.options.budget, width)
     todo = deque(stretches)
@@ -70,7 +70,7 @@ def ask_stretches(run: SyncRun, part: Part, stretches: Sequence[Window], now: in
                 done, failures = done + window.width, 0
                 run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
         except BaseException:
-            run.source.stop()  # or the pool would wait for what is running
+            run.source.stop()  # else the pool would wait for the running queries
             raise
         finally:
             for _, answer in asked:
@@ -78,9 +78,9 @@ def ask_stretches(run: SyncRun, part: Part, stretches: Sequence[Window], now: in
 
 
 def _fetch_closed(run: SyncRun, part: Part, window: Window, width: Width) -> Spool | None:
-    """The answer, None where the window was cut before an error showed it to be too wide.
+    """The answer; None where an error has shown meanwhile that the window is too wide.
 
-    After an error the worker rests as long as the attempt took: the server may still be at work on the question.
+    After an error the worker sleeps as long as the attempt took: the server may still be busy with the query.
     """
     if window.width > width.seconds:
         return None

@@ -14,8 +14,8 @@ from adminkit.trace.transaction import transaction
 _KEY: Final = "altered derived_exit_code "
 
 #: For the connection that upserts jobs: writes each change into `fact` under the run's key, as `from to user`; of
-#: several changes `from` is the first one's. Trap: OR REPLACE here becomes the upsert's own ABORT, and a second change would
-#: refuse the row.
+#: several changes `from` is the first one's. Trap: OR REPLACE here becomes the upsert's own ABORT, and a second change
+#: would refuse the row.
 WATCH: Final = f"""
 CREATE TEMP TRIGGER altered AFTER UPDATE OF derived_exit_code ON job
 WHEN OLD.end_time IS NOT NULL AND OLD.derived_exit_code IS NOT NULL

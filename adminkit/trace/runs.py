@@ -121,7 +121,7 @@ def fill_all_from_steps(db: sqlite3.Connection) -> None:
 
 
 def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int, int, str]]) -> None:
-    """Store the policy's records of open jobs: (JobIDRaw, Submit, AdminComment). Other tools may overwrite them later."""
+    """Store the policy's records of open jobs: (JobIDRaw, Submit, AdminComment). Other tools may overwrite them."""
     with transaction(db):
         db.executemany(_RECORD, ((cluster, *one) for one in found))
 

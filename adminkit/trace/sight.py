@@ -1,8 +1,8 @@
 """Whose jobs this process may be shown, and as of when: the one home of these rules.
 
 Root, the trace's owner and its group see everybody's jobs; others, who read a trace only where its mode was opened to
-all, see their own. What adds up over users is for the operators too, but for counts. This keeps commands from telling:
-who can read the file can read it without adminkit.
+all, see their own. Sums over users are for operators, except counts. This rule binds commands: whoever can read the
+file can read it without adminkit.
 
 Both rules are TEMP views that stand before the trace's own tables: a SELECT names `job` and gets what it may have.
 """
@@ -24,8 +24,8 @@ from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
-#: Every table that a view may stand before, and which of its rows are one user's own. TRUE: it is of the site, not of a
-#: job. Each has a second view with everybody's rows, for counts: `all_job` for `job`.
+#: Every table, and SQL for the rows that are one user's own; TRUE: the table is about the site, not about jobs. Each
+#: table has a second view with everybody's rows, for counts: `all_job` for `job`.
 _OWN_ROWS: Final = {
     "job": "{own}",
     "step": """EXISTS (SELECT 1 FROM all_job AS j WHERE j.cluster = all_step.cluster
@@ -42,7 +42,7 @@ _OWN_ROWS: Final = {
     "action": "TRUE",
     "load": "TRUE",
 }
-#: Before a SELECT it makes job and step everybody's.
+#: Put before a SELECT it makes job and step everybody's.
 _OF_ALL: Final = "WITH " + ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM all_{table})" for table in ("job", "step")
 )
@@ -90,9 +90,9 @@ def everybodys(db: sqlite3.Connection, table: str) -> str:
 
 
 def whose(users: Sequence[str] | None, path: Path) -> list[str]:
-    """Whose jobs are meant: the users named, everybody's for none; this user's own where they see no other's.
+    """The users whose jobs to show: `users`, [] (everybody) for none; for whoever sees no others, this user.
 
-    UsageError for somebody else's.
+    UsageError for a user whose jobs this process may not see.
     """
     named = list(users or ())
     if sees_others(path):
