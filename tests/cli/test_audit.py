@@ -69,7 +69,7 @@ def test_applied_it_is_on_record_with_what_was_found(
         ("unknown", 1, 1),
     ]
     lines = [line for line in shown.err.splitlines() if line.startswith("refused runs: ")]
-    assert len(lines) == 2 and lines[0].startswith("refused runs: job 1 of ada: slurmdbd has something else")
+    assert len(lines) == 2 and lines[0].startswith("refused runs: job 1 of ada: slurmdbd contradicts it")
     with closing(sqlite3.connect(db)) as trace:
         kind, rows, changed, rejected = trace.execute("SELECT kind, rows, changed, rejected FROM load").fetchone()
         (act,) = trace.execute("SELECT line FROM action WHERE what = 'trace audit'").fetchone()

@@ -86,5 +86,5 @@ def test_whoever_is_shown_own_jobs_only_is_refused(
 
 def test_a_user_without_rights_sets_nothing_aside(slurm: FakeSlurm, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm_cluster, "shows_every_job", lambda: False)
-    with pytest.raises(AdminkitError, match="slurmdbd shows this user own jobs only"):
+    with pytest.raises(AdminkitError, match="slurmdbd shows this user only their own jobs"):
         ask(slurm, db, apply=True)
