@@ -19,7 +19,7 @@ from adminkit.job import UNITS, Job
 from adminkit.render.frame import Column, Dtype, frame
 from adminkit.reports.answer import answer, job_filter
 from adminkit.reports.catalogue import spec_named
-from adminkit.reports.spec import FILTERS, Option, Question, ReportSpec
+from adminkit.reports.spec import FILTERS, Option, ReportOptions, ReportSpec
 from adminkit.stats.jobs import COLUMNS, jobs
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
@@ -41,7 +41,7 @@ _DTYPES: Final[Mapping[str, Dtype]] = {"int": "Int64", "float": "Float64", "str"
 
 
 class Filters(TypedDict, total=False):
-    """Which jobs: the options of `adminkit report accuracy` by their names. `since` and `until` are about the end."""
+    """Which jobs: the options of `adminkit report accuracy`. `since` and `until` bound the end."""
 
     job_class: Names
     queue: Names
@@ -56,7 +56,7 @@ class Filters(TypedDict, total=False):
 
 
 class Options(Filters, total=False):
-    """What reports take; one that the report at hand does not take is an error."""
+    """The options of reports; UsageError for one that the report does not take."""
 
     by: str
     job: str | int
@@ -76,14 +76,14 @@ class Trace:
         Without filters every run is there, also those that wait or run.
         """
         with _hinted():
-            settings, when, question = config.load(), self._moment(), _question(filters)
-            filter = job_filter(question, settings, when.now)
-            if question.states is None:
+            settings, when, options = config.load(), self._moment(), _options(filters)
+            filter = job_filter(options, settings, when.now)
+            if options.states is None:
                 filter = replace(filter, states=())
-            if question.min_elapsed is None:
+            if options.min_elapsed is None:
                 filter = replace(filter, min_elapsed=None)
             with reader(self.path, when.as_of) as trace:
-                filter = check_words(trace, replace(filter, users=whose(question.user, self.path)))
+                filter = check_words(trace, replace(filter, users=whose(options.user, self.path)))
                 rows = jobs(trace, filter, columns)
             table = frame([_COLUMNS[name] for name in columns], rows)
         table.attrs.update(database=str(self.path), as_of=when.as_of)
@@ -96,8 +96,8 @@ class Trace:
         """
         with _hinted():
             spec, when = spec_named(name), self._moment()
-            question = _question(typed, spec)
-            report = answer(spec, question, self.path, config.load(), when.now, as_of=when.as_of)
+            options = _options(typed, spec)
+            report = answer(spec, options, self.path, config.load(), when.now, as_of=when.as_of)
             return report.to_frame(totals=totals)
 
     def _moment(self) -> Moment:
@@ -112,8 +112,8 @@ def open_trace(path: str | Path | None, as_of: When | None) -> Trace:
             return trace
 
 
-def _question(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> Question:
-    """The keywords as they would have been typed. UsageError for one that the report does not take."""
+def _options(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> ReportOptions:
+    """The keywords as options of the command line. UsageError for one that the report does not take."""
     options = {option.name: option for option in spec.options} if spec else {}
     taken = [*FILTERS]
     if spec:
@@ -125,7 +125,7 @@ def _question(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> 
         if value is not None:
             values[name] = _value(options[name], value) if name in options else _TYPED.get(name, str)(value)
     own = {name: values.pop(name) for name in options if name in values}
-    return Question(**values, own=own)
+    return ReportOptions(**values, own=own)
 
 
 def _value(option: Option, value: Any) -> str | int:
@@ -149,7 +149,7 @@ def _when(when: When | None) -> str | None:
     return when if when is None or isinstance(when, str) else when.isoformat()
 
 
-#: Filters that are more than a word -> what the command line would have read of them.
+#: Filters that are no single word -> their value as the command line reads it.
 _TYPED: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("job_class", "queue", "user", "account", "cluster"), _names),
     **dict.fromkeys(("since", "until"), _when),
@@ -159,7 +159,7 @@ _TYPED: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 @contextmanager
 def _hinted() -> Iterator[None]:
-    """The hint below the error, as the command line has it."""
+    """Adds the hint to the error, as the command line does."""
     try:
         yield
     except AdminkitError as error:

@@ -13,16 +13,16 @@ from typing import Final
 KEY: Final = ("cluster", "job_id_raw", "submit_time")
 STEP_KEY: Final = (*KEY, "step")
 
-#: Who told us of a row -> its rank. A lower one never changes the row of a higher one; stats/sources.py has what they
-#: count for. `trusted`: text that an operator vouched for.
+#: Source of a row -> its rank. A source of lower rank never changes the row of a higher one; stats/sources.py has what
+#: each counts for. `trusted`: text that an operator vouched for.
 SOURCES: Final[Mapping[str, int]] = {"slurmdbd": 4, "trusted": 3, "text": 2, "swf": 2, "demo": 1}
-#: What an audit made of a row of slurmdbd's: it holds it, or cannot say, for it keeps nothing of that time.
+#: The result of an audit of a row of slurmdbd's: slurmdbd has it, or cannot say, as it keeps nothing of that time.
 AUDITED: Final = ("confirmed", "beyond")
 #: Why `time_limit` is or is not a number.
 LIMIT_KINDS: Final = ("finite", "unlimited", "partition", "unknown")
 #: Who chose it. `stated`: typed, says a record that the job's owner may write: it counts for no points.
 LIMIT_SOURCES: Final = ("explicit", "stated", "default", "unknown")
-#: What became of a run that heard the checkpoint plugin's signal; spank/ckpt/note.h has the meanings. The first two
+#: How a run ended that got the checkpoint plugin's signal; spank/ckpt/note.h has the meanings. Runs with the first two
 #: were put back into the queue.
 CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
 #: What may have submitted a job.
@@ -47,8 +47,8 @@ class Job:
     cluster: str
     job_id_raw: int  # sacct's JobIDRaw: every array task and het component has its own
     submit_time: int
-    source: str = "text"  # who told us; one of SOURCES
-    audited: str | None = None  # one of AUDITED; None where no audit asked for it yet
+    source: str = "text"  # one of SOURCES
+    audited: str | None = None  # one of AUDITED; None before the first audit
     seen_open: int | None = None  # when sync's last snapshot showed it pending, running or suspended
     db_index: int | None = (
         None  # slurmdbd's DBIndex: a cross-check, no key. Until 24.05 it restarts with a rebuilt database
@@ -83,8 +83,10 @@ class Job:
     limit_kind: str = "unknown"
     limit_source: str = "unknown"
     limit_original: int | None = None  # what was asked for at submission, where that was recorded
-    ckpt_at: int | None = None  # when the checkpoint plugin sent its signal in this run, or found nothing to send it to
-    ckpt_heard: int | None = None  # how many processes got it; 0: nothing caught it
+    ckpt_at: int | None = (
+        None  # when the checkpoint plugin sent its signal in this run, or found no process to send it to
+    )
+    ckpt_heard: int | None = None  # how many processes got it; 0: no process caught it
     ckpt_requeues: int | None = None  # how often adminkit had put this job back when the run ended
     ckpt_end: str | None = None  # what the plugin made of the run's end; one of CKPT_ENDS
     req_nodes: int | None = None
@@ -103,7 +105,7 @@ class Job:
     disk_write: int | None = None
     energy: int | None = None
     admin_comment: str | None = None
-    submitted_by: str | None = None  # one of SUBMITTERS, by the command line; None where there is none or it is another
+    submitted_by: str | None = None  # one of SUBMITTERS, by the command line; None for another or no command line
     ckpt_asked: int | None = None  # 0, 1: the command line asks the checkpoint plugin for something
     program: str | None = None  # the name of the script or command, as far as the command line tells
     framework: str | None = None  # one of programs.py, like the next

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.trace.comment_words import WORDS
+
 PACKAGE = Path(__file__).parent.parent / "adminkit"
 
 #: Left to right: a module imports only from its own stage or those before it.
@@ -140,6 +142,17 @@ def test_the_source_is_found_and_every_part_of_it_has_its_stage() -> None:
     assert len(MODULES) > 30
     known = {name for names in STAGES for name in names}
     assert {module.stage for module in MODULES} <= known
+
+
+def test_the_words_in_comments_are_spelled_by_their_registry_alone() -> None:
+    prefixes = tuple(f"{word.prefix}:" for word in WORDS)
+    breaches = [
+        f"{module.at(node)}: {text.strip()[:60]}"
+        for module in MODULES
+        for text, node in strings(module)
+        if any(prefix in text for prefix in prefixes)
+    ]
+    assert breaches == []
 
 
 def test_imports_go_from_right_to_left() -> None:

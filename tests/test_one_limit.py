@@ -90,7 +90,7 @@ class Site:
         given = load_policy(self.policy)
         predictor = Predictor(Rule(risk=given.risk))
         mine = self.runs[f"user{number}"]
-        for run in sorted(mine, key=lambda run: run.end):
+        for run in sorted(mine, key=lambda run: run.end_time):
             predictor.ended(run)
         found = predictor.predict(mine[-1].kind).safe
         return None if found is None else round_up(found, given.menu)
@@ -120,7 +120,7 @@ def _due(number: int, kind: str) -> Due:
     if kind == "digest":
         return DigestLetter(since=MONDAY, until=MONDAY + WEEK, week="2026-W02", **who)
     return JobLetter(
-        job_id_raw=last.job_id_raw, submit=last.submit_time, until=last.end_time or 0, array=False,
+        job_id_raw=last.job_id_raw, submit_time=last.submit_time, until=last.end_time or 0, is_array=False,
         job_name=last.job_name, **who,
     )  # fmt: skip
 

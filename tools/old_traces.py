@@ -31,14 +31,14 @@ ROWS = (
     " VALUES ('alpha', 1, 1500000000, 'batch', 'slurmdbd', 1.5)",
     "INSERT INTO window VALUES ('alpha', 'job', 1500000000, 1500003600, 0, 1500010000, 0.5, 1, 1, 0, 0, 0)",
     "INSERT INTO rejected VALUES ('sacct alpha', 3, 'no Submit', x'317c7c', 1500010000)",
-    "INSERT INTO intake VALUES (1, 'sync', 'sacct', 'alpha', 1500010000, 0.5, 1, 1, 0, 0, 0)",
+    "INSERT INTO load VALUES (1, 'sync', 'sacct', 'alpha', 1500010000, 0.5, 1, 1, 0, 0, 0)",
     "INSERT INTO queue VALUES ('alpha', 'gq', 1500010000, 3600, 259200, 4)",
     "INSERT INTO node VALUES ('alpha', 'n1', 1500010000, 1, 40, 274877906944, 4, 'a100:4', 'ib', 'gq')",
     "INSERT INTO node_event VALUES ('alpha', 'n1', 1500000000, 1500003600, 'DRAIN', 'disk', 'root', 0)",
-    "INSERT INTO act VALUES (1500010000, 'head', 'root', 'policy install', '3f2a9c01d2e4', '{}')",
+    "INSERT INTO action VALUES (1500010000, 'head', 'root', 'policy install', '3f2a9c01d2e4', '{}')",
     "INSERT INTO outbox VALUES ('alpha', '1@1500000000', 'end', 1500003660, 'en', 'user1@example.org', 'user1', 1001,"
     " 1, 1500000000, 0, 'train', NULL, NULL, NULL, 'sent', 1, 0, 1500004000, 1500004000, 1500004001, 1500004002, 'ok')",
-    "INSERT INTO note VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
+    "INSERT INTO fact VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
 )
 
 

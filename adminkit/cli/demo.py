@@ -29,15 +29,15 @@ def demo(db: Database = None, text: Text = None, plot: Plot = True, page: Page =
     from adminkit.cli.report import show
     from adminkit.render.sink import Way
     from adminkit.reports.accuracy import SPEC
-    from adminkit.reports.spec import Question
+    from adminkit.reports.spec import ReportOptions
 
     path = db or data_home() / "demo.db"
     print("This trace is synthetic: no job in it ever ran. docs/demo.md says how it was made.\n", flush=True)
     make(path, text)
-    question = Question(job_class=["single-gpu"])
-    show(SPEC, question, path, Way(plot=plot))
+    options = ReportOptions(job_class=["single-gpu"])
+    show(SPEC, options, path, Way(plot=plot))
     if page:
-        show(SPEC, question, path, Way("html", page))
+        show(SPEC, options, path, Way("html", page))
     print("\nTry:", file=sys.stderr)
     for words in (
         "report parallelism",

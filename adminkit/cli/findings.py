@@ -13,7 +13,7 @@ from adminkit.cli import options
 from adminkit.cli.operators import FINDINGS, operators_only
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
-from adminkit.reports.spec import Question
+from adminkit.reports.spec import ReportOptions
 from adminkit.stats.select import check_words, clusters
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
@@ -63,14 +63,14 @@ def findings(
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
     path, kinds = find_trace(db, settings.db), [one.value for one in kind or Kind]
-    question = Question(user=user or (), cluster=cluster or (), since=since, until=until)
-    filter = job_filter(question, settings, when.now)
+    options = ReportOptions(user=user or (), cluster=cluster or (), since=since, until=until)
+    filter = job_filter(options, settings, when.now)
     end = when.now if filter.until is None else filter.until
     with reader(path, when.as_of) as trace:
         if kind and set(kinds) & set(OPERATORS):
             operators_only(path, FINDINGS)
         users = whose(user, path)
-        check_words(trace, job_filter(Question(user=users, cluster=cluster or ()), settings, when.now))
+        check_words(trace, job_filter(ReportOptions(user=users, cluster=cluster or ()), settings, when.now))
         scope = Scope(
             since=end - USUAL if filter.since is None else filter.since, until=end, now=when.now, users=users,
             clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,

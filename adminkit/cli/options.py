@@ -21,7 +21,7 @@ class Format(StrEnum):
 
 
 class Counted(StrEnum):
-    """How the counts of an intake are written."""
+    """How the counts of a load are written."""
 
     TABLE = "table"
     JSON = "json"

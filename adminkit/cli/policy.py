@@ -18,7 +18,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
-from adminkit.reports.spec import Question
+from adminkit.reports.spec import ReportOptions
 from adminkit.stats.replay import one_cluster
 from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
@@ -193,8 +193,8 @@ def replay(
     when, settings = moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     file, way = find_trace(db, settings.db), Way(format.value, output)
-    question = Question((), queue or (), user or (), account or (), cluster or (), since, until)
-    filter = job_filter(question, settings, when.now)
+    options = ReportOptions((), queue or (), user or (), account or (), cluster or (), since, until)
+    filter = job_filter(options, settings, when.now)
     rules_at = when.as_of if at is None else parse_when(at, when.now)
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
         filter = one_cluster(trace, check_words(trace, replace(filter, users=whose(user, file))))

@@ -16,7 +16,7 @@ from adminkit.cli import options
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import answer
 from adminkit.reports.catalogue import SPECS
-from adminkit.reports.spec import FILTERS, Option, Question, ReportSpec
+from adminkit.reports.spec import FILTERS, Option, ReportOptions, ReportSpec
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
 
@@ -65,7 +65,7 @@ def command(spec: ReportSpec[Any]) -> Callable[..., None]:
         **typed: Any,
     ) -> None:
         way = Way(format.value, output, plot, picture)
-        show(spec, question_of(spec, typed), db, way, as_of)
+        show(spec, options_of(spec, typed), db, way, as_of)
 
     parameters = list(_parameters(spec))
     run.__name__, run.__doc__ = spec.name, spec.help
@@ -80,20 +80,20 @@ def command(spec: ReportSpec[Any]) -> Callable[..., None]:
     return run
 
 
-def show(spec: ReportSpec[Any], question: Question, db: Path | None, way: Way, as_of: str | None = None) -> None:
+def show(spec: ReportSpec[Any], options: ReportOptions, db: Path | None, way: Way, as_of: str | None = None) -> None:
     """Make the report and write it."""
     when, settings = moment(as_of, time.time()), config.load()
     path = find_trace(db, settings.db)
-    emit(answer(spec, question, path, settings, when.now, as_of=when.as_of, pictures=way.pictures), way)
+    emit(answer(spec, options, path, settings, when.now, as_of=when.as_of, pictures=way.pictures), way)
 
 
-def question_of(spec: ReportSpec[Any], typed: dict[str, Any]) -> Question:
+def options_of(spec: ReportSpec[Any], typed: dict[str, Any]) -> ReportOptions:
     """What typer read, as plain values."""
     plain = {name: _plain(value) for name, value in typed.items() if value is not None}
     own = {option.name: plain.pop(option.name) for option in spec.options if option.name in plain}
     if spec.one_cluster and "cluster" in plain:
         plain["cluster"] = [plain["cluster"]]
-    return Question(**plain, own=own)
+    return ReportOptions(**plain, own=own)
 
 
 def _plain(value: Any) -> Any:

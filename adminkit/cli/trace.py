@@ -33,7 +33,7 @@ def status(db: Database = None, format: FormatOption = Format.TABLE, output: Out
     path = find_trace(db, config.load().db)
     with connect.reader(path) as trace:
         report = status_report(
-            measured.passes(trace, int(time.time())), measured.rejected_sources(trace), measured.notes(trace), str(path)
+            measured.passes(trace, int(time.time())), measured.rejected_sources(trace), measured.facts(trace), str(path)
         )
     emit(report, Way(format, output))
 

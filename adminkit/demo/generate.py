@@ -1,8 +1,8 @@
 """A look-alike of the AAIC trace: 55 127 synthetic GPU jobs of five months whose figures are the study's.
 
-Pure and deterministic: the same seed gives the same jobs on every machine. docs/demo.md says what is exact, what is
-near and what is invented. demo_times.py holds the study's figures, demo_users.py who runs what and when,
-demo_nodes.py where and from when on it runs.
+Pure and deterministic: the same seed gives the same jobs on every machine. docs/demo.md says what is exact,
+what is close and what is invented. times.py has the study's figures, users.py who submits what and when, nodes.py where
+and when it starts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from adminkit.demo.nodes import NODES, Request, place
 from adminkit.demo.users import BEGIN, END, USERS, Run, runs
 from adminkit.job import Job
 from adminkit.slurm.site import Site, SiteQueue
+from adminkit.trace.comment_words import RECORD
 
 __all__ = ["BEGIN", "CLUSTER", "COLUMNS", "END", "QUEUES", "SEED", "SITE", "jobs", "sacct_text"]
 
@@ -54,7 +55,7 @@ def jobs(seed: int = SEED) -> Iterator[Job]:
     rng = Random(seed)
     people = _people(rng)
     asked = runs(rng)
-    eligible = [run.submit + _held(run, rng) for run in asked]
+    eligible = [run.submit_time + _held(run, rng) for run in asked]
     suspended = [rng.randint(60, 1800) if rng.random() < 0.001 else 0 for _ in asked]
     requests = [
         Request(
@@ -62,7 +63,7 @@ def jobs(seed: int = SEED) -> Iterator[Job]:
             ready=ready + 1 + int(rng.lognormvariate(math.log(12), 1)),
             busy=run.elapsed + pause + _EPILOG,
             nodes=run.habit.nodes,
-            gpus=run.habit.gpus,
+            gpus_per_node=run.habit.gpus_per_node,
         )
         for run, ready, pause in zip(asked, eligible, suspended, strict=True)
     ]
@@ -83,48 +84,48 @@ class Person(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What became of one job once it was submitted."""
+    """The course of one job after its submission. Times are epoch seconds."""
 
-    eligible: int
-    start: int
-    nodes: list[int]
+    eligible_time: int
+    start_time: int
+    node_numbers: list[int]
     suspended: int
 
 
 def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: Course) -> Job:
     number, array = ids
-    gpus = run.habit.nodes * run.habit.gpus
-    typed = run.habit.limit != QUEUES[run.habit.queue][0]
+    gpus = run.habit.nodes * run.habit.gpus_per_node
+    typed = run.habit.time_limit != QUEUES[run.habit.queue][0]
     return Job(
         cluster=CLUSTER,
         job_id_raw=number,
-        submit_time=run.submit,
+        submit_time=run.submit_time,
         db_index=db_index,
-        job_id=str(number) if run.task is None else f"{array}_{run.task}",
-        array_job=None if run.task is None else array,
-        array_task=run.task,
+        job_id=str(number) if run.array_task is None else f"{array}_{run.array_task}",
+        array_job=None if run.array_task is None else array,
+        array_task=run.array_task,
         user=person.user,
         uid=person.uid,
         group=person.group,
         account=person.account,
         queue=run.habit.queue,
         qos="normal",
-        job_name=run.habit.name,
+        job_name=run.habit.job_name,
         state="TIMEOUT" if run.timed_out else "COMPLETED",
         exit_code=0,
         exit_signal=0,
         derived_exit_code=0,
-        priority=1000 + (course.start - course.eligible) // 60,
+        priority=1000 + (course.start_time - course.eligible_time) // 60,
         restarts=0,
-        eligible_time=course.eligible,
-        start_time=course.start,
-        end_time=course.start + run.elapsed + course.suspended,
+        eligible_time=course.eligible_time,
+        start_time=course.start_time,
+        end_time=course.start_time + run.elapsed + course.suspended,
         elapsed=run.elapsed,
         suspended=course.suspended,
-        time_limit=run.habit.limit,
+        time_limit=run.habit.time_limit,
         limit_kind="finite",
         limit_source="explicit" if typed else "default",
-        limit_original=run.habit.limit if typed else None,
+        limit_original=run.habit.time_limit if typed else None,
         req_nodes=run.habit.nodes,
         req_cpus=gpus * _CPUS_PER_GPU,
         req_gpus=gpus,
@@ -134,8 +135,8 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
         gpus=gpus,
         gpu_type="p100",
         mem=gpus * _MEM_PER_GPU,
-        node_list=_node_list(course.nodes),
-        admin_comment=f"ak1:lim={run.habit.limit},src=e" if typed else "ak1:lim=none,src=d",
+        node_list=_node_list(course.node_numbers),
+        admin_comment=f"{RECORD.prefix}:lim={run.habit.time_limit if typed else 'none'},src={'e' if typed else 'd'}",
     )
 
 
@@ -172,7 +173,7 @@ def _people(rng: Random) -> list[Person]:
 
 def _held(run: Run, rng: Random) -> int:
     """Seconds until a job may start: a few wait for another job or an hour."""
-    return int(rng.lognormvariate(8, 1)) if rng.random() < 0.01 and run.task is None else 0
+    return int(rng.lognormvariate(8, 1)) if rng.random() < 0.01 and run.array_task is None else 0
 
 
 def _job_ids(asked: list[Run], rng: Random) -> list[tuple[int, int]]:
@@ -185,12 +186,12 @@ def _job_ids(asked: list[Run], rng: Random) -> list[tuple[int, int]]:
     ids = []
     number = _FIRST_JOB
     for run in asked:
-        if run.task is None or run.batch not in first:
+        if run.array_task is None or run.batch not in first:
             first[run.batch] = number = number + rng.choice((1, 1, 1, 2, 4))
-            number += 0 if run.task is None else tasks[run.batch] - 1
+            number += 0 if run.array_task is None else tasks[run.batch] - 1
         array = first[run.batch]
-        last = run.task is None or run.task + 1 == tasks[run.batch]
-        ids.append((array if last else array + 1 + (run.task or 0), array))
+        last = run.array_task is None or run.array_task + 1 == tasks[run.batch]
+        ids.append((array if last else array + 1 + (run.array_task or 0), array))
     return ids
 
 

@@ -22,7 +22,7 @@ class Request:
     ready: int  # epoch seconds
     busy: int  # seconds its nodes are taken
     nodes: int
-    gpus: int  # on each node
+    gpus_per_node: int
 
 
 def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
@@ -40,11 +40,11 @@ def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
             number = heapq.heappop(ends)[1]
             running[requests[number].user] -= 1
             for node in placed[number][1]:
-                free[node] += requests[number].gpus
+                free[node] += requests[number].gpus_per_node
         while arrivals and requests[arrivals[0]].ready <= now:
             number = arrivals.popleft()
             request = requests[number]
-            waiting.setdefault((request.user, request.nodes, request.gpus), deque()).append(number)
+            waiting.setdefault((request.user, request.nodes, request.gpus_per_node), deque()).append(number)
         for kind in sorted(waiting, key=lambda kind: waiting[kind][0]):
             user, count, gpus = kind
             line = waiting[kind]

@@ -1,7 +1,7 @@
 """The look-alike's limits and run times: for every queue, which limits are asked for and how long such jobs run.
 
 Nothing here is drawn at random: a distribution is met by taking its quantiles at (i + 0.5) / n. So the study's means,
-medians and shares hold for every seed; chance decides only which user's job gets which run time (demo_users.py).
+medians and shares hold for every seed; chance decides only which job gets which run time (users.py).
 The constants were fitted once, by least squares, to the study's table of accuracies and its sentences on the queues.
 """
 
@@ -83,7 +83,7 @@ MODEL: Final = {
 
 
 def apportion(total: int, shares: Sequence[float]) -> list[int]:
-    """Split `total` into whole numbers in proportion to `shares`: the largest remainders are rounded up."""
+    """Split `total` into whole numbers in proportion to `shares`: the largest remainders are rounded up (Hamilton)."""
     exact = [total * share / math.fsum(shares) for share in shares]
     whole = [int(x) for x in exact]
     by_remainder = sorted(range(len(shares)), key=lambda i: whole[i] - exact[i])

@@ -1,7 +1,7 @@
-"""The look-alike's people: who runs what, again and again, and when it is submitted.
+"""The look-alike's users: what each runs, and when it is submitted.
 
-Users have habits. A habit is one program of one user: its queue, GPUs, limit and name stay the same, its run times are
-alike, and it is submitted during one campaign of days or weeks, in arrays, in loops or one by one.
+A habit is one program of one user: its queue, GPUs, limit and name stay the same, its run times are similar, and it is
+submitted during one campaign of days or weeks, in arrays, in loops or singly.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Habit:
     """One program of one user. `typical` and `jitter` order its runs among those with the same queue and limit."""
 
     user: int  # 0 is the busiest
-    name: str
+    job_name: str
     queue: str
     nodes: int
-    gpus: int  # on each node
-    limit: int
+    gpus_per_node: int
+    time_limit: int
     jobs: int
     arrays: bool
     typical: float
@@ -87,12 +87,12 @@ class Habit:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one job is before the cluster has seen it. An array's tasks share `batch`; `task` is None outside arrays."""
+    """A job before the cluster has seen it. An array's tasks share `batch`; `array_task` is None outside arrays."""
 
     habit: Habit
-    submit: int
+    submit_time: int
     batch: int
-    task: int | None
+    array_task: int | None
     elapsed: int
     timed_out: bool
 
@@ -113,7 +113,7 @@ def runs(rng: Random) -> list[Run]:
                 found.append(Run(habit, submit, batch, task if habit.arrays else None, elapsed, timed_out))
                 submit += 0 if habit.arrays else rng.randint(1, 20)
             batch += 1
-    return sorted(found, key=lambda run: (run.submit, run.batch))
+    return sorted(found, key=lambda run: (run.submit_time, run.batch))
 
 
 def _shapes(queue: str) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
@@ -194,14 +194,14 @@ def _share_out(habits: list[Habit], rng: Random) -> Iterator[tuple[Habit, list[t
     """
     groups: defaultdict[tuple[str, bool, int], list[tuple[float, int, int]]] = defaultdict(list)
     for number, habit in enumerate(habits):
-        group = groups[habit.queue, habit.nodes * habit.gpus > 1, habit.limit]
+        group = groups[habit.queue, habit.nodes * habit.gpus_per_node > 1, habit.time_limit]
         for nth in range(habit.jobs):
             score = habit.typical + rng.gauss(0, habit.jitter) - (2 if rng.random() < 1 / 12 else 0)
             group.append((score, number, nth))
     shares: list[list[tuple[int, bool]]] = [[(0, False)] * habit.jobs for habit in habits]
     for queue, model in MODEL.items():
         for parallel in (False, True):
-            jobs = sum(h.jobs for h in habits if h.queue == queue and (h.nodes * h.gpus > 1) == parallel)
+            jobs = sum(h.jobs for h in habits if h.queue == queue and (h.nodes * h.gpus_per_node > 1) == parallel)
             if jobs == 0:
                 continue
             timeouts = model.parallel_timeouts if parallel else model.single[1]

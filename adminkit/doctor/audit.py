@@ -11,7 +11,7 @@ from adminkit.ingest.audit import DONE
 from adminkit.quote import quote
 from adminkit.trace import connect
 from adminkit.trace.audit import clusters
-from adminkit.trace.windows import note
+from adminkit.trace.windows import fact
 from adminkit.units import show_time
 
 
@@ -21,7 +21,7 @@ def audits(db: Path) -> Iterator[Check]:
         if not connect.is_there(db):
             return
         with connect.reader(db) as trace:
-            audited = [(cluster, note(trace, cluster, DONE)) for cluster in clusters(trace)]
+            audited = [(cluster, fact(trace, cluster, DONE)) for cluster in clusters(trace)]
     except (AdminkitError, OSError):
         return  # the check `database` says why
     for cluster, done in audited:

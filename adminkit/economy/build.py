@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.deploy.files import put_file
 from adminkit.deploy.rehearse import check_table
 from adminkit.economy import points_file
-from adminkit.economy.score import Standing, Weighed, as_well_off, question, standing, standings, weighed
+from adminkit.economy.score import Standing, Weighed, as_well_off, criteria_of, standing, standings, weighed
 from adminkit.economy.tables import Hint, Points, hints_table, incentives_table, lua, points
 from adminkit.errors import AdminkitError, cause
 from adminkit.lua.runtime import Lua
@@ -137,16 +137,16 @@ def compute(
     checkpoint_code: int,
 ) -> Computed:
     """Everybody's standing, the most points first. Users in the hold-out lose nothing by it: see as_well_off."""
-    query = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
+    criteria = criteria_of(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     counted: Counter[str] = Counter()
     with snapshot(db):
-        everybody = as_well_off(list(standings(incentives.sums(db, query), policy.incentives, now)), held_out)
-        passed_over, ends = incentives.passed_over(db, query), span(db)
+        everybody = as_well_off(list(standings(incentives.sums(db, criteria), policy.incentives, now)), held_out)
+        passed_over, ends = incentives.passed_over(db, criteria), span(db)
     for one in everybody:
         counted.update(one.left_out)
     everybody.sort(key=lambda one: (-one.hours, -(one.score or 0), -one.weight, one.uid))
     left_out = {**passed_over, **{reason: counted[reason] for reason in incentives.LEFT_OUT}}
-    return Computed(cluster, (query.since, query.until), ends, everybody, left_out, value)
+    return Computed(cluster, (criteria.since, criteria.until), ends, everybody, left_out, value)
 
 
 def explain(
@@ -162,10 +162,10 @@ def explain(
     checkpoint_code: int,
 ) -> Explained:
     """One user's standing and heaviest runs. AdminkitError for a user whose runs the window does not have."""
-    query = question(policy.incentives, policy.menu, cluster, now, checkpoint_code)
+    criteria = criteria_of(policy.incentives, policy.menu, cluster, now, checkpoint_code)
     with snapshot(db):
         uid = incentives.uid_of(db, user, cluster)
-        rows = [] if uid is None else list(incentives.sums(db, query, uid))
+        rows = [] if uid is None else list(incentives.sums(db, criteria, uid))
         if uid is None or not rows:
             raise AdminkitError(
                 f"no run of {user} ended on {cluster} in the last {policy.incentives.window_days} days",
@@ -173,11 +173,11 @@ def explain(
             )
         own = standing(rows, policy.incentives, now)
         if held_out(uid):
-            others = standings(incentives.sums(db, query, of_all=True), policy.incentives, now)
+            others = standings(incentives.sums(db, criteria, of_all=True), policy.incentives, now)
             own = next(one for one in as_well_off(list(others), held_out) if one.uid == uid)
         ends = span(db)
-        heaviest = weighed(incentives.scored(db, query, uid), rows, policy.incentives, now, most)
-    return Explained(cluster, (query.since, query.until), ends, own, heaviest, value)
+        heaviest = weighed(incentives.scored(db, criteria, uid), rows, policy.incentives, now, most)
+    return Explained(cluster, (criteria.since, criteria.until), ends, own, heaviest, value)
 
 
 def learnt(

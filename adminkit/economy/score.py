@@ -11,7 +11,7 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from adminkit.stats.incentives import COUNTED, DAY, GPU_HOUR, LEFT_OUT, MISSED, Question, Scored, Sums
+from adminkit.stats.incentives import COUNTED, DAY, GPU_HOUR, LEFT_OUT, MISSED, Criteria, Scored, Sums
 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Incentives
@@ -49,9 +49,9 @@ class Weighed:
     capped: float
 
 
-def question(settings: Incentives, menu: Sequence[int], cluster: str, now: int, checkpoint_code: int) -> Question:
+def criteria_of(settings: Incentives, menu: Sequence[int], cluster: str, now: int, checkpoint_code: int) -> Criteria:
     """The query for the runs of the window, which begins at midnight UTC and ends at `now`."""
-    return Question(
+    return Criteria(
         cluster=cluster,
         since=(now // DAY - settings.window_days) * DAY,
         until=now,
@@ -125,7 +125,7 @@ def weighed(runs: Iterable[Scored], rows: Sequence[Sums], settings: Incentives, 
     def one(run: Scored) -> Weighed:
         part = _part_left(held[run.day, bare_name(run.job_name)], settings)
         weight = run.held / GPU_HOUR * part * _fading(run.day, settings, now)
-        score = run.need / max(run.asked, run.need) if run.reason == COUNTED and run.need else 0.0
+        score = run.need / max(run.req_limit, run.need) if run.reason == COUNTED and run.need else 0.0
         return Weighed(run, weight, score, part)
 
     return nlargest(most, map(one, runs), key=lambda w: (w.weight, w.run.end_time, w.run.job_id or ""))

@@ -103,11 +103,11 @@ def _kind(due: DigestLetter, name: str, known: Known) -> Kind | None:
 
 
 def _missed(db: sqlite3.Connection, due: DigestLetter, one: Late) -> Missed:
-    key = (one.job_id_raw, one.submit)
-    if one.array and (array := tasks(db, due.cluster, *key, due.until)):
+    key = (one.job_id_raw, one.submit_time)
+    if one.is_array and (array := tasks(db, due.cluster, *key, due.until)):
         key = array.key
     run = finished(db, due.cluster, *key)
-    limit = run.kind.limit if run else None
+    limit = run.kind.req_limit if run else None
     return Missed(format.harmless(one.job_name), str(one.job_id_raw), (run.elapsed if run else None) or 0, limit)
 
 

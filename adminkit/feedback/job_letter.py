@@ -26,12 +26,12 @@ BARS: Final = 6
 
 def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
     """The values of end.*.j2. AdminkitError where the trace does not have the run."""
-    array = tasks(db, due.cluster, due.job_id_raw, due.submit, due.until) if due.array else None
-    key = array.key if array else (due.job_id_raw, due.submit)
+    array = tasks(db, due.cluster, due.job_id_raw, due.submit_time, due.until) if due.is_array else None
+    key = array.key if array else (due.job_id_raw, due.submit_time)
     run = finished(db, due.cluster, *key)
     if run is None or run.elapsed is None:
         raise AdminkitError(
-            f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit}",
+            f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit_time}",
             "run adminkit sync",
         )
     verdict = _verdict(run.elapsed, run, array)
@@ -50,13 +50,13 @@ def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | No
 def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
     """A verdict of findings/estimate.py."""
     subject = Subject(cluster=run.kind.cluster, user=run.kind.user, name=run.kind.job_name)
-    measure = estimate.Measure(subject, elapsed, run.kind.limit, run.state, array.elapsed if array else ())
+    measure = estimate.Measure(subject, elapsed, run.kind.req_limit, run.state, array.elapsed if array else ())
     (finding,) = estimate.check(measure, estimate.LETTERS)
     return finding.verdict
 
 
 def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ran:
-    elapsed, limit = run.elapsed or 0, run.kind.limit
+    elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
     cpu_seconds = elapsed * run.cpus if run.cpus else 0
     return Ran(
@@ -78,7 +78,7 @@ def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ra
 
 
 def _unused(run: Finished, array: Tasks | None) -> Reserved:
-    limit = run.kind.limit or 0
+    limit = run.kind.req_limit or 0
     seconds = sum(max(limit - elapsed, 0) for elapsed in (array.elapsed if array else [run.elapsed or 0]))
     if run.gpus:
         return Reserved(gpu_seconds=seconds * run.gpus)
@@ -96,14 +96,15 @@ def _last_runs(past: Sequence[Run], run: Finished, language: str, tz: tzinfo | N
 
     Trap: `past` may lack this run, where its user has submitted hundreds since.
     """
-    end, alike = run.end or 0, dict[object, Run]()
+    end, alike = run.end_time or 0, dict[object, Run]()
     for one in past:
-        if one.kind.job_name == run.kind.job_name and one.end <= end:
-            key = one.array or id(one)
+        if one.kind.job_name == run.kind.job_name and one.end_time <= end:
+            key = one.array_job or id(one)
             if key not in alike or alike[key].elapsed < one.elapsed:
                 alike[key] = one
-    rows = [(one.end, one.elapsed, one.kind.limit) for one in sorted(alike.values(), key=lambda one: one.end)]
-    this = (end, run.elapsed or 0, run.kind.limit)
+    in_order = sorted(alike.values(), key=lambda one: one.end_time)
+    rows = [(one.end_time, one.elapsed, one.kind.req_limit) for one in in_order]
+    this = (end, run.elapsed or 0, run.kind.req_limit)
     if this in rows:
         rows.remove(this)
     last = [*rows[-BARS + 1 :], this]

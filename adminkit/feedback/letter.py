@@ -43,7 +43,7 @@ class _Addressed:
 class JobLetter(_Addressed):
     """A letter to the user of a run, or an array, that has ended.
 
-    Of an array `job_id_raw` is its number and `submit` the first submission of any of its tasks.
+    Of an array `job_id_raw` is its number and `submit_time` the first submission of any of its tasks.
     """
 
     kind: ClassVar[Kind] = "end"
@@ -51,14 +51,14 @@ class JobLetter(_Addressed):
     user: str
     uid: int
     job_id_raw: int
-    submit: int  # epoch seconds
-    array: bool
+    submit_time: int  # epoch seconds
+    is_array: bool
     job_name: str | None
 
     @property
     def run(self) -> str:
         """4711@1796083200."""
-        return f"{self.job_id_raw}@{self.submit}"
+        return f"{self.job_id_raw}@{self.submit_time}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

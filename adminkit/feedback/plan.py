@@ -25,7 +25,7 @@ from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
-from adminkit.trace.windows import JOBS, asked, note
+from adminkit.trace.windows import JOBS, fact, recorded
 
 _LETTERS: Final[Mapping[str, type[Due]]] = {one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter)}
 #: A user's habit is measured over the runs that ended in the last HABIT seconds.
@@ -59,14 +59,17 @@ class PlannedLetter:
         row = replace(row, user=due.user, uid=due.uid)
         if isinstance(due, DigestLetter):
             return replace(row, week=due.week, since=due.since)
-        return replace(row, job_id_raw=due.job_id_raw, submit=due.submit, array=int(due.array), job_name=due.job_name)
+        return replace(
+            row, job_id_raw=due.job_id_raw, submit_time=due.submit_time, is_array=int(due.is_array),
+            job_name=due.job_name,
+        )  # fmt: skip
 
 
 def due_of(entry: Entry) -> Due:
     """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
     values = {field.name: getattr(entry, field.name) for field in fields(_LETTERS[entry.kind])}
-    if "array" in values:
-        values["array"] = bool(entry.array)
+    if "is_array" in values:
+        values["is_array"] = bool(entry.is_array)
     if "notes" in values:
         values["notes"] = tuple(json.loads(entry.notes or "[]"))
     return _LETTERS[entry.kind](**values)
@@ -186,7 +189,7 @@ def plan(
 
 def _since(planner: _Planner, cluster: str, preview: bool) -> int:
     """From when on its runs cause letters; epoch seconds."""
-    if not asked(planner.db, cluster, JOBS):
+    if not recorded(planner.db, cluster, JOBS):
         planner.notes.append(f"{cluster} is in [feedback] clusters, but was never synced into this trace")
     on = switched_on(planner.db, cluster)
     if on is None and preview:
@@ -199,7 +202,7 @@ def _since(planner: _Planner, cluster: str, preview: bool) -> int:
 
 def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
     """When letters were switched on for that cluster; None while they are not."""
-    row = note(db, cluster, SWITCHED_ON)
+    row = fact(db, cluster, SWITCHED_ON)
     return int(row[0]) if row else None
 
 
@@ -224,7 +227,8 @@ def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, Fin
         language, address = recipient
         due = JobLetter(
             cluster=cluster, user=run.user, uid=run.uid, language=language, address=address,
-            job_id_raw=run.number, submit=run.submit, until=run.until, array=bool(run.array), job_name=run.job_name,
+            job_id_raw=run.job_id_raw, submit_time=run.submit_time, until=run.until, is_array=bool(run.is_array),
+            job_name=run.job_name,
         )  # fmt: skip
         worth += [(due, finding) for finding in findings]
     return worth

@@ -59,11 +59,11 @@ def _end(
         if run.uid is not None and run.user and (not users or run.user in users)
         for finding in check(Measure(cluster, run, habits.get(run.uid)), limits)
     ]
-    for run, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].number))[:1]:
+    for run, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].job_id_raw))[:1]:
         due_letter = JobLetter(
             cluster=cluster, user=str(run.user), uid=int(run.uid or 0), language=feedback.language,
-            address=_address(settings, str(run.user)), job_id_raw=run.number, submit=run.submit, until=run.until,
-            array=bool(run.array), job_name=run.job_name,
+            address=_address(settings, str(run.user)), job_id_raw=run.job_id_raw, submit_time=run.submit_time,
+            until=run.until, is_array=bool(run.is_array), job_name=run.job_name,
         )  # fmt: skip
         yield PlannedLetter(due_letter, finding)
 

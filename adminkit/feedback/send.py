@@ -29,10 +29,10 @@ from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport.base import Later, Refused, Stopped, Transport
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace import outbox
-from adminkit.trace.actions import record_acts
+from adminkit.trace.actions import record_actions
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import Entry
-from adminkit.trace.windows import set_note
+from adminkit.trace.windows import set_fact
 
 #: Seconds until a letter is tried again: doubled after each attempt, up to the most.
 FIRST_WAIT: Final = 300
@@ -233,8 +233,8 @@ def _begin_again(db: sqlite3.Connection, settings: Config, tools: Tools, now: in
     """Switch the clusters on as of now, so that no letter that may have been sent is sent again."""
     outbox.give_up(db, "the trace was restored from a copy; it may have been sent")
     for cluster in settings.feedback.clusters:
-        set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
-        record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
+        set_fact(db, cluster, outbox.SWITCHED_ON, str(now), now)
+        record_actions(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
     if tools.mark is not None:
         mark.keep(tools.mark, outbox.last_claim(db))
     return (
@@ -249,8 +249,8 @@ def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int)
         notes.append(f"made {folder}, the folder of users' choices")
     for cluster in settings.feedback.clusters:
         if switched_on(db, cluster) is None:
-            set_note(db, cluster, outbox.SWITCHED_ON, str(now), now)
-            record_acts(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
+            set_fact(db, cluster, outbox.SWITCHED_ON, str(now), now)
+            record_actions(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
             notes.append(f"{cluster} is switched on: jobs that ended before now get no letter")
     return notes
 
@@ -259,7 +259,7 @@ def _remember(db: sqlite3.Connection, what: str, counts: Mapping[str, int]) -> N
     """Record the action, where any letter was touched."""
     letters = {key: number for key, number in counts.items() if number}
     if letters:
-        record_acts(db, [actions.act(what, None, None, {}, letters=letters)])
+        record_actions(db, [actions.act(what, None, None, {}, letters=letters)])
 
 
 def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequence[Entry]) -> Done:

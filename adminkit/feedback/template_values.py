@@ -116,7 +116,7 @@ def recommended(advice: Advice, kind: Kind, verdict: str) -> tuple[Recommended |
     alike = kind.job_name is None or "job_name" in given.level
     if advice.limit is None:
         why_not = "cut_off" if given.safe is None else "queue_limit"
-    elif not worth_typing(advice.limit, kind.limit, verdict, LETTERS):
+    elif not worth_typing(advice.limit, kind.req_limit, verdict, LETTERS):
         why_not = "fits"
     elif not safe_enough(advice.risk, LETTERS):
         why_not = "varied" if advice.over else "few_runs"

@@ -1,1 +1,1 @@
-"""Judgements of measures, one kind per file: limits, check, advice. Pure: measures, limits and the time come in."""
+"""Judgements of measures, one kind per file: limits, check, advice. Pure: time and limits are arguments."""

@@ -1,4 +1,4 @@
-"""Whether letters changed something, as far as the numbers can tell."""
+"""Whether letters changed something, by the interval of the measured effect."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from adminkit.stats.effect import Change
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Fewer users say nothing about others: the bootstrap's interval is too narrow for them."""
+    """Below these numbers nothing is concluded: the bootstrap's interval is too narrow for few users."""
 
     users: int = 10  # compared
-    others: int = 5  # that they are compared with
+    others: int = 5  # matches of these
 
 
 #: What `adminkit report feedback` judges by.
@@ -23,7 +23,7 @@ REPORT: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What one measure of a cluster's users did after their first letter."""
+    """One measure of a cluster's users, before and after their first letter."""
 
     cluster: str
     change: Change
@@ -41,9 +41,9 @@ KIND: Final = Kind(
     },
     {
         "users": "who had a first letter, and runs before and after it",
-        "compared": "of these, users for whom there were others alike",
-        "others": "users without a letter they were compared with",
-        "effect": "the difference of the two changes; a ratio, or hours a week",
+        "compared": "of these, users with a match",
+        "others": "users without a letter they were matched with",
+        "effect": "the difference between the two changes; a ratio, or hours a week",
         "low": "the lower end of its 95 % interval",
         "high": "the upper end",
     },
@@ -62,7 +62,7 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
 
 
 def _verdict(change: Change, limits: Limits) -> str:
-    """What the interval allows to say. Fewer unused hours are better, more accuracy is."""
+    """An interval without 0 is a change. Fewer unused hours are better, and so is more accuracy."""
     if change.users and not change.compared:
         return "nobody to compare with"
     if change.compared < limits.users or change.others < limits.others or change.low is None or change.high is None:

@@ -31,7 +31,7 @@ class Measure:
 
     subject: Subject
     elapsed: int
-    limit: int | None  # None: it had none
+    req_limit: int | None  # None: it had none
     state: str | None
     tasks: Sequence[int] = ()
 
@@ -47,20 +47,20 @@ KIND: Final = Kind(
     },
     {
         "elapsed": "seconds; of an array's longest task, where that one ran into its limit the median task's",
-        "limit": "seconds",
-        "used_fraction": "elapsed / limit",
+        "req_limit": "seconds",
+        "used_fraction": "elapsed / req_limit",
     },
 )
 
 
 def check(measure: Measure, limits: Limits) -> list[Finding]:
     """One finding. An array's longest task speaks for it; where that one hit its limit, the median task does."""
-    elapsed, limit = measure.elapsed, measure.limit
+    elapsed, limit = measure.elapsed, measure.req_limit
     verdict = _verdict(elapsed, limit, measure.state, limits)
     if verdict == "hit_limit" and measure.tasks:
         elapsed = measure.tasks[len(measure.tasks) // 2]
         verdict = _verdict(elapsed, limit, None, limits)
-    evidence = {"elapsed": elapsed, "limit": limit or None, "used_fraction": elapsed / limit if limit else None}
+    evidence = {"elapsed": elapsed, "req_limit": limit or None, "used_fraction": elapsed / limit if limit else None}
     return [KIND.finding(verdict, measure.subject, evidence)]
 
 

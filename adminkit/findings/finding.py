@@ -13,7 +13,7 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("good", "info", "warn")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """Of what or whom. None: not about one; of a user's runs of one name, `user` and `name` are set."""
+    """What a finding is about. None: not about one; about a user's runs of one name, `user` and `name` are set."""
 
     cluster: str | None = None
     user: str | None = None
@@ -39,7 +39,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one word of a kind means to whoever reads it."""
+    """The meaning of one word of a kind."""
 
     severity: Severity
     advice: str = ""

@@ -11,15 +11,15 @@ from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From what on letters are stuck; seconds."""
+    """When letters count as stuck; seconds."""
 
-    stuck: int = 6 * 3600  # a letter that waits for longer
-    refused: int = 7 * 86_400  # refusals that are older are no news
+    stuck: int = 6 * 3600  # letters that wait for longer
+    refused: int = 7 * 86_400  # older refusals do not count
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """When the letters that wait, and those that were refused, were due, epoch seconds; the moment it is."""
+    """When waiting letters, and refused ones, were due; and the present. Epoch seconds."""
 
     waiting: Sequence[int]
     refused: Sequence[int]

@@ -36,7 +36,7 @@ KIND: Final = Kind(
     {
         "tasks": "runs of the array; 1 for a single run",
         "elapsed": "seconds, of the longest",
-        "limit": "seconds, the largest that was asked for",
+        "req_limit": "seconds, the largest that was asked for",
         "used": "GPU-seconds; node-seconds without GPUs",
         "reserved": "the same that the limits reserved",
         "unused": "reserved - used",
@@ -53,10 +53,12 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
     if why_not(measure, limits) is not None:
         return []
     run = measure.run
-    subject = Subject(cluster=measure.cluster, user=run.user, name=run.job_name, run=f"{run.number}@{run.submit}")
+    subject = Subject(
+        cluster=measure.cluster, user=run.user, name=run.job_name, run=f"{run.job_id_raw}@{run.submit_time}"
+    )
     evidence = {
-        "tasks": run.tasks, "elapsed": run.elapsed, "limit": run.limit, "used": run.used, "reserved": run.reserved,
-        "unused": run.reserved - run.used, "used_fraction": run.used / run.reserved,
+        "tasks": run.tasks, "elapsed": run.elapsed, "req_limit": run.req_limit, "used": run.used,
+        "reserved": run.reserved, "unused": run.reserved - run.used, "used_fraction": run.used / run.reserved,
     }  # fmt: skip
     return [KIND.finding("overestimated", subject, evidence)]
 

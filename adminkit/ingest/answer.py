@@ -1,4 +1,4 @@
-"""One answer of a source into the trace; what was set aside of it into the journal."""
+"""Stores one answer of a source in the trace; reports in the journal what was set aside of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from adminkit import journal
 from adminkit.ingest.helper import Counts, Statement, ingest
 from adminkit.ingest.sources.base import CLAIMS, STEPS, Part, Spool, cluster_parameter, seen_parameter
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.quote import quote
 from adminkit.trace import aside
 from adminkit.trace.altered import WATCH
@@ -21,8 +21,8 @@ from adminkit.trace.upsert import REJECT
 RANK: Final = "slurmdbd"
 
 
-def take_in(run: Run, part: Part, spool: Spool, now: int, *, snapshot: bool = False) -> Counts:
-    """Store an answer in one transaction and remove its spool. Of a `snapshot` the open runs are noted as seen now."""
+def take_in(run: SyncRun, part: Part, spool: Spool, now: int, *, snapshot: bool = False) -> Counts:
+    """Store an answer in one transaction and remove its spool. The open runs of a `snapshot` get `seen_open`."""
     label = f"{run.source.name} {run.cluster}"
     reading = replace(
         spool.reading,
@@ -43,8 +43,8 @@ def take_in(run: Run, part: Part, spool: Spool, now: int, *, snapshot: bool = Fa
     return counts
 
 
-def take_claims(run: Run, ask: Callable[[Part], Spool], now: int) -> None:
-    """What the policy recorded in a field that owners may write: in a question of its own."""
+def take_claims(run: SyncRun, ask: Callable[[Part], Spool], now: int) -> None:
+    """Store the policy's records from a field that owners may write, which are asked for separately."""
     if run.source.claims_apart:
         take_in(run, CLAIMS, ask(CLAIMS), now)
 
@@ -64,7 +64,7 @@ def _storing(reading: Statement, part: Part, spool: Spool, snapshot: bool) -> St
 
 
 def _whose(spool: Spool, raw: bytes) -> tuple[str, str | None]:
-    """(which job a record says it is, whose, where it says so); a guess, for the record was refused."""
+    """(job, user or None) that a refused record names: a guess."""
     mark = ASIDE if spool.reading.seal else spool.reading.delimiter
     cells = dict(enumerate(raw.decode("utf-8", "replace").split(mark)))
     user = cells.get(spool.user) if spool.user is not None else None

@@ -1,9 +1,9 @@
-"""adminkit trace audit: every row that slurmdbd is said to have told is asked of it once more.
+"""adminkit trace audit: asks slurmdbd again about every row of source slurmdbd.
 
-One reader: the same windows go through sync's own passes into a scratch trace, and SQL compares the two, a window of
-the trace at a time. A row is `unknown` where slurmdbd holds runs from before it and after it, by submission and by end
-(horizon.py). Where it does not, the row is `beyond` what it can say: purged, of a database that was made new, or of a
-cluster that is gone.
+The answers go through sync's own passes into a scratch trace, and SQL compares the two, a window of the trace at a
+time. A row that slurmdbd lacks is `unknown` where slurmdbd holds runs from before it and after it, by submission and by
+end (horizon.py). Elsewhere it is `beyond` what slurmdbd can say: purged, lost with a rebuilt database, or of a cluster
+that is gone.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from adminkit.ingest.audit_verdicts import judge_absent, judge_answers, judge_op
 from adminkit.ingest.audited import Audited
 from adminkit.ingest.sources.base import JOBS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
-from adminkit.ingest.sync_run import Options, Run, Tick
+from adminkit.ingest.sync_run import Options, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import Window
 from adminkit.slurm import cluster as slurm
 from adminkit.trace import answers, connect, verdict, windows
 from adminkit.trace import audit as trace
-from adminkit.trace.actions import record_acts
-from adminkit.trace.audit import Asked
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.actions import record_actions
+from adminkit.trace.audit import AuditScope
+from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 
-#: The note that says that a cluster was audited, and what came of it.
+#: Key of the fact that a cluster was audited; its value has the counts.
 DONE: Final = "audited"
 
 
@@ -53,10 +53,10 @@ def audit(
 ) -> list[Audited]:
     """Ask slurmdbd about these clusters' rows, all for none; with `apply` set aside what it contradicts or denies.
 
-    `purge`: after how many seconds slurmdbd purges jobs, where the operator says so. `opener`: who is asked.
+    `purge`: seconds after which slurmdbd purges jobs, as the operator says. `opener`: the source.
 
-    What is confirmed is written down as it comes, so that an audit that was cut off goes on from there. Nothing is
-    set aside for being unknown before all answers are in: where slurmdbd is away on the way, nothing is.
+    Confirmed rows are flagged window by window, so that an interrupted audit goes on from there. Unknown rows are set
+    aside only after the last answer: none is where slurmdbd fails before.
     """
     with ExitStack() as stack:
         if apply:
@@ -66,7 +66,7 @@ def audit(
         # Trap: as root, programs are from here on started as the user who owns the trace.
         if not slurm.shows_every_job():
             raise AdminkitError(
-                "slurmdbd shows this user own jobs only: others' would look as if it did not have them",
+                "slurmdbd shows this user only their own jobs: all other rows would look invented",
                 "run it as a user with AdminLevel=Operator: sacctmgr modify user NAME set adminlevel=Operator",
             )
         known = slurm.known_clusters()
@@ -82,9 +82,9 @@ def audit(
         for name in wanted or there:
             now, began = int(time.time()), time.monotonic()
             source = opener(name, folder, timeout=options.timeout, record=options.record)
-            run = Run(scratch, source, replace(options, db=folder / "trace.db"), talk)
-            asked = Asked(name, again)
-            work = Work(db, run, asked, apply, now, Audited(name, name in known))
+            run = SyncRun(scratch, source, replace(options, db=folder / "trace.db"), talk)
+            scope = AuditScope(name, again)
+            work = Work(db, run, scope, apply, now, Audited(name, name in known))
             _one(work, purges_after, tick)
             if apply:
                 _remember(work, began)
@@ -94,19 +94,19 @@ def audit(
 
 def _one(work: Work, purges_after: int | None, tick: Tick) -> None:
     """All rows of one cluster."""
-    total, still_open, submitted, work.done.before = trace.totals(work.db, work.asked)
+    total, still_open, submitted, work.done.before = trace.totals(work.db, work.scope)
     if work.done.known and submitted is not None:
         work.first = min((end for _, end in horizon.earliest(work.run, submitted, work.now)), default=horizon.NEVER)
-    many, first, last = trace.old(work.db, work.asked, work.first)
+    many, first, last = trace.old(work.db, work.scope, work.first)
     if work.apply and many:
-        trace.flag_old(work.db, work.asked, work.first, work.run.options.budget)
+        trace.flag_old(work.db, work.scope, work.first, work.run.options.budget)
     work.done.count("beyond", many, first, last)
-    if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.asked, work.first)):
+    if work.first < horizon.NEVER and (strays := trace.strays(work.db, work.scope, work.first)):
         forget_answers(work)
         look_up(work, strays)
         judge_answers(work, strays)
     at, seen = max(work.first, 0), many
-    while (found := trace.chunk(work.db, work.asked, at, work.run.options.budget)) is not None:
+    while (found := trace.chunk(work.db, work.scope, at, work.run.options.budget)) is not None:
         at = found[1]
         _chunk(work, *found)
         seen = sum(work.done.counts.values()) + len(work.absent) + len(work.unsure)
@@ -122,37 +122,37 @@ def _chunk(work: Work, since: int, until: int) -> None:
     """The runs that ended in [since, until)."""
     forget_answers(work)
     stretch = Window(since, min(until, work.now))
-    if stretch.width > 0:  # an end that is still to come is nobody's
+    if stretch.width > 0:  # no run has an end in the future
         width = min(stretch.width, horizon.WIDEST)  # as many rows as the trace has there are a fitting answer
         ask_stretches(work.run, JOBS, [stretch], work.now, width)
         if work.run.options.steps:
             ask_steps(work, [stretch], width)
-    confirmed, others = trace.compare(work.db, work.asked, since, until, work.apply)
+    confirmed, others = trace.compare(work.db, work.scope, since, until, work.apply)
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
-    look_up(work, [told for said, told in others if said == verdict.ABSENT])
-    judge_answers(work, [told for _, told in others])
+    look_up(work, [stored for said, stored in others if said == verdict.ABSENT])
+    judge_answers(work, [stored for _, stored in others])
 
 
 def _remember(work: Work, began: float) -> None:
-    """The note that doctor looks for, a line of history, and one of the ledger."""
+    """Write the fact that doctor looks for, a row of `load` and one of `action`."""
     counts = work.done.counts
     rows, changed = sum(counts.values()), counts["contradicted"]
-    record_intake(
+    record_load(
         work.db, "audit", work.run.source.name, work.cluster, work.now, time.monotonic() - began,
         (rows, 0, changed, counts["unknown"], counts["beyond"] + counts["open"]),
     )  # fmt: skip
     said = {name: many for name, many in counts.items() if many}
-    record_acts(work.db, [actions.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
+    record_actions(work.db, [actions.act("trace audit", None, None, {}, cluster=work.cluster, runs=said)])
     text = ", ".join(f"{name} {many}" for name, many in said.items()) or "no rows"
-    windows.set_note(work.db, work.cluster, DONE, text, work.now)
+    windows.set_fact(work.db, work.cluster, DONE, text, work.now)
 
 
 @contextmanager
 def _scratch(db: Path) -> Iterator[Path]:
-    """A folder for slurmdbd's answers: beside the trace, where there is room for such, else where temporary files go.
+    """A folder for slurmdbd's answers beside the trace, or in the temporary folder where that is read-only.
 
-    Those that killed audits left are removed.
+    Removes the folders of killed audits.
     """
     import tempfile
 

@@ -1,4 +1,4 @@
-"""What the answers say of the rows that an audit asked about, and what becomes of those rows."""
+"""The verdicts of the answers on the rows that an audit asked about, and what is done to these rows."""
 
 from __future__ import annotations
 
@@ -11,67 +11,66 @@ from adminkit.ingest.audit_questions import Work, forget_answers, look_up
 from adminkit.ingest.windows import DAY
 from adminkit.trace import audit as trace
 from adminkit.trace import verdict
-from adminkit.trace.audit import Told
+from adminkit.trace.audit import StoredRun
 
 #: Rows set aside in one transaction.
 AT_ONCE: Final = 500
 
 
-def judge_answers(work: Work, others: Sequence[Told]) -> None:
-    """What the answers say of runs that the windows did not confirm."""
+def judge_answers(work: Work, others: Sequence[StoredRun]) -> None:
+    """Judge runs that their windows did not confirm."""
     confirmed, contradicted = [], []
-    for told in others:
-        found = trace.verdict(work.db, work.asked, told)
+    for stored in others:
+        found = trace.verdict(work.db, work.scope, stored)
         if found == verdict.CONFIRMED:
-            confirmed.append(told)
-        elif found == verdict.CONTRADICTED and not (work.steps_unread and _only_steps(work, told)):
-            contradicted.append(told)
-        elif found == verdict.ABSENT and told.run not in work.unread:
-            work.absent.append(told)
+            confirmed.append(stored)
+        elif found == verdict.CONTRADICTED and not (work.steps_unread and _only_steps(work, stored)):
+            contradicted.append(stored)
+        elif found == verdict.ABSENT and stored.run not in work.unread:
+            work.absent.append(stored)
         else:
-            work.unsure.append(told)
-    for told in confirmed:
-        work.done.count("confirmed", 1, told.end, told.end)
-    for told in contradicted:
-        work.done.add("contradicted", told, trace.differing(work.db, work.cluster, told))
-        _letters(work, told)
+            work.unsure.append(stored)
+    for stored in confirmed:
+        work.done.count("confirmed", 1, stored.end_time, stored.end_time)
+    for stored in contradicted:
+        work.done.add("contradicted", stored, trace.differing(work.db, work.cluster, stored))
+        _letters(work, stored)
     if work.apply:
         trace.flag(work.db, work.cluster, confirmed, "confirmed")
         _replace(work, contradicted)
 
 
-def _replace(work: Work, contradicted: Sequence[Told]) -> None:
-    """By slurmdbd's own rows."""
+def _replace(work: Work, contradicted: Sequence[StoredRun]) -> None:
+    """Replace runs by slurmdbd's own rows."""
     for place in range(0, len(contradicted), AT_ONCE):
         trace.replace(work.db, work.cluster, contradicted[place : place + AT_ONCE], work.now)
-    for told in contradicted:
-        _tell(told, "slurmdbd has something else; its own row is in the place")
+    for stored in contradicted:
+        _tell(stored, "slurmdbd contradicts it; replaced by slurmdbd's own row")
 
 
-def _only_steps(work: Work, told: Told) -> bool:
-    """Whether nothing but what the steps say contradicts a run."""
-    return verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, told))
+def _only_steps(work: Work, stored: StoredRun) -> bool:
+    """Whether a run is contradicted only in what follows from steps."""
+    return verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, stored))
 
 
 def judge_open(work: Work) -> None:
-    """Runs without an end. One that slurmdbd does not show may be held: it is counted, and earns nothing until it ends.
+    """Judge runs without an end. slurmdbd does not show held jobs, so a missing one is counted as open and stays.
 
-    None is confirmed before it ends: what changes until then is sync's to learn. One that has what no sync takes back
-    is replaced.
+    No run is confirmed before its end: until then sync updates it. A run with values that no sync corrects is replaced.
     """
-    pending = trace.still_open(work.db, work.asked)
+    pending = trace.still_open(work.db, work.scope)
     forget_answers(work)
     if work.done.known:
         look_up(work, pending)
     forged, old = [], []
-    for told in pending:
-        there = trace.verdict(work.db, work.asked, told) not in (verdict.ABSENT, verdict.SHELL)
-        if there and (differs := trace.lasting(work.db, work.cluster, told)):
-            forged.append(told)
-            work.done.add("contradicted", told, differs)
-        elif not there and told.submit < work.first:
-            old.append(told)
-            work.done.add("beyond", told)
+    for stored in pending:
+        there = trace.verdict(work.db, work.scope, stored) not in (verdict.ABSENT, verdict.SHELL)
+        if there and (differs := trace.lasting(work.db, work.cluster, stored)):
+            forged.append(stored)
+            work.done.add("contradicted", stored, differs)
+        elif not there and stored.submit_time < work.first:
+            old.append(stored)
+            work.done.add("beyond", stored)
         else:
             work.done.count("open", 1, None, None)
     if work.apply:
@@ -80,44 +79,44 @@ def judge_open(work: Work) -> None:
 
 
 def judge_absent(work: Work, submitted: int, purges_after: int | None) -> None:
-    """The runs that slurmdbd denies: unknown, or beyond. It may have purged since the first question: asked afresh."""
+    """Judge runs that slurmdbd lacks: unknown or beyond. The horizon is asked again: slurmdbd may have purged."""
     first = horizon.earliest(work.run, submitted, work.now)
-    ends = [(told, told.end if told.end is not None else told.submit) for told in work.absent]
-    last = horizon.latest(work.run, [(told.submit, end) for told, end in ends], work.now)
+    ends = [(stored, stored.end_time if stored.end_time is not None else stored.submit_time) for stored in work.absent]
+    last = horizon.latest(work.run, [(stored.submit_time, end) for stored, end in ends], work.now)
     kept_from = horizon.NEVER if purges_after is None else work.now - purges_after
-    unknown: list[Told] = []
+    unknown: list[StoredRun] = []
     beyond = work.unsure
-    for told, end in ends:
-        precedes = horizon.precedes(first, (told.submit, end))
-        before = precedes and told.submit >= kept_from
-        ahead = work.now <= end <= work.now + DAY  # by a slurmctld whose clock is ahead: not asked about yet
-        after = end > work.now + DAY or (not ahead and horizon.follows(last, (told.submit, end)))
-        (unknown if before and after else beyond).append(told)
+    for stored, end in ends:
+        precedes = horizon.precedes(first, (stored.submit_time, end))
+        before = precedes and stored.submit_time >= kept_from
+        ahead = work.now <= end <= work.now + DAY  # of a slurmctld whose clock is ahead: not asked about yet
+        after = end > work.now + DAY or (not ahead and horizon.follows(last, (stored.submit_time, end)))
+        (unknown if before and after else beyond).append(stored)
         work.done.purge_unsaid += precedes and after and purges_after is None
-    for told in unknown:
-        work.done.add("unknown", told)
-        _letters(work, told)
-    for told in beyond:
-        work.done.add("beyond", told)
+    for stored in unknown:
+        work.done.add("unknown", stored)
+        _letters(work, stored)
+    for stored in beyond:
+        work.done.add("beyond", stored)
     if work.apply:
         trace.flag(work.db, work.cluster, beyond, "beyond")
         for place in range(0, len(unknown), AT_ONCE):
             trace.set_aside(work.db, work.cluster, unknown[place : place + AT_ONCE], "unknown", work.now)
-        for told in unknown:
-            _tell(told, "slurmdbd holds earlier and later runs, and not this one; set aside")
+        for stored in unknown:
+            _tell(stored, "slurmdbd holds earlier and later runs, and not this one; set aside")
 
 
-def _letters(work: Work, told: Told) -> None:
-    letters, array = trace.letters(work.db, work.cluster, told), told.array_job
-    if array is not None and any(letter.array for letter in letters):
+def _letters(work: Work, stored: StoredRun) -> None:
+    letters, array = trace.letters(work.db, work.cluster, stored), stored.array_job
+    if array is not None and any(letter.is_array for letter in letters):
         left = work.tasks[array] if array in work.tasks else trace.tasks(work.db, work.cluster, array)
         work.tasks[array] = left - 1
     for letter in letters:
         if letter.state == "due":
-            work.done.due += not (letter.array and array is not None and work.tasks[array])
+            work.done.due += not (letter.is_array and array is not None and work.tasks[array])
         elif letter.state in ("sent", "claimed") and letter not in work.done.sent:
             work.done.sent.append(letter)
 
 
-def _tell(told: Told, why: str) -> None:
-    journal.refused("runs", f"job {told.job_id or told.job_id_raw}", told.user or told.uid, why)
+def _tell(stored: StoredRun, why: str) -> None:
+    journal.refused("runs", f"job {stored.job_id or stored.job_id_raw}", stored.user or stored.uid, why)

@@ -23,20 +23,20 @@ from adminkit.ingest.spec import outputs
 from adminkit.owner import as_owner
 from adminkit.slurm.site import Site
 from adminkit.trace import bulk_load, connect, runs
-from adminkit.trace.actions import record_acts
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.actions import record_actions
+from adminkit.trace.load_log import record_load
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
 T = TypeVar("T")
 
-#: Fewer rows than this are not worth making an index again.
+#: Fewer rows than this are not worth rebuilding an index.
 MANY_ROWS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One import as asked for. `path` None is standard input; `map` says how to read a job table."""
+    """The options of one import. `path` None: standard input; `map`: how to read a job table."""
 
     path: Path | None
     db: Path
@@ -45,9 +45,9 @@ class Import:
     columns: Sequence[str] | None = None
     delimiter: str | None = None
     kind: str = "import"
-    origin: str | None = None  # whose word the rows are, one of job.SOURCES; None: the format's
-    site: Site | None = None  # what the cluster was made of
-    site_since: int = 0  # from when on
+    origin: str | None = None  # the rows' source, one of job.SOURCES; None: the format's
+    site: Site | None = None  # the cluster's queues and nodes
+    site_since: int = 0  # from when on, epoch seconds
     map: TableMap | None = None
 
     @property
@@ -69,7 +69,7 @@ def import_file(
 def rehearse(
     wanted: Import, load: Callable[[Import], Counts], look: Callable[[sqlite3.Connection], T]
 ) -> tuple[Counts, T]:
-    """`load` the source into a trace that is thrown away; and what `look` sees there."""
+    """`load` the source into a temporary trace; returns the counts and what `look` returns for that trace."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "trace.db"
         counts = load(replace(wanted, db=scratch))
@@ -159,11 +159,11 @@ def remember_site(db: sqlite3.Connection, wanted: Import) -> None:
 def remember(
     db: sqlite3.Connection, wanted: Import, now: int, seconds: float, totals: tuple[int, int, int, int, int]
 ) -> None:
-    """A line of history, and one of the ledger where an operator vouched. `totals` as record_intake's counts."""
-    record_intake(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
+    """Add a row of `load`, and one of `action` where an operator vouched. `totals`: the counts of record_load."""
+    record_load(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
     if wanted.origin == "trusted":
         said = {"source": wanted.source, "rows": totals[0], "new": totals[1], "changed": totals[2]}
-        record_acts(db, [actions.act("import trusted", None, None, {}, **said)])
+        record_actions(db, [actions.act("import trusted", None, None, {}, **said)])
 
 
 def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
@@ -190,7 +190,7 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
 
 
 def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statement:
-    """And what it does with the rows."""
+    """`reading` with the statements that store the rows."""
     if layout.swf:  # names stand in the header, so the same line may mean another queue
         values, which = swf_values(reading)
         return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names)

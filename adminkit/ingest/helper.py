@@ -1,4 +1,4 @@
-"""Runs adminkit-ingest: a source of bytes goes in, counts come out."""
+"""Runs adminkit-ingest: bytes in, counts out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEAL: Final = "ADMINKIT_SEAL"
 
 
 class RunTwice(AdminkitError):
-    """A load that only inserts met a run that it had inserted already."""
+    """A load that only inserts met the same run twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What adminkit-ingest is told: how to read a record and what to do with it."""
+    """The options of adminkit-ingest: how to read a record, and the statements that store it."""
 
     columns: Sequence[Column]
     delimiter: str
@@ -218,9 +218,9 @@ class _Pump(threading.Thread):
 
 
 def is_plain(stream: IO[bytes]) -> bool:
-    """A file as it lies on disk, which the helper may read by itself from wherever it stands.
+    """Whether the helper can read the stream itself, from its current position: an uncompressed file.
 
-    Trap: a packed file has a descriptor too, of the bytes as they are packed.
+    Trap: a stream that unpacks has a descriptor too, that of the packed bytes.
     """
     return isinstance(stream, io.FileIO) and stream.seekable()
 
@@ -264,7 +264,8 @@ def open_packed(path: Path | None) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     suffix = path.suffix if path else ""
     if suffix in _WITH_OTHERS:
         raise UsageError(
-            f"{path} is packed in a way that is not read here", f"{_WITH_OTHERS[suffix]} {path} | adminkit import -"
+            f"{path} has a compression that adminkit does not read",
+            f"{_WITH_OTHERS[suffix]} {path} | adminkit import -",
         )
     try:
         if path is None:

@@ -1,8 +1,8 @@
-"""How far back slurmdbd remembers, and how lately: asked with few and small questions, into a run's own scratch trace.
+"""The earliest and the latest runs that slurmdbd holds, found with few and small questions into a scratch trace.
 
-slurmdbd purges by submission what has ended, and a database that was made new knows of nothing that was over before.
-So where it holds a run that was both submitted and over no later than another one, it has lost that other one neither
-way. Runs are held against each other as pairs (submission, end).
+slurmdbd purges ended runs by submission, and a rebuilt database lacks every run that was over before. So where it holds
+a run that was both submitted and over no later than another one, it has lost the other one in neither way. Runs are
+compared as pairs (submission, end).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit.ingest.answer import take_in
 from adminkit.ingest.sources.base import JOBS, SourceFailed
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.trace import answers, runs
@@ -21,16 +21,16 @@ from adminkit.trace import answers, runs
 FLOOR: Final = 1_000_000_000
 #: Later than everything.
 NEVER: Final = 1 << 62
-#: The widest question forwards, where the first answer may be a full one.
+#: Seconds: the widest window of the search forwards, whose first answer may be large.
 WIDEST: Final = 32 * DAY
 
 Pair = tuple[int, int]
 
 
-def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
-    """The first runs that slurmdbd holds, or some that were over before `submitted`; none where it holds none.
+def earliest(run: SyncRun, submitted: int, now: int) -> list[Pair]:
+    """The first runs that slurmdbd holds, or some that were over before `submitted`; [] where it holds none.
 
-    Backwards first, in windows four times as wide each time: what is between was empty.
+    Searches backwards first, in adjoining windows, each four times as wide as the last.
     """
     begin = at = min(max(submitted, FLOOR), now)
     width = HOUR
@@ -48,7 +48,7 @@ def earliest(run: Run, submitted: int, now: int) -> list[Pair]:
     return []
 
 
-def latest(run: Run, wanted: Iterable[Pair], now: int) -> list[Pair]:
+def latest(run: SyncRun, wanted: Iterable[Pair], now: int) -> list[Pair]:
     """The last runs that slurmdbd holds: enough of them to tell which of `wanted` are followed by one."""
     answers.empty(run.db)
     take_in(run, JOBS, run.source.open_snapshot(JOBS, now), now)
@@ -91,7 +91,7 @@ def _last(found: Iterable[Pair]) -> list[Pair]:
     return kept
 
 
-def _held(run: Run, window: Window, now: int) -> list[Pair]:
+def _held(run: SyncRun, window: Window, now: int) -> list[Pair]:
     """The runs that ended in a window."""
     answers.empty(run.db)
     try:
@@ -99,5 +99,5 @@ def _held(run: Run, window: Window, now: int) -> list[Pair]:
     except SourceFailed as error:
         if error.unreachable:
             raise
-        ask_stretches(run, JOBS, [window], now)  # it was too much at once
+        ask_stretches(run, JOBS, [window], now)  # the answer was too large
     return runs.held(run.db, run.cluster)

@@ -1,4 +1,4 @@
-"""adminkit import --map: a job table into the trace, in one transaction, or its first rows for a look."""
+"""adminkit import --map: stores a job table in one transaction, or previews its first rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """An open table, whose header was read. Trap: `rows` closes the stream when nobody holds it any more."""
+    """An open table after its header. Trap: `rows` closes the stream when it is garbage-collected."""
 
     rows: CsvRows
     records: Iterator[Record]
@@ -114,7 +114,7 @@ class _Loading:
         )
 
     def _refuse_other_table(self, load: JobLoad, values: tuple[Value, ...]) -> None:
-        """A row's number is its key only as long as rows are added at the end."""
+        """Refuse a table whose rows have moved: a row's number is its key, so rows may only be added at the end."""
         earlier = load.submitted_otherwise(values)
         if earlier is None:
             return
@@ -189,7 +189,7 @@ def _open(wanted: Import, stream: IO[bytes]) -> _Table:
 
 
 def _delimiter(wanted: Import, table: TableMap, first: str) -> str:
-    """What stands between cells: what was said, else what cuts the first line into the most columns of the map."""
+    """The delimiter: as typed or in the map, else the one that gives the first line the most columns of the map."""
     said = wanted.delimiter or table.delimiter
     if said is not None:
         if len(said) != 1:

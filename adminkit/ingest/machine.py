@@ -1,4 +1,4 @@
-"""A Site's queues and nodes, and the events of nodes, into the trace."""
+"""Stores a Site's queues and nodes, and the events of nodes, in the trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adminkit.trace.machine import record_events, record_gone, record_node, reco
 
 
 def store_queues(db: sqlite3.Connection, cluster: str, queues: Sequence[SiteQueue], since: int) -> None:
-    """The queues as they are from `since` on. A default limit is what a job gets that asks for none."""
+    """The queues as they are from `since` on. The default limit is what a job without one gets."""
     for queue in queues:
         record_queue(db, cluster, queue.name, since, (queue.usual_limit, queue.max_limit, queue.total_nodes))
 

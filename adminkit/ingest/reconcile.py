@@ -1,40 +1,40 @@
-"""Rows that arrived or changed long after their End: daily the last 48 hours, weekly the last 35 days."""
+"""Finds rows that came or changed long after their End: compares 48 hours daily and 35 days weekly."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.trace import runs, windows
 
-#: (note's name, how often, how far back, how wide a comparison)
+#: (key of the fact, interval, how far back, width of a comparison), seconds
 ROUNDS: Final = (("reconciled_daily", DAY, 2 * DAY, 6 * HOUR), ("reconciled_weekly", 7 * DAY, 35 * DAY, DAY))
 
 
-def reconcile(run: Run, now: int) -> None:
+def reconcile(run: SyncRun, now: int) -> None:
     """Do the rounds that are due."""
     cluster = run.cluster
-    known = windows.asked(run.db, cluster, JOBS)
+    known = windows.recorded(run.db, cluster, JOBS)
     if not known:
         return
     for name, every, back, width in ROUNDS:
-        last = windows.note(run.db, cluster, name)
+        last = windows.fact(run.db, cluster, name)
         if last is None:
-            # Nothing is old yet on a first run: all of it was asked for just now.
-            windows.set_note(run.db, cluster, name, "0", now)
+            # A first run has just asked for everything.
+            windows.set_fact(run.db, cluster, name, "0", now)
         elif now - last[1] >= every:
             again = compare(run, max(now - back, known[0].since), now, width)
-            windows.set_note(run.db, cluster, name, str(again), now)
+            windows.set_fact(run.db, cluster, name, str(again), now)
 
 
-def compare(run: Run, since: int, until: int, width: int) -> int:
+def compare(run: SyncRun, since: int, until: int, width: int) -> int:
     """Compare the source with the trace by windows, and ask again for those that differ. Returns how many had changed.
 
-    Windows lie on a grid, so that one that goes on differing (a row set aside, rows slurmdbd has purged) is known by
-    its note and not asked for every day.
+    Windows are aligned to a grid, so that one that keeps differing (a row set aside, rows slurmdbd has purged) is known
+    by its fact and not asked for every day.
     """
     changed = 0
     for at in range(since // width * width, until, width):
@@ -43,7 +43,7 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
         if theirs is None or theirs == runs.digest(run.db, run.cluster, window.since, window.until):
             continue
         name = f"differs {at} {width}"
-        known = windows.note(run.db, run.cluster, name)
+        known = windows.fact(run.db, run.cluster, name)
         if known and known[0] == str(theirs):
             continue
         before = run.summary.closed.new + run.summary.closed.changed
@@ -52,12 +52,12 @@ def compare(run: Run, since: int, until: int, width: int) -> int:
             ask_stretches(run, STEPS, [window], until)
         changed += run.summary.closed.new + run.summary.closed.changed > before
         if theirs != runs.digest(run.db, run.cluster, window.since, window.until):
-            windows.set_note(run.db, run.cluster, name, str(theirs), until)
+            windows.set_fact(run.db, run.cluster, name, str(theirs), until)
     run.summary.reconciled += changed
     return changed
 
 
-def _theirs(run: Run, window: Window) -> runs.Digest | None:
+def _theirs(run: SyncRun, window: Window) -> runs.Digest | None:
     """The source's digest of a window, asked for in halves after an error; None where even an hour gets no answer."""
     try:
         return run.source.digest(window)

@@ -1,4 +1,4 @@
-"""adminkit sync: one run over one or more clusters, alone at the trace."""
+"""adminkit sync: one run over one or more clusters; a lock keeps other runs off the trace."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sync_open import ask_open
-from adminkit.ingest.sync_run import Options, Run, Summary, Tick
+from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
 from adminkit.ingest.windows import DAY
 from adminkit.quote import quote
 from adminkit.slurm import cluster, partitions
 from adminkit.slurm.events import node_events
 from adminkit.trace import altered, connect, runs, windows
-from adminkit.trace.actions import record_acts
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.actions import record_actions
+from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 from adminkit.trace.transaction import transaction
 
-#: Seconds for which an event may reach slurmdbd late: as long as past windows are compared.
+#: Seconds by which a node event may reach slurmdbd late: as far back as windows are compared.
 EVENTS_LATE: Final = 35 * 86_400
-#: slurmdbd starting again puts this much of the past in doubt.
+#: Seconds before a restart of slurmdbd whose rows may have come late.
 RESTART_DOUBT: Final = 2 * DAY
-#: Runs changed after their end that are named.
+#: Runs changed after their end that are named, at most.
 TOLD: Final = 10
 #: The fact that says when events were asked for.
 _EVENTS: Final = "node events"
@@ -61,19 +61,19 @@ def sync(
         for name in _clusters(wanted):
             now, began = int(time.time()), time.monotonic()
             source = opener(name, spool, timeout=options.timeout, record=options.record)
-            summaries.append(_sync_one(Run(db, source, options, talk, tick=tick), now, began))
+            summaries.append(_sync_one(SyncRun(db, source, options, talk, tick=tick), now, began))
         return summaries
 
 
 def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
-    """What was done to Slurm from this host. A log that cannot be read is said, and hinders nothing."""
+    """Copy this host's log of actions. A log that cannot be read is reported, and the run goes on."""
     try:
-        record_acts(db, actions.read(log) if log else ())
+        record_actions(db, actions.read(log) if log else ())
     except AdminkitError as error:
         talk(f"{error.message}: its acts are not collected")
 
 
-def _sync_one(run: Run, now: int, began: float) -> Summary:
+def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
     first = _first(run.db, run.options, run.cluster)
     _doubt_after_restart(run, now)
     _note_machine(run, now)
@@ -87,15 +87,15 @@ def _sync_one(run: Run, now: int, began: float) -> Summary:
     _notice_rebuilt(run, mark, now)
     _tell_altered(run)
     done = run.summary.closed + run.summary.open
-    record_intake(
+    record_load(
         run.db, "sync", run.source.name, run.cluster, now, time.monotonic() - began,
         (done.rows, done.new, done.changed, done.rejected + run.summary.steps.rejected, run.summary.revoked),
     )  # fmt: skip
     return run.summary
 
 
-def _note_machine(run: Run, now: int) -> None:
-    """Queues and nodes of today. slurmctld may be away: accounting is read all the same."""
+def _note_machine(run: SyncRun, now: int) -> None:
+    """Store the queues and nodes as they are now. Where slurmctld is away this is reported, and the run goes on."""
     name = run.cluster
     try:
         queues = partitions.queues(name)
@@ -110,14 +110,14 @@ def _note_machine(run: Run, now: int) -> None:
         run.talk(f"{error.message}; nodes are as last seen")
         return
     with transaction(run.db):
-        if nodes:  # none at all says nothing of any
+        if nodes:  # no node at all: slurmctld hides them
             store_nodes(run.db, name, nodes, now)
 
 
-def _note_events(run: Run, first: int, now: int) -> None:
-    """What happened to nodes since `first`, or since a while before the last run: slurmdbd may learn of it late."""
+def _note_events(run: SyncRun, first: int, now: int) -> None:
+    """Store node events since `first`, or since EVENTS_LATE before the last run, as slurmdbd may get them late."""
     name = run.cluster
-    last = windows.note(run.db, name, _EVENTS)
+    last = windows.fact(run.db, name, _EVENTS)
     try:
         events = node_events(name, max(0, first if last is None else max(first, last[1] - EVENTS_LATE)))
     except AdminkitError as error:
@@ -125,7 +125,7 @@ def _note_events(run: Run, first: int, now: int) -> None:
         return
     with transaction(run.db):
         store_events(run.db, name, events)
-        windows.set_note(run.db, name, _EVENTS, str(len(events)), now)
+        windows.set_fact(run.db, name, _EVENTS, str(len(events)), now)
 
 
 def _clusters(wanted: Sequence[str]) -> list[str]:
@@ -136,29 +136,29 @@ def _clusters(wanted: Sequence[str]) -> list[str]:
     return list(wanted)
 
 
-def _doubt_after_restart(run: Run, now: int) -> None:
-    """slurmdbd was started again since the last run: what it had not written then may have come since."""
+def _doubt_after_restart(run: SyncRun, now: int) -> None:
+    """After a restart of slurmdbd ask for the time before it again: rows it had not written may have come since."""
     started = run.source.started_at
     if started is None:
         return
-    last = windows.note(run.db, run.cluster, "dbd_started")
+    last = windows.fact(run.db, run.cluster, "dbd_started")
     if last and last[0] != str(started):
         for part in (JOBS, STEPS):
             windows.doubt(run.db, run.cluster, part, last[1] - RESTART_DOUBT)
         run.talk("slurmdbd was restarted since the last run: asking for its last two days again")
-    windows.set_note(run.db, run.cluster, "dbd_started", str(started), now)
+    windows.set_fact(run.db, run.cluster, "dbd_started", str(started), now)
 
 
-def _notice_rebuilt(run: Run, mark: tuple[int, int], now: int) -> None:
+def _notice_rebuilt(run: SyncRun, mark: tuple[int, int], now: int) -> None:
     """Say that slurmdbd numbers its rows from the start again; `mark` is the trace's watermark before this run."""
     shared = runs.same_db_index(run.db, run.cluster, mark)
     if shared:
         run.summary.rebuilt += shared
-        windows.set_note(run.db, run.cluster, "rebuilt", str(shared), now)
+        windows.set_fact(run.db, run.cluster, "rebuilt", str(shared), now)
 
 
-def _tell_altered(run: Run) -> None:
-    """Say of which runs their owners changed something after the end: the first few by name."""
+def _tell_altered(run: SyncRun) -> None:
+    """Report the runs that were changed after their end, the first few by number."""
     changes = altered.take(run.db, run.cluster)
     for one in changes[:TOLD]:
         whose = f" of {quote(one.user)}" if one.user else ""
@@ -168,8 +168,8 @@ def _tell_altered(run: Run) -> None:
 
 
 def _first(db: Connection, options: Options, name: str) -> int:
-    """Where this cluster's trace begins: where it began, or --since where that is earlier."""
-    known = windows.asked(db, name, windows.JOBS)
+    """Where this cluster's trace begins: the first window's begin, or --since where that is earlier. Epoch seconds."""
+    known = windows.recorded(db, name, windows.JOBS)
     if options.since is not None and options.since >= time.time():
         raise UsageError("--since is not in the past", "say when the trace shall begin: --since 2024-01-01")
     if options.since is not None:

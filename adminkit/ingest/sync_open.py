@@ -1,4 +1,4 @@
-"""The open runs of a sync: a snapshot, and the look-up of those that the last snapshot had and this one has not."""
+"""The open runs of a sync: a snapshot, and a look-up of the runs that were in the last snapshot and not in this one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from adminkit.errors import AdminkitError
 from adminkit.ingest.answer import take_claims, take_in
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import HOUR, Window, covered
 from adminkit.slurm.open_jobs import admin_comments
@@ -18,12 +18,12 @@ from adminkit.trace import runs
 IDS_PER_QUERY: Final = 200
 
 
-def ask_open(run: Run, now: int) -> None:
+def ask_open(run: SyncRun, now: int) -> None:
     """Snapshot what is pending, running or suspended; look up what is gone from it."""
     moment = int(run.clock())
     run.summary.open += take_in(run, JOBS, run.source.open_snapshot(JOBS, moment), now, snapshot=True)
     take_claims(run, lambda claims: run.source.open_snapshot(claims, moment), now)
-    if not run.source.claims_apart:  # the other fields are nobody's to overwrite, and the source has them
+    if not run.source.claims_apart:  # other tools may overwrite AdminComment until the end
         _keep_records(run)
     gone = runs.vanished(run.db, run.cluster, now - runs.LOST, now)
     for at in range(0, len(gone), IDS_PER_QUERY):
@@ -35,8 +35,8 @@ def ask_open(run: Run, now: int) -> None:
         ask_stretches(run, STEPS, covered(over), now)
 
 
-def _keep_records(run: Run) -> None:
-    """slurmctld may be away: what was recorded is then seen at the end, or by the next run."""
+def _keep_records(run: SyncRun) -> None:
+    """Store the records of open jobs. Where slurmctld is away they are seen at the end, or by the next run."""
     try:
         records = admin_comments(run.cluster)
     except AdminkitError as error:
@@ -45,7 +45,7 @@ def _keep_records(run: Run) -> None:
     runs.keep_records(run.db, run.cluster, records)
 
 
-def _look_up(run: Run, gone: Sequence[tuple[int, int]], now: int) -> None:
+def _look_up(run: SyncRun, gone: Sequence[tuple[int, int]], now: int) -> None:
     """Ask for runs by (JobIDRaw, Submit); for fewer at once after an error, and for none where one is too many."""
     window = Window(min(submit for _, submit in gone), now)
     ids = [job_id for job_id, _ in gone]

@@ -1,4 +1,4 @@
-"""One run of sync for one cluster: how to ask, what it works with, what it did."""
+"""One run of sync for one cluster: its options, its connections, its summary."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from adminkit.ingest.helper import Counts
 from adminkit.ingest.sources.base import Source
 from adminkit.ingest.windows import HOUR
 
-#: (seconds of time asked for so far, seconds in all, jobs read)
+#: (seconds of time asked for so far, seconds in all or None, jobs read)
 Tick = Callable[[float, float | None, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to ask."""
+    """The options of a run; times in seconds."""
 
     db: Path
-    since: int | None = None  # where a first run begins
+    since: int | None = None  # where a first run begins, epoch seconds
     overlap: int = 2 * HOUR
     budget: int = 50_000
     jobs: int = 1
     steps: bool = True
     steps_pause: float = 0.5
     timeout: float = 300.0
-    acts: Path | None = None  # this host's log of acts, collected where there is one
-    record: str = "admin_comment"  # where the policy's decision is, as policy.toml names it
+    acts: Path | None = None  # this host's log of actions, if there is one
+    record: str = "admin_comment"  # the field with the policy's record, as policy.toml names it
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Summary:
 
 
 @dataclass(slots=True)
-class Run:
+class SyncRun:
     """One run for one cluster: the trace's connection, the source, the summary."""
 
     db: Connection

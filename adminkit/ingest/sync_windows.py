@@ -1,7 +1,7 @@
-"""The windows of a sync: a source's closed runs, and their steps, into the trace.
+"""The windows of a sync: stores a source's closed runs, and their steps.
 
-Runs come by the window in which they ended, steps in a pass of their own. Each window is recorded after its rows are
-in; asking again for one that was lost in between changes nothing, for rows are upserted.
+Runs come by the window in which they ended, steps in a pass of their own. A window is recorded after its rows are
+stored; asking for it again changes nothing, for rows are upserted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from adminkit.ingest.answer import take_claims, take_in
 from adminkit.ingest.sources.base import JOBS, STEPS, Part, SourceFailed, Spool
-from adminkit.ingest.sync_run import Run
+from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.windows import HOUR, Width, Window, cut, to_ask
 from adminkit.trace import runs, windows
 
@@ -22,23 +22,23 @@ from adminkit.trace import runs, windows
 TRIES: Final = 6
 
 
-def ask_windows(run: Run, part: Part, first: int, now: int) -> None:
+def ask_windows(run: SyncRun, part: Part, first: int, now: int) -> None:
     """Ask for everything since `first` that is not settled yet."""
-    known = windows.asked(run.db, run.cluster, part)
+    known = windows.recorded(run.db, run.cluster, part)
     settled = [(w.since, w.until) for w in known if not w.provisional]
     provisional = [(w.since, w.until) for w in known if w.provisional]
     stretches = to_ask(settled, provisional, first, now, run.options.overlap)
     ask_stretches(run, part, stretches, now)
 
 
-def ask_stretches(run: Run, part: Part, stretches: Sequence[Window], now: int, width: int = HOUR) -> None:
+def ask_stretches(run: SyncRun, part: Part, stretches: Sequence[Window], now: int, width: int = HOUR) -> None:
     """Ask for these stretches of time in windows of a fitting width, `jobs` at once, and import them in order.
 
     The first is of `width` seconds.
 
     Raises SourceFailed when the source cannot be reached, or when the narrowest window still gets no answer.
     """
-    # All windows end by `now`: what is still on its way to the source from this moment on ended after them.
+    # All windows end by `now`: a row that slurmctld sends from here on ended after them.
     sure = run.source.backlog() == 0
     fitting = Width(run.options.budget, width)
     todo = deque(stretches)
@@ -70,17 +70,17 @@ def ask_stretches(run: Run, part: Part, stretches: Sequence[Window], now: int, w
                 done, failures = done + window.width, 0
                 run.tick(done, total, run.summary.closed.rows + run.summary.steps.steps_rows)
         except BaseException:
-            run.source.stop()  # or the pool would wait for what is running
+            run.source.stop()  # else the pool would wait for the running queries
             raise
         finally:
             for _, answer in asked:
                 answer.cancel()
 
 
-def _fetch_closed(run: Run, part: Part, window: Window, width: Width) -> Spool | None:
-    """The answer, None where the window was cut before an error showed it to be too wide.
+def _fetch_closed(run: SyncRun, part: Part, window: Window, width: Width) -> Spool | None:
+    """The answer; None where an error has shown meanwhile that the window is too wide.
 
-    After an error the worker rests as long as the attempt took: the server may still be at work on the question.
+    After an error the worker sleeps as long as the attempt took: the server may still be busy with the query.
     """
     if window.width > width.seconds:
         return None
@@ -95,7 +95,7 @@ def _fetch_closed(run: Run, part: Part, window: Window, width: Width) -> Spool |
         raise
 
 
-def import_window(run: Run, part: Part, window: Window, spool: Spool, now: int, sure: bool) -> int:
+def import_window(run: SyncRun, part: Part, window: Window, spool: Spool, now: int, sure: bool) -> int:
     """Put an answer into the trace and record its window. Returns its rows."""
     counts = take_in(run, part, spool, now)
     summary = run.summary
@@ -110,7 +110,7 @@ def import_window(run: Run, part: Part, window: Window, spool: Spool, now: int, 
         summary.steps += counts
         runs.fill_from_steps(run.db, run.cluster, window.since, window.until)
         new, changed = counts.steps_new, counts.steps_changed
-    asked = windows.Asked(
+    asked = windows.RecordedWindow(
         window.since, window.until, not sure, now, spool.seconds, counts.rows, new, changed, counts.rejected,
         spool.revoked,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request
 from adminkit.slurm.site import Site, made_up
-from adminkit.stats.replay import Asked, Row, at_most, excluded, queue_limits, submissions
+from adminkit.stats.replay import Row, Submission, at_most, excluded, queue_limits, submissions
 from adminkit.stats.select import Filter, snapshot, span
 
 #: Requests kept before their counts are summed up: a trace without any repetition needs no more memory than this.
@@ -23,7 +23,7 @@ MOST_KEPT: Final = 200_000
 #: Jobs between two calls of `tick`.
 TICK: Final = 50_000
 
-_WIDTH: Final = len(Asked._fields)
+_WIDTH: Final = len(Submission._fields)
 
 
 @dataclass(slots=True)
@@ -97,18 +97,25 @@ def replay_trace(
         return Replayed(counts, excluded(db, chosen, counts.total.jobs), span(db))
 
 
-def judge(decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int) -> Callable[[Asked], Decision]:
+def judge(
+    decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int
+) -> Callable[[Submission], Decision]:
     """A decision about what a job asked for, as of `now`. People whom neither policy nor site names are all alike."""
     named = frozenset(policy.users())
-    kept: dict[Asked, Decision] = {}
+    kept: dict[Submission, Decision] = {}
 
-    def decided(asked: Asked) -> Decision:
-        special = asked.user is None or asked.user in named or asked.uid is None or asked.uid in site.privileged
-        key = asked if special else asked._replace(user="", uid=-1)
+    def decided(submission: Submission) -> Decision:
+        special = (
+            submission.user is None
+            or submission.user in named
+            or submission.uid is None
+            or submission.uid in site.privileged
+        )
+        key = submission if special else submission._replace(user="", uid=-1)
         if key not in kept:
             if len(kept) >= MOST_KEPT:
                 kept.clear()
-            kept[key] = decide(trace_request(asked, site.uids, now))
+            kept[key] = decide(trace_request(submission, site.uids, now))
         return kept[key]
 
     return decided
@@ -116,7 +123,7 @@ def judge(decide: Callable[[Request], Decision], policy: Policy, site: Site, now
 
 def replay(
     rows: Iterable[Row],
-    decide: Callable[[Asked], Decision],
+    decide: Callable[[Submission], Decision],
     tick: Callable[[int], None] = lambda jobs: None,
 ) -> Replay:
     """Decide about every row of stats.replay.submissions; `tick` is told how many are done."""
@@ -129,7 +136,7 @@ def replay(
             if len(slots) >= MOST_KEPT:
                 _sum_up(replay, slots)
                 slots.clear()
-            slot = slots[key] = _slot(Asked(*key), decide)  # type: ignore[arg-type]
+            slot = slots[key] = _slot(Submission(*key), decide)  # type: ignore[arg-type]
             replay.requests += 1
         slot.jobs += 1
         if slot.new_limit is not None and row[_WIDTH] > slot.new_limit:  # type: ignore[operator]
@@ -140,27 +147,27 @@ def replay(
     return replay
 
 
-def _slot(asked: Asked, decide: Callable[[Asked], Decision]) -> _Slot:
-    decision = decide(asked)
-    lowered = decision.limit is not None and (asked.limit is None or decision.limit < asked.limit)
+def _slot(submission: Submission, decide: Callable[[Submission], Decision]) -> _Slot:
+    decision = decide(submission)
+    lowered = decision.limit is not None and (submission.time_limit is None or decision.limit < submission.time_limit)
     return _Slot(decision, decision.limit if lowered else None)
 
 
 def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
     for row, slot in slots.items():
-        asked = Asked(*row)  # type: ignore[arg-type]
+        submission = Submission(*row)  # type: ignore[arg-type]
         decision = slot.decision
         freed = 0
-        if decision.verdict == "amend" and decision.limit is not None and asked.limit is not None:
-            freed = (asked.limit - decision.limit) * slot.jobs
+        if decision.verdict == "amend" and decision.limit is not None and submission.time_limit is not None:
+            freed = (submission.time_limit - decision.limit) * slot.jobs
         for count in (
             found.total,
-            found.queues.setdefault(asked.queue, Count()),
-            found.users.setdefault(asked.user, Count()),
+            found.queues.setdefault(submission.queue, Count()),
+            found.users.setdefault(submission.user, Count()),
         ):
             _add(count, slot, freed)
         _add_rules(found.rules, slot, freed)
-        found.unsure += slot.jobs * asked.unsure
+        found.unsure += slot.jobs * submission.unsure
 
 
 def _add(count: Count, slot: _Slot, freed: int) -> None:

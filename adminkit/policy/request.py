@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from adminkit.errors import UsageError
 from adminkit.lua.runtime import Request
-from adminkit.stats.replay import Asked
+from adminkit.stats.replay import Submission
 from adminkit.units import parse_duration
 
 _UNLIMITED: Final = ("unlimited", "infinite")
@@ -65,7 +65,7 @@ def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
     return request
 
 
-def trace_request(asked: Asked, uids: Mapping[str, int], now: int) -> Request:
+def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Request:
     """The request of a job of the trace. What the trace does not tell is left out, so rules say that they cannot tell.
 
     `uids` are those of users whom the policy exempts by name.
@@ -78,7 +78,7 @@ def trace_request(asked: Asked, uids: Mapping[str, int], now: int) -> Request:
         "account": asked.account,
         "qos": asked.qos,
         "queues": asked.queue.split(",") if asked.queue else [],
-        "limit": asked.limit if asked.limit_kind == "finite" else None,
+        "limit": asked.time_limit if asked.limit_kind == "finite" else None,
         "limit_kind": asked.limit_kind or "unknown",
         "nodes": asked.nodes,
         "cpus": asked.cpus,

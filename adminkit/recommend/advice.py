@@ -35,8 +35,8 @@ class Advice:
 class _Try:
     """The runs of one batch that were tried."""
 
-    array: int | None
-    submit: int
+    array_job: int | None
+    submit_time: int
     runs: int = 0
     over: int = 0
 
@@ -53,9 +53,10 @@ class Tried:
         """Count a try; runs come by submission."""
         batch = self.batches[-1] if self.batches else None
         if batch is None or not (
-            run.submit - batch.submit <= rule.batch_gap or (run.array is not None and run.array == batch.array)
+            run.submit_time - batch.submit_time <= rule.batch_gap
+            or (run.array_job is not None and run.array_job == batch.array_job)
         ):
-            batch = _Try(run.array, run.submit)
+            batch = _Try(run.array_job, run.submit_time)
             self.batches.append(batch)
             del self.batches[:-TRIED_BATCHES]
         batch.runs += 1

@@ -60,10 +60,10 @@ def online(runs: Iterable[Run]) -> Iterator[tuple[bool, Run]]:
     """
     waiting: list[tuple[int, int, Run]] = []
     for number, run in enumerate(runs):
-        while waiting and waiting[0][0] < run.submit:
+        while waiting and waiting[0][0] < run.submit_time:
             yield True, heapq.heappop(waiting)[2]
         yield False, run
-        heapq.heappush(waiting, (run.end, number, run))
+        heapq.heappush(waiting, (run.end_time, number, run))
     while waiting:
         yield True, heapq.heappop(waiting)[2]
 
@@ -78,10 +78,10 @@ def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
         if has_ended:
             predictor.ended(run)
             last_two.ended(run)
-            latest = run.end
-            first = first or run.end
+            latest = run.end_time
+            first = first or run.end_time
             continue
-        limit = run.kind.limit
+        limit = run.kind.req_limit
         if limit is None:
             no_limit += 1
             continue

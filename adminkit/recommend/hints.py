@@ -61,13 +61,13 @@ class _Seen:
         self.several = False
 
     def add(self, run: Run, limit: int | None, rule: Rule, half_life: int) -> None:
-        self.excess *= 2.0 ** ((self.last.submit - run.submit) / half_life)
+        self.excess *= 2.0 ** ((self.last.submit_time - run.submit_time) / half_life)
         self.last = run
         self.several = self.several or run.kind.queue != self.queue
         if limit is not None:
             self.tried.add(run, limit, rule)
-            if run.kind.limit is not None:
-                self.excess += max(run.kind.limit - max(limit, needed(run)), 0) * units(run)
+            if run.kind.req_limit is not None:
+                self.excess += max(run.kind.req_limit - max(limit, needed(run)), 0) * units(run)
 
 
 class _Level:
@@ -92,14 +92,14 @@ class _Level:
     def hint(self, group: _Seen, now: int, menu: Sequence[int]) -> Hint | None:
         """None where there is nothing to tell, or nothing safe."""
         limits, last, by_queue = self.limits, group.last, "queue" in self.names
-        if last.uid is None or last.submit < now - limits.recent or not (by_queue or group.several):
+        if last.uid is None or last.submit_time < now - limits.recent or not (by_queue or group.several):
             return None
         given, risk = self.predictor.predict(last.kind), group.tried.risk(self.rule)
         limit = on_menu(given.safe, menu)
         if limit is None or given.expected is None or risk is None:
             return None
         tried, _, batches = group.tried.counts()
-        excess = group.excess * 2.0 ** (min(last.submit - now, 0) / limits.half_life)
+        excess = group.excess * 2.0 ** (min(last.submit_time - now, 0) / limits.half_life)
         if batches < limits.batches or risk > limits.risk or excess <= 0:
             return None
         cluster, user, job_name, queue = (word or "" for word in last.kind[:4])

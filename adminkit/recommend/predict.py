@@ -25,9 +25,9 @@ from adminkit.trace.run_view import STUDY_MIN_ELAPSED
 BY_ITSELF: Final = ("COMPLETED", "FAILED", "OUT_OF_MEMORY")
 #: What makes runs alike, the most alike first. A level that has too few runs gives way to the next.
 LEVELS: Final = (
-    ("cluster", "user", "job_name", "queue", "nodes", "cpus", "gpus", "limit"),
-    ("cluster", "user", "job_name", "limit"),
-    ("cluster", "user", "limit"),
+    ("cluster", "user", "job_name", "queue", "nodes", "cpus", "gpus", "req_limit"),
+    ("cluster", "user", "job_name", "req_limit"),
+    ("cluster", "user", "req_limit"),
     ("cluster", "user"),
 )
 
@@ -75,11 +75,11 @@ class Recommendation:
 class _Batch:
     """Runs submitted together, as (need, cut off) pairs."""
 
-    __slots__ = ("array", "count", "submit", "values")
+    __slots__ = ("array_job", "count", "submit_time", "values")
 
-    def __init__(self, array: int | None, submit: int) -> None:
-        self.array = array
-        self.submit = submit
+    def __init__(self, array_job: int | None, submit_time: int) -> None:
+        self.array_job = array_job
+        self.submit_time = submit_time
         self.count = 0
         self.values: list[tuple[int, bool]] = []
 
@@ -133,10 +133,12 @@ class Predictor:
     def _batch(self, group: _Group, run: Run, seen: tuple[int, bool]) -> None:
         rule, batches = self.rule, group.batches
         for batch in reversed(batches):
-            if abs(batch.submit - run.submit) <= rule.batch_gap or (run.array is not None and batch.array == run.array):
+            if abs(batch.submit_time - run.submit_time) <= rule.batch_gap or (
+                run.array_job is not None and batch.array_job == run.array_job
+            ):
                 break
         else:
-            batch = _Batch(run.array, run.submit)
+            batch = _Batch(run.array_job, run.submit_time)
             batches.append(batch)
             if len(batches) > rule.batches:
                 del batches[0]
@@ -149,13 +151,13 @@ class Predictor:
 
 def needed(run: Run) -> int:
     """The seconds a run took of what it asked for: Slurm and others kill some seconds late."""
-    limit = run.kind.limit
+    limit = run.kind.req_limit
     return run.elapsed if limit is None or run.elapsed < limit else limit
 
 
 def at_limit(run: Run) -> bool:
     """Whether its own limit ended it. Trap: not every source says TIMEOUT."""
-    limit = run.kind.limit
+    limit = run.kind.req_limit
     return run.state == "TIMEOUT" or (limit is not None and run.elapsed >= limit)
 
 

@@ -23,20 +23,20 @@ class Recent:
 
     def add(self, run: Run) -> None:
         """Runs come by submission."""
-        if run.array is None:
+        if run.array_job is None:
             self._together.append([run])
             self._held += 1
         else:
-            self._draw(run, run.array)
+            self._draw(run, run.array_job)
         while self._held > self._most and len(self._together) > 1:
             gone = self._together.popleft()
             self._held -= len(gone)
-            if gone[0].array is not None:
-                self._arrays.pop(gone[0].array, None)
+            if gone[0].array_job is not None:
+                self._arrays.pop(gone[0].array_job, None)
 
     def runs(self) -> list[Run]:
         """By submission."""
-        return sorted((run for few in self._together for run in few), key=lambda run: run.submit)
+        return sorted((run for few in self._together for run in few), key=lambda run: run.submit_time)
 
     def _draw(self, run: Run, array: int) -> None:
         """A reservoir: after n tasks each of them is in it with the same chance."""

@@ -95,7 +95,7 @@ def _notes(measured: Accuracy) -> list[str]:
 
 def _pictures(measured: Accuracy) -> Pictures | None:
     median = measured.overall.spread.median
-    if median is None or not measured.overall.actual.seconds:
+    if median is None or not measured.overall.elapsed_curve.seconds:
         return None
     shown = measured.queues[:MOST_PANELS]
     several = len({queue.cluster for queue in measured.queues}) > 1
@@ -120,14 +120,14 @@ def _name(queue: QueueAccuracy, several: bool) -> str:
 
 
 def _curves(name: str, queue: QueueAccuracy) -> Curves:
-    ran, asked = _half(queue.actual), _half(queue.asked)
+    ran, asked = _half(queue.elapsed_curve), _half(queue.req_limit_curve)
     marks = [("default", queue.default_limit), ("maximum", queue.max_limit)]
     return Curves(
         f"{name}: {number(queue.jobs)} {'job' if queue.jobs == 1 else 'jobs'}",
         f"half run at most {show_short(ran)}, half ask at most {show_short(asked)}",
         (
-            Line("ran", queue.actual.seconds, queue.actual.share),
-            Line("asked", queue.asked.seconds, queue.asked.share),
+            Line("ran", queue.elapsed_curve.seconds, queue.elapsed_curve.share),
+            Line("asked", queue.req_limit_curve.seconds, queue.req_limit_curve.share),
         ),
         [(label, float(limit)) for label, limit in marks if limit],
     )

@@ -9,7 +9,7 @@ from typing import Any
 from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
 from adminkit.render.report import Report
-from adminkit.reports.spec import Query, Question, ReportSpec
+from adminkit.reports.spec import Query, ReportOptions, ReportSpec
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
@@ -18,7 +18,7 @@ from adminkit.units import parse_duration, parse_when, show_time
 
 def answer(
     spec: ReportSpec[Any],
-    question: Question,
+    options: ReportOptions,
     path: Path,
     settings: Config,
     now: int,
@@ -27,43 +27,43 @@ def answer(
     pictures: bool = False,
 ) -> Report:
     """The report `spec` of the trace at `path`, for this process's user. `now` and `as_of`: see units.Moment."""
-    filter = job_filter(question, settings, now)
+    filter = job_filter(options, settings, now)
     if spec.every_end:
         filter = replace(filter, states=(), min_elapsed=-1)
-    by = _part(spec, question.by)
+    by = _part(spec, options.by)
     with reader(path, as_of) as trace:
         if spec.operators:
             operators_only(path, *spec.operators)
-        filter = replace(filter, users=whose(question.user, path))
+        filter = replace(filter, users=whose(options.user, path))
         if spec.one_cluster:
-            filter = replace(filter, clusters=[only_cluster(trace, next(iter(question.cluster), None))])
+            filter = replace(filter, clusters=[only_cluster(trace, next(iter(options.cluster), None))])
         filter = check_words(trace, filter)
-        query = Query(filter, now, str(path), settings, by, {**_defaults(spec), **question.own}, pictures)
+        query = Query(filter, now, str(path), settings, by, {**_defaults(spec), **options.own}, pictures)
         measured = spec.measure(trace, query)
     return spec.view(measured, query).dated(as_of)
 
 
-def job_filter(question: Question, settings: Config, now: int) -> Filter:
+def job_filter(options: ReportOptions, settings: Config, now: int) -> Filter:
     """What was typed, else the settings, as a Filter; words are checked against the trace later."""
-    start = None if question.since is None else parse_when(question.since, now)
-    end = None if question.until is None else parse_when(question.until, now)
+    start = None if options.since is None else parse_when(options.since, now)
+    end = None if options.until is None else parse_when(options.until, now)
     if start is not None and end is not None and start >= end:
         raise UsageError(
-            f"--until {question.until} is not after --since {question.since}",
+            f"--until {options.until} is not after --since {options.since}",
             f"since is {show_time(start)}, until is {show_time(end)}",
         )
-    usual, least = settings.report, question.min_elapsed
+    usual, least = settings.report, options.min_elapsed
     return Filter(
-        question.cluster,
+        options.cluster,
         start,
         end,
-        question.queue,
-        question.user,
-        question.account,
-        question.job_class,
-        usual.states if question.states is None else question.states.replace(",", " ").split(),
+        options.queue,
+        options.user,
+        options.account,
+        options.job_class,
+        usual.states if options.states is None else options.states.replace(",", " ").split(),
         usual.min_elapsed if least is None else parse_duration(least),
-        question.limit_source,
+        options.limit_source,
         checkpoint_code=settings.checkpoint.code,
     )
 

@@ -82,15 +82,15 @@ def _notes(one: Audited, applied: bool) -> list[str]:
 
 
 def _example(cluster: str, example: Example) -> str:
-    told = example.told
-    whose = quote(told.user) if told.user else f"uid {told.uid}"
-    text = f"{clean(cluster)}: {example.verdict}: {told.run} of {whose}, {quote(told.state or 'no state')}"
-    text += f", ended {show_time(told.end)}" if told.end is not None else ""
+    stored = example.stored
+    whose = quote(stored.user) if stored.user else f"uid {stored.uid}"
+    text = f"{clean(cluster)}: {example.verdict}: {stored.run} of {whose}, {quote(stored.state or 'no state')}"
+    text += f", ended {show_time(stored.end_time)}" if stored.end_time is not None else ""
     return text + (f"; differs in {', '.join(example.differs)}" if example.differs else "")
 
 
 def aside_report(aside: Sequence[Aside], notes: Sequence[str], database: str) -> Report:
     """One row for each run that was set aside."""
-    rows = [[a.cluster, a.run, a.job_id, a.user, a.state, a.end, a.why, a.aside_at] for a in aside]
+    rows = [[a.cluster, a.run, a.job_id, a.user, a.state, a.end_time, a.why, a.aside_at] for a in aside]
     meta = Meta("Set aside by audits", database, (None, None), sorted({a.cluster for a in aside}), {}, None, {}, notes)
     return Report(meta, ASIDE_FIELDS, rows)

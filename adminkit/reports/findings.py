@@ -112,9 +112,9 @@ def _estimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterat
     for cluster in scope.clusters:
         for run in estimates(db, _counted(settings, scope, cluster, scope.since)):
             subject = Subject(
-                cluster=run.cluster, user=run.user, name=run.job_name, run=f"{run.job_id_raw}@{run.submit}"
+                cluster=run.cluster, user=run.user, name=run.job_name, run=f"{run.job_id_raw}@{run.submit_time}"
             )
-            measure = estimate.Measure(subject, run.elapsed, run.limit, run.state)
+            measure = estimate.Measure(subject, run.elapsed, run.req_limit, run.state)
             yield from estimate.check(measure, estimate.LETTERS)
 
 

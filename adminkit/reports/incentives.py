@@ -137,7 +137,7 @@ def user_report(explained: Explained, settings: Incentives, database: str) -> Re
         full_at = run.need if run.reason == COUNTED else None
         what = f"{run.job_id} {run.job_name or ''}".strip()
         weight, score = _rounded(heavy.weight), _rounded(heavy.score)
-        rows.append(["run", what, 1, weight, score, run.elapsed, full_at, run.asked, meaning])
+        rows.append(["run", what, 1, weight, score, run.elapsed, full_at, run.req_limit, meaning])
     if (more := one.runs - len(explained.heaviest)) > 0:
         rows.append(_line("run", "(lighter ones)", more))
     rows += [_line("left out", reason, runs, REASONS[reason]) for reason, runs in one.left_out.items()]

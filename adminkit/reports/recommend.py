@@ -69,15 +69,20 @@ def advice_report(advice: Advice, history: History) -> Report:
     given = advice.given
     line = None if advice.limit is None else f"#SBATCH --time={show_duration(advice.limit)}"
     row: list[Cell] = [
-        ", ".join(name.replace("_", " ") for name in given.level), given.runs, given.cut, given.expected, given.safe,
+        ", ".join(_shown(name) for name in given.level), given.runs, given.cut, given.expected, given.safe,
         advice.limit, advice.risk, advice.tried, advice.over, advice.batches, line,
     ]  # fmt: skip
-    asked = {name.replace("_", " "): str(value) for name, value in history.kind._asdict().items() if value is not None}
+    asked = {_shown(name): str(value) for name, value in history.kind._asdict().items() if value is not None}
     notes = [
         "for " + ", ".join(f"{name} {value}" for name, value in asked.items()),
         *_sentences(advice, line, history.rule),
     ]
     return Report(history.meta("A limit for the next job", {}, None, {}, notes), FIELDS, [row])
+
+
+def _shown(name: str) -> str:
+    """A field of Kind as it is typed: req_limit is the limit."""
+    return name.removeprefix("req_").replace("_", " ")
 
 
 def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:

@@ -120,7 +120,7 @@ def pieces_report(pieces: Sequence[Piece], job: str, database: str) -> Report:
     total[0], total[1] = ALL, len(pieces)
     for place, name in ((2, "waited"), (4, "elapsed"), (10, "saving"), (11, "unsaved")):
         total[place] = sum(getattr(one, name) or 0 for one in pieces)
-    ends = [one.end for one in pieces if one.end is not None]
+    ends = [one.end_time for one in pieces if one.end_time is not None]
     meta = Meta(
         f"The runs of job {job}",
         database,
@@ -136,10 +136,10 @@ def pieces_report(pieces: Sequence[Piece], job: str, database: str) -> Report:
 
 
 def _piece(one: Piece, nth: int) -> list[Cell]:
-    signal_at = None if one.signal is None or one.start is None else one.signal - one.start
+    signal_at = None if one.ckpt_at is None or one.start_time is None else one.ckpt_at - one.start_time
     return [
-        one.job_id, nth, one.waited, one.start, one.elapsed, one.limit, signal_at, one.heard, one.state, one.ended,
-        one.saving, one.unsaved, one.cluster,
+        one.job_id, nth, one.waited, one.start_time, one.elapsed, one.time_limit, signal_at, one.ckpt_heard, one.state,
+        one.ckpt_end, one.saving, one.unsaved, one.cluster,
     ]  # fmt: skip
 
 
@@ -156,11 +156,11 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 
 def _meanings(pieces: Sequence[Piece]) -> list[str]:
-    shown = [end for end in MEANINGS if any(one.ended == end for one in pieces)]
+    shown = [end for end in MEANINGS if any(one.ckpt_end == end for one in pieces)]
     notes = [f"{end}: {MEANINGS[end]}" for end in shown]
     if any(one.unheeded for one in pieces):
         notes.append("a run that heard the signal came to its limit all the same: whether it had saved is not known")
-    if any(one.heard == 0 for one in pieces):
+    if any(one.ckpt_heard == 0 for one in pieces):
         notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md has what to do")
     return notes
 

@@ -16,7 +16,7 @@ from adminkit.stats.select import Filter
 
 M = TypeVar("M")
 
-#: The filters that a report may take; they are fields of Question, and options and keywords of these names.
+#: The filters that a report may take; they are fields of ReportOptions, and options and keywords of these names.
 FILTERS: Final = (
     "job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed", "limit_source",
 )  # fmt: skip
@@ -35,7 +35,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReportOptions:
     """What somebody asks of a report, as typed; None and empty where nothing was. The names are those of FILTERS."""
 
     job_class: Sequence[str] = ()

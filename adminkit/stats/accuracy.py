@@ -1,4 +1,5 @@
-"""How much of the time they asked for jobs use: elapsed / limit, per queue. Ratios above 1 are kept."""
+"""Accuracy, elapsed / limit, of each queue: moments, quantiles, shares of the default and the maximum. Ratios above 1
+are kept."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: One row per job that counts, packed because a Python object costs more than SQLite's whole row: elapsed below the
-#: limit, 32 bits each (select() takes none that is longer); then who chose the limit (2 bits: 1 the default, 2 the
-#: user, 0 not known), CPUs + 1 (30 bits) and GPUs + 1, 0 where they are unknown.
+#: One row per job that counts, packed into two integers because a Python object costs more than SQLite's whole row:
+#: the limit above elapsed, 32 bits each (select() leaves out longer ones); then who chose the limit (2 bits: 1 the
+#: default, 2 the user, 0 unknown), CPUs + 1 (30 bits; 0 for unknown) and GPUs + 1 (0 for unknown).
 JOBS: Final = """
 SELECT cluster, queue, (req_limit << 32) | elapsed,
     CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END
@@ -30,7 +31,7 @@ SELECT cluster, queue, default_limit, max_limit, max(since) FROM queue WHERE sin
 QUANTILES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 #: Rows fetched at a time: few enough to stay in the processor's cache, which halves the time.
 CHUNK: Final = 2000
-#: A cumulative histogram has at most so many points, however many jobs.
+#: Points of an empirical distribution function, at most, however many jobs.
 POINTS: Final = 500
 
 
@@ -51,7 +52,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A cumulative histogram: `share[i]` of the jobs have at most `seconds[i]`. Ascending, at most POINTS long."""
+    """An empirical distribution function: `share[i]` of the jobs have at most `seconds[i]`. At most POINTS long."""
 
     seconds: Sequence[int] = ()
     share: Sequence[float] = ()
@@ -59,21 +60,21 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class QueueAccuracy:
-    """One queue of one cluster; both None for all of them together. Shares are of the jobs that can be told."""
+    """One queue of one cluster; both None for all queues together. A share leaves out jobs of which it is unknown."""
 
     cluster: str | None
     queue: str | None
     jobs: int
     spread: Spread
     share_maximum: float | None  # asked for the queue's maximum or more
-    share_default: float | None  # took the default, or asked for just that where the trace does not say
+    share_default: float | None  # took the default; a limit equal to it counts where nobody knows who chose the limit
     over_limit: int  # ran longer than asked
     gpu_seconds_unused: int | None  # reserved and not used; None where no job says its GPUs
     cpu_seconds_unused: int | None
     default_limit: int | None = None
     max_limit: int | None = None
-    actual: Curve = field(default=Curve(), repr=False)
-    asked: Curve = field(default=Curve(), repr=False)
+    elapsed_curve: Curve = field(default=Curve(), repr=False)
+    req_limit_curve: Curve = field(default=Curve(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Accuracy:
 def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, *, curves: bool = False) -> Accuracy:
     """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 10 bytes per job are kept.
 
-    `curves` also makes the cumulative histograms.
+    `curves` also makes the empirical distribution functions.
     """
     selection = select(chosen, limits=True)
     with snapshot(db):
@@ -115,7 +116,7 @@ class _Codes(dict[tuple[str, str | None], int]):
 
 
 class _Tally:
-    """Sums per queue while rows come in; what quantiles need in three narrow arrays."""
+    """Sums per queue as rows come in, and three narrow arrays for the quantiles."""
 
     def __init__(self, limits: dict[tuple[str, str | None], tuple[int | None, int | None]]) -> None:
         self.limits = limits
@@ -237,7 +238,10 @@ class _Tally:
 
 
 def spread(elapsed: NDArray[Any], limit: NDArray[Any]) -> Spread:
-    """Mean, n-1 deviation and linear quantiles of elapsed / limit. One float per job is made, nothing more."""
+    """Mean, standard deviation (n - 1) and quantiles of elapsed / limit, in one float per job.
+
+    Quantiles are interpolated linearly: type 7 of Hyndman, Fan, The American Statistician 50 (1996) 361.
+    """
     import numpy as np
 
     jobs = len(elapsed)
@@ -252,7 +256,7 @@ def spread(elapsed: NDArray[Any], limit: NDArray[Any]) -> Spread:
 
 
 def curve(values: NDArray[Any]) -> Curve:
-    """The cumulative histogram of whole seconds, thinned to POINTS steps of about equal height; the ends are kept."""
+    """The empirical distribution function of whole seconds, in at most POINTS steps of equal height; the ends stay."""
     import numpy as np
 
     if not len(values):

@@ -1,4 +1,4 @@
-"""What ended lately, as the judgement on letters needs it: a run, or an array as a whole."""
+"""Runs, and arrays as a whole, that ended lately, with what the judgement on letters needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from adminkit.trace.runs import LOST
 #: Tasks that were submitted longer ago belong to an older array of the same number: Slurm's numbers come around.
 _SAME_ARRAY: Final = 180 * 86_400
 
-#: SQL: can be carried on, whether or not it was: it asks the checkpoint plugin, or was warned though nothing heard it.
+#: SQL: the run could be carried on, whether or not it was: it asks for the checkpoint plugin, or the plugin looked for
+#: a process to warn.
 _CHECKPOINT: Final = f"({CARRIED_ON} OR ckpt_at IS NOT NULL OR coalesce(ckpt_asked, 0))"
 _COUNTS: Final = f"state = 'COMPLETED' AND elapsed >= 0 AND elapsed < {TOO_LONG}"
 _BOUNDED: Final = f"{_COUNTS} AND req_limit > 0"
@@ -28,7 +29,7 @@ _SUMS: Final = f"""
     coalesce(sum(req_limit * size_units) FILTER (WHERE {_BOUNDED}), 0),
     max(interactive), max({_CHECKPOINT})
 """
-#: Components of a het job share one limit: its leader speaks for all.
+#: The components of a het job share one limit: only the leader counts.
 _RECENT: Final = """
 FROM run WHERE cluster = :cluster AND acting AND end_time >= :since AND end_time <= :now
     AND coalesce(het_offset, 0) = 0"""
@@ -41,13 +42,13 @@ WHERE cluster = :cluster AND acting AND submit_time >= :now - {_SAME_ARRAY}
     AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
 GROUP BY array_job
 """
-#: How well each user asked: used and reserved, over runs that count in a report.
+#: Seconds used and reserved by each user, over runs that count in a report.
 _HABITS: Final = """
 SELECT uid, count(*), sum(1.0 * elapsed), sum(1.0 * req_limit) FROM run
 WHERE {where} AND uid IS NOT NULL
 GROUP BY uid
 """
-#: A digest tells of batch runs.
+#: A digest is about batch runs.
 _ACTIVE: Final = """
 SELECT DISTINCT uid, user, account FROM run
 WHERE {where} AND NOT interactive
@@ -60,30 +61,30 @@ ORDER BY uid, user, account
 class Ended:
     """One run, or all tasks of an array together. Sums are over tasks that completed with a finite limit."""
 
-    number: int  # the run's JobIDRaw, the array's number
-    array: int  # 0, 1
-    submit: int  # the first of its tasks
-    until: int  # when the last one that has ended did
+    job_id_raw: int  # of an array its number
+    is_array: int  # 0, 1
+    submit_time: int  # of an array its first task's
+    until: int  # the last end, epoch seconds
     user: str | None
     uid: int | None
     account: str | None
     queue: str | None
     job_name: str | None
     tasks: int
-    open: int  # still to end
+    open: int  # of these, have not ended
     completed: int
     bounded: int  # of these, with a limit
     elapsed: int  # seconds, of the longest
-    limit: int  # seconds, the largest
+    req_limit: int  # seconds, the largest
     used: int  # GPU-seconds; node-seconds without GPUs
     reserved: int
-    interactive: int  # 0, 1; so was one of its tasks
-    checkpoint: int  # 0, 1
+    interactive: int  # 0, 1: any task
+    checkpoint: int  # 0, 1: any task
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What a user asked for and used: seconds, of the runs that count in a report."""
+    """What a user reserved and used, in seconds, over runs that count in a report."""
 
     runs: int
     used: float
@@ -95,7 +96,7 @@ class Habit:
 
 
 def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint_code: int) -> Iterator[Ended]:
-    """What ended in [since, now] and may have consequences, single runs first."""
+    """Runs and arrays that ended in [since, now] and may have consequences for a person, single runs first."""
     values = {"cluster": cluster, "since": since, "now": now, "checkpoint_code": checkpoint_code}
     for sql in (_RUNS, _ARRAYS):
         for row in db.execute(sql, values):
@@ -103,12 +104,12 @@ def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint
 
 
 def habits(db: sqlite3.Connection, counted: Filter) -> dict[int, Habit]:
-    """By uid, over the runs that count."""
+    """Map each uid to its Habit over the runs that count."""
     which = select(counted, limits=True)
     return {row[0]: Habit(*row[1:]) for row in db.execute(_HABITS.format(where=which.where), which.params)}
 
 
 def active(db: sqlite3.Connection, counted: Filter) -> list[tuple[int, str, str | None]]:
-    """(uid, user, account) of those with something to tell about the runs that count."""
+    """(uid, user, account) of everybody with a batch run that counts."""
     which = select(counted, limits=True)
     return [(row[0], row[1], row[2]) for row in db.execute(_ACTIVE.format(where=which.where), which.params)]

@@ -1,7 +1,18 @@
-"""What changed after a user's first letter, against users who had none then and had done alike before.
+"""What users' first letter changed: matched difference in differences with a cluster bootstrap over users.
 
-Letters go to those who did badly, and who did badly by chance does better next time, letter or not. So a user's change
-is held against that of others who were about as bad in the same weeks. Days are counted from 1970, in UTC.
+Letters go to users who did badly, and whoever did badly by chance does better next time, letter or not (regression to
+the mean). So the change of each user with a letter is compared with the mean change of users without one who had done
+about as badly in the same weeks. Days are counted from 1970, in UTC.
+
+- Difference in differences: Ashenfelter, Card, Review of Economics and Statistics 67 (1985) 648; with matched controls:
+  Heckman, Ichimura, Todd, Review of Economic Studies 64 (1997) 605.
+- A user's runs are no independent observations, so users are drawn, not runs: Bertrand, Duflo, Mullainathan, "How much
+  should we trust differences-in-differences estimates?", Quarterly Journal of Economics 119 (2004) 249; Cameron,
+  Gelbach, Miller, "Bootstrap-based improvements for inference with clustered errors", Review of Economics and
+  Statistics 90 (2008) 414.
+- Trap: the bootstrap keeps the matches as they are, and so leaves out what another draw would have matched. Abadie and
+  Imbens, Econometrica 76 (2008) 1537, show that it is not valid for nearest neighbours in general; findings/effect.py
+  concludes nothing from few users.
 """
 
 from __future__ import annotations
@@ -32,16 +43,16 @@ FROM run WHERE """
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How it is measured."""
+    """How the effect is measured."""
 
-    days: int = 28  # before, and after
+    days: int = 28  # on each side of the letter
     least_runs: int = 3  # on each side, for a user to count
-    settle: int = 7  # days that runs get to end before a user is looked at
-    selected: int = 1  # days before the letter: what ended then may be why it was sent, and counts nowhere
-    neighbours: int = 5  # others that a user is held against, at most
-    accuracy_apart: float = 0.1  # so far apart they may have been before
-    hours_apart: float = 0.3  # the same for unused hours, as the difference of logarithms of hours a week and one
-    draws: int = 2000
+    settle: int = 7  # days after these in which runs may still end, before a user counts
+    selected: int = 1  # days before the letter: a run that ended then may be why it was sent, and counts on no side
+    neighbours: int = 5  # matches of a user, at most
+    accuracy_apart: float = 0.1  # caliper: the largest difference of mean accuracies before
+    hours_apart: float = 0.3  # caliper for unused hours: the largest difference of log(1 + hours a week)
+    draws: int = 2000  # of the bootstrap
     seed: int = 5
 
 
@@ -68,34 +79,34 @@ class _Sides(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One measure: of all users with a letter and runs on both sides, and of those who could be held against others.
+    """One measure: of all users with a letter and runs on both sides, and of those with a match.
 
-    `low` and `high` bound 95 % of the bootstrap's draws of `effect`; None where there was nobody to compare with.
+    `low` and `high` are the 95 % percentile interval of the bootstrap; None where no user had a match.
     """
 
     measure: Measure
     users: int
     before: float | None  # mean over users
     after: float | None
-    compared: int
-    others: int  # different users they were held against
-    change: float | None  # of those compared
-    expected: float | None  # of the others they were held against
-    effect: float | None  # the difference of the two
+    compared: int  # users with a match
+    others: int  # distinct users they were matched with
+    change: float | None  # mean over those compared
+    expected: float | None  # mean change of their matches
+    effect: float | None  # change - expected
     low: float | None
     high: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """`too_recent` had a first letter whose weeks after are not over; `too_few` lack runs on one side."""
+    """`too_recent`: users whose days after the first letter are not over; `too_few`: users with few runs on a side."""
 
     changes: Sequence[Change]
     lettered: int
     too_recent: int
     too_few: int
-    held_out: bool  # whether the others are the hold-out
-    others: int  # who had runs and, at some user's time, no letter
+    held_out: bool  # whether the controls are the hold-out
+    others: int  # possible controls: users with runs and without a letter around some user's letter
     first: int | None  # the day of the first letter
     span: tuple[int, int]  # [since, until), epoch seconds, of the runs read
     runs: int
@@ -104,7 +115,7 @@ class Effect:
 def effect(
     db: sqlite3.Connection, chosen: Filter, now: int, design: Design, held_out: Callable[[int], bool], least_others: int
 ) -> Effect:
-    """The effect of letters on one cluster, chosen.clusters. The hold-out are the others, if enough of it have runs."""
+    """The effect of letters on one cluster, chosen.clusters. Controls: the hold-out, if enough of it have runs."""
     (cluster,) = chosen.clusters
     first = {uid: day for uid, day in db.execute(_FIRST, (cluster,)) if not held_out(uid)}
     today = now // DAY
@@ -128,7 +139,7 @@ def effect(
 
 
 def _days(db: sqlite3.Connection, chosen: Filter, begin: int) -> tuple[dict[int, list[_Day]], int]:
-    """What each user's runs of the day `begin` or later say, by day of submission; and how many there are."""
+    """Map each uid to its runs from the day `begin` on, summed by days of submission and end; and count them."""
     counted = select(chosen, limits=True)
     query = _DAYS + counted.where + " AND end_time >= :begin AND submit_time >= :begin AND uid IS NOT NULL"
     found: dict[int, list[_Day]] = defaultdict(list)
@@ -140,7 +151,7 @@ def _days(db: sqlite3.Connection, chosen: Filter, begin: int) -> tuple[dict[int,
 
 
 def _sides(days: Sequence[_Day], letter: int, design: Design) -> dict[Measure, _Sides] | None:
-    """The measures around a letter's day, which itself belongs to neither side; None where a side has too few runs."""
+    """The measures before and after a letter's day, which is on neither side; None where a side has too few runs."""
     sums = []
     for since, until, ended in (
         (letter - design.days, letter, letter - design.selected),
@@ -167,7 +178,7 @@ def _pool(
     design: Design,
     held: Collection[int] | None,
 ) -> dict[int, Mapping[Measure, _Sides]]:
-    """Who had no letter on either side of that day: of the hold-out, or anybody."""
+    """The possible controls for a letter of that day: the hold-out; without one, users who had no letter by its end."""
     return {
         uid: sides
         for uid, sides in around.items()
@@ -183,7 +194,7 @@ def _change(
     design: Design,
 ) -> Change:
     own = {uid: sides[measure] for uid, sides in mine.items()}
-    pairs: list[tuple[float, list[tuple[int, float]]]] = []  # a user's change; others and theirs
+    pairs: list[tuple[float, list[tuple[int, float]]]] = []  # a user's change; (uid, change) of each match
     for uid in sorted(own):
         pool = pools[due[uid]]
         near = sorted(
@@ -209,7 +220,7 @@ def _change(
 
 
 def _apart(measure: Measure, one: float, other: float, design: Design) -> float:
-    """How unlike two users were before; above 1 they are not compared."""
+    """The distance of two users before the letter, in calipers; above 1 they are no match."""
     if measure == "accuracy":
         return abs(one - other) / design.accuracy_apart
     return abs(math.log1p(one) - math.log1p(other)) / design.hours_apart
@@ -218,9 +229,10 @@ def _apart(measure: Measure, one: float, other: float, design: Design) -> float:
 def _interval(
     pairs: Sequence[tuple[float, Sequence[tuple[int, float]]]], people: Sequence[int], design: Design
 ) -> tuple[float, float]:
-    """95 % of the effects of drawn users: those with letters, and those without, each drawn with replacement.
+    """The 95 % percentile interval of the effect (Efron, Annals of Statistics 7 (1979) 1): users with letters and users
+    without are each drawn with replacement, with all of their runs.
 
-    A user without letters who is held against several is drawn once for all of them. Who is held against whom stays.
+    A control that matches several users is drawn once for all of them. Matches stay as they are.
     """
     import numpy as np
 
@@ -238,7 +250,7 @@ def _interval(
         drawn = np.bincount(random.integers(len(pairs), size=len(pairs)), minlength=len(pairs)).astype(float)
         weight = np.bincount(random.integers(len(people), size=len(people)), minlength=len(people))[who] * there
         total = weight.sum(axis=1)
-        drawn[total == 0] = 0  # nobody whom this user is held against was drawn
+        drawn[total == 0] = 0  # no match of this user was drawn
         if drawn.sum():
             expected = (weight * theirs).sum(axis=1) / np.maximum(total, 1)
             effects.append(float((drawn * (own - expected)).sum() / drawn.sum()))

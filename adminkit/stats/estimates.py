@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.select import CARRIED_ON, Filter, select
 
-#: A limit that is not known, or the queue's of that day, says nothing about what its user asked for.
+#: Runs whose limit is unknown, or the queue's, are left out: nobody knows what their user asked for.
 _RUNS: Final = f"""
 SELECT cluster, user, job_name, job_id_raw, submit_time, elapsed, req_limit, state FROM run
 WHERE {{where}} AND end_time IS NOT NULL AND NOT interactive AND NOT {CARRIED_ON}
@@ -24,9 +24,9 @@ class Estimate(NamedTuple):
     user: str | None
     job_name: str | None
     job_id_raw: int
-    submit: int  # epoch seconds
+    submit_time: int  # epoch seconds
     elapsed: int
-    limit: int | None  # None: unlimited
+    req_limit: int | None  # None: unlimited
     state: str | None
 
 

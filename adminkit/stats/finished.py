@@ -1,4 +1,4 @@
-"""What a run that ended had asked for and used, or all tasks of an array."""
+"""What one run that ended, or all tasks of one array, asked for and used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from adminkit.stats.runs import KIND, Kind
 from adminkit.trace.run_view import TOO_LONG
 
-#: The kind's eight fields first, what it says of the request; then what the run got and used.
+#: Kind's eight fields, then what the run got and used.
 _RUN: Final = f"""
 SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
     CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END,
@@ -28,13 +28,13 @@ GROUP BY array_task ORDER BY array_task
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """One run. None is unknown; in the limit of `kind` also none."""
+    """One run. None: unknown; kind.req_limit is None for an unlimited run too."""
 
     kind: Kind
     job_id: str  # as Slurm prints it
     state: str | None
-    start: int | None
-    end: int | None
+    start_time: int | None
+    end_time: int | None
     elapsed: int | None
     nodes: int | None
     cpus: int | None
@@ -46,7 +46,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """The tasks of one array that ran: run times ascending, how many ended in which state, and one of them."""
+    """The tasks of one array that ran: run times ascending, state -> tasks, and the key of the longest."""
 
     elapsed: Sequence[int]
     states: Mapping[str, int]

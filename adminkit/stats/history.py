@@ -11,11 +11,11 @@ Kind = Literal["load", "action"]
 _EVENTS: Final = """
 SELECT started_at AS at, 'load' AS kind, kind AS what, NULL AS host, NULL AS who, cluster, source,
     seconds, rows, new, changed, rejected, skipped, NULL AS generation, NULL AS line, id AS number
-FROM intake WHERE started_at >= :since
+FROM load WHERE started_at >= :since
 UNION ALL
 SELECT at, 'action', what, host, who, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL, NULL, generation, line, rowid
-FROM act WHERE at >= :since
+FROM action WHERE at >= :since
 ORDER BY at DESC, kind, number DESC LIMIT :most
 """
 

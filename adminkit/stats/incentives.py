@@ -1,5 +1,5 @@
-"""What runs say about their users' time limits: needed and held GPU-time per user, job name and day, with the reason
-of every run that does not count. No opinion on how much of that is good.
+"""Needed and held GPU-time per user, job name and day, and the reason of every run that does not count: what points
+are computed from.
 
 Sizes are thousandths of a GPU, so that every sum is a whole number and the order of rows changes nothing; a run without
 GPUs has its CPUs over `cpus_per_gpu`. Milli-GPU-seconds are called *work*.
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.select import CARRIED_ON
 from adminkit.stats.sources import STEP_OF_RUN
-from adminkit.trace.decision_sql import paid_class
+from adminkit.trace.decision_sql import RECORD_GLOB, paid_class
 from adminkit.trace.run_view import TOO_LONG, class_sql
 from adminkit.trace.sight import everybodys
 
@@ -25,17 +25,17 @@ GPU_HOUR: Final = 3_600_000
 
 COUNTED: Final = "counted"  # its limit is scored
 MISSED: Final = "missed"  # it ran into its limit
-#: Why a run counts neither way, in the order applied: a run has the first that fits.
+#: Why a run is left out, in the order applied: a run has the first reason that fits.
 LEFT_OUT: Final = (
     "short", "checkpoint", "state", "limit", "unrecorded", "size", "class", "bundle", "use_unknown", "idle",
 )  # fmt: skip
 
-#: Whose whole record shows no one: larger sizes are errors of the source.
+#: Larger sizes are errors of the source.
 _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
 
-#: Single work side by side: most step time is in steps of one node and at most one GPU, and two of them overlap. Steps
-#: that use no CPU are no work; the batch step cannot tell what it holds.
+#: A bundle is single-GPU work side by side: most step time is in steps of one node and at most one GPU, and two of
+#: these overlap. Steps without CPU use do not count; nor does the batch step, which does not show what runs in it.
 _BUNDLE: Final = f"""
 (SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
         AND coalesce(max(single AND together), 0)
@@ -49,8 +49,8 @@ _BUNDLE: Final = f"""
            AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
 """
 
-#: Points were given for a class that the run was not of by what it was allocated.
-_MISPAID: Final = f"""(CASE WHEN admin_comment GLOB 'ak1:*,cls=*'
+#: Points were given for another class than the allocation has.
+_MISPAID: Final = f"""(CASE WHEN admin_comment GLOB '{RECORD_GLOB},cls=*'
     THEN coalesce({paid_class("admin_comment")} <> {class_sql("nodes", "gpus")}, 0) ELSE 0 END)"""
 
 #: Every run of the window with what it asked for and needed, whether it is a bundle, and its reason. Traps: LIMIT -1
@@ -60,7 +60,7 @@ SELECT *, CASE
     WHEN elapsed IS NULL OR elapsed <= :min_elapsed OR elapsed >= {TOO_LONG} THEN 'short'
     WHEN carried_on THEN 'checkpoint'
     WHEN coalesce(state NOT IN ('COMPLETED', 'TIMEOUT'), 1) THEN 'state'
-    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR asked IS NULL
+    WHEN limit_source <> 'explicit' OR limit_kind <> 'finite' OR req_limit IS NULL
         THEN 'limit'
     WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
     WHEN size IS NULL THEN 'size'
@@ -74,7 +74,7 @@ FROM (
     SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time,
         CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END AS elapsed,
         limit_original IS NOT NULL AS recorded,
-        req_limit AS asked,
+        req_limit,
         {{need}} AS need,
         CASE WHEN size_gpus BETWEEN 1 AND {_MOST_GPUS} THEN size_gpus * 1000
             WHEN size_gpus > {_MOST_GPUS} THEN NULL
@@ -94,8 +94,8 @@ FROM (
 _SUMS: Final = f"""
 SELECT uid, day, job_name, reason, max(user), count(*), coalesce(sum(elapsed * size), 0),
     coalesce(sum(CASE reason WHEN '{COUNTED}' THEN need * size END), 0),
-    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN max(asked, need) * size
-        WHEN '{MISSED}' THEN max(asked, elapsed) * size END), 0),
+    coalesce(sum(CASE reason WHEN '{COUNTED}' THEN max(req_limit, need) * size
+        WHEN '{MISSED}' THEN max(req_limit, elapsed) * size END), 0),
     coalesce(sum(parallel * elapsed * size), 0), coalesce(sum(parallel * bundle * elapsed * size), 0),
     coalesce(sum(parallel * bundle), 0)
 FROM ({{runs}}) WHERE uid IS NOT NULL GROUP BY uid, day, job_name, reason ORDER BY uid, day, job_name, reason
@@ -103,11 +103,11 @@ FROM ({{runs}}) WHERE uid IS NOT NULL GROUP BY uid, day, job_name, reason ORDER 
 
 #: The runs of one user that are scored, or ran into their limit.
 _SCORED: Final = f"""
-SELECT job_id, job_name, day, end_time, state, elapsed, asked, need, size, reason FROM ({{runs}})
+SELECT job_id, job_name, day, end_time, state, elapsed, req_limit, need, size, reason FROM ({{runs}})
 WHERE reason IN ('{COUNTED}', '{MISSED}')
 """
 
-#: Runs of the window that are not looked at: whose word cannot have consequences, and of nobody known by number.
+#: Runs of the window that are passed over: of a source that has no consequences, and without a uid.
 _PASSED_OVER: Final = """
 SELECT count(*) FILTER (WHERE NOT acting), count(*) FILTER (WHERE acting AND uid IS NULL) FROM run
 WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
@@ -115,8 +115,8 @@ WHERE cluster = :cluster AND end_time >= :since AND end_time < :until
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Which runs are looked at, and where a run's reasons begin. Times are epoch seconds, [since, until)."""
+class Criteria:
+    """Which runs are scored, and the bounds of the reasons. Times are epoch seconds, [since, until)."""
 
     cluster: str
     since: int
@@ -128,11 +128,11 @@ class Question:
     unknown_counts: bool = False
     recorded_only: bool = False
     cpus_per_gpu: float = 8.0
-    checkpoint_code: int = field(kw_only=True)  # a run that leaves with it has more to do
+    checkpoint_code: int = field(kw_only=True)  # a run that exits with it has more to do
 
 
 class Sums(NamedTuple):
-    """The runs of one user, day, job name and reason. `needed` is 0 but for runs that are scored."""
+    """The runs of one user, day, job name and reason. `needed` is 0 unless the reason is COUNTED."""
 
     uid: int
     day: int  # of the end, days since 1970 in UTC
@@ -142,10 +142,10 @@ class Sums(NamedTuple):
     runs: int
     used: int  # work: size × elapsed
     needed: int  # work: size × the limit that would have scored full
-    held: int  # work: size × the limit asked for, at least what scores full, or what a miss ran
-    parallel: int  # work of multi-GPU and multi-node runs, and of those that got points as such
-    bundled: int  # of these, work of bundles and of what was of another class
-    bundles: int  # how many
+    held: int  # work: size × max(req_limit, need), of a miss size × max(req_limit, elapsed)
+    parallel: int  # work of multi-GPU and multi-node runs, and of runs that got points as such
+    bundled: int  # of this, work of bundles and of runs of another class than they got points for
+    bundles: int  # the number of these runs
 
 
 class Scored(NamedTuple):
@@ -157,7 +157,7 @@ class Scored(NamedTuple):
     end_time: int
     state: str
     elapsed: int
-    asked: int
+    req_limit: int
     need: int
     size: int
     reason: str
@@ -165,15 +165,15 @@ class Scored(NamedTuple):
     @property
     def held(self) -> int:
         """As in Sums."""
-        return max(self.asked, self.need if self.reason == COUNTED else self.elapsed) * self.size
+        return max(self.req_limit, self.need if self.reason == COUNTED else self.elapsed) * self.size
 
 
-def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, of_all: bool = False) -> Iterator[Sums]:
+def sums(db: sqlite3.Connection, criteria: Criteria, uid: int | None = None, *, of_all: bool = False) -> Iterator[Sums]:
     """Every group of runs, those of one user together, users by uid; or the groups of one user.
 
     `of_all`: of everybody, whomever this process may be shown; what comes of it names nobody.
     """
-    statement, params = _statement(_SUMS, question, uid)
+    statement, params = _statement(_SUMS, criteria, uid)
     if of_all:
         for table in ("run", "step"):
             statement = re.sub(rf"\bFROM {table}\b(?! AS)", f"FROM {table} AS {table}", statement)
@@ -181,21 +181,21 @@ def sums(db: sqlite3.Connection, question: Question, uid: int | None = None, *, 
     yield from map(Sums._make, db.execute(statement, params))
 
 
-def scored(db: sqlite3.Connection, question: Question, uid: int) -> Iterator[Scored]:
-    """The runs of one user that weigh, in no order."""
-    statement, params = _statement(_SCORED, question, uid)
+def scored(db: sqlite3.Connection, criteria: Criteria, uid: int) -> Iterator[Scored]:
+    """The runs of one user that are scored or missed, in no order."""
+    statement, params = _statement(_SCORED, criteria, uid)
     yield from map(Scored._make, db.execute(statement, params))
 
 
-def passed_over(db: sqlite3.Connection, question: Question) -> dict[str, int]:
-    """How many runs of the window are told by a source that earns nothing, and how many belong to nobody known."""
-    params = {"cluster": question.cluster, "since": question.since, "until": question.until}
+def passed_over(db: sqlite3.Connection, criteria: Criteria) -> dict[str, int]:
+    """How many runs of the window are of a source that earns nothing, and how many have no uid."""
+    params = {"cluster": criteria.cluster, "since": criteria.since, "until": criteria.until}
     told, nameless = db.execute(_PASSED_OVER, params).fetchone()
     return {"source": int(told), "uid_unknown": int(nameless)}
 
 
 def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
-    """The number of the user's latest run there; None where the trace does not know it."""
+    """The uid of the user's latest run there; None where the trace has none."""
     found = db.execute(
         "SELECT uid FROM run WHERE user = ? AND cluster = ? AND uid IS NOT NULL AND acting"
         " ORDER BY end_time DESC LIMIT 1",
@@ -204,30 +204,30 @@ def uid_of(db: sqlite3.Connection, user: str, cluster: str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _statement(template: str, question: Question, uid: int | None) -> tuple[str, dict[str, str | int | float | None]]:
-    need, params = _need(question)
+def _statement(template: str, criteria: Criteria, uid: int | None) -> tuple[str, dict[str, str | int | float | None]]:
+    need, params = _need(criteria)
     params |= {
-        "cluster": question.cluster,
-        "since": question.since,
-        "until": question.until,
+        "cluster": criteria.cluster,
+        "since": criteria.since,
+        "until": criteria.until,
         "uid": uid,
-        "min_elapsed": question.min_elapsed,
-        "min_cpu_use": question.min_cpu_use,
-        "unknown_counts": question.unknown_counts,
-        "recorded_only": question.recorded_only,
-        "cpus_per_gpu": question.cpus_per_gpu,
-        "checkpoint_code": question.checkpoint_code,
+        "min_elapsed": criteria.min_elapsed,
+        "min_cpu_use": criteria.min_cpu_use,
+        "unknown_counts": criteria.unknown_counts,
+        "recorded_only": criteria.recorded_only,
+        "cpus_per_gpu": criteria.cpus_per_gpu,
+        "checkpoint_code": criteria.checkpoint_code,
     }
     return template.format(runs=_RUNS.format(need=need)), params
 
 
-def _need(question: Question) -> tuple[str, dict[str, str | int | float | None]]:
+def _need(criteria: Criteria) -> tuple[str, dict[str, str | int | float | None]]:
     """SQL: the limit `menu_steps` over elapsed, the menu's last at most; elapsed itself beyond the menu."""
-    menu = sorted(set(question.menu))
+    menu = sorted(set(criteria.menu))
     params: dict[str, str | int | float | None] = {}
     cases = []
     for step, limit in enumerate(menu):
         params[f"upto{step}"] = limit
-        params[f"need{step}"] = menu[min(step + question.menu_steps - 1, len(menu) - 1)]
+        params[f"need{step}"] = menu[min(step + criteria.menu_steps - 1, len(menu) - 1)]
         cases.append(f"WHEN elapsed <= :upto{step} THEN :need{step}")
     return (f"CASE {' '.join(cases)} ELSE elapsed END" if cases else "elapsed"), params

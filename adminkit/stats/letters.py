@@ -1,4 +1,4 @@
-"""What became of letters: how many of which kind went out, what failed, which were too late."""
+"""What became of letters: how many of each kind were sent, which failed, which expired."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHERE cluster = ? AND due_at < ? AND (state = 'refused' AND due_at >= ? OR state
 GROUP BY said ORDER BY count(*) DESC, said LIMIT ?
 """
 _LATE: Final = """
-SELECT job_name, job_id_raw, submit, array FROM outbox
+SELECT job_name, job_id_raw, submit_time, is_array FROM outbox
 WHERE cluster = ? AND uid = ? AND kind = 'end' AND state = 'expired' AND until >= ? AND until < ?
 ORDER BY until, run LIMIT ?
 """
@@ -34,7 +34,7 @@ class Sent(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What the mail server, or adminkit, said of letters that did not leave."""
+    """Letters that did not leave, by the answer of the mail server or the reason of adminkit."""
 
     said: str
     letters: int
@@ -42,16 +42,16 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A letter about a run, or an array, that was not sent in time."""
+    """A letter about a run, or an array, that expired."""
 
     job_name: str | None
     job_id_raw: int
-    submit: int
-    array: bool
+    submit_time: int
+    is_array: bool
 
 
 def went_out(db: sqlite3.Connection, cluster: str, since: int, until: int) -> list[Sent]:
-    """Letters to users that were sent, or else due, in [since, until)."""
+    """Letters to users by kind and state: those sent in [since, until), and unsent ones that were due in it."""
     return [Sent(*row) for row in db.execute(_COUNTS, (cluster, since, until))]
 
 
@@ -61,6 +61,6 @@ def failures(db: sqlite3.Connection, cluster: str, since: int, until: int, most:
 
 
 def late(db: sqlite3.Connection, cluster: str, uid: int, since: int, until: int, most: int = 10) -> list[Late]:
-    """Letters to a user about what ended in [since, until) that expired."""
+    """Expired letters to a user about runs and arrays that ended in [since, until)."""
     rows = db.execute(_LATE, (cluster, uid, since, until, most))
-    return [Late(name, number, submit, bool(array)) for name, number, submit, array in rows]
+    return [Late(name, number, submit, bool(is_array)) for name, number, submit, is_array in rows]

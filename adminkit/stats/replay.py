@@ -1,4 +1,4 @@
-"""What each job asked for when it was submitted, as far as the trace tells: one row per submission, for the rules."""
+"""What each job asked for at submission, as far as the trace has it: one row per submission, for policy replay."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from adminkit.errors import UsageError
 from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
 from adminkit.trace.run_view import TOO_LONG
 
-#: A requeue's earlier runs are no submissions.
+#: A requeued run is followed by another one of the same submission.
 STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
 
-#: SQL: how the limit was asked for: finite, unlimited, unset; NULL where nobody knows.
+#: SQL: how the limit was asked for: finite, unlimited or unset; NULL for unknown.
 KIND: Final = f"""CASE
     WHEN limit_original > 0 THEN 'finite'
     WHEN limit_source = 'default' OR limit_kind = 'partition' THEN 'unset'
     WHEN limit_kind = 'unlimited' THEN 'unlimited'
     WHEN limit_kind = 'finite' AND time_limit > 0 AND time_limit < {TOO_LONG} THEN 'finite' END"""
 
-#: One row per job: Asked's fields, then the seconds it ran.
+#: One row per job: Submission's fields, then the seconds it ran.
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
@@ -38,7 +38,7 @@ WHERE cluster = ? GROUP BY queue
 Row = tuple[str | int | None, ...]
 
 
-class Asked(NamedTuple):
+class Submission(NamedTuple):
     """What one job asked for: the first columns of a row, None for unknown."""
 
     user: str | None
@@ -47,27 +47,27 @@ class Asked(NamedTuple):
     queue: str | None
     qos: str | None
     limit_kind: str | None
-    limit: int | None  # seconds; what it had in the end where it asked for none
+    time_limit: int | None  # seconds; what it had in the end where it asked for none
     nodes: int | None
     cpus: int | None
     gpus: int | None
     mem: int | None  # bytes of the whole job
-    unsure: int  # 1 where nobody knows whether the limit was typed
+    unsure: int  # 0, 1: whether the limit was typed is unknown
 
 
 def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
-    """A row per job that `chosen` takes, in no order: Asked's fields and the seconds it ran."""
+    """A row per job that `chosen` takes, in no order: Submission's fields and the seconds it ran."""
     selection = _selection(chosen)
     yield from db.execute(ROWS.format(where=selection.where), selection.params)
 
 
 def at_most(db: sqlite3.Connection) -> int:
-    """How many rows submissions() could bring: counted in an index, for a progress bar."""
+    """An upper bound of the rows of submissions(), counted in an index: for a progress bar."""
     return int(db.execute("SELECT count(*) FROM run").fetchone()[0])
 
 
 def excluded(db: sqlite3.Connection, chosen: Filter, jobs: int) -> dict[str, int]:
-    """How many jobs each filter left out, when submissions() brought so many."""
+    """How many jobs each filter left out, when submissions() yielded `jobs`."""
     return left_out(db, _selection(chosen), jobs)
 
 
@@ -78,7 +78,7 @@ def queue_limits(db: sqlite3.Connection, cluster: str) -> dict[str, tuple[int | 
 
 
 def one_cluster(db: sqlite3.Connection, chosen: Filter) -> Filter:
-    """`chosen` with its cluster: a policy is one cluster's. UsageError where it could be several."""
+    """`chosen` with the trace's only cluster where it names none. UsageError for several: a policy has one cluster."""
     known = chosen.clusters or clusters(db)
     if len(known) > 1:
         raise UsageError(

@@ -1,7 +1,7 @@
-"""Jobs that ran in several pieces, or were warned by the checkpoint plugin: what they ran, and what restarts cost.
+"""Jobs that ran in several pieces or were warned by the checkpoint plugin: their run time, and what restarts cost.
 
-A *chain* is the runs of one job, each but the last put back into the queue (state REQUEUED) by whomever. A job id that
-is used again begins a new chain.
+A *chain* is the runs of one job, of which all but the last were put back into the queue (state REQUEUED), whoever did
+it. A job id that is used again begins a new chain.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ PARTS: Final[Mapping[str, str]] = {
     "ended": "ended",
 }
 
-#: Each run of the jobs in {ids}, beside the run before it. Traps: at its limit a run that is put back becomes REQUEUED,
-#: so its TIMEOUT is known by its length; the count of a run that was put back so stands in the next run's note only.
+#: Each run of the jobs in {ids}, beside the run before it. Traps: a run that is put back at its limit becomes
+#: REQUEUED, so its elapsed tells its TIMEOUT; its number of requeues is in the note of the next run only.
 _RUNS: Final = """
 SELECT run.*, coalesce(lag(state) OVER runs = 'REQUEUED', 0) AS goes_on,
     CASE WHEN lag(state) OVER runs = 'REQUEUED' THEN max(start_time - lag(end_time) OVER runs, 0) END AS waited,
@@ -68,7 +68,7 @@ ORDER BY cluster, coalesce(array_job, job_id_raw), job_id_raw, submit_time
 
 @dataclass(slots=True)
 class Group:
-    """Chains of one value of a part; None for a value that is unknown. Times are seconds."""
+    """The chains with one value of a part (PARTS); None for unknown. Times are seconds."""
 
     value: str | None
     cluster: str | None
@@ -77,12 +77,12 @@ class Group:
     runs: int = 0
     ran: int = 0
     waited: int = 0  # between the pieces
-    saving: int = 0  # from a signal that was heard to the end of a run that was put back
-    unsaved: int = 0  # run time of pieces that were put back without one
-    ours: int = 0  # how often adminkit put one back
-    signals: int = 0  # runs in which the plugin looked for somebody to warn
-    unheeded: int = 0  # of these, some process heard it and the run came to its limit all the same
-    uncaught: int = 0  # of these, nothing caught it
+    saving: int = 0  # from a delivered signal to the end of a run that was put back
+    unsaved: int = 0  # run time of pieces that were put back without a delivered signal
+    ours: int = 0  # requeues by adminkit
+    signals: int = 0  # runs in which the plugin looked for a process to warn
+    unheeded: int = 0  # of these, runs that reached their limit although a process got the signal
+    uncaught: int = 0  # of these, runs in which no process caught the signal
 
     def add(self, runs: int, *sums: float) -> None:
         """One chain; `sums` are the fields from `ran` on."""
@@ -110,23 +110,23 @@ class Restarts:
 
 
 class Piece(NamedTuple):
-    """One run of a job that was asked for. Times are epoch seconds, durations seconds."""
+    """One run of a job. Times are epoch seconds, durations seconds."""
 
     cluster: str
     job_id: str | None
     user: str | None
     queue: str | None
-    submit: int
-    start: int | None
-    end: int | None
+    submit_time: int
+    start_time: int | None
+    end_time: int | None
     state: str | None
     elapsed: int | None
-    limit: int | None
+    time_limit: int | None
     waited: int | None  # since the piece before
-    signal: int | None
-    heard: int | None
+    ckpt_at: int | None
+    ckpt_heard: int | None
     unheeded: int  # 0, 1
-    ended: str | None  # what the plugin made of it; job.CKPT_ENDS
+    ckpt_end: str | None  # one of job.CKPT_ENDS
     saving: int | None
     unsaved: int | None
 

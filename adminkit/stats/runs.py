@@ -1,4 +1,4 @@
-"""Every run that ended, but for checkpoint runs, in the order of submission: what a recommendation is learnt from."""
+"""Every run that ended, without checkpoint runs, in the order of submission: what recommendations learn from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND
     AND NOT {CARRIED_ON}{{more}}
 ORDER BY submit_time, cluster, job_id_raw
 """
-#: Runs that ended, nobody knows when: SWF without waits and job tables without starts say only how long they ran.
+#: Runs with a run time but without times: SWF without waits and job tables without starts say only how long a run took.
 UNTIMED: Final = f"""
 SELECT count(*) FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND start_time IS NULL AND end_time IS NULL
     AND user IS NOT NULL AND NOT {CARRIED_ON}{{more}}
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     nodes: int | None = None  # this and the next two: as requested, else as allocated
     cpus: int | None = None
     gpus: int | None = None
-    limit: int | None = None  # what was asked for; None for none or unlimited
+    req_limit: int | None = None  # what was asked for; None for none or unlimited
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Run:
 
     kind: Kind
     uid: int | None
-    array: int | None  # the array it is a task of
-    submit: int
-    end: int
+    array_job: int | None  # the array it is a task of
+    submit_time: int
+    end_time: int
     elapsed: int
     state: str | None
 

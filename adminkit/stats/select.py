@@ -1,4 +1,4 @@
-"""Which jobs count: one Filter, the one WHERE made of it, and how many jobs each part of it left out.
+"""Which jobs count: one Filter, the WHERE that is made of it, and how many jobs each of its rules left out.
 
 Nothing that came from a person or a job stands in SQL text; every value is bound.
 """
@@ -20,8 +20,8 @@ ENDED_STATES: Final = (
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REQUEUED",
     "TIMEOUT",
 )  # fmt: skip
-#: SQL: the run was carried on, or is a piece of a job that was: how long it ran says nothing about its limit. Beside
-#: the view's column stands what a setting decides: a run that left with :checkpoint_code has more to do.
+#: SQL: the run was carried on, or is a piece of a job that was, so that its run time says nothing about its limit. The
+#: view has no column for what a setting decides: a run that exits with :checkpoint_code has more to do.
 CARRIED_ON: Final = "(checkpoint OR exit_code IS :checkpoint_code)"
 
 
@@ -177,7 +177,7 @@ def clusters(db: sqlite3.Connection) -> list[str]:
 
 
 def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
-    """The cluster that is meant: the one named, else the trace's only one."""
+    """The cluster that was named, else the trace's only one. AdminkitError where there is no such one, or a choice."""
     known = clusters(db)
     if named is not None and named in known:
         return named
@@ -199,7 +199,7 @@ def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:
 
 @contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """One view of the trace for several SELECTs, whatever a writer does meanwhile."""
+    """One read transaction for several SELECTs: all of them see the same trace, whatever a writer commits meanwhile."""
     db.execute("BEGIN")
     try:
         yield

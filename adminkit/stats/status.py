@@ -1,6 +1,6 @@
-"""What sync has done: windows, gaps, what is open, what was set aside.
+"""What sync has done: windows, gaps, open runs, rows set aside.
 
-Counts are of `main.`, the trace's own tables: everybody may be shown those.
+Counts are taken from the trace's own tables (`main.`): they are shown to everybody.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED
   AND start_time + time_limit + coalesce(suspended, 0) + 86400 < ?
 """
 _SOURCES: Final = "SELECT source, count(*), max(seen_at) FROM main.rejected GROUP BY source ORDER BY source"
-_NOTES: Final = "SELECT cluster, key, value, at FROM note ORDER BY cluster, key"
+_FACTS: Final = "SELECT cluster, key, value, at FROM fact ORDER BY cluster, key"
 _REJECTED: Final = "SELECT source, line, reason, raw, seen_at FROM rejected ORDER BY source, line LIMIT ?"
 # LIKE minds no case: `sacctmgr modify job` of older releases stores its words in lower case.
 _JOBSTATS: Final = "SELECT count(*), (SELECT count(*) FROM main.job) FROM main.job WHERE admin_comment LIKE 'JS1:%'"
@@ -42,10 +42,10 @@ class Pass:
     rows: int
     revoked: int
     asked_at: int
-    gaps: int  # stretches between since and until that were never answered
+    gaps: int  # stretches between since and until without an answered window
     gap_seconds: int
     open_runs: int
-    overdue: int  # RUNNING a day past their limit: runaways, most likely
+    overdue: int  # RUNNING for a day after their limit: probably runaway jobs
 
 
 def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
@@ -61,9 +61,9 @@ def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
     return found
 
 
-def notes(db: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, int]]:
+def facts(db: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, int]]:
     """(cluster, key) -> (value, when noted)."""
-    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(_NOTES)}
+    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(_FACTS)}
 
 
 def rejected_sources(db: sqlite3.Connection) -> list[tuple[str, int, int]]:

@@ -1,4 +1,4 @@
-"""When jobs waited in a queue, and whose they were: how much of a run went by while others stood in line.
+"""When jobs waited in a queue, and whose they were: during how much of a run did jobs of others wait?
 
 A job waits from the moment it is eligible until it starts, or until it ends or `now` where it never did. Held jobs and
 those that wait for another job are not eligible and do not count.
@@ -17,7 +17,7 @@ from typing import Final
 
 from adminkit.stats.clip import overlap
 
-#: One row when a job joins a queue's line, one when it leaves, for jobs that waited at some time in [since, until).
+#: Two rows, joining and leaving, for each job that waited in a queue at some time in [since, until).
 #: SQLite sorts them in temporary files. Trap: the first part is found by the index on end_time, the second by the one
 #: on jobs that have not ended; one WHERE for both would read the whole table.
 _MOMENTS: Final = """
@@ -37,9 +37,9 @@ ORDER BY 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One queue's line over time. From `at[i]` until `at[i + 1]` only `alone[i]` waited; "" for several, None for none.
+    """Who waited in one queue: from `at[i]` to `at[i + 1]` only jobs of `alone[i]`; "": of several users; None: no job.
 
-    Whoever has no name is somebody else.
+    A job without a user's name counts as somebody else's.
     """
 
     at: list[int]

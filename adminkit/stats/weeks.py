@@ -1,6 +1,6 @@
-"""How users, and a cluster, did week by week: limits, run times, what was reserved and not used.
+"""Limits, run times, and what was reserved and not used, week by week: of each user, or of a whole cluster.
 
-What was reserved is counted in GPU-seconds for runs that have GPUs, in node-seconds for those that have none.
+Reservations are counted in GPU-seconds for runs with GPUs, in node-seconds for runs without.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was done to Slurm, by whom and when: the lines of the hosts' logs of acts, kept with the trace."""
+"""Actions on Slurm and on people, by whom and when: the lines of the hosts' logs, copied into the table `action`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-_ACT: Final = """
-INSERT INTO act (at, host, who, what, generation, line) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (line) DO NOTHING
+_ACTION: Final = """
+INSERT INTO action (at, host, who, what, generation, line) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (line) DO NOTHING
 """
 
 
-def record_acts(db: sqlite3.Connection, found: Iterable[Mapping[str, Any]]) -> int:
-    """Keep these acts, each once however often it is found. Returns how many were new."""
+def record_actions(db: sqlite3.Connection, found: Iterable[Mapping[str, Any]]) -> int:
+    """Store these actions, each line once. Returns how many were new."""
     before = db.total_changes
     for act in found:
         words = [_word(act.get(key)) for key in ("host", "who", "what", "generation")]
         line = json.dumps(act, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace").decode()
-        db.execute(_ACT, (act["at"], *words, line))
+        db.execute(_ACTION, (act["at"], *words, line))
     return db.total_changes - before
 
 

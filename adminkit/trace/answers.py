@@ -9,23 +9,23 @@ from adminkit.trace.transaction import transaction
 
 
 def attach(db: sqlite3.Connection, scratch: Path) -> None:
-    """The scratch trace as `theirs`, to be read."""
+    """Attach the scratch trace as `theirs`, read-only."""
     db.execute("ATTACH ? AS theirs", (f"{scratch.absolute().as_uri()}?mode=ro",))
 
 
 def empty(scratch: sqlite3.Connection) -> None:
-    """Forget the answers so far."""
+    """Delete the answers so far."""
     with transaction(scratch):
         for table in ("job", "step", "window", "rejected"):
             scratch.execute(f"DELETE FROM {table}")
 
 
 def unread(scratch: sqlite3.Connection) -> bool:
-    """Whether something in the answers could not be read."""
+    """Whether a record of the answers could not be read."""
     return scratch.execute("SELECT 1 FROM rejected LIMIT 1").fetchone() is not None
 
 
 def forget_unread(scratch: sqlite3.Connection) -> None:
-    """Forget what could not be read."""
+    """Delete the records that could not be read."""
     with transaction(scratch):
         scratch.execute("DELETE FROM rejected")

@@ -1,7 +1,7 @@
 """The tables as they were at a moment, epoch seconds: what a trace that was cut then would hold. docs/as-of.md.
 
-Later submissions are missing; a run that ended later is open. What an open run keeps is what was known at its
-submission and, where it had started, at its start. The moment stands in SQL as a whole number, nothing else does.
+Later submissions are missing; a run that ended later is open. An open run has what was known at its submission and,
+where it had started, at its start. The moment is a whole number in the SQL; no other value is put into it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import Final
 
 from adminkit.job import Job, Step
+from adminkit.trace.decision_sql import RECORD_GLOB, first_word
 
 #: Columns of job that are known once the run has started.
 AT_START: Final = frozenset(
@@ -34,10 +35,8 @@ STEP_AT_END: Final = frozenset(
 _ENDED: Final = "end_time <= {at}"
 _STARTED: Final = f"({_ENDED} OR start_time <= {{at}})"
 #: Of a comment the policy's record, which is written at submission; other words may have come later.
-_RECORD: Final = (
-    "CASE WHEN admin_comment GLOB 'ak1:*' THEN substr(admin_comment, 1, instr(admin_comment || ' ', ' ') - 1) END"
-)
-#: SQL: the value of a column of an open run, where it is another than that of the row.
+_RECORD: Final = f"CASE WHEN admin_comment GLOB '{RECORD_GLOB}' THEN {first_word('admin_comment')} END"
+#: SQL: columns of an open run whose value differs from the row's.
 _OPEN: Final = {
     "state": "CASE WHEN start_time <= {at} THEN 'RUNNING' ELSE 'PENDING' END",
     # A snapshot at that moment would have shown it.
@@ -51,11 +50,11 @@ _STEP_ROWS: Final = """EXISTS (SELECT 1 FROM main.job AS j
     WHERE (j.cluster, j.job_id_raw, j.submit_time) = (step.cluster, step.job_id_raw, step.submit_time)
         AND j.submit_time <= {at} AND (j.end_time <= {at} OR step.start_time <= {at}))"""
 
-#: Whether what became of a letter did so later: then it was still due. When one expired is not kept.
+#: Whether a letter got its state later than {at}: then it was still due. The trace does not know when a letter expired.
 _LETTER_LATER: Final = (
     "(state = 'sent' AND sent_at > {at} OR state IN ('due', 'claimed', 'refused', 'expired') AND claimed_at > {at})"
 )
-#: A letter that was sent, and sent again by hand later, was a sent one.
+#: A letter that had been sent, and was sent again by hand later, was sent.
 _LETTER_SENT: Final = "(sent_at <= {at} AND due_at > {at})"
 _LETTER: Final = {
     "state": f"CASE WHEN {_LETTER_SENT} THEN 'sent' WHEN {_LETTER_LATER} THEN 'due' ELSE state END",
@@ -66,12 +65,12 @@ _LETTER: Final = {
     "said": f"CASE WHEN {_LETTER_SENT} OR NOT coalesce({_LETTER_LATER}, FALSE) THEN said END",
 }
 _LETTER_COLUMNS: Final = (
-    "cluster", "run", "kind", "until", "language", "address", "user", "uid", "job_id_raw", "submit", "array",
-    "job_name", "week", "since", "notes", "state", "attempts", "copy", "due_at", "next_at", "claimed_at", "sent_at",
-    "said",
+    "cluster", "run", "kind", "until", "language", "address", "user", "uid", "job_id_raw", "submit_time",
+    "is_array", "job_name", "week", "since", "notes", "state", "attempts", "copy", "due_at", "next_at", "claimed_at",
+    "sent_at", "said",
 )  # fmt: skip
 
-#: Every table of which a part is later, as SQL with {at}: all of its columns, for everybody.
+#: Table -> SELECT with {at} of its rows as of then: all columns, of everybody.
 _TABLES: Final = {
     "outbox": f"SELECT {', '.join(f'{_LETTER.get(name, name)} AS {name}' for name in _LETTER_COLUMNS)} FROM main.outbox"
     " WHERE min(due_at, coalesce(sent_at, due_at)) <= {at}",
@@ -79,13 +78,13 @@ _TABLES: Final = {
     "node": "SELECT * FROM main.node WHERE since <= {at}",
     "node_event": "SELECT cluster, node, start_time, CASE WHEN end_time <= {at} THEN end_time END AS end_time, state,"
     " reason, user, uid FROM main.node_event WHERE start_time <= {at}",
-    "note": "SELECT * FROM main.note WHERE at <= {at}",
-    # What was asked for by then: sync may have asked for the same again since.
+    "fact": "SELECT * FROM main.fact WHERE at <= {at}",
+    # Windows that were asked for by then; sync may have asked for them again since.
     "window": "SELECT cluster, pass, since, min(until, {at}) AS until, provisional, min(asked_at, {at}) AS asked_at,"
     " seconds, rows, new, changed, rejected, revoked FROM main.window WHERE since < {at}",
     "rejected": "SELECT * FROM main.rejected WHERE seen_at <= {at}",
-    "intake": "SELECT * FROM main.intake WHERE started_at <= {at}",
-    "act": "SELECT * FROM main.act WHERE at <= {at}",
+    "load": "SELECT * FROM main.load WHERE started_at <= {at}",
+    "action": "SELECT * FROM main.action WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
 }

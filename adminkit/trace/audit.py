@@ -1,6 +1,7 @@
-"""An audit's SQL: the rows to ask slurmdbd about, held against a scratch trace of its answers, and what is set aside.
+"""The SQL of an audit: the rows to ask slurmdbd about, their comparison with its answers, and what is set aside.
 
-The scratch trace is attached as `theirs`. What leaves the table job goes to job_aside whole, its steps to step_aside.
+The answers are a scratch trace, attached as `theirs`. A row that leaves `job` goes to `job_aside` whole, its steps to
+`step_aside`.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from typing import Final, NamedTuple
 
 from adminkit import actions
 from adminkit.job import Job, Step
-from adminkit.trace.actions import record_acts
+from adminkit.trace.actions import record_actions
 from adminkit.trace.transaction import transaction
 from adminkit.trace.verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 
 #: Before every end.
 FIRST: Final = -(1 << 62)
 
-#: The rows that are asked about: all that slurmdbd is said to have told, but those it has confirmed.
+#: The rows to ask about: every row of source slurmdbd, without those that it has confirmed (unless :again).
 _ROWS: Final = "job.cluster = :cluster AND job.source = 'slurmdbd' AND (job.audited IS NOT 'confirmed' OR :again)"
 _JOINED: Final = f"job LEFT JOIN theirs.job AS t ON {KEYS} AND {KNOWN}"
 _WINDOW: Final = "job.end_time >= :since AND job.end_time < :until"
 _RUN: Final = "job.job_id_raw, job.submit_time, job.end_time, job.user, job.uid, job.job_id, job.state, job.array_job"
 
-#: Over before the first run that slurmdbd holds was.
+#: Runs that were over before the first run that slurmdbd holds.
 _OLD: Final = "job.end_time < :before AND job.submit_time < :before"
 
 _CHUNK: Final = f"""
@@ -81,14 +82,14 @@ _PUT_THEIRS: Final = tuple(
     f"INSERT INTO {table} ({columns}) SELECT {columns} FROM theirs.{table} {_OF}"
     for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS))
 )
-#: One that is not over is looked up by the next sync, as if its last snapshot had shown it, and audited once it is.
+#: A run without an end is looked up by the next sync, as if the last snapshot had shown it, and audited after its end.
 _PUT_MARK: Final = f"""
 UPDATE job SET audited = CASE WHEN end_time IS NOT NULL THEN 'confirmed' END,
     seen_open = CASE WHEN end_time IS NULL THEN ? END {_OF}
 """
 _GONE: Final = tuple(f"DELETE FROM {table} {_OF}" for table in ("job", "step"))
 
-#: Of a run whose steps the answers do not have: what the trace has stays, and what was taken from it.
+#: Where the answers have no steps of a run, the trace's steps stay, and the sums that were made of them.
 _KEEP_STEPS: Final = f"""
 INSERT INTO step ({_STEP_COLUMNS}) SELECT {_STEP_COLUMNS} FROM step_aside {_OF} AND aside_at = ?
     AND NOT EXISTS (SELECT 1 FROM theirs.step {_OF})
@@ -106,15 +107,15 @@ WHERE (job.cluster, job.job_id_raw, job.submit_time) = (old.cluster, old.job_id_
 
 #: Letters about a run, or about the array that it is a task of.
 _LETTERS: Final = """
-SELECT run, user, state, sent_at, 0 FROM outbox WHERE cluster = ? AND kind = 'end' AND NOT array AND run = ?
+SELECT run, user, state, sent_at, 0 FROM outbox WHERE cluster = ? AND kind = 'end' AND NOT is_array AND run = ?
 UNION ALL
-SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND array AND job_id_raw = ?
+SELECT run, user, state, sent_at, 1 FROM outbox WHERE cluster = ? AND kind = 'end' AND is_array AND job_id_raw = ?
 """
 _TASKS: Final = "SELECT count(*) FROM job WHERE cluster = ? AND array_job = ?"
-#: That of an array goes with its last task.
+#: A letter about an array is cancelled with its last task.
 _CANCEL: Final = """
 UPDATE outbox SET state = 'expired', said = 'an audit set its run aside'
-WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT array AND run = ? OR array AND job_id_raw = ?
+WHERE cluster = ? AND kind = 'end' AND state = 'due' AND (NOT is_array AND run = ? OR is_array AND job_id_raw = ?
     AND NOT EXISTS (SELECT 1 FROM job WHERE job.cluster = outbox.cluster AND job.array_job = outbox.job_id_raw))
 """
 _ASIDE: Final = """
@@ -123,12 +124,12 @@ ORDER BY aside_at DESC, cluster, job_id_raw, submit_time LIMIT ?
 """
 
 
-class Told(NamedTuple):
+class StoredRun(NamedTuple):
     """One run as the trace has it."""
 
     job_id_raw: int
-    submit: int
-    end: int | None
+    submit_time: int
+    end_time: int | None
     user: str | None
     uid: int | None
     job_id: str | None
@@ -137,8 +138,8 @@ class Told(NamedTuple):
 
     @property
     def run(self) -> str:
-        """As the outbox names it."""
-        return f"{self.job_id_raw}@{self.submit}"
+        """Its name in the outbox: 4711@1796083200."""
+        return f"{self.job_id_raw}@{self.submit_time}"
 
 
 class Letter(NamedTuple):
@@ -148,7 +149,7 @@ class Letter(NamedTuple):
     user: str
     state: str
     sent_at: int | None
-    array: int
+    is_array: int
 
 
 class Aside(NamedTuple):
@@ -156,22 +157,22 @@ class Aside(NamedTuple):
 
     cluster: str
     job_id_raw: int
-    submit: int
+    submit_time: int
     job_id: str | None
     user: str | None
     state: str | None
-    end: int | None
+    end_time: int | None
     why: str
     aside_at: int
 
     @property
     def run(self) -> str:
-        return f"{self.job_id_raw}@{self.submit}"
+        return f"{self.job_id_raw}@{self.submit_time}"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Which rows: of one cluster; `again` those too that slurmdbd has confirmed before."""
+class AuditScope:
+    """Which rows an audit asks about: those of one cluster; with `again` also those that were confirmed before."""
 
     cluster: str
     again: bool
@@ -181,7 +182,7 @@ class Asked:
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:
-    """The clusters with rows that slurmdbd is said to have told, by name."""
+    """The clusters with rows of source slurmdbd, by name."""
     found: list[str] = []
     (name,) = db.execute("SELECT min(cluster) FROM job").fetchone()
     while name is not None:
@@ -191,104 +192,104 @@ def clusters(db: sqlite3.Connection) -> list[str]:
     return found
 
 
-def totals(db: sqlite3.Connection, asked: Asked) -> tuple[int, int, int | None, int]:
+def totals(db: sqlite3.Connection, scope: AuditScope) -> tuple[int, int, int | None, int]:
     """(rows to ask about, of these without an end, the first submission of the others, rows confirmed before)."""
-    rows, still_open, first = db.execute(_TOTALS, asked.values()).fetchone()
-    return rows, still_open, first, db.execute(_AUDITED, asked.values()).fetchone()[0]
+    rows, still_open, first = db.execute(_TOTALS, scope.values()).fetchone()
+    return rows, still_open, first, db.execute(_AUDITED, scope.values()).fetchone()[0]
 
 
-def chunk(db: sqlite3.Connection, asked: Asked, since: int, rows: int) -> tuple[int, int] | None:
-    """[since, until) of the ends of the next rows to ask about, about so many; None where there are none."""
-    ends = [db.execute(_CHUNK, asked.values(since=since, offset=offset)).fetchone() for offset in (0, rows)]
+def chunk(db: sqlite3.Connection, scope: AuditScope, since: int, rows: int) -> tuple[int, int] | None:
+    """[since, until) of the ends of the next rows to ask about, about `rows` of them; None after the last."""
+    ends = [db.execute(_CHUNK, scope.values(since=since, offset=offset)).fetchone() for offset in (0, rows)]
     if ends[0] is None:
         return None
     last = ends[1] or db.execute("SELECT max(end_time) FROM job").fetchone()
     return ends[0][0], last[0] + 1
 
 
-def old(db: sqlite3.Connection, asked: Asked, before: int) -> tuple[int, int | None, int | None]:
-    """Runs that were over before then, all beyond what slurmdbd can say: how many, first and last end."""
-    found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, asked.values(before=before)).fetchone()
+def old(db: sqlite3.Connection, scope: AuditScope, before: int) -> tuple[int, int | None, int | None]:
+    """(runs, first end, last end) of runs that were over before `before`: slurmdbd can say nothing of them."""
+    found: tuple[int, int | None, int | None] = db.execute(_COUNT_OLD, scope.values(before=before)).fetchone()
     return found
 
 
-def flag_old(db: sqlite3.Connection, asked: Asked, before: int, rows: int) -> None:
-    """Write that down, about so many rows in a transaction."""
+def flag_old(db: sqlite3.Connection, scope: AuditScope, before: int, rows: int) -> None:
+    """Flag those runs as beyond, about `rows` in a transaction."""
     at = FIRST
-    while (found := chunk(db, asked, at, rows)) is not None and found[0] < before:
-        db.execute(_FLAG_OLD, asked.values(before=before, since=found[0], until=found[1]))
+    while (found := chunk(db, scope, at, rows)) is not None and found[0] < before:
+        db.execute(_FLAG_OLD, scope.values(before=before, since=found[0], until=found[1]))
         at = found[1]
 
 
-def strays(db: sqlite3.Connection, asked: Asked, before: int) -> list[Told]:
-    """Runs that ended before then, and before they were submitted: no run of slurmdbd's does."""
-    return [Told(*row) for row in db.execute(_STRAYS, asked.values(before=before))]
+def strays(db: sqlite3.Connection, scope: AuditScope, before: int) -> list[StoredRun]:
+    """Runs that ended before `before` and were submitted after it, which no genuine run does."""
+    return [StoredRun(*row) for row in db.execute(_STRAYS, scope.values(before=before))]
 
 
 def compare(
-    db: sqlite3.Connection, asked: Asked, since: int, until: int, apply: bool
-) -> tuple[int, list[tuple[str, Told]]]:
+    db: sqlite3.Connection, scope: AuditScope, since: int, until: int, apply: bool
+) -> tuple[int, list[tuple[str, StoredRun]]]:
     """(how many of the runs that ended in [since, until) are confirmed, the others with their verdicts)."""
-    values = asked.values(since=since, until=until)
-    others = [(row[0], Told(*row[1:])) for row in db.execute(_OTHERS, values)]
+    values = scope.values(since=since, until=until)
+    others = [(row[0], StoredRun(*row[1:])) for row in db.execute(_OTHERS, values)]
     confirmed = db.execute(_COUNT, values).fetchone()[0]
     if apply:
         db.execute(_CONFIRM, values)
     return confirmed, others
 
 
-def verdict(db: sqlite3.Connection, asked: Asked, told: Told) -> str:
-    """What the answers so far say of one run."""
-    found = db.execute(_ONE, asked.values(job=told.job_id_raw, submit=told.submit)).fetchone()
+def verdict(db: sqlite3.Connection, scope: AuditScope, stored: StoredRun) -> str:
+    """The verdict of the answers so far on one run."""
+    found = db.execute(_ONE, scope.values(job=stored.job_id_raw, submit=stored.submit_time)).fetchone()
     return str(found[0]) if found else CONFIRMED
 
 
-def differing(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
+def differing(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> list[str]:
     """The columns in which slurmdbd contradicts a run."""
-    found = db.execute(_WHAT, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+    found = db.execute(_WHAT, (cluster, stored.job_id_raw, stored.submit_time)).fetchone() or ()
     return [column for column, differs in zip(DIFFERS, found, strict=False) if differs]
 
 
-def lasting(db: sqlite3.Connection, cluster: str, told: Told) -> list[str]:
-    """The columns of a run without an end that contradict slurmdbd, and that no sync would correct."""
-    found = db.execute(_WHAT_LASTS, (cluster, told.job_id_raw, told.submit)).fetchone() or ()
+def lasting(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> list[str]:
+    """The columns in which a run without an end contradicts slurmdbd so that no later sync corrects it."""
+    found = db.execute(_WHAT_LASTS, (cluster, stored.job_id_raw, stored.submit_time)).fetchone() or ()
     return [column for column, differs in zip(LASTING, found, strict=False) if differs]
 
 
-def still_open(db: sqlite3.Connection, asked: Asked) -> list[Told]:
+def still_open(db: sqlite3.Connection, scope: AuditScope) -> list[StoredRun]:
     """Runs without an end."""
-    return [Told(*row) for row in db.execute(_OPEN, asked.values())]
+    return [StoredRun(*row) for row in db.execute(_OPEN, scope.values())]
 
 
-def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[Told], state: str) -> None:
-    """Write down what the audit made of these."""
+def flag(db: sqlite3.Connection, cluster: str, runs: Iterable[StoredRun], state: str) -> None:
+    """Set the column `audited` of these runs."""
     with transaction(db):
-        db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit) for one in runs))
+        db.executemany(_FLAG, ((state, cluster, one.job_id_raw, one.submit_time) for one in runs))
 
 
-def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], now: int) -> int:
-    """Set these aside, and put what slurmdbd says in their place. All or none. How many letters were cancelled."""
+def replace(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], now: int) -> int:
+    """Set these aside and store slurmdbd's own rows instead, all or none. Returns how many letters were cancelled."""
     with transaction(db):
         cancelled = sum(_set_aside(db, cluster, one, CONTRADICTED, now) for one in runs)
         for one in runs:
-            key = (cluster, one.job_id_raw, one.submit)
+            key = (cluster, one.job_id_raw, one.submit_time)
             for sql in _PUT_THEIRS:
                 db.execute(sql, key)
             for sql in (_KEEP_STEPS, _KEEP_SUMS, _KEPT):
                 db.execute(sql, (*key, now, *key))
-            db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit))
+            db.execute(_PUT_MARK, (now - 1, cluster, one.job_id_raw, one.submit_time))
     return cancelled
 
 
-def set_aside(db: sqlite3.Connection, cluster: str, runs: Sequence[Told], why: str, now: int) -> int:
-    """Take these out of the tables job and step. All or none. How many letters were cancelled."""
+def set_aside(db: sqlite3.Connection, cluster: str, runs: Sequence[StoredRun], why: str, now: int) -> int:
+    """Move these from job and step to the aside tables, all or none. Returns how many letters were cancelled."""
     with transaction(db):
         return sum(_set_aside(db, cluster, one, why, now) for one in runs)
 
 
-def letters(db: sqlite3.Connection, cluster: str, told: Told) -> set[Letter]:
+def letters(db: sqlite3.Connection, cluster: str, stored: StoredRun) -> set[Letter]:
     """Every letter about this run, or about the array it is a task of."""
-    rows = db.execute(_LETTERS, (cluster, told.run, cluster, told.array_job))
+    rows = db.execute(_LETTERS, (cluster, stored.run, cluster, stored.array_job))
     return {Letter(*row) for row in rows}
 
 
@@ -298,19 +299,19 @@ def tasks(db: sqlite3.Connection, cluster: str, array_job: int) -> int:
 
 
 def aside(db: sqlite3.Connection, limit: int = -1) -> list[Aside]:
-    """What audits set aside, the newest first."""
+    """The runs that audits set aside, the newest first."""
     return [Aside(*row) for row in db.execute(_ASIDE, (limit,))]
 
 
 def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
-    """Put these back, as the word of the operator who says so. Where slurmdbd's own row is in the place it stays.
+    """Put these back with the source `trusted`: an operator vouches for them. A row that is in the place stays.
 
     Returns how many are back. All or none.
     """
     back: list[str] = []
     with transaction(db):
         for one in which:
-            key = (one.cluster, one.job_id_raw, one.submit)
+            key = (one.cluster, one.job_id_raw, one.submit_time)
             if db.execute(f"SELECT 1 FROM job {_OF}", key).fetchone():
                 continue
             for table, columns in (("job", _JOB_COLUMNS), ("step", _STEP_COLUMNS)):
@@ -323,14 +324,14 @@ def restore(db: sqlite3.Connection, which: Sequence[Aside]) -> int:
             db.execute(f"UPDATE job SET audited = NULL {_OF}", key)
             back.append(f"{one.cluster} {one.run}")
         if back:
-            record_acts(db, [actions.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
+            record_actions(db, [actions.act("trace restore", None, None, {}, runs=back[:100], all=len(back))])
     return len(back)
 
 
-def _set_aside(db: sqlite3.Connection, cluster: str, told: Told, why: str, now: int) -> int:
-    key = (cluster, told.job_id_raw, told.submit)
+def _set_aside(db: sqlite3.Connection, cluster: str, stored: StoredRun, why: str, now: int) -> int:
+    key = (cluster, stored.job_id_raw, stored.submit_time)
     for sql in _PUT_ASIDE:
         db.execute(sql, (why, now, *key))
     for sql in _GONE:
         db.execute(sql, key)
-    return db.execute(_CANCEL, (cluster, told.run, told.array_job)).rowcount
+    return db.execute(_CANCEL, (cluster, stored.run, stored.array_job)).rowcount

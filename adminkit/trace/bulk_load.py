@@ -27,7 +27,7 @@ def beside(path: Path) -> Path:
 
 @contextmanager
 def made(path: Path) -> Iterator[Path]:
-    """An empty trace to be filled, which gets the name `path` at the end of the block; nothing is left of a failure."""
+    """An empty trace to be filled, which gets the name `path` at the end of the block; a failure leaves nothing."""
     with as_owner(path):
         target = beside(path)
         try:
@@ -40,7 +40,7 @@ def made(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a trace under construction, which nobody else knows of: no WAL, no holder."""
+    """A connection to a trace under construction, which no other process uses: no WAL, no holder."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")
         yield db

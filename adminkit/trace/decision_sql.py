@@ -13,8 +13,13 @@ from typing import Final
 
 from adminkit.trace.comment_words import RECORD
 
+#: SQL GLOB: a comment that begins with a record, whole or not.
+RECORD_GLOB: Final = f"{RECORD.prefix}:*"
+
 _WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
-_LIMIT: Final = "substr({0}, 9, instr({0}, ',src=') - 9)"
+_BEFORE_LIMIT: Final = f"{RECORD.prefix}:lim="
+_LIMIT_AT: Final = len(_BEFORE_LIMIT) + 1
+_LIMIT: Final = f"substr({{0}}, {_LIMIT_AT}, instr({{0}}, ',src=') - {_LIMIT_AT})"
 #: What may stand behind the source, each where it is there, in this order.
 _MORE: Final = tuple(key.name for key in RECORD.keys if not key.needed)
 _COUNT: Final = " + ".join(f"({{word}} GLOB '*,{key}=*')" for key in _MORE)
@@ -22,13 +27,18 @@ _PAIRS: Final = combinations(_MORE, 2)
 _ORDER: Final = " AND ".join(f"{{word}} NOT GLOB '*,{after}=*,{key}=*'" for key, after in _PAIRS)
 #: Its alphabet and no contradiction. There are as many = as keys, and one comma less: so nothing but keys follows the
 #: source, each once, in its place, with one value. Trap: GLOB's * takes anything.
-_WHOLE: Final = f"""{{0}} GLOB 'ak1:lim=?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
+_WHOLE: Final = f"""{{0}} GLOB '{_BEFORE_LIMIT}?*,src=[de]*' AND {{word}} NOT GLOB '*[^A-Za-z0-9_.+,:=-]*'
 AND ({{word}} GLOB '*,src=[de]' OR {{word}} GLOB '*,src=[de],*') AND {_ORDER}
 AND length({{word}}) - length(replace({{word}}, ',', '')) = 1 + {_COUNT}
 AND length(replace({{word}}, ',', '')) = length(replace({{word}}, '=', '')) + 1
-AND {{word}} NOT GLOB 'ak1:*:*' AND {{word}} NOT GLOB '*=,*' AND {{word}} NOT GLOB '*='
+AND {{word}} NOT GLOB '{RECORD_GLOB}:*' AND {{word}} NOT GLOB '*=,*' AND {{word}} NOT GLOB '*='
 AND CASE {{limit}} WHEN 'none' THEN {{word}} GLOB '*,src=d*' WHEN 'inf' THEN {{word}} GLOB '*,src=e*'
 ELSE {{limit}} NOT GLOB '*[^0-9]*' AND {{word}} GLOB '*,src=e*' END"""
+
+
+def first_word(field: str) -> str:
+    """SQL: the text of `field` before its first blank."""
+    return _WORD.format(field)
 
 
 def limit_original(field: str) -> str:
@@ -45,12 +55,12 @@ def limit_source(field: str) -> str:
 
 def paid_class(field: str) -> str:
     """The class that points were given for at submission; NULL for none, and without a record."""
-    word = _WORD.format("{0}")
+    word = first_word("{0}")
     rest = f"substr({word}, instr({word}, ',cls=') + 5) || ','"
     return _where_whole(field, f"CASE WHEN {word} GLOB '*,cls=*' THEN substr({rest}, 1, instr({rest}, ',') - 1) END")
 
 
 def _where_whole(field: str, value: str) -> str:
-    limit, word = _LIMIT.format(field), _WORD.format(field)
+    limit, word = _LIMIT.format(field), first_word(field)
     whole = " ".join(_WHOLE.split("\n")).format(field, word=word, limit=limit)
     return f"CASE WHEN {whole} THEN {value.format(field, limit=limit)} END"

@@ -9,7 +9,7 @@ from typing import Final
 from adminkit.job import KEY
 from adminkit.trace.upsert import REJECT, insert_job, upsert_job
 
-#: One statement for so many rows. A row refused by none of them is read once.
+#: Rows per executemany(): the second statement runs only for a batch in which a row was known.
 BATCH: Final = 1000
 #: Bytes of a row that was set aside, as adminkit-ingest keeps them.
 MAX_RAW: Final = 65536
@@ -32,7 +32,7 @@ class JobLoad:
         self.new = self.changed = self.unchanged = 0
 
     def put(self, rows: Sequence[Sequence[object]]) -> None:
-        """Insert what is new; where not all of it was, bring what was there up to date, in its order."""
+        """Insert the new rows; where some were known, update these, in the order of `rows`."""
         new = self._run(self._insert, rows)
         changed = self._run(self._upsert, rows) if new < len(rows) else 0
         self.new += new
@@ -40,7 +40,7 @@ class JobLoad:
         self.unchanged += max(0, len(rows) - new - changed)
 
     def submitted_otherwise(self, row: Sequence[object]) -> int | None:
-        """When another run of the same cluster and number was submitted; None where no other is known."""
+        """The submission of another run with this cluster and number, epoch seconds; None without such a run."""
         cluster, number, submit = (row[place] for place in self._key)
         if str(cluster) not in self._known:
             self._known[str(cluster)] = self._db.execute(_ANY, (cluster,)).fetchone() is not None

@@ -1,17 +1,17 @@
-"""What came in: one row per import or sync."""
+"""The table `load`: one row per import, sync, audit or demo."""
 
 from __future__ import annotations
 
 import sqlite3
 from typing import Final
 
-_INTAKE: Final = """
-INSERT INTO intake (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)
+_LOAD: Final = """
+INSERT INTO load (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
-def record_intake(
+def record_load(
     db: sqlite3.Connection,
     kind: str,
     source: str,
@@ -20,5 +20,5 @@ def record_intake(
     seconds: float,
     counts: tuple[int, int, int, int, int],
 ) -> None:
-    """One line of history. `counts` are rows, new, changed, rejected, skipped."""
-    db.execute(_INTAKE, (kind, source, cluster, started_at, seconds, *counts))
+    """Add one row. `counts`: rows, new, changed, rejected, skipped."""
+    db.execute(_LOAD, (kind, source, cluster, started_at, seconds, *counts))

@@ -1,4 +1,4 @@
-"""Where the trace lies, and where it must not."""
+"""Where the trace is, and where it must not be."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def refuse_network_mount(path: Path, mountinfo: str | None = None) -> None:
     kind = trace_mount(path, mountinfo)
     if kind and is_network(kind):
         raise AdminkitError(
-            f"{path} lies on {kind}, where SQLite's locks cannot be trusted",
+            f"{path} is on {kind}, where SQLite's locks cannot be trusted",
             "keep the trace on a local disk of one host (--db, ADMINKIT_DB) and read reports from there",
         )
 

@@ -1,6 +1,6 @@
 """One sync at a time per trace: a lock file beside it, held by the kernel, so that a dead run holds nothing.
 
-It is for its owner alone: who may read a file may lock it, and a member of the group could stop every sync.
+Only its owner may open it: whoever can read a file can lock it, so a member of the group could stop every sync.
 """
 
 from __future__ import annotations

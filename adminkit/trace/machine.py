@@ -1,4 +1,4 @@
-"""What the cluster was made of, and since when: queues, nodes, and what happened to nodes."""
+"""Queues and nodes of a cluster, each with the time from which on it was so, and the events of nodes."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def record_node(db: sqlite3.Connection, cluster: str, node: str, since: int, row
 
 
 def record_gone(db: sqlite3.Connection, cluster: str, since: int, present: Sequence[str]) -> None:
-    """The nodes that are not among `present` were there until `since`."""
+    """Write down that every known node outside `present` is gone from `since` on."""
     db.execute(_GONE, (cluster, since, json.dumps(list(present))))
 
 
 def record_events(db: sqlite3.Connection, cluster: str, events: Iterable[EventRow]) -> None:
-    """What happened to nodes. Of an event that is known already, its end and words as they are now."""
+    """Store events of nodes; a known one gets its end, state and reason of now."""
     db.executemany(_EVENT, ((cluster, *event) for event in events))

@@ -1,10 +1,10 @@
 """The outbox: one row per letter, from the moment it is due. Each step of a letter is one commit of its own.
 
-    due ──claim──▶ claimed ──sent──▶ sent        expired: too old to be of use; the digest tells it
-     ▲                │  └──refuse──▶ refused     refused: the mail server never will take it
+    due ──claim──▶ claimed ──sent──▶ sent        expired: too late to be of use; the digest mentions it
+     ▲                │  └──refuse──▶ refused     refused: the mail server will never take it
      └──── later ─────┘
 
-A row that is claimed while nobody holds the lock of the outbox is of a run that was killed: `recover` makes it due.
+A row that is claimed while no process holds the lock of the outbox was left by a killed one: `recover` makes it due.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any, Final
 from adminkit.trace.transaction import transaction
 
 STATES: Final = ("due", "claimed", "sent", "refused", "expired")
-#: The note that says since when a cluster's users get letters.
+#: Key of the fact from when on a cluster's users get letters.
 SWITCHED_ON: Final = "feedback_since"
 #: A letter that was handed over is written down however long another writer takes; tries of BUSY_SECONDS each.
 _PATIENCE: Final = 20
-#: A letter that was tried more often, and for longer (seconds), is given up. Trap: a server that is away costs a try
-#: with each run, so the number alone would be reached within hours.
+#: A letter is given up after more tries than this and longer than that (seconds). Trap: while a server is away every
+#: run is a try, so the number alone would be reached within hours.
 MOST_TRIES: Final = 24
 LONGEST: Final = 3 * 86_400
 #: What a killed run leaves behind.
@@ -33,9 +33,9 @@ KILLED: Final = "a run was killed while it sent this letter; it may arrive twice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One row. The first fields say what is due to whom, the rest what became of it; see docs/trace.md.
+    """One row: what is due to whom, then what became of it; see docs/trace.md.
 
-    None: not known, or nothing of that kind of letter.
+    None: unknown, or not of this kind of letter.
     """
 
     cluster: str
@@ -47,8 +47,8 @@ class Entry:
     user: str | None = None
     uid: int | None = None
     job_id_raw: int | None = None
-    submit: int | None = None
-    array: int | None = None
+    submit_time: int | None = None
+    is_array: int | None = None
     job_name: str | None = None
     week: str | None = None
     since: int | None = None
@@ -89,8 +89,8 @@ _EXPIRE: Final = """
 UPDATE outbox SET state = 'expired', said = coalesce(said || '; ', '') || ?
 WHERE state = 'due' AND (attempts > ? AND due_at < ? OR copy = 0 AND until < CASE kind WHEN 'end' THEN ? ELSE ? END)
 """
-# Those that were tried least come first: one that fails, or kills its run, holds nobody up. A user's come together:
-# what is read of the trace for one letter serves the next.
+# Letters with the fewest tries come first, so that one that fails, or kills its run, delays no other. A user's letters
+# come together: what was read of the trace for one serves the next.
 _OPEN: Final = f"""
 SELECT {_COLUMNS} FROM outbox WHERE state = 'due' AND next_at <= ? ORDER BY attempts, cluster, uid, due_at, run
 """
@@ -111,7 +111,7 @@ def durable(db: sqlite3.Connection) -> None:
 
 
 def put(db: sqlite3.Connection, entries: Iterable[Entry]) -> int:
-    """Add what is due, all or nothing; what has a row keeps it. Returns how many were new."""
+    """Add rows, all or none; a known key keeps its row. Returns how many were new."""
     before = db.total_changes
     with transaction(db):
         db.executemany(_PUT, (astuple(one) for one in entries))
@@ -155,7 +155,7 @@ def last_letters(
 
 
 def claim(db: sqlite3.Connection, entry: Entry, now: int) -> bool:
-    """Take it up. False where it is not due any more."""
+    """Make it claimed. False where it is no longer due."""
     return db.execute(_CLAIM, (now, *entry.key)).rowcount == 1
 
 
@@ -170,44 +170,44 @@ def sent(db: sqlite3.Connection, entry: Entry, now: int, said: str) -> None:
 
 
 def later(db: sqlite3.Connection, entry: Entry, next_at: int, said: str) -> None:
-    """It goes out at `next_at` or after."""
+    """Make it due again, not before `next_at`."""
     db.execute(_MOVE, ("due", next_at, None, said, *entry.key, "claimed"))
 
 
 def refuse(db: sqlite3.Connection, entry: Entry, said: str) -> None:
-    """Nobody will take it."""
+    """Make it refused: no later try can succeed."""
     db.execute(_MOVE, ("refused", None, None, said, *entry.key, "claimed"))
 
 
 def drop(db: sqlite3.Connection, entry: Entry, said: str) -> None:
-    """It is not wanted any more."""
+    """Make it expired: it is no longer wanted."""
     db.execute(_MOVE, ("expired", None, None, said, *entry.key, "claimed"))
 
 
 def recover(db: sqlite3.Connection) -> int:
-    """Make what a killed run had claimed due again. Only for who holds the lock of the outbox. How many."""
+    """Make due what a killed run had claimed; returns how many. The caller holds the lock of the outbox."""
     return db.execute("UPDATE outbox SET state = 'due', said = ? WHERE state = 'claimed'", (KILLED,)).rowcount
 
 
 def expire(db: sqlite3.Connection, now: int, ends_before: int, weeks_before: int, why: str) -> int:
-    """Give up letters about what ended before then, and what was tried too often. How many.
+    """Expire letters about runs and weeks that ended too early, and letters with too many tries; returns how many.
 
-    What an operator sends again has no age.
+    A letter that an operator sends again never expires by its age.
     """
     return db.execute(_EXPIRE, (why, MOST_TRIES, now - LONGEST, ends_before, weeks_before)).rowcount
 
 
 def last_claim(db: sqlite3.Connection) -> int:
-    """When a letter was last taken up; 0 for never."""
+    """The last claim of any letter, epoch seconds; 0 for none."""
     return int(db.execute("SELECT coalesce(max(claimed_at), 0) FROM outbox").fetchone()[0])
 
 
 def give_up(db: sqlite3.Connection, why: str) -> int:
-    """Whatever still waits. How many."""
+    """Expire every letter that still waits; returns how many."""
     sql = "UPDATE outbox SET state = 'expired', said = ? WHERE state IN ('due', 'claimed')"
     return db.execute(sql, (why,)).rowcount
 
 
 def again(db: sqlite3.Connection, entries: Iterable[Entry], now: int) -> int:
-    """Make these due again, however they ended, as another copy. How many."""
+    """Make these due again as another copy, whatever their state; returns how many."""
     return sum(db.execute(_AGAIN, (now, now, *one.key)).rowcount for one in entries)

@@ -63,11 +63,11 @@ DERIVED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("acting", "study_counted"), ""),
 }
 _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
-#: The statement that makes the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever
-#: attaches the file calls it otherwise; and it never sees temporary tables, so sight.py, which puts views before job
-#: and step, makes it once more. Once the schema is released, a column more is a migration that makes the view again.
-RUN_VIEW: Final = f"""
-CREATE VIEW run AS SELECT job.*,
+#: The SELECT of the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever attaches
+#: the file chooses that name; and a view of the schema never sees temporary tables, so sight.py, which puts views
+#: before job and step, makes it once more. Once the schema is released, a further column is a migration that replaces
+#: the view.
+RUN_SELECT: Final = f"""SELECT job.*,
     {_REQ_LIMIT} AS req_limit,
     {class_sql(_NODES, _GPUS)} AS class,
     {_NODES} AS size_nodes, {_CPUS} AS size_cpus, {_GPUS} AS size_gpus,
@@ -90,3 +90,5 @@ CREATE VIEW run AS SELECT job.*,
     {_STUDY_COUNTED} AS study_counted
 FROM job
 """
+#: The statement that makes the view.
+RUN_VIEW: Final = f"CREATE VIEW run AS {RUN_SELECT}"

@@ -1,4 +1,4 @@
-"""Questions sync asks the trace about the runs it holds, and what it fills in from rows taken together."""
+"""What sync asks the trace about its runs, and the columns of a run that sync fills from several rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.transaction import transaction
 
-#: Seconds. A run without an end that no snapshot has shown for so long is lost: nobody looks it up, or waits for it.
+#: Seconds. A run without an end that no snapshot has shown for longer is lost: it is no longer looked up or waited for.
 LOST: Final = 35 * 86_400
 
 # Runs that ended in a window.
@@ -21,7 +21,7 @@ SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce
 FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time >= ? AND end_time < ?
 """
 
-# Only a run that is new and numbered below what was known can share its DBIndex with another.
+# Only a new run with a DBIndex below the highest known one can share it with another run.
 _REBUILT: Final = """
 SELECT count(*) FROM job AS a
 WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.source = 'slurmdbd' AND EXISTS (
@@ -48,28 +48,28 @@ FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time)
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
 """
 
-# A record stays what it was first seen to be.
+# The first record that was seen stays.
 _RECORD: Final = f"""
 UPDATE job SET admin_comment = ?4, limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
 WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = 'unknown'
     AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
 """
 
-# Trap: of a run that the accounting database has forgotten all but the end of, nothing is held; see upsert.py.
+# Trap: a run of which the accounting database has the end alone is left out; see upsert.py.
 _HELD: Final = """
 SELECT submit_time, end_time FROM job
 WHERE cluster = ? AND end_time IS NOT NULL AND (qos, job_name) IS NOT ('Unknown', 'allocation')
 """
 
-#: What a record says that stands in a field of the job's owner: cluster, JobIDRaw, Submit, limit, source. It stays what
-#: it was first seen to be, and counts for no points: whoever may write there may have typed it.
+#: Stores a record from a field that the job's owner may write: cluster, JobIDRaw, Submit, limit, source. The first one
+#: that was seen stays. It earns no points, because the owner may have typed it.
 CLAIM: Final = """
 UPDATE job SET limit_original = {3}, limit_source = CASE {4} WHEN 'explicit' THEN 'stated' ELSE {4} END
 WHERE cluster = {0} AND job_id_raw = {1} AND submit_time = {2} AND source = 'slurmdbd' AND limit_source = 'unknown'
     AND {4} <> 'unknown'
 """
 
-#: States whose number is part of a digest.
+#: States whose runs a digest counts.
 DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 
 #: (runs, sum of elapsed, of ends, of limits, of derived exit codes, then the runs in each of DIGEST_STATES); seconds
@@ -77,7 +77,7 @@ Digest = tuple[int, ...]
 
 
 def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Digest:
-    """What ended in [since, until), in a few numbers."""
+    """Sums over the runs that ended in [since, until), to compare with the source's."""
     return tuple(db.execute(_DIGEST, (cluster, since, until)).fetchone())
 
 
@@ -98,19 +98,19 @@ def vanished(db: sqlite3.Connection, cluster: str, not_before: int, snapshot: in
 
 
 def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> list[int]:
-    """When those of `which` (JobIDRaw, Submit) ended that have."""
+    """The end times of those of `which` (JobIDRaw, Submit) that have ended, epoch seconds."""
     sql = "SELECT end_time FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?"
     found = [db.execute(sql, (cluster, *key)).fetchone() for key in which]
     return [row[0] for row in found if row and row[0] is not None]
 
 
 def held(db: sqlite3.Connection, cluster: str) -> list[tuple[int, int]]:
-    """(submission, end) of the runs that ended. Shells of runs are none."""
+    """(submission, end) of every run that ended, without runs of which slurmdbd has the end alone."""
     return [(row[0], row[1]) for row in db.execute(_HELD, (cluster,))]
 
 
 def submissions(db: sqlite3.Connection, cluster: str) -> list[int]:
-    """When each run was submitted."""
+    """The submission of every run, epoch seconds."""
     return [row[0] for row in db.execute("SELECT submit_time FROM job WHERE cluster = ?", (cluster,))]
 
 
@@ -121,7 +121,7 @@ def fill_all_from_steps(db: sqlite3.Connection) -> None:
 
 
 def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int, int, str]]) -> None:
-    """The policy's decisions, as (JobIDRaw, Submit, AdminComment) of open jobs: other tools may overwrite them yet."""
+    """Store the policy's records of open jobs: (JobIDRaw, Submit, AdminComment). Other tools may overwrite them."""
     with transaction(db):
         db.executemany(_RECORD, ((cluster, *one) for one in found))
 

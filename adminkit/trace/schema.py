@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.trace.run_view import RUN_VIEW
+from adminkit.trace.run_view import RUN_SELECT
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -79,8 +79,8 @@ CREATE TABLE rejected (
 """
 
 # One row per import, sync pass or demo: what came in.
-_INTAKE = """
-CREATE TABLE intake (
+_LOAD = """
+CREATE TABLE load (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
     started_at INTEGER NOT NULL, seconds REAL NOT NULL,
     rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
@@ -117,16 +117,16 @@ CREATE TABLE node_event (
 """
 
 # Small facts adminkit keeps about a cluster (slurmdbd's release, when it was rebuilt …).
-_NOTE = """
-CREATE TABLE note (
+_FACT = """
+CREATE TABLE fact (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
 ) STRICT
 """
 
 # Acts on Slurm, from the log that each acting host keeps; `line` is the whole of one, as JSON with sorted keys.
-_ACT = """
-CREATE TABLE act (
+_ACTION = """
+CREATE TABLE action (
     at INTEGER NOT NULL, host TEXT, who TEXT, what TEXT, generation TEXT, line TEXT NOT NULL UNIQUE
 ) STRICT
 """
@@ -139,14 +139,14 @@ CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
     until INTEGER NOT NULL, language TEXT NOT NULL, address TEXT NOT NULL,
     user TEXT, uid INTEGER,
-    job_id_raw INTEGER, submit INTEGER, array INTEGER, job_name TEXT,
+    job_id_raw INTEGER, submit_time INTEGER, is_array INTEGER, job_name TEXT,
     week TEXT, since INTEGER, notes TEXT,
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
     PRIMARY KEY (cluster, run, kind),
     CHECK (CASE kind
         WHEN 'end' THEN user IS NOT NULL AND uid IS NOT NULL
-            AND job_id_raw IS NOT NULL AND submit IS NOT NULL AND array IS NOT NULL
+            AND job_id_raw IS NOT NULL AND submit_time IS NOT NULL AND is_array IS NOT NULL
         WHEN 'digest' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
         WHEN 'operator' THEN week IS NOT NULL AND since IS NOT NULL
         ELSE FALSE END)
@@ -155,8 +155,7 @@ CREATE TABLE outbox (
 
 # The study's table: 19 columns under its names. wait_time counts from submission, as the study does;
 # adminkit's own reports count from the moment the job was eligible.
-_TRACE = """
-CREATE VIEW trace AS SELECT
+_TRACE_SELECT = """SELECT
     coalesce(array_job, het_job, job_id_raw) AS job_id,
     CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,
     array_task AS task_id, user, "group", priority, queue, req_nodes, req_cpus, req_gpus, req_mem,
@@ -164,6 +163,9 @@ CREATE VIEW trace AS SELECT
     submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
 FROM job
 """
+
+#: Name -> SELECT of every view of the schema. sight.py makes each once more over the views that it puts before tables.
+VIEWS: Final = {"trace": _TRACE_SELECT, "run": RUN_SELECT}
 
 
 def m001_trace(db: Database) -> None:
@@ -175,17 +177,17 @@ def m001_trace(db: Database) -> None:
         _STEP_ASIDE,
         _WINDOW,
         _REJECTED,
-        _INTAKE,
+        _LOAD,
         _QUEUE,
         _NODE,
         _NODE_EVENT,
-        _NOTE,
-        _ACT,
+        _FACT,
+        _ACTION,
         _OUTBOX,
-        _TRACE,
-        RUN_VIEW,
     ):
         db.execute(table)
+    for name, select in VIEWS.items():
+        db.execute(f"CREATE VIEW {name} AS {select}")
     # The key is an index of its own, not a constraint of the table, so that a first import can make it at its end.
     db.execute("CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time)")
     # end_time: reports by period, sync's reconciliation of a window, who is due a letter.

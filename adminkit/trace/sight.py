@@ -1,8 +1,8 @@
 """Whose jobs this process may be shown, and as of when: the one home of these rules.
 
 Root, the trace's owner and its group see everybody's jobs; others, who read a trace only where its mode was opened to
-all, see their own. What adds up over users is for the operators too, but for counts. This keeps commands from telling:
-who can read the file can read it without adminkit.
+all, see their own. Sums over users are for operators, except counts. This rule binds commands: whoever can read the
+file can read it without adminkit.
 
 Both rules are TEMP views that stand before the trace's own tables: a SELECT names `job` and gets what it may have.
 """
@@ -20,11 +20,12 @@ from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
 from adminkit.trace.as_of import select_of
+from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
-#: Every table that a view may stand before, and which of its rows are one user's own. TRUE: it is of the site, not of a
-#: job. Each has a second view with everybody's rows, for counts: `all_job` for `job`.
+#: Every table, and SQL for the rows that are one user's own; TRUE: the table is about the site, not about jobs. Each
+#: table has a second view with everybody's rows, for counts: `all_job` for `job`.
 _OWN_ROWS: Final = {
     "job": "{own}",
     "step": """EXISTS (SELECT 1 FROM all_job AS j WHERE j.cluster = all_step.cluster
@@ -37,14 +38,11 @@ _OWN_ROWS: Final = {
     "queue": "TRUE",
     "node": "TRUE",
     "node_event": "TRUE",
-    "note": "TRUE",
-    "act": "TRUE",
-    "intake": "TRUE",
+    "fact": "TRUE",
+    "action": "TRUE",
+    "load": "TRUE",
 }
-#: The schema's own views over job and step, made once more over what stands before those.
-_VIEWS: Final = ("trace", "run")
-_VIEW_SQL: Final = "SELECT sql FROM main.sqlite_schema WHERE type = 'view' AND name = ?"
-#: Before a SELECT it makes job and step everybody's.
+#: Put before a SELECT it makes job and step everybody's.
 _OF_ALL: Final = "WITH " + ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM all_{table})" for table in ("job", "step")
 )
@@ -71,8 +69,8 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
         db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
         which = rows.format(own=mine) if own else "TRUE"
         db.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM all_{table} WHERE {which}")
-    for view in _VIEWS:
-        _, _, select = db.execute(_VIEW_SQL, (view,)).fetchone()[0].partition(" AS ")
+    # Trap: the schema's own views never see temporary ones: each is made once more over what stands before tables.
+    for view, select in VIEWS.items():
         db.execute(f"CREATE TEMP VIEW all_{view} AS {_OF_ALL} {select}")
         db.execute(f"CREATE TEMP VIEW {view} AS {select}")
     db.execute("PRAGMA query_only = 1")
@@ -92,9 +90,9 @@ def everybodys(db: sqlite3.Connection, table: str) -> str:
 
 
 def whose(users: Sequence[str] | None, path: Path) -> list[str]:
-    """Whose jobs are meant: the users named, everybody's for none; this user's own where they see no other's.
+    """The users whose jobs to show: `users`, [] (everybody) for none; for whoever sees no others, this user.
 
-    UsageError for somebody else's.
+    UsageError for a user whose jobs this process may not see.
     """
     named = list(users or ())
     if sees_others(path):

@@ -13,11 +13,11 @@ from typing import Final
 
 from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
 
-#: Columns whose new value is not simply "the new one, where there is one". {new} and {old} are the two values.
+#: SQL for columns whose new value is not coalesce(new, old).
 _RULES: Final[dict[str, str]] = {
-    # slurmdbd holds it after all: it tells us of it.
+    # slurmdbd has sent the row, so it holds the run after all.
     "audited": "CASE job.audited WHEN 'beyond' THEN NULL ELSE job.audited END",
-    # The two belong together: a limit that became UNLIMITED must not keep its old seconds.
+    # These two change together: a limit that became UNLIMITED must not keep its old seconds.
     "time_limit": "CASE excluded.limit_kind WHEN 'unknown' THEN job.time_limit ELSE excluded.time_limit END",
     "limit_kind": "CASE excluded.limit_kind WHEN 'unknown' THEN job.limit_kind ELSE excluded.limit_kind END",
     "fingerprint": "excluded.fingerprint",
@@ -29,8 +29,8 @@ _RULES: Final[dict[str, str]] = {
     ),
 }
 
-#: Trap: slurmctld of 26.05 tells an accounting database that was made new of the ends of runs it still remembers, and
-#: slurmdbd then has a row with these words, root's and without its array, in the place of what it had.
+#: Trap: slurmctld 26.05 sends a rebuilt accounting database the ends of the runs it still remembers. slurmdbd then has,
+#: in place of the run, a row of root's with these words and without its array.
 _SHELL: Final = (
     "job.end_time IS NOT NULL AND excluded.qos = 'Unknown' AND excluded.job_name = 'allocation' "
     "AND (job.qos, job.job_name) IS NOT ('Unknown', 'allocation')"
@@ -47,7 +47,7 @@ def upsert_job(values: Mapping[str, str], source: str, only_where: str = "1") ->
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
-    turns a run that has ended back into one that is still going (unless by a higher source), or into the shell of one.
+    turns an ended run into an open one (unless by a higher source), or into a row that has the end alone.
     """
     never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
     return _upsert("job", KEY, values, source, only_where, never)
@@ -119,7 +119,7 @@ def _insert(table: str, values: Mapping[str, str], source: str, only_where: str)
 
 
 def _columns(table: str, key: tuple[str, ...]) -> list[str]:
-    """What a source may know of a row: every column but the key and what is kept about it."""
+    """The columns that a source may know: every one but the key, source and audited."""
     return [f.name for f in fields(Job if table == "job" else Step) if f.name not in (*key, "source", "audited")]
 
 

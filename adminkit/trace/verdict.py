@@ -1,4 +1,4 @@
-"""What an audit compares, as SQL: a row of job and its steps against `t`, slurmdbd's own of the trace `theirs`."""
+"""What an audit compares, as SQL: a row of job and its steps with `t`, slurmdbd's row in the trace `theirs`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 CONFIRMED: Final = "confirmed"
 CONTRADICTED: Final = "contradicted"
 ABSENT: Final = "absent"
-#: slurmdbd has forgotten all of it but its end, see trace/upsert.py.
+#: slurmdbd has the run's end alone, see trace/upsert.py.
 SHELL: Final = "shell"
 
 #: What an ended run never changes in slurmdbd, and what points and letters are made of. Not here: names of users and
@@ -18,14 +18,14 @@ DECIDING: Final = (
 )  # fmt: skip
 
 KEYS: Final = "(job.cluster, job.job_id_raw, job.submit_time) = (t.cluster, t.job_id_raw, t.submit_time)"
-#: A run that slurmdbd has forgotten all of but its end, see trace/upsert.py: it neither confirms nor contradicts.
+#: slurmdbd has more than the run's end (see trace/upsert.py); less neither confirms nor contradicts.
 KNOWN: Final = "(t.qos, t.job_name) IS NOT ('Unknown', 'allocation')"
 _STEPS_OF: Final = "(s.cluster, s.job_id_raw, s.submit_time) = (job.cluster, job.job_id_raw, job.submit_time)"
 _STEP_KEYS: Final = (
     "(o.cluster, o.job_id_raw, o.submit_time, o.step) = (s.cluster, s.job_id_raw, s.submit_time, s.step)"
 )
-#: Whether a run has other steps than the answers, as far as nodes, tasks and GPUs go. A purge takes the earliest: those
-#: that began before all that slurmdbd has of the run are as honest as ever.
+#: Whether a run has other steps than the answers, as far as nodes, tasks and GPUs go. A purge takes the earliest
+#: steps, so a step that began before all that slurmdbd has of the run is no difference.
 _STEPS_DIFFER: Final = f"""
 EXISTS (SELECT 1 FROM theirs.step AS s LEFT JOIN step AS o ON {_STEP_KEYS}
     WHERE {_STEPS_OF} AND (o.step, o.nodes, o.tasks, o.gpus) IS NOT (s.step, s.nodes, s.tasks, s.gpus))
@@ -33,8 +33,8 @@ OR EXISTS (SELECT 1 FROM step AS s LEFT JOIN theirs.step AS o ON {_STEP_KEYS}
     WHERE {_STEPS_OF} AND o.step IS NULL AND coalesce(s.start_time, 1 << 62) >= (
         SELECT min(s.start_time) FROM theirs.step AS s WHERE {_STEPS_OF}))
 """
-#: Whether one column of the two differs so that it matters. A record of the policy that slurmdbd has lost since, and
-#: CPU time whose steps it has purged, are as honest as ever.
+#: Column -> whether it differs so that it matters. A record of the policy that slurmdbd has lost since is no
+#: difference, nor is CPU time whose steps it has purged.
 DIFFERS: Final[dict[str, str]] = {
     **{column: f"job.{column} IS NOT t.{column}" for column in DECIDING},
     "limit_original": (
@@ -44,7 +44,7 @@ DIFFERS: Final[dict[str, str]] = {
     "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
     "steps": _STEPS_DIFFER,
 }
-#: Of these what the steps say.
+#: Those of DIFFERS that follow from steps.
 OF_STEPS: Final = frozenset({"cpu_time", "steps"})
 VERDICT: Final = (
     f"CASE WHEN t.cluster IS NULL THEN CASE WHEN EXISTS (SELECT 1 FROM theirs.job AS t WHERE {KEYS})"

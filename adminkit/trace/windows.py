@@ -1,4 +1,4 @@
-"""What sync has asked for so far: the windows, each settled or still provisional, and small notes per cluster."""
+"""The windows that sync has asked for, each settled or provisional, and small facts about a cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ STEPS: Final = "step"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One window that sacct has answered: [since, until), epoch seconds."""
+class RecordedWindow:
+    """One window that was asked for and answered: [since, until), epoch seconds."""
 
     since: int
     until: int
@@ -34,21 +34,21 @@ _INSERT: Final = (
 )
 
 
-def asked(db: sqlite3.Connection, cluster: str, which: str) -> list[Asked]:
+def recorded(db: sqlite3.Connection, cluster: str, which: str) -> list[RecordedWindow]:
     """All windows of one cluster and pass, oldest first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM window WHERE cluster = ? AND pass = ? ORDER BY since, until", (cluster, which)
     )
-    return [Asked(row[0], row[1], bool(row[2]), *row[3:]) for row in rows]
+    return [RecordedWindow(row[0], row[1], bool(row[2]), *row[3:]) for row in rows]
 
 
-def record(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:
-    """Note an answered window. One transaction.
+def record(db: sqlite3.Connection, cluster: str, which: str, window: RecordedWindow) -> None:
+    """Write down an answered window. One transaction.
 
-    It replaces every window that lies inside it; a settled one also takes its part out of provisional ones it overlaps.
+    It replaces every window inside it; a settled one also replaces its part of a provisional one that it overlaps.
     """
     with transaction(db):
-        for old in asked(db, cluster, which):
+        for old in recorded(db, cluster, which):
             inside = window.since <= old.since and old.until <= window.until
             touches = old.since < window.until and window.since < old.until
             if inside or (touches and old.provisional and not window.provisional):
@@ -56,7 +56,7 @@ def record(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> N
             if touches and not inside and old.provisional and not window.provisional:
                 for since, until in ((old.since, window.since), (window.until, old.until)):
                     if since < until:
-                        _insert(db, cluster, which, Asked(since, until, True, old.asked_at))
+                        _insert(db, cluster, which, RecordedWindow(since, until, True, old.asked_at))
         _insert(db, cluster, which, window)
 
 
@@ -68,25 +68,25 @@ def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
     ).rowcount
 
 
-def note(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
-    """(value, when it was noted), or None."""
-    row = db.execute("SELECT value, at FROM note WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()
+def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
+    """(value, when it was written), or None."""
+    row = db.execute("SELECT value, at FROM fact WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()
     return (row[0], row[1]) if row else None
 
 
-def set_note(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int) -> None:
+def set_fact(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int) -> None:
     """Keep a small fact about a cluster; the newest value counts."""
-    db.execute("INSERT OR REPLACE INTO note (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))
+    db.execute("INSERT OR REPLACE INTO fact (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))
 
 
-def _forget(db: sqlite3.Connection, cluster: str, which: str, window: Asked) -> None:
+def _forget(db: sqlite3.Connection, cluster: str, which: str, window: RecordedWindow) -> None:
     db.execute(
         "DELETE FROM window WHERE cluster = ? AND pass = ? AND since = ? AND until = ?",
         (cluster, which, window.since, window.until),
     )
 
 
-def _insert(db: sqlite3.Connection, cluster: str, which: str, w: Asked) -> None:
+def _insert(db: sqlite3.Connection, cluster: str, which: str, w: RecordedWindow) -> None:
     values = (
         w.since,
         w.until,

@@ -24,7 +24,7 @@ from adminkit.feedback.plan import plan
 from adminkit.feedback.recipients import People
 from adminkit.recommend.menu import Offer
 from adminkit.trace.outbox import SWITCHED_ON
-from adminkit.trace.windows import set_note
+from adminkit.trace.windows import set_fact
 from tests.bench import pairs
 from tests.bench.bench_report import trace
 from tests.bench.tools import fresh
@@ -84,7 +84,7 @@ def write(path: Path, letters: int) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         (last,) = db.execute("SELECT max(end_time) FROM job").fetchone()
         now = last - 2 * 86_400
-        set_note(db, "alpha", SWITCHED_ON, "0", 0)
+        set_fact(db, "alpha", SWITCHED_ON, "0", 0)
         names = dict(db.execute("SELECT DISTINCT uid, user FROM job WHERE uid IS NOT NULL"))
         settings, started = Config(feedback=SITE), time.perf_counter()
         found = plan(db, settings, People(SITE, names.get, {}), path.with_name("no-prefs"), now)

@@ -18,7 +18,7 @@ from pathlib import Path
 from adminkit.ingest.sources.base import JOBS as JOB_PASS
 from adminkit.ingest.sources.sacct import Sacct, open_sacct
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
-from adminkit.ingest.sync_run import Options, Run
+from adminkit.ingest.sync_run import Options, SyncRun
 from adminkit.ingest.sync_windows import ask_windows
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.release import FINISHED
@@ -118,7 +118,7 @@ def _job_pass(db: Path, since: int) -> float:
     with connect.writer(db) as trace, tempfile.TemporaryDirectory(dir=db.parent) as spool:
         options = Options(db)
         source = _Settled(**vars(open_sacct(cluster, Path(spool), timeout=options.timeout, record=options.record)))
-        run = Run(trace, source, options, print)
+        run = SyncRun(trace, source, options, print)
         started = time.perf_counter()
         ask_windows(run, JOB_PASS, since, int(time.time()))
         return time.perf_counter() - started

@@ -41,7 +41,7 @@ def db(tmp_path: Path) -> Path:
         row(2, cluster="alpha", uid=9, user="news\x1b[2J", job_name="evil"),
     ]
     path = make_trace(tmp_path / "trace.db", rows)
-    about = {"cluster": "alpha", "job_id_raw": 2, "submit": rows[1].submit_time}
+    about = {"cluster": "alpha", "job_id_raw": 2, "submit_time": rows[1].submit_time}
     run = f"2@{rows[1].submit_time}"
     return add_letters(path, [letter(9, run=run, state="sent", user="news\x1b[2J", **about)])
 
@@ -69,11 +69,11 @@ def test_applied_it_is_on_record_with_what_was_found(
         ("unknown", 1, 1),
     ]
     lines = [line for line in shown.err.splitlines() if line.startswith("refused runs: ")]
-    assert len(lines) == 2 and lines[0].startswith("refused runs: job 1 of ada: slurmdbd has something else")
+    assert len(lines) == 2 and lines[0].startswith("refused runs: job 1 of ada: slurmdbd contradicts it")
     with closing(sqlite3.connect(db)) as trace:
-        kind, rows, changed, rejected = trace.execute("SELECT kind, rows, changed, rejected FROM intake").fetchone()
-        (act,) = trace.execute("SELECT line FROM act WHERE what = 'trace audit'").fetchone()
-        (note,) = trace.execute("SELECT value FROM note WHERE key = 'audited'").fetchone()
+        kind, rows, changed, rejected = trace.execute("SELECT kind, rows, changed, rejected FROM load").fetchone()
+        (act,) = trace.execute("SELECT line FROM action WHERE what = 'trace audit'").fetchone()
+        (note,) = trace.execute("SELECT value FROM fact WHERE key = 'audited'").fetchone()
     assert (kind, rows, changed, rejected) == ("audit", 2, 1, 1)
     assert json.loads(act)["runs"] == {"contradicted": 1, "unknown": 1}
     assert note == "contradicted 1, unknown 1"
@@ -92,7 +92,7 @@ def test_restore_lists_and_puts_back_by_name(slurm: FakeSlurm, db: Path, capsys:
     assert "1 put back, trusted" in capsys.readouterr().out
     with closing(sqlite3.connect(db)) as trace:
         assert trace.execute("SELECT source FROM job WHERE job_id_raw = 2").fetchall() == [("trusted",)]
-        assert trace.execute("SELECT what FROM act ORDER BY rowid").fetchall()[-1] == ("trace restore",)
+        assert trace.execute("SELECT what FROM action ORDER BY rowid").fetchall()[-1] == ("trace restore",)
     assert main(["trace", "restore", "2@5", "--db", str(db)]) == 2
 
 

@@ -99,7 +99,7 @@ def test_a_row_says_of_whom_what_was_compared_and_what_to_do(trace: Path, capsys
     assert main(["findings", "--db", str(trace), "--until", str(UNTIL), "-k", "overestimate", "-f", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["severity"], row["cluster"], row["name"]) == ("warn", "aaic", "train")
-    assert "elapsed=7200 limit=144000" in row["evidence"] and "used_fraction=0.05" in row["evidence"]
+    assert "elapsed=7200 req_limit=144000" in row["evidence"] and "used_fraction=0.05" in row["evidence"]
     assert row["advice"] == KINDS["overestimate"].verdicts["overestimated"].advice
 
 

@@ -15,8 +15,8 @@ import pytest
 from adminkit.cli.main import main
 from adminkit.reports.history import history_report
 from adminkit.stats.history import Event
-from adminkit.trace.actions import record_acts
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.actions import record_actions
+from adminkit.trace.load_log import record_load
 from tests.support.builders import make_trace
 
 DAY = 86_400
@@ -34,10 +34,10 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ADMINKIT_CONFIG", "")
     path = make_trace(tmp_path / "trace.db", [])
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("DELETE FROM intake")
-        record_intake(db, "sync", "sacct alpha", "alpha", START, 2.5, (10, 7, 2, 1, 0))
-        record_acts(db, [INSTALL])
-        record_intake(db, "import", "old.txt", None, START + 2 * DAY, 0.5, (3, 3, 0, 0, 0))
+        db.execute("DELETE FROM load")
+        record_load(db, "sync", "sacct alpha", "alpha", START, 2.5, (10, 7, 2, 1, 0))
+        record_actions(db, [INSTALL])
+        record_load(db, "import", "old.txt", None, START + 2 * DAY, 0.5, (3, 3, 0, 0, 0))
     return path
 
 
@@ -83,8 +83,8 @@ def test_since_and_limit(
 @pytest.mark.parametrize("format", ["table", "csv", "markdown", "html"])
 def test_a_hostile_name_is_text_in_every_format(trace: Path, capsys: pytest.CaptureFixture[str], format: str) -> None:
     with closing(sqlite3.connect(trace)) as db, db:
-        record_intake(db, "import", HOSTILE, None, START, 1.0, (1, 1, 0, 0, 0))
-        record_acts(db, [{**INSTALL, "who": HOSTILE, "hosts": {HOSTILE: HOSTILE}}])
+        record_load(db, "import", HOSTILE, None, START, 1.0, (1, 1, 0, 0, 0))
+        record_actions(db, [{**INSTALL, "who": HOSTILE, "hosts": {HOSTILE: HOSTILE}}])
     assert main(["trace", "history", "--db", str(trace), "--format", format]) == 0
     said = capsys.readouterr().out
     if format == "csv":  # which carries what is there, quoted

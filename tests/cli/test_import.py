@@ -297,7 +297,7 @@ def test_a_removed_trace_does_not_come_back_from_its_log(db: Path, text: Path, t
     run(db, text)
     with closing(sqlite3.connect(db)) as trace:
         trace.execute("PRAGMA wal_autocheckpoint = 0")
-        trace.execute("INSERT INTO note VALUES ('alpha', 'old', 'trace', 1)")
+        trace.execute("INSERT INTO fact VALUES ('alpha', 'old', 'trace', 1)")
         trace.commit()
         log = db.with_name("trace.db-wal").read_bytes()
     assert log

@@ -137,7 +137,7 @@ def test_an_outsider_is_shown_their_own_and_operators_everybodys(
 
 
 def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
-    """Whoever adds a table says which. window, queue, node, node_event, note, act and intake are of the site."""
+    """Whoever adds a table says which. window, queue, node, node_event, fact, action and load are of the site."""
 
     def look() -> dict[str, int]:
         with reader(trace) as db:
@@ -156,9 +156,9 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "queue",
         "node",
         "node_event",
-        "note",
-        "act",
-        "intake",
+        "fact",
+        "action",
+        "load",
         "_sqlite_migrations",
     }
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}

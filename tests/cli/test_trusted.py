@@ -41,8 +41,8 @@ def test_with_apply_the_rows_are_trusted_and_it_is_written_down_by_whom(db: Path
     assert done.stdout.startswith(b"read 3, new 0, changed 2,"), "an import without the word made them before"
     assert jobs(db, "DISTINCT source") == [("trusted",)]
     with closing(sqlite3.connect(db)) as trace:
-        kinds = trace.execute("SELECT kind, source, rows FROM intake ORDER BY id").fetchall()
-        what, act = trace.execute("SELECT what, line FROM act").fetchone()
+        kinds = trace.execute("SELECT kind, source, rows FROM load ORDER BY id").fetchall()
+        what, act = trace.execute("SELECT what, line FROM action").fetchone()
     assert kinds == [("import", str(text), 3), ("import --trusted", str(text), 3)]
     assert what == "import trusted" and json.loads(act)["source"] == str(text) and json.loads(act)["changed"] == 2
 

@@ -20,7 +20,7 @@ def test_it_asks_once_for_each_cluster_that_sync_has_filled(tmp_path: Path) -> N
         ("warn", "beta are its own"),
     ]
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("INSERT INTO note VALUES ('aaic', 'audited', 'confirmed 1', 1767571200)")
+        db.execute("INSERT INTO fact VALUES ('aaic', 'audited', 'confirmed 1', 1767571200)")
     first, second = audits(path)
     assert (first.status, first.found) == ("ok", "aaic: confirmed 1, 2026-01-05T00:00:00")
     assert second.status == "warn" and "adminkit trace audit" in second.hint

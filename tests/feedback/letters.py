@@ -81,21 +81,23 @@ def due(kind: str, language: str = "en", **changes: Any) -> Due:
         return OperatorLetter(**{**given, **week, "notes": ("eve has no address: set domain",), **changes})
     if kind == "digest":
         return DigestLetter(**{**given, **week, **user, **changes})
-    job = {"job_id_raw": 1, "submit": MONDAY, "array": False, "job_name": None}
+    job = {"job_id_raw": 1, "submit_time": MONDAY, "is_array": False, "job_name": None}
     return JobLetter(**{**given, **user, **job, **changes})
 
 
 def end(one: Job = LAST, language: str = "en") -> Due:
     """The letter about a run."""
     return due(
-        "end", language, job_id_raw=one.job_id_raw, submit=one.submit_time, until=one.end_time,
+        "end", language, job_id_raw=one.job_id_raw, submit_time=one.submit_time, until=one.end_time,
         user=one.user, uid=one.uid,
     )  # fmt: skip
 
 
 def array(language: str = "en") -> Due:
     """The letter about the array."""
-    return due("end", language, job_id_raw=200, submit=MONDAY + DAY, until=MONDAY + 2 * DAY + 2 * HOUR, array=True)
+    return due(
+        "end", language, job_id_raw=200, submit_time=MONDAY + DAY, until=MONDAY + 2 * DAY + 2 * HOUR, is_array=True
+    )
 
 
 DUES: Final = {
@@ -111,7 +113,7 @@ def trace(path: Path, jobs: list[Job] = JOBS) -> Path:
     """The trace with an outbox in which one letter went out, one was refused, one was too late."""
     make_trace(path, jobs, QUEUES)
     other = JOBS[39]
-    late = {"job_id_raw": 59, "submit": other.submit_time, "until": other.end_time, "job_name": "train_resnet"}
+    late = {"job_id_raw": 59, "submit_time": other.submit_time, "until": other.end_time, "job_name": "train_resnet"}
     return add_letters(
         path,
         [

@@ -16,7 +16,7 @@ from adminkit.feedback.recipients import People
 from adminkit.feedback.send import Clock, Tools
 from adminkit.job import Job
 from adminkit.trace.outbox import SWITCHED_ON
-from adminkit.trace.windows import JOBS, Asked, record, set_note
+from adminkit.trace.windows import JOBS, RecordedWindow, record, set_fact
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 DAY = 24 * HOUR
@@ -49,9 +49,9 @@ def synced(path: Path, jobs: Iterable[Job] = (), on: int | None = NOW - 30 * DAY
     """A trace of these jobs, whose cluster was synced and, unless `on` is None, switched on then."""
     make_trace(path, jobs)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        record(db, "aaic", JOBS, Asked(MONDAY - 90 * DAY, NOW, False, NOW))
+        record(db, "aaic", JOBS, RecordedWindow(MONDAY - 90 * DAY, NOW, False, NOW))
         if on is not None:
-            set_note(db, "aaic", SWITCHED_ON, str(on), on)
+            set_fact(db, "aaic", SWITCHED_ON, str(on), on)
     return path
 
 

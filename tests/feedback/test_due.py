@@ -19,7 +19,7 @@ from adminkit.feedback.plan import MOST_NOTES, Plan, due_of, plan
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox
-from adminkit.trace.windows import set_note
+from adminkit.trace.windows import set_fact
 from tests.feedback.site import DAY, NOW, SETTINGS, ended, folder, opened, people, settings, synced
 from tests.support.builders import HOUR, MONDAY, letter
 from tests.support.others import gives_files_away
@@ -148,7 +148,7 @@ def task(number: int, **changes: Any) -> Job:
 def test_an_array_is_one_letter(tmp_path: Path, tasks: list[Job], due: int, why: str) -> None:
     found = ends(planned(tmp_path, tasks))
     assert len(found) == due, why
-    assert all((one.run, one.array) == (f"500@{NOW - 5 * HOUR}", True) for one in found)
+    assert all((one.run, one.is_array) == (f"500@{NOW - 5 * HOUR}", True) for one in found)
 
 
 def test_a_task_that_is_requeued_later_makes_no_second_letter_of_its_array(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_pauses_count_from_the_letters_before(
     with opened(trace) as db:
         row = outbox.Entry(
             cluster="aaic", run="9@1", kind="end", until=at, language="en", address="a@b.c", user="ada", uid=1001,
-            job_id_raw=9, submit=1, array=0, job_name=name, state=state, due_at=at, next_at=at,
+            job_id_raw=9, submit_time=1, is_array=0, job_name=name, state=state, due_at=at, next_at=at,
         )  # fmt: skip
         outbox.put(db, [row])
     assert len(ends(planned(tmp_path, []))) == due, why
@@ -220,7 +220,7 @@ def test_a_user_of_two_clusters_is_one_person(tmp_path: Path) -> None:
     two = settings(clusters=("aaic", "beta"), digest=False)
     synced(tmp_path / "t.db", [ended(1), ended(1, cluster="beta", gpus=8, job_name="other")])
     with opened(tmp_path / "t.db") as db:
-        set_note(db, "beta", outbox.SWITCHED_ON, "0", 0)
+        set_fact(db, "beta", outbox.SWITCHED_ON, "0", 0)
     found = planned(tmp_path, [], two)
     assert [one.cluster for one in ends(found)] == ["beta"]
     with opened(tmp_path / "t.db") as db:
@@ -408,8 +408,8 @@ def test_a_row_of_the_outbox_is_its_letter_again(tmp_path: Path) -> None:
 
 UNKNOWN: dict[str, set[str]] = {
     "end": {"week", "since", "notes"},
-    "digest": {"job_id_raw", "submit", "array", "job_name", "notes"},
-    "operator": {"job_id_raw", "submit", "array", "job_name", "notes", "user", "uid"},
+    "digest": {"job_id_raw", "submit_time", "is_array", "job_name", "notes"},
+    "operator": {"job_id_raw", "submit_time", "is_array", "job_name", "notes", "user", "uid"},
 }
 
 
@@ -425,7 +425,7 @@ def test_a_row_is_null_where_its_kind_of_letter_knows_nothing(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("kind", "missing"),
     [
-        *(("end", name) for name in ("user", "uid", "job_id_raw", "submit", "array")),
+        *(("end", name) for name in ("user", "uid", "job_id_raw", "submit_time", "is_array")),
         *(("digest", name) for name in ("user", "uid", "week", "since")),
         *(("operator", name) for name in ("week", "since")),
         ("postcard", "week"),

@@ -167,7 +167,7 @@ def test_switching_on_is_noted_and_writes_to_nobody_about_the_past(tmp_path: Pat
     assert (tmp_path / "prefs").stat().st_mode & 0o7777 == 0o1733
     with trace_of(trace) as db:
         assert switched_on(db, "aaic") == NOW
-        assert [row[0] for row in db.execute("SELECT what FROM act")] == ["feedback on"]
+        assert [row[0] for row in db.execute("SELECT what FROM action")] == ["feedback on"]
     act(trace, tools(tmp_path / "prefs", kept, Hand(NOW + HOUR).clock))
     with trace_of(trace) as db:
         assert switched_on(db, "aaic") == NOW, "the moment is the first one"
@@ -177,7 +177,7 @@ def test_what_was_sent_is_in_the_ledger(tmp_path: Path) -> None:
     trace, place = site(tmp_path)
     act(trace, tools(place, Kept()))
     with trace_of(trace) as db:
-        (line,) = [row[0] for row in db.execute("SELECT line FROM act WHERE what = 'feedback run'")]
+        (line,) = [row[0] for row in db.execute("SELECT line FROM action WHERE what = 'feedback run'")]
     assert '"letters": {"sent": 3}' in line
 
 

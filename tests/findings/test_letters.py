@@ -26,7 +26,7 @@ from tests.support.builders import HOUR
 def test_a_limit_is_judged(elapsed: int, limit: int | None, state: str | None, expected: str, why: str) -> None:
     (finding,) = estimate.check(estimate.Measure(Subject(), elapsed, limit, state), estimate.LETTERS)
     assert finding.verdict == expected, why
-    assert finding.evidence.keys() == ({"elapsed", "limit", "used_fraction"} if limit else {"elapsed"}), why
+    assert finding.evidence.keys() == ({"elapsed", "req_limit", "used_fraction"} if limit else {"elapsed"}), why
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.support.builders import HOUR, MONDAY
 #: One GPU for one hour of ten.
 RUN = Ended(
     1, 0, MONDAY, MONDAY + HOUR, "ada", 1001, "vision", "gq", "train",
-    tasks=1, open=0, completed=1, bounded=1, elapsed=HOUR, limit=10 * HOUR, used=HOUR, reserved=10 * HOUR,
+    tasks=1, open=0, completed=1, bounded=1, elapsed=HOUR, req_limit=10 * HOUR, used=HOUR, reserved=10 * HOUR,
     interactive=0, checkpoint=0,
 )  # fmt: skip
 #: Each of these reasons by itself.
@@ -75,6 +75,6 @@ def test_a_finding_says_of_what_it_is_and_what_it_compared() -> None:
     assert (finding.kind, finding.verdict, finding.severity) == ("overestimate", "overestimated", "warn")
     assert finding.subject == Subject(cluster="aaic", user="ada", name="train", run=f"1@{MONDAY}")
     assert finding.evidence == {
-        "tasks": 1, "elapsed": HOUR, "limit": 10 * HOUR, "used": HOUR, "reserved": 10 * HOUR, "unused": 9 * HOUR,
+        "tasks": 1, "elapsed": HOUR, "req_limit": 10 * HOUR, "used": HOUR, "reserved": 10 * HOUR, "unused": 9 * HOUR,
         "used_fraction": 0.1,
     }  # fmt: skip

@@ -48,7 +48,7 @@ def test_sync_stores_closed_and_open_runs_and_names_the_source(book: Book, db: P
         (3, "RUNNING", "ada", 600, 7200, "slurmdbd"),
     ]
     assert read(db, "SELECT seen_open IS NOT NULL FROM job ORDER BY job_id_raw") == [(0,), (0,), (1,)]
-    assert read(db, "SELECT kind, source FROM intake") == [("sync", "rows")]
+    assert read(db, "SELECT kind, source FROM load") == [("sync", "rows")]
     assert run(book, db).closed.new == 0
     assert not list(db.parent.glob(".*spool*"))
 
@@ -93,10 +93,10 @@ def test_the_days_round_compares_digests_and_asks_for_what_differs(book: Book, d
     run(book, db, since=NOW - 3 * DAY, steps=True)
     late = Row(2, NOW - 41 * HOUR)
     book.rows += [late, Row(2, late.end, step="batch", submit=late.submitted, worked="00:01:40")]
-    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    change(db, f"UPDATE fact SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
     assert run(book, db, steps=True).reconciled == 1
     assert read(db, "SELECT cpu_time FROM job WHERE job_id_raw = 2") == [(100.0,)]
-    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    change(db, f"UPDATE fact SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
     assert run(book, db, steps=True).reconciled == 0
     assert any(how == "digest" for how, *_ in book.asked)
 
@@ -160,7 +160,7 @@ def test_an_audit_confirms_contradicts_and_denies(book: Book, db: Path) -> None:
     assert done.counts == {"confirmed": 48, "contradicted": 1, "unknown": 1, "beyond": 0, "open": 1}
     assert read(db, "SELECT why, job_id_raw FROM job_aside ORDER BY 2") == [("contradicted", 7), ("unknown", 99)]
     assert read(db, "SELECT elapsed FROM job WHERE job_id_raw = 7") == [(600,)]
-    assert read(db, "SELECT source FROM intake WHERE kind = 'audit'") == [("rows",)]
+    assert read(db, "SELECT source FROM load WHERE kind = 'audit'") == [("rows",)]
 
 
 def test_an_audit_whose_source_goes_away_sets_nothing_aside(book: Book, db: Path) -> None:

@@ -136,7 +136,7 @@ def test_rows_that_come_or_change_late_are_found(
     else:
         slurm.jobs[0] = job(1, end - 100, ElapsedRaw="700")
     assert run(slurm, db, said).reconciled == 0, "not due yet"
-    change(db, f"UPDATE note SET at = at - {age} WHERE key = '{note}'")
+    change(db, f"UPDATE fact SET at = at - {age} WHERE key = '{note}'")
     done = run(slurm, db, said)
     assert done.reconciled == 1, why
     assert (done.closed.new, done.closed.changed) == ((1, 0) if late == "a new row" else (0, 1))
@@ -189,7 +189,7 @@ def test_a_round_that_is_refused_asks_in_halves_and_the_run_goes_on(
     run(slurm, db, said, since=NOW - 3 * DAY)
     slurm.jobs.append(job(2, NOW - 41 * HOUR))
     slurm.rules = [{"program": "sacct", "wider": 6 * HOUR, "exit": 1, "says": "sacct: error: Too wide of a date range"}]
-    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    change(db, f"UPDATE fact SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
     assert run(slurm, db, said).closed.new == 1
 
 
@@ -199,7 +199,7 @@ def test_rows_that_slurmdbd_purged_are_kept_and_said_once(slurm: FakeSlurm, db: 
     del slurm.jobs[0]
     asked = []
     for _ in range(2):
-        change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+        change(db, f"UPDATE fact SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
         assert run(slurm, db, said).reconciled == 0
         asked.append(len(slurm.asked()))
     assert asked[1] < asked[0], "the second round knows the difference"
@@ -211,7 +211,7 @@ def test_the_steps_of_a_row_that_came_late_are_asked_for(slurm: FakeSlurm, db: P
     late = job(2, NOW - 40 * HOUR)
     slurm.jobs = [late, {**late, "JobID": "2.batch", "JobIDRaw": "2.batch", "MaxRSS": "4096"}]
     slurm.fields = [*slurm.fields, "MaxRSS"]
-    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    change(db, f"UPDATE fact SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
     run(slurm, db, said, steps=True, steps_pause=0.0)
     assert one(db, "SELECT max_rss FROM job WHERE job_id_raw = 2") == 4096
 
@@ -229,7 +229,7 @@ def test_acts_on_this_host_are_collected_once(slurm: FakeSlurm, db: Path, said: 
     actions.append(log, actions.act("policy rollback", None, "3f2a9c01d2e4", {}))
     run(slurm, db, said, acts=log)
     with closing(sqlite3.connect(db)) as trace:
-        found = trace.execute("SELECT what, generation FROM act ORDER BY at, what").fetchall()
+        found = trace.execute("SELECT what, generation FROM action ORDER BY at, what").fetchall()
     assert found[1:] == [("policy install", "3f2a9c01d2e4"), ("policy rollback", None)]
     assert len(found) == 3
     run(slurm, db, said, acts=tmp_path)  # a folder is no log

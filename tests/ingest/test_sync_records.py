@@ -107,14 +107,14 @@ def test_what_an_owner_changes_after_the_end_is_told(slurm: FakeSlurm, db: Path,
     assert run(slurm, db, said).closed.changed == 19
     assert said[0] == "job 1 of user1: derived_exit_code was 0 at its end and is 85 now"
     assert len(said) == 11 and said[10] == "and 9 more that were changed after their end"
-    assert one(db, "SELECT count(*) FROM note WHERE key LIKE 'altered%'") == 0, "each is told once"
+    assert one(db, "SELECT count(*) FROM fact WHERE key LIKE 'altered%'") == 0, "each is told once"
 
 
 def test_a_late_change_by_an_owner_is_found_by_the_days_round(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
     slurm.jobs = [job(1, NOW - 40 * HOUR)]
     run(slurm, db, said, since=NOW - 3 * DAY)
     slurm.jobs[0]["DerivedExitCode"] = "85:0"
-    change(db, f"UPDATE note SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
+    change(db, f"UPDATE fact SET at = at - {DAY + 60} WHERE key = 'reconciled_daily'")
     assert run(slurm, db, said).reconciled == 1
     assert said == ["job 1 of user1: derived_exit_code was 0 at its end and is 85 now"]
 

@@ -14,7 +14,7 @@ from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import load_policy
 from adminkit.policy.request import Typed, per_node, slurm_limit, trace_request, typed_request
 from adminkit.slurm.site import made_up
-from adminkit.stats.replay import Asked
+from adminkit.stats.replay import Submission
 from tests.support.policies import LUAS, STRICT, compiled, decider, policy
 
 BOTH = pytest.mark.parametrize("version", LUAS)
@@ -175,14 +175,14 @@ def test_gpus_a_node_are_known_where_they_are_spread_evenly(gpus: int | None, no
 
 
 def test_a_job_of_the_trace_asks_for_what_was_recorded() -> None:
-    asked = Asked("ada", 1001, "vision", "gq,gq-short", "normal", "unset", 3600, 2, 80, 16, 2**30, 0)
+    asked = Submission("ada", 1001, "vision", "gq,gq-short", "normal", "unset", 3600, 2, 80, 16, 2**30, 0)
     request = trace_request(asked, {"ada": 7}, NOW)
     assert (request["uid"], request["queues"], request["limit"], request["limit_kind"]) == (
         7, ["gq", "gq-short"], None, "unset",
     )  # fmt: skip
     assert (request["gpus_per_node"], request["mem"]) == (8, 1024)
     assert "restartable" not in request
-    assert trace_request(Asked(*[None] * 11, 0), {}, NOW)["limit_kind"] == "unknown"
+    assert trace_request(Submission(*[None] * 11, 0), {}, NOW)["limit_kind"] == "unknown"
 
 
 @pytest.mark.parametrize(("nodes", "verdict"), [(None, "accept"), (2, "accept"), (1, "reject")])

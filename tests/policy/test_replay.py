@@ -17,7 +17,7 @@ from adminkit.policy.replay import Count, Replayed, replay_trace
 from adminkit.render import text
 from adminkit.reports.policy import replay_report, rules_at_note
 from adminkit.slurm.site import Site
-from adminkit.stats.replay import Asked, excluded, one_cluster, queue_limits, submissions
+from adminkit.stats.replay import Submission, excluded, one_cluster, queue_limits, submissions
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
@@ -101,7 +101,7 @@ def test_people_are_told_apart_only_where_the_policy_does() -> None:
 
     site = Site("a", uids={"grace": 7}, privileged=frozenset({0, 9}))
     decided = replay.judge(decide, policy(STRICT), site, 0)
-    plain = Asked("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None, 0)
+    plain = Submission("carol", 1, "x", "gq", "normal", "finite", 3600, 1, 1, 1, None, 0)
     for user, uid in [("carol", 1), ("dave", 2), ("carol", 1), ("ada", 3), ("grace", 4), ("erin", 9), (None, 5)]:
         decided(plain._replace(user=user, uid=uid))
     assert seen == ["carol", "ada", "grace", "erin", None]
@@ -128,7 +128,7 @@ def test_progress_is_told(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_jobs_are_those_of_the_filter(trace: Path) -> None:
     chosen = Filter(clusters=("aaic",), users=("bob",), since=MONDAY, checkpoint_code=85)
     with reader(trace) as db:
-        rows = [Asked(*row[:-1]) for row in submissions(db, chosen)]
+        rows = [Submission(*row[:-1]) for row in submissions(db, chosen)]
         without = excluded(db, chosen, len(rows))
     assert len(rows) == 3
     assert {row.user for row in rows} == {"bob"}

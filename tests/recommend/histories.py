@@ -17,8 +17,11 @@ OFFER = Offer((900, 1800, *(hours * HOUR for hours in (1, 2, 3, 4, 6, 8, 12, 24,
 
 def run(number: int, elapsed: int, state: str = "COMPLETED", kind: Kind = ADA, **changes: Any) -> Run:
     """The `number`th run: submitted `number` hours after MONDAY, started at once."""
-    submit = changes.pop("submit", MONDAY + number * HOUR)
-    given = {"uid": 1001, "array": None, "submit": submit, "end": submit + elapsed, "elapsed": elapsed, "state": state}
+    submit = changes.pop("submit_time", MONDAY + number * HOUR)
+    given = {
+        "uid": 1001, "array_job": None, "submit_time": submit, "end_time": submit + elapsed, "elapsed": elapsed,
+        "state": state,
+    }  # fmt: skip
     return Run(kind, **{**given, **changes})
 
 
@@ -30,6 +33,6 @@ def history(needs: Iterable[int], **changes: Any) -> list[Run]:
 def after(runs: Iterable[Run], kind: Kind = ADA, rule: Rule | None = None) -> Recommendation:
     """What is recommended once all of `runs` have ended."""
     predictor = Predictor(rule)
-    for one in sorted(runs, key=lambda one: one.end):
+    for one in sorted(runs, key=lambda one: one.end_time):
         predictor.ended(one)
     return predictor.predict(kind)

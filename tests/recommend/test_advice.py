@@ -24,7 +24,7 @@ ASKED = Kind(user="ada", job_name="train")
         (["user"], (("user",),)),
         (["user", "job_name"], (("user", "job_name"), ("user",))),
         (["user", "gpus"], (("user", "gpus"), ("user",))),
-        (["user", "limit"], (("user", "limit"), ("user",))),
+        (["user", "req_limit"], (("user", "req_limit"), ("user",))),
     ],
 )
 def test_what_is_not_said_is_not_looked_at(given: list[str], levels: tuple[tuple[str, ...], ...]) -> None:
@@ -49,12 +49,12 @@ def test_the_risk_is_what_the_past_says_and_not_what_was_wished() -> None:
 
 def test_a_run_that_its_own_limit_ended_counts_as_one_for_which_the_limit_was_too_short() -> None:
     needs: list[Run] = history([HOUR] * 20)
-    short = run(30, 1800, "TIMEOUT", ADA._replace(limit=1800))
+    short = run(30, 1800, "TIMEOUT", ADA._replace(req_limit=1800))
     assert walltime([*needs, short], ASKED, OFFER).over == 1
 
 
 def test_a_thousand_tasks_are_one_try_of_some_weight() -> None:
-    array = [run(30, 5 * HOUR, array=9) for _ in range(1000)]
+    array = [run(30, 5 * HOUR, array_job=9) for _ in range(1000)]
     found = walltime([*history([HOUR] * 25), *array], ASKED, OFFER)
     assert (found.tried, found.over, found.batches) == (18 + 1000, 1000, 19)
     weight = 1000**0.5
@@ -113,8 +113,12 @@ def test_a_history_that_is_tried_once_advises_as_one_that_is_tried_for_each_kind
     at, runs = 0, []
     for gap, need, state, called, asked, array in past:
         at += gap
-        kind = Kind("aaic", "ada", called, "gq", limit=asked)
-        runs.append(replace(run(0, need * 300, state, kind, array=array), submit=at * 900, end=at * 900 + need * 300))
-    wanted = Kind("aaic", "ada", name, "gq", limit=limit)
+        kind = Kind("aaic", "ada", called, "gq", req_limit=asked)
+        runs.append(
+            replace(
+                run(0, need * 300, state, kind, array_job=array), submit_time=at * 900, end_time=at * 900 + need * 300
+            )
+        )
+    wanted = Kind("aaic", "ada", name, "gq", req_limit=limit)
     history = History(runs, OFFER, levels_of(wanted))
     assert history.advice(wanted, most) == walltime(runs, wanted, OFFER, most)

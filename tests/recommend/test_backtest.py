@@ -36,8 +36,8 @@ some_runs = st.lists(
 ).map(
     lambda found: [
         run(
-            0, elapsed, state, ADA._replace(job_name=name), submit=MONDAY + at, end=MONDAY + at + wait + elapsed,
-            array=array,
+            0, elapsed, state, ADA._replace(job_name=name), submit_time=MONDAY + at,
+            end_time=MONDAY + at + wait + elapsed, array_job=array,
         )
         for at, wait, elapsed, state, name, array in sorted(found, key=lambda one: one[0])
     ]
@@ -60,17 +60,17 @@ def test_what_has_not_ended_at_a_submission_changes_nothing_there(
 ) -> None:
     """The future, shuffled: other lengths, ends, states and arrays, other jobs after."""
     place = data.draw(st.integers(0, len(found) - 1))
-    now = found[place].submit
+    now = found[place].submit_time
     chance = random.Random(seed)
     other = [
-        one if one.end < now or number >= place else run(
-            0, chance.randint(1, 10**6), chance.choice(["COMPLETED", "TIMEOUT"]), one.kind, submit=one.submit,
-            end=now + chance.randint(0, 10**6), array=chance.choice([None, 7, 8]),
+        one if one.end_time < now or number >= place else run(
+            0, chance.randint(1, 10**6), chance.choice(["COMPLETED", "TIMEOUT"]), one.kind, submit_time=one.submit_time,
+            end_time=now + chance.randint(0, 10**6), array_job=chance.choice([None, 7, 8]),
         )
         for number, one in enumerate(found)
     ]  # fmt: skip
     later = sorted(other[place + 1 :], key=lambda _: chance.random())
-    future = [run(0, n.elapsed, n.state or "", n.kind, submit=now, end=now + n.elapsed) for n in later]
+    future = [run(0, n.elapsed, n.state or "", n.kind, submit_time=now, end_time=now + n.elapsed) for n in later]
     assert given_at_each_submission(found)[place] == given_at_each_submission([*other[: place + 1], *future])[place]
 
 
@@ -85,15 +85,15 @@ def test_online_is_a_clock(found: list[Run]) -> None:
         if has_ended:
             known.add(id(one))
         else:
-            assert known == {id(before) for before in submitted if before.end < one.submit}
+            assert known == {id(before) for before in submitted if before.end_time < one.submit_time}
             submitted.append(one)
 
 
 def test_a_run_that_ends_in_the_second_of_a_submission_is_not_known_to_it() -> None:
     first = run(0, HOUR)
     events = [
-        (has_ended, one.submit)
-        for has_ended, one in online([first, run(1, HOUR), run(1, HOUR, submit=MONDAY + HOUR + 1)])
+        (has_ended, one.submit_time)
+        for has_ended, one in online([first, run(1, HOUR), run(1, HOUR, submit_time=MONDAY + HOUR + 1)])
     ]
     assert [has_ended for has_ended, _ in events] == [False, False, True, False, True, True]
 
@@ -117,7 +117,7 @@ def test_the_figures_of_ten_equal_runs_are_worked_out_by_hand() -> None:
 def test_a_run_that_needs_more_is_over_and_one_at_its_own_limit_is_counted_apart() -> None:
     needs = [HOUR - 60] * 10 + [5 * HOUR]
     tested = backtest(
-        [*history(needs), run(30, 24 * HOUR + 30, "TIMEOUT"), run(40, HOUR, kind=ADA._replace(limit=None))], OFFER
+        [*history(needs), run(30, 24 * HOUR + 30, "TIMEOUT"), run(40, HOUR, kind=ADA._replace(req_limit=None))], OFFER
     )
     assert (tested.runs, tested.at_limit, tested.no_limit) == (12, 1, 1)
     assert figures(tested, SAFE)[2] == 2, "the long one, and the one at its limit, which asked for more than was told"
@@ -125,7 +125,7 @@ def test_a_run_that_needs_more_is_over_and_one_at_its_own_limit_is_counted_apart
 
 
 def test_nobody_is_given_more_than_they_asked_for() -> None:
-    tested = backtest([*history([HOUR - 60] * 10), run(20, 600, kind=ADA._replace(limit=900))], OFFER)
+    tested = backtest([*history([HOUR - 60] * 10), run(20, 600, kind=ADA._replace(req_limit=900))], OFFER)
     request, safe = tested.scores[0], tested.scores[3]
     assert request.asked - safe.asked == (10 - 6) * (24 * HOUR - 3894)
 

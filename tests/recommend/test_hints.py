@@ -50,10 +50,10 @@ def test_the_largest_waste_comes_first_and_only_so_many_are_kept() -> None:
         ([], NOW, "no runs"),
         (history([HOUR] * 4), NOW, "too little history"),
         (history([24 * HOUR] * 30, state="TIMEOUT"), NOW, "all were cut off"),
-        (history([HOUR] * 30, kind=ADA._replace(limit=2 * HOUR)), NOW, "they ask for what they need"),
+        (history([HOUR] * 30, kind=ADA._replace(req_limit=2 * HOUR)), NOW, "they ask for what they need"),
         (history([HOUR] * 30), NOW + 100 * DAY, "not seen for long"),
         (history([HOUR] * 30, uid=None), NOW, "nobody to show it to"),
-        ([run(n // 200, HOUR, array=n // 200) for n in range(1000)], NOW, "arrays: too few batches to try it on"),
+        ([run(n // 200, HOUR, array_job=n // 200) for n in range(1000)], NOW, "arrays: too few batches to try it on"),
     ],
 )
 def test_no_entry_is_made_where_there_is_nothing_to_tell(runs: list[Run], now: int, why: str) -> None:
@@ -84,7 +84,7 @@ def test_runs_without_a_name_are_those_of_the_empty_name() -> None:
 def test_a_hint_is_made_of_its_users_own_runs_alone() -> None:
     """Others may run jobs of the same name in the same queue; nothing of theirs is in it, and no entry is both's."""
     bob = [replace(one, kind=one.kind._replace(user="bob"), uid=1002) for one in history([5 * HOUR] * 30)]
-    both = sorted([*history([HOUR] * 30), *bob], key=lambda one: one.submit)
+    both = sorted([*history([HOUR] * 30), *bob], key=lambda one: one.submit_time)
     found = {hint.uid: hint for hint in hints(both, NOW, OFFER)}
     assert found == {1001: only(hints(history([HOUR] * 30), NOW, OFFER)), 1002: only(hints(bob, NOW, OFFER))}
 
@@ -92,7 +92,12 @@ def test_a_hint_is_made_of_its_users_own_runs_alone() -> None:
 def test_who_has_a_uid_now_is_told_nothing_of_who_had_it_before() -> None:
     before = history([HOUR] * 30)
     later = [
-        replace(one, kind=one.kind._replace(user="eve", job_name="other"), submit=one.submit + DAY, end=one.end + DAY)
+        replace(
+            one,
+            kind=one.kind._replace(user="eve", job_name="other"),
+            submit_time=one.submit_time + DAY,
+            end_time=one.end_time + DAY,
+        )
         for one in before[:3]
     ]
     assert hints([*before, *later], NOW, OFFER) == []

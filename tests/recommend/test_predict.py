@@ -71,21 +71,21 @@ def test_runs_cut_off_late_make_the_limit_longer_or_take_it_away() -> None:
 
 
 def test_a_thousand_tasks_of_an_array_are_one_batch() -> None:
-    array = [run(0, 5 * MINUTE, array=77) for _ in range(1000)]
+    array = [run(0, 5 * MINUTE, array_job=77) for _ in range(1000)]
     assert after(array).enough is False, "one decision of one person is no history"
     diverse = history([2 * HOUR] * 10)
-    found = after([*diverse, *(run(30, 5 * MINUTE, array=77) for _ in range(1000))])
+    found = after([*diverse, *(run(30, 5 * MINUTE, array_job=77) for _ in range(1000))])
     assert found.safe == 7920, "a thousand short tasks do not outvote ten long runs"
     assert found.runs == 10 + Rule().batch_runs
 
 
 def test_tasks_of_one_array_that_are_seen_hours_apart_are_one_batch() -> None:
-    assert after([run(n, HOUR, array=77) for n in range(20)]).enough is False
+    assert after([run(n, HOUR, array_job=77) for n in range(20)]).enough is False
 
 
 def test_jobs_submitted_by_a_loop_are_one_batch() -> None:
-    assert after([run(0, HOUR, submit=MONDAY + n) for n in range(10)]).enough is False
-    assert after([run(0, HOUR, submit=MONDAY + 60 * n) for n in range(10)]).enough is True
+    assert after([run(0, HOUR, submit_time=MONDAY + n) for n in range(10)]).enough is False
+    assert after([run(0, HOUR, submit_time=MONDAY + 60 * n) for n in range(10)]).enough is True
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_jobs_submitted_by_a_loop_are_one_batch() -> None:
         ({"queue": "gq-long"}, 1, "another queue: the name and the limit are the same"),
         ({"gpus": 8}, 1, "another size"),
         ({"job_name": "other"}, 2, "another name: what asks for as much"),
-        ({"limit": HOUR}, 3, "another limit: all of the user's"),
+        ({"req_limit": HOUR}, 3, "another limit: all of the user's"),
     ],
 )
 def test_a_job_without_a_history_of_its_own_takes_the_next_level(
@@ -128,7 +128,7 @@ needs = st.lists(st.integers(61, 80_000), min_size=12, max_size=40)
 
 @given(needs, st.integers(2, 5))
 def test_a_history_that_is_longer_by_a_factor_has_limits_longer_by_it(found: list[int], factor: int) -> None:
-    kind = ADA._replace(limit=None)
+    kind = ADA._replace(req_limit=None)
     once, more = (
         after([run(1000 * n, need * by, kind=kind) for n, need in enumerate(found)], kind) for by in (1, factor)
     )
@@ -141,7 +141,7 @@ def test_a_history_that_is_longer_by_a_factor_has_limits_longer_by_it(found: lis
 def test_the_safe_limit_is_at_least_the_expected_time_and_at_most_the_longest_run_with_its_margin(
     found: list[int],
 ) -> None:
-    given_ = after(history(found, kind=ADA._replace(limit=None)), ADA._replace(limit=None))
+    given_ = after(history(found, kind=ADA._replace(req_limit=None)), ADA._replace(req_limit=None))
     assert given_.expected is not None and given_.safe is not None
     assert given_.expected <= given_.safe <= max(found) * 1.1 + 1
 

@@ -16,7 +16,7 @@ def test_the_last_runs_are_kept_in_their_order() -> None:
     recent = Recent(10)
     for submit in range(25):
         recent.add(run(submit))
-    assert [one.submit for one in recent.runs()] == list(range(15, 25))
+    assert [one.submit_time for one in recent.runs()] == list(range(15, 25))
 
 
 def test_an_array_leaves_room_for_what_was_run_before_it() -> None:
@@ -26,7 +26,7 @@ def test_an_array_leaves_room_for_what_was_run_before_it() -> None:
     for task in range(5000):
         recent.add(run(10, array=7, elapsed=task))
     kept = recent.runs()
-    assert len(kept) == 14 and [one.submit for one in kept[:10]] == list(range(10))
+    assert len(kept) == 14 and [one.submit_time for one in kept[:10]] == list(range(10))
 
 
 def test_a_sample_of_an_array_is_fair_and_always_the_same() -> None:

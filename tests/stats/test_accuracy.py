@@ -121,7 +121,7 @@ def test_an_empty_trace_has_an_empty_measure(tmp_path: Path) -> None:
     found = measured(tmp_path, [], curves=True)
     assert (found.queues, found.overall.jobs, found.mean_of_queues) == ([], 0, None)
     assert (found.overall.share_maximum, found.overall.gpu_seconds_unused) == (None, None)
-    assert found.overall.actual.seconds == ()
+    assert found.overall.elapsed_curve.seconds == ()
 
 
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=3000))
@@ -137,5 +137,5 @@ def test_a_curve_is_short_ascending_and_true(values: list[int]) -> None:
 
 def test_curves_are_made_only_when_wanted(tmp_path: Path) -> None:
     found = measured(tmp_path, [job(1), job(2, elapsed=2 * HOUR)], curves=True).queues[0]
-    assert (found.actual.seconds, found.actual.share) == ([HOUR, 2 * HOUR], [0.5, 1.0])
-    assert (found.asked.seconds, found.asked.share) == ([4 * HOUR], [1.0])
+    assert (found.elapsed_curve.seconds, found.elapsed_curve.share) == ([HOUR, 2 * HOUR], [0.5, 1.0])
+    assert (found.req_limit_curve.seconds, found.req_limit_curve.share) == ([4 * HOUR], [1.0])

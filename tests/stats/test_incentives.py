@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job
-from adminkit.stats.incentives import GPU_HOUR, Question, Scored, Sums, passed_over, scored, sums, uid_of
+from adminkit.stats.incentives import GPU_HOUR, Criteria, Scored, Sums, passed_over, scored, sums, uid_of
 from tests.economy.incentive_cases import NOW, run, trace
 from tests.support.builders import HOUR
 
 MENU = (900, HOUR, 3 * HOUR)
-ALL = Question("aaic", 0, NOW, MENU, unknown_counts=True, checkpoint_code=85)
+ALL = Criteria("aaic", 0, NOW, MENU, unknown_counts=True, checkpoint_code=85)
 
 
-def one(job: Job, question: Question = ALL) -> Scored:
+def one(job: Job, criteria: Criteria = ALL) -> Scored:
     with trace([job]) as db:
-        (found,) = scored(db, question, 1001)
+        (found,) = scored(db, criteria, 1001)
     return found
 
 
-def groups(jobs: list[Job], question: Question = ALL) -> list[Sums]:
+def groups(jobs: list[Job], criteria: Criteria = ALL) -> list[Sums]:
     with trace(jobs) as db:
-        return list(sums(db, question))
+        return list(sums(db, criteria))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_size_that_cannot_be_meant_is_none(gpus: int) -> None:
 def test_a_limit_is_the_most_that_was_ever_asked_for(
     limit: int | None, original: int | None, asked: int, why: str
 ) -> None:
-    assert one(run(time_limit=limit, limit_original=original)).asked == asked, why
+    assert one(run(time_limit=limit, limit_original=original)).req_limit == asked, why
 
 
 def test_runs_are_summed_by_user_day_name_and_reason() -> None:

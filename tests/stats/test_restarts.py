@@ -131,7 +131,9 @@ def test_groups_come_by_size_and_add_up(tmp_path: Path) -> None:
 def test_pieces_come_in_order_and_a_plain_job_has_one(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "t.db", some_chains())) as db:
         found = pieces(db, "1")
-        assert [one.ended for one in found] == ["more", "limit", None], "what its row could not say is told by the next"
+        assert [one.ckpt_end for one in found] == ["more", "limit", None], (
+            "what its row could not say is told by the next"
+        )
         assert [one.waited for one in found] == [None, 600, 600]
         assert [one.job_id for one in pieces(db, "9")] == ["9_4", "9_4"]
         assert len(pieces(db, "5")) == 1

@@ -201,11 +201,11 @@ def test_what_was_asked_is_one_fact_to_reports_letters_recommendations_and_point
     with reader(make_trace(tmp_path / "t.db", [one])) as db:
         (run,) = runs(db, checkpoint_code=85)
         (ended,) = due.ended(db, "aaic", one.end_time, one.end_time, 85)
-        question = incentives.Question("aaic", one.end_time, one.end_time + 1, unknown_counts=True, checkpoint_code=85)
-        (scored,) = incentives.scored(db, question, 1001)
+        criteria = incentives.Criteria("aaic", one.end_time, one.end_time + 1, unknown_counts=True, checkpoint_code=85)
+        (scored,) = incentives.scored(db, criteria, 1001)
         (habit,) = due.habits(db, Filter(acting=True, checkpoint_code=85)).values()
         share = accuracy(db, Filter(checkpoint_code=85), MONDAY).overall.spread.mean
-    assert (run.kind.limit, ended.limit, scored.asked, habit.reserved) == (asked, asked, asked, asked), why
+    assert (run.kind.req_limit, ended.req_limit, scored.req_limit, habit.reserved) == (asked, asked, asked, asked), why
     assert share == pytest.approx(HOUR / asked), why
 
 
@@ -236,14 +236,14 @@ def test_a_checkpoint_run_is_one_fact_to_reports_habits_letters_recommendations_
     assert one.end_time is not None
     chosen = Filter(["aaic"], states=ENDED_STATES, checkpoint_code=code)
     with reader(make_trace(tmp_path / "t.db", [one])) as db:
-        question = incentives.Question(
+        criteria = incentives.Criteria(
             "aaic", one.end_time, one.end_time + 1, unknown_counts=True, checkpoint_code=code
         )
         found = {
             "accuracy": accuracy(db, chosen, MONDAY).excluded["checkpoint"] == 1,
             "habits": not due.habits(db, chosen),
             "recommend": not list(runs(db, checkpoint_code=code)),
-            "points": [group.reason for group in incentives.sums(db, question)] == ["checkpoint"],
+            "points": [group.reason for group in incentives.sums(db, criteria)] == ["checkpoint"],
         }
         (ended,) = due.ended(db, "aaic", one.end_time, one.end_time, code)
     assert found == dict.fromkeys(found, carried_on), why

@@ -29,7 +29,7 @@ LATER = END + HOUR
 
 def counted(db: sqlite3.Connection) -> dict[str, int]:
     """How often the one run of the trace is counted, by everything that counts runs."""
-    asked = incentives.Question("aaic", MONDAY - HOUR, LATER, unknown_counts=True, checkpoint_code=85)
+    asked = incentives.Criteria("aaic", MONDAY - HOUR, LATER, unknown_counts=True, checkpoint_code=85)
     week = Filter(["aaic"], MONDAY, LATER, acting=True, checkpoint_code=85)
     return {
         "report": parallelism.parallelism(db, Filter(checkpoint_code=85)).jobs,
@@ -78,7 +78,7 @@ def test_a_lower_row_takes_no_points_from_an_honest_one(tmp_path: Path) -> None:
     """An earlier run of the same job that was requeued makes it a checkpoint run; a file may claim one."""
     honest = job(1, uid=1001)
     forged = replace(honest, source="text", submit_time=honest.submit_time - 500, state="REQUEUED")
-    asked = incentives.Question("aaic", MONDAY - HOUR, LATER, unknown_counts=True, checkpoint_code=85)
+    asked = incentives.Criteria("aaic", MONDAY - HOUR, LATER, unknown_counts=True, checkpoint_code=85)
     for path, jobs, reason in (
         ("text.db", [honest, forged], "counted"),
         ("slurmdbd.db", [honest, replace(forged, source="slurmdbd")], "checkpoint"),
@@ -104,7 +104,7 @@ def test_a_step_counts_with_a_run_of_its_own_source(tmp_path: Path, source: str,
 def test_the_points_say_what_they_passed_over(tmp_path: Path) -> None:
     rows = [job(1, uid=1), job(2, uid=None), job(3, uid=1, source="text"), job(4, uid=1, audited="beyond")]
     with reader(make_trace(tmp_path / "t.db", rows)) as db:
-        found = incentives.passed_over(db, incentives.Question("aaic", MONDAY - HOUR, LATER, checkpoint_code=85))
+        found = incentives.passed_over(db, incentives.Criteria("aaic", MONDAY - HOUR, LATER, checkpoint_code=85))
     assert found == {"source": 2, "uid_unknown": 1}
 
 

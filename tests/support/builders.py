@@ -71,7 +71,7 @@ def letter(uid: int = 1001, **changes: Any) -> Entry:
         "address": "ada@example.org", "state": "sent", "due_at": MONDAY, "next_at": MONDAY, "sent_at": MONDAY,
     }  # fmt: skip
     if changes.get("kind", "end") == "end":
-        given |= {"job_id_raw": 1, "submit": 0, "array": 0}
+        given |= {"job_id_raw": 1, "submit_time": 0, "is_array": 0}
     else:
         given |= {"week": "2026-W02", "since": MONDAY}
     return Entry(**{**given, **changes})

@@ -59,15 +59,15 @@ def crafted(path: Path, seed: int) -> Path:
                 (begin, begin + 7 * DAY, begin + 8 * DAY),
             )
             db.execute("INSERT INTO rejected VALUES ('sacct', ?1, 'no key', CAST(?1 AS BLOB), ?2)", (week, begin))
-            db.execute("INSERT INTO intake VALUES (NULL, 'sync', 'sacct', 'aaic', ?, 1.0, 9, 9, 0, 0, 0)", (begin,))
-            db.execute("INSERT INTO act VALUES (?, 'h', 'root', 'install', 'g', ?)", (begin, f"line {week}"))
+            db.execute("INSERT INTO load VALUES (NULL, 'sync', 'sacct', 'aaic', ?, 1.0, 9, 9, 0, 0, 0)", (begin,))
+            db.execute("INSERT INTO action VALUES (?, 'h', 'root', 'install', 'g', ?)", (begin, f"line {week}"))
             db.execute("INSERT INTO node VALUES ('aaic', 'n1', ?, 1, 8, 9, 1, 'a100:1', '', ',gq,')", (begin,))
             until = luck.choice([None, begin + luck.randrange(14 * DAY)])
             db.execute(
                 "INSERT INTO node_event VALUES ('aaic', 'n1', ?, ?, 'DOWN', 'tested', 'root', 0)", (begin, until)
             )
         on = MONDAY + luck.randrange(SPAN // 2)
-        db.execute("INSERT INTO note VALUES ('aaic', ?, ?, ?)", (SWITCHED_ON, str(on), on))
+        db.execute("INSERT INTO fact VALUES ('aaic', ?, ?, ?)", (SWITCHED_ON, str(on), on))
         for table in ("job", "step"):
             db.execute(
                 f"INSERT INTO {table}_aside SELECT 'x', submit_time + {DAY}, * FROM {table} WHERE job_id_raw % 9 = 0"
@@ -177,7 +177,7 @@ def _letter(luck: random.Random, nth: int) -> Any:
     again = state != "due" and luck.random() < 0.2
     return letter(
         uid, run=f"{nth}@{due}", job_name=luck.choice(["train", "eval"]), user=USERS[uid], state=state,
-        kind=luck.choice(["end", "end", "digest"]), submit=due - DAY, until=due - HOUR, attempts=luck.randrange(3),
+        kind=luck.choice(["end", "end", "digest"]), submit_time=due - DAY, until=due - HOUR, attempts=luck.randrange(3),
         due_at=due + 10 * DAY if again else due, next_at=claimed, said=luck.choice([None, "250 ok"]),
         claimed_at=None
         if state == "due" and luck.random() < 0.5
@@ -210,8 +210,8 @@ def cut(path: Path, to: Path, at: int) -> Path:
         for row in db.execute("SELECT rowid, * FROM outbox").fetchall():
             _cut_letter(db, row, at)
         for table, column in (
-            ("queue", "since"), ("node", "since"), ("node_event", "start_time"), ("note", "at"),
-            ("rejected", "seen_at"), ("intake", "started_at"), ("act", "at"),
+            ("queue", "since"), ("node", "since"), ("node_event", "start_time"), ("fact", "at"),
+            ("rejected", "seen_at"), ("load", "started_at"), ("action", "at"),
             ("job_aside", "aside_at"), ("step_aside", "aside_at"),
         ):  # fmt: skip
             db.execute(f"DELETE FROM {table} WHERE {column} > ?", (at,))

@@ -15,7 +15,7 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.job import Job
-from adminkit.stats.incentives import Question, sums
+from adminkit.stats.incentives import Criteria, sums
 from adminkit.trace import as_of
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import everybodys
@@ -36,7 +36,7 @@ from tests.support.past import (
 )  # fmt: skip
 
 TABLES: Final = {
-    *"job step job_aside step_aside outbox queue node node_event note window rejected intake act".split(),
+    *"job step job_aside step_aside outbox queue node node_event fact window rejected load action".split(),
     *("trace", "run"),  # views
 }
 
@@ -69,9 +69,9 @@ def test_every_column_is_known_from_some_moment_on() -> None:
 
 def test_counts_of_everybody_are_of_then(tmp_path: Path) -> None:
     path, at = crafted(tmp_path / "t.db", 4), MONDAY + 30 * DAY
-    question = Question("aaic", MONDAY, TODAY, checkpoint_code=85)
+    criteria = Criteria("aaic", MONDAY, TODAY, checkpoint_code=85)
     with reader(path) as whole, reader(path, at) as shown, reader(cut(path, tmp_path / "cut.db", at)) as real:
-        now, then, expected = (list(sums(db, question, of_all=True)) for db in (whole, shown, real))
+        now, then, expected = (list(sums(db, criteria, of_all=True)) for db in (whole, shown, real))
     assert then == expected != now
 
 

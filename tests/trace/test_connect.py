@@ -28,12 +28,12 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root can a
 def note(path: Path, key: str) -> int:
     """Write one row, as a run would, and count them."""
     with connect.writer(path) as db:
-        db.execute("INSERT INTO note VALUES ('alpha', ?, 'x', 1)", (key,))
+        db.execute("INSERT INTO fact VALUES ('alpha', ?, 'x', 1)", (key,))
         return count(db)
 
 
 def count(db: sqlite3.Connection) -> int:
-    return int(db.execute("SELECT count(*) FROM note").fetchone()[0])
+    return int(db.execute("SELECT count(*) FROM fact").fetchone()[0])
 
 
 def read(path: Path) -> int:
@@ -221,14 +221,14 @@ def test_a_network_mount_is_refused_before_anything_is_opened(
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / {tmp_path} rw - nfs4 nas:/ rw\n")
     monkeypatch.setattr(location, "MOUNTINFO", mounts)
-    with pytest.raises(AdminkitError, match="lies on nfs4"):
+    with pytest.raises(AdminkitError, match="is on nfs4"):
         act(path)
     assert path.read_bytes() == b""
 
 
 def test_a_reader_cannot_write(trace: Path) -> None:
     with connect.reader(trace) as db, pytest.raises(sqlite3.OperationalError, match="readonly"):
-        db.execute("DELETE FROM note")
+        db.execute("DELETE FROM fact")
 
 
 # two at once
@@ -253,7 +253,7 @@ def test_a_writer_killed_in_the_middle_leaves_the_rows_before_it(trace: Path) ->
     def write(middle: Callable[[], None]) -> None:
         with connect.writer(trace) as db:
             db.execute("BEGIN")
-            db.execute("INSERT INTO note VALUES ('alpha', 'half', 'x', 1)")
+            db.execute("INSERT INTO fact VALUES ('alpha', 'half', 'x', 1)")
             middle()
 
     kill_in_the_middle(os.geteuid(), os.getegid(), write)
@@ -269,7 +269,7 @@ def test_a_full_disk_is_said_and_leaves_the_trace_whole(trace: Path) -> None:
         with connect.writer(trace) as db:
             db.execute("BEGIN")
             for number in range(500):
-                db.execute("INSERT INTO note VALUES ('alpha', ?, ?, 1)", (f"row {number}", "x" * 2000))
+                db.execute("INSERT INTO fact VALUES ('alpha', ?, ?, 1)", (f"row {number}", "x" * 2000))
             db.execute("COMMIT")
 
     refused = as_user(os.geteuid(), os.getegid(), fill)

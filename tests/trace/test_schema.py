@@ -124,7 +124,7 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> int:
     """A release with one more migration."""
 
     def more(db: Any) -> None:
-        db.execute("ALTER TABLE note ADD COLUMN said_by TEXT")
+        db.execute("ALTER TABLE fact ADD COLUMN said_by TEXT")
 
     version = schema.SCHEMA_VERSION + 1
     more.__name__ = f"m{version:03}_more"
@@ -145,7 +145,7 @@ def test_a_reader_of_an_older_trace_says_who_upgrades_it_and_the_upgrade_is_one_
     assert "adminkit trace upgrade" in caught.value.hint
     assert connect.upgrade(path) == (newer - 1, newer)
     with connect.reader(path) as db:
-        assert "said_by" in columns(db, "note")
+        assert "said_by" in columns(db, "fact")
     assert connect.upgrade(path) == (newer, newer)
 
 
@@ -153,7 +153,7 @@ def test_a_migration_that_fails_leaves_the_trace_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newer: int
 ) -> None:
     def halfway(db: Any) -> None:
-        db.execute("ALTER TABLE note ADD COLUMN half TEXT")
+        db.execute("ALTER TABLE fact ADD COLUMN half TEXT")
         db.execute("ALTER TABLE nosuch ADD COLUMN x TEXT")
 
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS[:-1], halfway))
@@ -163,7 +163,7 @@ def test_a_migration_that_fails_leaves_the_trace_as_it_was(
         connect.upgrade(path)
     with sqlite3.connect(path) as db:
         assert connect.schema_version(db) == newer - 1
-        assert "half" not in columns(db, "note")
+        assert "half" not in columns(db, "fact")
 
 
 def shape(path: Path) -> dict[str, list[str]]:
@@ -177,3 +177,10 @@ def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     with sqlite3.connect(path) as db:
         names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '_*'").fetchall()
         return {name: db.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for (name,) in names}
+
+
+def test_the_views_of_a_trace_are_those_that_stand_before_it_for_whoever_sees_less(tmp_path: Path) -> None:
+    connect.prepare(tmp_path / "t.db")
+    with sqlite3.connect(tmp_path / "t.db") as db:
+        found = dict(db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'view'").fetchall())
+    assert found == {name: f"CREATE VIEW {name} AS {select}".strip() for name, select in schema.VIEWS.items()}

@@ -74,15 +74,15 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> int:
 
     def rewrite(db: Any) -> None:
         db.execute(
-            "CREATE TABLE note_new (cluster TEXT, key TEXT, value TEXT, at INTEGER, PRIMARY KEY (cluster, key)) STRICT"
+            "CREATE TABLE fact_new (cluster TEXT, key TEXT, value TEXT, at INTEGER, PRIMARY KEY (cluster, key)) STRICT"
         )
-        db.execute("INSERT INTO note_new SELECT * FROM note")
-        db.execute("DROP TABLE note")
-        db.execute("ALTER TABLE note_new RENAME TO note")
+        db.execute("INSERT INTO fact_new SELECT * FROM fact")
+        db.execute("DROP TABLE fact")
+        db.execute("ALTER TABLE fact_new RENAME TO fact")
 
     def widen(db: Any) -> None:
-        db.execute("ALTER TABLE note ADD COLUMN said_by TEXT")
-        db.execute("UPDATE note SET said_by = 'slurmdbd'")
+        db.execute("ALTER TABLE fact ADD COLUMN said_by TEXT")
+        db.execute("UPDATE fact SET said_by = 'slurmdbd'")
 
     before = schema.SCHEMA_VERSION
     for number, one in enumerate((rewrite, widen), start=before + 1):
@@ -130,7 +130,7 @@ def test_an_upgrade_killed_before_any_of_its_statements_leaves_every_row_and_is_
         with sqlite3.connect(path) as db:
             assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
             version = connect.schema_version(db)
-            assert ("said_by" in columns(db, "note")) == (version == newer + 2), "a migration is whole or not there"
+            assert ("said_by" in columns(db, "fact")) == (version == newer + 2), "a migration is whole or not there"
         seen.add(version)
         assert connect.upgrade(path) == (version, newer + 2)
         assert shape(path) == shape(tmp_path / "fresh.db")
@@ -200,7 +200,7 @@ def test_who_may_only_read_an_old_trace_is_told_who_upgrades_it_and_the_owner_do
 
 def rows_of(path: Path) -> list[tuple[str, str]]:
     with connect.reader(path) as db:
-        return db.execute("SELECT cluster, key FROM note").fetchall()
+        return db.execute("SELECT cluster, key FROM fact").fetchall()
 
 
 def statements(path: Path) -> list[tuple[str, str]]:

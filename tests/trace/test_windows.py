@@ -8,7 +8,7 @@ import pytest
 
 from adminkit.trace import windows
 from adminkit.trace.schema import migrate
-from adminkit.trace.windows import Asked
+from adminkit.trace.windows import RecordedWindow
 
 
 @pytest.fixture
@@ -38,23 +38,23 @@ def test_recording_a_window(
     why: str,
 ) -> None:
     for since, until, provisional in before:
-        windows.record(db, "a", windows.JOBS, Asked(since, until, provisional, 1))
-    windows.record(db, "b", windows.JOBS, Asked(0, 1, True, 1))
-    windows.record(db, "a", windows.STEPS, Asked(0, 1, True, 1))
-    windows.record(db, "a", windows.JOBS, Asked(*recorded, 2))
-    assert [(w.since, w.until, w.provisional) for w in windows.asked(db, "a", windows.JOBS)] == after, why
-    assert len(windows.asked(db, "b", windows.JOBS)) == len(windows.asked(db, "a", windows.STEPS)) == 1
+        windows.record(db, "a", windows.JOBS, RecordedWindow(since, until, provisional, 1))
+    windows.record(db, "b", windows.JOBS, RecordedWindow(0, 1, True, 1))
+    windows.record(db, "a", windows.STEPS, RecordedWindow(0, 1, True, 1))
+    windows.record(db, "a", windows.JOBS, RecordedWindow(*recorded, 2))
+    assert [(w.since, w.until, w.provisional) for w in windows.recorded(db, "a", windows.JOBS)] == after, why
+    assert len(windows.recorded(db, "b", windows.JOBS)) == len(windows.recorded(db, "a", windows.STEPS)) == 1
 
 
 def test_a_restart_of_slurmdbd_puts_the_recent_past_in_doubt(db: sqlite3.Connection) -> None:
     for since in (0, 10, 20):
-        windows.record(db, "a", windows.JOBS, Asked(since, since + 10, False, 1))
+        windows.record(db, "a", windows.JOBS, RecordedWindow(since, since + 10, False, 1))
     assert windows.doubt(db, "a", windows.JOBS, 15) == 2
-    assert [w.provisional for w in windows.asked(db, "a", windows.JOBS)] == [False, True, True]
+    assert [w.provisional for w in windows.recorded(db, "a", windows.JOBS)] == [False, True, True]
 
 
 def test_notes_keep_their_newest_value(db: sqlite3.Connection) -> None:
-    assert windows.note(db, "a", "k") is None
-    windows.set_note(db, "a", "k", "1", 5)
-    windows.set_note(db, "a", "k", "2", 6)
-    assert windows.note(db, "a", "k") == ("2", 6)
+    assert windows.fact(db, "a", "k") is None
+    windows.set_fact(db, "a", "k", "1", 5)
+    windows.set_fact(db, "a", "k", "2", 6)
+    assert windows.fact(db, "a", "k") == ("2", 6)

@@ -6,19 +6,17 @@ CREATE TABLE "_sqlite_migrations" (
    "applied_at" TEXT
 );
 INSERT INTO "_sqlite_migrations" VALUES(1,'adminkit','m001_trace','2026-01-01 00:00:00+00:00');
-CREATE TABLE act (
+CREATE TABLE action (
     at INTEGER NOT NULL, host TEXT, who TEXT, what TEXT, generation TEXT, line TEXT NOT NULL UNIQUE
 ) STRICT
 ;
-INSERT INTO "act" VALUES(1500010000,'head','root','policy install','3f2a9c01d2e4','{}');
-CREATE TABLE intake (
-    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
-    started_at INTEGER NOT NULL, seconds REAL NOT NULL,
-    rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
-    skipped INTEGER NOT NULL
+INSERT INTO "action" VALUES(1500010000,'head','root','policy install','3f2a9c01d2e4','{}');
+CREATE TABLE fact (
+    cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (cluster, key)
 ) STRICT
 ;
-INSERT INTO "intake" VALUES(1,'sync','sacct','alpha',1500010000,0.5,1,1,0,0,0);
+INSERT INTO "fact" VALUES('alpha','dbd_started','1500000000',1500010000);
 CREATE TABLE job (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
     source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
@@ -59,6 +57,14 @@ CREATE TABLE job_aside (
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
+CREATE TABLE load (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
+    started_at INTEGER NOT NULL, seconds REAL NOT NULL,
+    rows INTEGER NOT NULL, new INTEGER NOT NULL, changed INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    skipped INTEGER NOT NULL
+) STRICT
+;
+INSERT INTO "load" VALUES(1,'sync','sacct','alpha',1500010000,0.5,1,1,0,0,0);
 CREATE TABLE node (
     cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
     cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
@@ -73,24 +79,18 @@ CREATE TABLE node_event (
 ) STRICT
 ;
 INSERT INTO "node_event" VALUES('alpha','n1',1500000000,1500003600,'DRAIN','disk','root',0);
-CREATE TABLE note (
-    cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
-    PRIMARY KEY (cluster, key)
-) STRICT
-;
-INSERT INTO "note" VALUES('alpha','dbd_started','1500000000',1500010000);
 CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
     until INTEGER NOT NULL, language TEXT NOT NULL, address TEXT NOT NULL,
     user TEXT, uid INTEGER,
-    job_id_raw INTEGER, submit INTEGER, array INTEGER, job_name TEXT,
+    job_id_raw INTEGER, submit_time INTEGER, is_array INTEGER, job_name TEXT,
     week TEXT, since INTEGER, notes TEXT,
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, copy INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER NOT NULL, next_at INTEGER NOT NULL, claimed_at INTEGER, sent_at INTEGER, said TEXT,
     PRIMARY KEY (cluster, run, kind),
     CHECK (CASE kind
         WHEN 'end' THEN user IS NOT NULL AND uid IS NOT NULL
-            AND job_id_raw IS NOT NULL AND submit IS NOT NULL AND array IS NOT NULL
+            AND job_id_raw IS NOT NULL AND submit_time IS NOT NULL AND is_array IS NOT NULL
         WHEN 'digest' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
         WHEN 'operator' THEN week IS NOT NULL AND since IS NOT NULL
         ELSE FALSE END)

@@ -28,7 +28,7 @@ def test_slurmdbd_away_sets_nothing_aside(slurm: FakeSlurm, db: Path, when: str)
     with pytest.raises(AdminkitError, match="Connection refused"):
         ask(slurm, db, apply=True)
     assert read(db, "SELECT count(*) FROM job_aside") == [(0,)]
-    assert read(db, "SELECT count(*) FROM note WHERE key = 'audited'") == [(0,)]
+    assert read(db, "SELECT count(*) FROM fact WHERE key = 'audited'") == [(0,)]
     slurm.rules = []
     assert ask(slurm, db, apply=True).counts["unknown"] == 1
 
@@ -86,5 +86,5 @@ def test_whoever_is_shown_own_jobs_only_is_refused(
 
 def test_a_user_without_rights_sets_nothing_aside(slurm: FakeSlurm, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm_cluster, "shows_every_job", lambda: False)
-    with pytest.raises(AdminkitError, match="slurmdbd shows this user own jobs only"):
+    with pytest.raises(AdminkitError, match="slurmdbd shows this user only their own jobs"):
         ask(slurm, db, apply=True)

@@ -19,11 +19,11 @@ def test_an_honest_trace_is_confirmed_and_only_that_is_written(slurm: FakeSlurm,
     before = read(db, "SELECT * FROM job ORDER BY rowid")
     assert counts(ask(slurm, db)) == (107, 0, 0, 0, 1)
     assert read(db, "SELECT * FROM job ORDER BY rowid") == before, "a look writes nothing"
-    assert read(db, "SELECT count(*) FROM note WHERE key = 'audited'") == [(0,)]
+    assert read(db, "SELECT count(*) FROM fact WHERE key = 'audited'") == [(0,)]
     done = ask(slurm, db, apply=True)
     assert counts(done) == (107, 0, 0, 0, 1)
     assert read(db, "SELECT audited, count(*) FROM job GROUP BY 1") == [(None, 1), ("confirmed", 107)]
-    assert read(db, "SELECT value FROM note WHERE key = 'audited'") == [("confirmed 107, open 1",)]
+    assert read(db, "SELECT value FROM fact WHERE key = 'audited'") == [("confirmed 107, open 1",)]
     again = ask(slurm, db, apply=True)
     assert (counts(again), again.before) == ((0, 0, 0, 0, 1), 107), "what was confirmed is not asked for again"
     assert counts(ask(slurm, db, apply=True, again=True)) == (107, 0, 0, 0, 1), "unless it is wanted"
@@ -39,7 +39,7 @@ def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: 
     (step,) = read(db, "SELECT * FROM step WHERE job_id_raw = 990001")
     seen = ask(slurm, db)
     assert counts(seen) == (107, 0, 1, 0, 1)
-    assert (seen.examples[0].verdict, seen.examples[0].told.user, seen.users) == (
+    assert (seen.examples[0].verdict, seen.examples[0].stored.user, seen.users) == (
         "unknown",
         "news",
         {"unknown": {"news"}},

@@ -14,12 +14,18 @@ from tests.support.sql import change, read
 
 def test_letters_about_it_are_cancelled_and_those_that_left_are_named(slurm: FakeSlurm, db: Path) -> None:
     submit = NOW - 5 * DAY + 77
-    change(db, forge(), forge(990002, submit=submit + 1), "UPDATE job SET array_job = 990000 WHERE job_id_raw = 990002")
+    change(
+        db,
+        forge(),
+        forge(990002, submit=submit + 1),
+        "UPDATE job SET array_job = 990000 WHERE job_id_raw = 990002",
+    )
     with connect.writer(db) as trace:
         outbox.put(trace, [
-            letter(9, cluster="alpha", run=f"990001@{submit}", job_id_raw=990001, submit=submit, state="due"),
-            letter(9, cluster="alpha", run=f"990000@{submit}", job_id_raw=990000, submit=submit, array=1, state="sent"),
-            letter(9, cluster="alpha", run="7@1", job_id_raw=7, submit=1, state="due"),
+            letter(9, cluster="alpha", run=f"990001@{submit}", job_id_raw=990001, submit_time=submit, state="due"),
+            letter(9, cluster="alpha", run=f"990000@{submit}", job_id_raw=990000, submit_time=submit, is_array=1,
+                   state="sent"),
+            letter(9, cluster="alpha", run="7@1", job_id_raw=7, submit_time=1, state="due"),
         ])  # fmt: skip
     seen = ask(slurm, db)
     assert (seen.due, [(one.run, one.user) for one in seen.sent]) == (1, [(f"990000@{submit}", "ada")])
@@ -38,7 +44,7 @@ def test_the_letter_of_an_array_is_cancelled_with_its_last_task(slurm: FakeSlurm
     )  # fmt: skip
     with connect.writer(db) as trace:
         outbox.put(trace, [
-            letter(9, cluster="alpha", run=f"{n}@{submit}", job_id_raw=n, submit=submit, array=1, state="due")
+            letter(9, cluster="alpha", run=f"{n}@{submit}", job_id_raw=n, submit_time=submit, is_array=1, state="due")
             for n in (300, 777)
         ])  # fmt: skip
     assert ask(slurm, db).due == 1, "a look says so"
