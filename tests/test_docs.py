@@ -8,13 +8,14 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from adminkit.cli.main import main
 from adminkit.job import Job, Step
+from adminkit.policy.texts import EN, JA
 from adminkit.trace import connect
 from tests.trace.test_run_view import DERIVED
 from tests.trace.test_schema import STUDY
@@ -47,6 +48,12 @@ def command_lines(page: Path, language: str | None = None) -> list[list[str]]:
     return found
 
 
+def inline_commands(page: Path) -> list[list[str]]:
+    """Every call of adminkit inside a sentence or a table, as words; one that goes on with … is left out."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [shlex.split(one)[1:] for one in re.findall(r"`(adminkit [^`]+)`", prose) if "…" not in one]
+
+
 @pytest.mark.parametrize("name", docs.GENERATED)
 def test_a_generated_page_is_fresh(name: str) -> None:
     assert (docs.DOCS / name).read_text() == docs.GENERATED[name](), "stale: run `make docs` (python -m tools.docs)"
@@ -66,7 +73,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None:
     known = {command.words[1:]: command for command in docs.commands()}
-    for words in command_lines(page):
+    for words in [*command_lines(page), *inline_commands(page)]:
         path: tuple[str, ...] = ()
         while len(words) > len(path) and (*path, words[len(path)]) in known:
             path = (*path, words[len(path)])
@@ -157,3 +164,26 @@ def test_the_generator_is_a_program(tmp_path: Path) -> None:
     code = f"import pathlib, tools.docs as d; d.DOCS = pathlib.Path({str(tmp_path)!r}); d.main()"
     subprocess.run([sys.executable, "-c", code], cwd=docs.ROOT, check=True, capture_output=True)
     assert sorted(page.name for page in tmp_path.iterdir()) == sorted(docs.GENERATED)
+
+
+@pytest.mark.parametrize(("name", "texts"), [("users.md", EN), ("users.ja.md", JA)])
+def test_the_users_page_quotes_the_hint_as_it_is(name: str, texts: Mapping[str, str]) -> None:
+    said = texts["hint"].format(
+        runs="12", expected="00:50:00", asked="3-00:00:00", safe="01:00:00", risk="3", queue="gq"
+    )
+    quoted = re.search(r"`sbatch: ([^`]*)`", (docs.DOCS / name).read_text())
+    assert quoted
+    for part in quoted[1].split("…"):
+        assert part.strip() in said
+
+
+def test_the_users_page_says_the_same_in_both_languages() -> None:
+    """The same headings, things to type and links, in the same order."""
+    pages = [docs.DOCS / "users.md", docs.DOCS / "users.ja.md"]
+    assert len({len(re.findall("^## ", page.read_text(), re.MULTILINE)) for page in pages}) == 1
+    typed = [[re.sub(r"\s+#.*", "", block, flags=re.MULTILINE) for block in blocks(page)] for page in pages]
+    assert typed[0] == typed[1]
+    ends = [re.findall(r"\| (`[^`]+`) \|$", page.read_text(), re.MULTILINE) for page in pages]
+    assert ends[0] == ends[1]
+    links = [re.findall(r"\[(?:more|詳しく)\]\(([^)]*)\)", page.read_text()) for page in pages]
+    assert links[0] == links[1]

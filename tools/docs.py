@@ -28,7 +28,7 @@ from adminkit.reports.spec import ReportSpec
 from tests.faults import page as faults_page
 from tests.faults import results as faults
 from tests.matrix import page, results
-from tools import comment_words_page
+from tools import backfill, comment_words_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -257,6 +257,8 @@ def _listings() -> Iterator[str]:
 GENERATED: dict[str, Callable[[], str]] = {
     "cli.md": cli, "config.md": config, "releases.md": releases, "reliability.md": reliability,
     "comment-words.md": comment_words, "reports.md": reports,
+    "backfill.svg": lambda: backfill.picture(backfill.ENGLISH),
+    "backfill.ja.svg": lambda: backfill.picture(backfill.JAPANESE),
 }  # fmt: skip
 
 
