@@ -42,6 +42,8 @@ def test_every_command_has_a_page_and_every_file_of_settings() -> None:
         *(f"adminkit-{word}.1" for word in words),
         "adminkit.toml.5",
         "adminkit-policy.toml.5",
+        "adminkit-users.7",
+        "adminkit-users.ja.7",
         "adminkit_ckpt.8",
     }
 
@@ -84,7 +86,7 @@ def test_mandoc_has_nothing_to_say(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
     text = shown(folder / name)
-    assert "NAME " in text
+    assert ("名前 " if name.endswith(".ja.7") else "NAME ") in text
     assert not re.search(r"\\f|\*\*|\]\(|``", text), "Markdown or roff shows through"
 
 
@@ -97,6 +99,11 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
         ("adminkit-import.1", "adminkit import FILE|- [OPTIONS]"),
         ("adminkit.toml.5", "jobs Calls of sacct at once; more than 1 loads slurmdbd. Default: 1"),
         ("adminkit-policy.toml.5", "max_limit A job breaks it when: it asks for more, or for no end."),
+        ("adminkit-users.7", "to lower the limit of a job that waits I type …: scontrol update JobId=4711"),
+        ("adminkit-users.7", "HOW LONG SHOULD MY LIMIT BE?"),
+        ("adminkit-users.7", "Four nodes over 12 hours, twice."),
+        ("adminkit-users.ja.7", "関連項目 adminkit(1), adminkit-recommend(1)"),
+        ("adminkit-users.ja.7", "sbatch の表示は何を意味するか"),
         ("adminkit_ckpt.8", "--ckpt-requeue[=10]"),
         ("adminkit_ckpt.8", "code=85 the exit code that means"),
     ],
@@ -118,7 +125,19 @@ def test_a_reader_finds(folder: Path, name: str, said: str) -> None:
         ("- a\n  b\n- c", ".IP \\(bu 2\na b\n.IP \\(bu 2\nc", "a bullet goes on in the next line"),
         ("2. b", ".IP 2. 3\nb", "a number stays"),
         ("| k | d | |\n|---|---|---|\n| `a\\|b` | 1 | it is |", ".TP\n\\fBa|b\\fR\nit is. D: 1.", "a row is an entry"),
+        (
+            "| k | Type |\n|---|---|\n| a | `b` |",
+            ".TP\na\nType: \\fBb\\fR",
+            "what is to be typed ends the entry as it is",
+        ),
         ("## One `x`", ".SH ONE X", "headings are capitals"),
+        ("## `sbatch` の表示", ".SH sbatch の表示", "but in a language that has none"),
+        ('![It "shows" it](x.svg)', '.PP\nIt "shows" it', "a picture is what is said of it"),
+        (
+            "ノードが(待って)、",
+            ".PP\nノー\\:ド\\:が(待っ\\:て)、",
+            "Japanese lines may end between characters, but for some",
+        ),
     ],
 )
 def test_markdown_becomes_roff(markdown: str, made: str, why: str) -> None:

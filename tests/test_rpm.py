@@ -113,6 +113,8 @@ def test_rpmbuild_makes_both_and_each_has_what_is_its_own(built: Path) -> None:
         "/usr/lib/sysusers.d/adminkit.conf",
         "/usr/share/man/man1/adminkit-sync.1",
         "/usr/share/man/man5/adminkit.toml.5",
+        "/usr/share/man/man7/adminkit-users.7",
+        "/usr/share/man/ja/man7/adminkit-users.7",
         "/usr/share/bash-completion/completions/adminkit",
     ):
         assert needed in kit

@@ -1,7 +1,8 @@
 """The man pages: `python -m tools.man [DIR]` writes them into DIR, build/man unless it is named.
 
 They are made like docs/cli.md and docs/config.md, from the commands themselves and the settings; what else they say is
-in docs/man.md, docs/policy.md, docs/checkpoint.md and etc/plugstack.conf.d. SOURCE_DATE_EPOCH sets their date.
+in docs/man.md, docs/policy.md, docs/users.md, docs/users.ja.md, docs/checkpoint.md and etc/plugstack.conf.d.
+SOURCE_DATE_EPOCH sets their date.
 """
 
 from __future__ import annotations
@@ -31,31 +32,41 @@ _CKPT: Final = (
 )
 
 
+#: The headings of a page in Japanese, as other Japanese pages have them; man-db finds the name by the first.
+_JAPANESE: Final = {"NAME": "名前", "DESCRIPTION": "説明", "SEE ALSO": "関連項目"}
+
+
 def pages() -> dict[str, str]:
-    """Every page by its file name, adminkit-sync.1."""
+    """Every page by its file name: adminkit-sync.1; adminkit-users.ja.7, by which debhelper knows the language."""
     said = {name: roff.sections(text, 3) for name, text in roff.sections((DOCS / "man.md").read_text()).items()}
     every = list(docs.commands())
     made = {"adminkit(1)": _top(every)}
     for word, inside in groupby(every[1:], key=lambda one: one.words[1]):
         made[f"adminkit-{word}(1)"] = _group(list(inside))
     made["adminkit.toml(5)"] = _settings()
-    made["adminkit-policy.toml(5)"] = _document("policy.md", "the rules at submission")
-    made["adminkit_ckpt(8)"] = _document("checkpoint.md", "the signal before the kill", _CKPT)
+    made["adminkit-policy.toml(5)"] = _document("policy.md", "adminkit-policy.toml", "the rules at submission")
+    made["adminkit-users(7)"] = _document("users.md", "adminkit-users", "time limits, for users of the cluster")
+    made["adminkit_ckpt(8)"] = _document("checkpoint.md", "adminkit_ckpt", "the signal before the kill", _CKPT)
     if strange := said.keys() - made.keys() - {""}:
         raise ValueError(f"docs/man.md has what is no page: {', '.join(sorted(strange))}")
     made["adminkit_ckpt(8)"] += _plugstack()
-    return {
-        f"{name[:-3]}.{name[-2]}": "\n".join(
-            [_title(name), *_placed(lines, said[name]), *_see(name, made, said[name]), ""]
-        )
-        for name, lines in made.items()
-    }
+    whole = {name: _whole(name, lines, made, said[name]) for name, lines in made.items()}
+    users = _document("users.ja.md", "adminkit-users", "ジョブの制限時間(クラスタの利用者向け)")
+    whole["adminkit-users.ja(7)"] = [
+        f".SH {_JAPANESE[one.removeprefix('.SH ')]}" if one.removeprefix(".SH ") in _JAPANESE else one
+        for one in _whole("adminkit-users(7)", users, made, said["adminkit-users(7)"])
+    ]
+    return {f"{name[:-3]}.{name[-2]}": "\n".join([*lines, ""]) for name, lines in whole.items()}
 
 
 def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text)
+
+
+def _whole(name: str, lines: list[str], others: Iterable[str], said: dict[str, str]) -> list[str]:
+    return [_title(name), *_placed(lines, said), *_see(name, others, said)]
 
 
 def _title(name: str) -> str:
@@ -81,7 +92,8 @@ def _see(name: str, others: Iterable[str], said: dict[str, str]) -> list[str]:
 
 
 def _name(name: str, about: str) -> list[str]:
-    return [".SH NAME", f"{roff.literal(name)} \\- {roff.prose(about)}"]
+    """Trap: lexgrog, which makes whatis, reads this line without knowing where a line may end."""
+    return [".SH NAME", f"{roff.literal(name)} \\- {roff.prose(about)}".replace("\\:", "")]
 
 
 def _top(every: list[Command]) -> list[str]:
@@ -167,14 +179,13 @@ def _settings() -> list[str]:
     return out
 
 
-def _document(page: str, about: str, only: tuple[str, ...] | None = None) -> list[str]:
+def _document(page: str, name: str, about: str, only: tuple[str, ...] | None = None) -> list[str]:
     """A page of docs/ as it is, or these sections of it."""
     parts = roff.sections((DOCS / page).read_text())
     opening = parts.pop("").partition("\n")[2]
     names = only or tuple(parts)
-    out = [*_name("adminkit-policy.toml" if page == "policy.md" else "adminkit_ckpt", about), ".SH DESCRIPTION"]
-    out += roff.blocks(opening)
-    return [*out, *(made for name in names for made in roff.blocks(f"## {name}\n{parts[name]}"))]
+    out = [*_name(name, about), ".SH DESCRIPTION", *roff.blocks(opening)]
+    return [*out, *(made for one in names for made in roff.blocks(f"## {one}\n{parts[one]}"))]
 
 
 def _plugstack() -> list[str]:

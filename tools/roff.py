@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-#: Code, bold, a link with its text, or italics: whichever begins first.
+#: Code, bold, a link with its text, a picture with its words, or italics: whichever begins first.
 _INLINE: Final = re.compile(
-    r"(`+)(?P<code>.+?)\1|\*\*(?P<bold>.+?)\*\*|\[(?P<link>.+?)\]\([^)]*\)|\*(?P<italic>[^*]+)\*"
+    r"(`+)(?P<code>.+?)\1|\*\*(?P<bold>.+?)\*\*|!?\[(?P<link>.+?)\]\([^)]*\)|\*(?P<italic>[^*]+)\*"
+)
+#: Where a line of Japanese may end: between any two characters, but not before what closes or after what opens.
+_BREAK: Final = re.compile(
+    r"(?<=[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff5e])(?<![「『（])"
+    r"(?=[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff5e])(?![、。」』），：ー・ぁぃぅぇぉっゃゅょァィゥェォッャュョ])"
 )
 _BULLET: Final = re.compile(r"(?P<mark>-|\d+\.) +")
 
@@ -74,7 +79,7 @@ def sections(text: str, level: int = 2) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    return text.replace("\\", "\\e")
+    return _BREAK.sub(r"\\:", text.replace("\\", "\\e"))
 
 
 def _parts(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -109,7 +114,8 @@ def _block(kind: str, lines: list[str]) -> list[str]:
     if kind == "heading":
         marks, _, name = lines[0].partition(" ")
         if marks == "##":
-            return [f".SH {_plain(name.replace('`', '')).upper()}"]
+            name = name.replace("`", "").replace("\\", "\\e")
+            return [f".SH {name.upper() if name.isascii() else name}"]
         return [f".SS {prose(name)}"]
     if kind == "code":
         indented = all(one.startswith("    ") for one in lines)
@@ -132,11 +138,15 @@ def _cells(row: str) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    """A row is an entry: its first cell the word, the cells of columns without a name the text, then the others."""
+    """A row is an entry: its first cell the word, the cells of columns without a name the text, then the others.
+
+    Each cell becomes a sentence; the last one does not where it is to be typed.
+    """
     head, out = rows[0], []
     for row in rows[2:]:
-        columns = list(zip(head[1:], row[1:], strict=True))
-        said = [cell if cell.endswith((".", "…")) else f"{cell}." for name, cell in columns if cell and not name]
-        said += [f"{name[:1].upper()}{name[1:]}: {cell}." for name, cell in columns if cell and name]
-        out += entry(prose(row[0]), prose(" ".join(said)))
+        columns = sorted(zip(head[1:], row[1:], strict=True), key=lambda column: column[0] != "")
+        said = [f"{name[:1].upper()}{name[1:]}: {cell}" if name else cell for name, cell in columns if cell]
+        typed = said[-1:] if re.fullmatch("`[^`]+`", row[-1]) else []
+        sentences = [one if one.endswith((".", "…", "。")) else f"{one}." for one in said[: len(said) - len(typed)]]
+        out += entry(prose(row[0]), prose(" ".join([*sentences, *typed])))
     return out
