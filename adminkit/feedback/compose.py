@@ -40,6 +40,7 @@ class Composer:
     ) -> None:
         self._db = db
         self._known = Known(db, settings, offer, now, dues)
+        self._help_url = offer.help_url
         self._folder = settings.feedback.templates
         self._tz = tz
         self._templates: dict[str, Templates] = {}
@@ -51,6 +52,7 @@ class Composer:
         templates = self._templates[due.language]
         values = self._values(due)
         values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
+        values |= {"help_url": self._help_url}
         first, _, text = templates.render(f"{due.kind}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(

@@ -33,6 +33,7 @@ def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = N
         "exempt": site.privileged | named,
         "exempt_named": named,
         "menu": list(policy.menu),
+        **({"help_url": policy.help_url} if policy.help_url else {}),
         "routing": {
             "action": policy.routing.action,
             "order": _order(policy, site),

@@ -28,6 +28,8 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     rows.append(("fail", _FAIL[policy.fail]))
     kept = f"What a job asked for is kept in its {policy.record}."
     rows.append(("record", kept if policy.record != "none" else "What a job asked for is not kept."))
+    if policy.help_url:
+        rows.append(("help_url", f"What users read at submission, and their letters, end with {policy.help_url}."))
     return rows
 
 

@@ -47,7 +47,7 @@ def _valid(path: Path, policy: Policy | None, problems: Sequence[Problem]) -> Po
 
 
 def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer:
-    """The menu and the risk of this host's policy; the defaults where it has no policy."""
+    """The menu, the risk and the page for users of this host's policy; the defaults where it has no policy."""
     path, example = find_policy(named, system)
     return Offer() if example else load_policy(path).offer
 

@@ -27,6 +27,11 @@ assert get_args(Language) == LANGUAGES
 #: What a record can hold of a rule's name; a record names several.
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,40}", re.ASCII)
 _RANGE: Final = re.compile(r"([0-9]{1,9})|([0-9]{1,9})?\s*-\s*([0-9]{1,9})?", re.ASCII)
+#: A page of the web: nothing in it ends a line, a quote, a tag or a text with placeholders, and nobody logs in by it.
+_PAGE: Final = re.compile(
+    r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9/._~%!$&()*+,;=:@-]*)?([?#][A-Za-z0-9/._~%!$&()*+,;=:@?#-]*)?"
+)
+_LONGEST_PAGE: Final = 200
 #: Ten years: longer is a slip of the pen.
 _LONGEST: Final = 10 * 366 * 86_400
 
@@ -129,6 +134,14 @@ def _text(value: Any) -> str:
     return value
 
 
+def _page(value: Any) -> str:
+    if not isinstance(value, str) or not _PAGE.fullmatch(value):
+        raise ValueError("write the address of a page, without blanks: https://hpc.example.org/limits")
+    if len(value) > _LONGEST_PAGE:
+        raise ValueError(f"longer than {_LONGEST_PAGE} characters")
+    return value
+
+
 def _words(value: Any) -> str | dict[str, str]:
     """One text for all outcomes, or one each. Trap: in a union pydantic would name its own branches in the place."""
     if isinstance(value, dict):
@@ -144,6 +157,7 @@ Word = Annotated[str, AfterValidator(_word)]
 Words = Annotated[tuple[Word, ...], AfterValidator(_distinct)]
 SomeWords = Annotated[Words, AfterValidator(_some)]
 Text = Annotated[str, BeforeValidator(_text)]
+Page = Annotated[str, BeforeValidator(_page)]
 
 
 class _Table(BaseModel):
@@ -237,6 +251,7 @@ class Policy(_Table):
     languages: Annotated[tuple[Language, ...], AfterValidator(_distinct), AfterValidator(_some)] = ("en",)
     menu: Annotated[tuple[Duration, ...], AfterValidator(lambda menu: tuple(sorted(set(menu))))] = MENU
     risk: Annotated[float, Field(ge=LEAST_RISK, le=MOST_RISK)] = RISK
+    help_url: Page | None = None  # for users; None: no page is named
     exempt: Exempt = Exempt()
     routing: Routing = Routing()
     rules: tuple[Rule, ...] = ()
@@ -246,8 +261,8 @@ class Policy(_Table):
 
     @property
     def offer(self) -> Offer:
-        """What limits are recommended here."""
-        return Offer(self.menu, self.risk)
+        """What limits are recommended here, and where their users can read on."""
+        return Offer(self.menu, self.risk, self.help_url)
 
     def words(self, language: str) -> dict[str, str]:
         """Every text of one language, by name and outcome. One that the file gives for all outcomes counts for each."""

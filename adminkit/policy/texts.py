@@ -48,6 +48,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "fit": ("fit",),
     "hint": ("queue", "asked", "expected", "safe", "risk", "runs"),
     "array": (),
+    "help": ("url",),
 }
 
 #: Name -> the outcomes that may have words of their own. A name that is not here has one text.
@@ -110,6 +111,7 @@ EN: Final[Mapping[str, str]] = {
         "This change takes away part of the job's priority, which cannot be done to an array."
         " Cancel it and submit it again."
     ),
+    "help": "More about limits and waiting: {url}",
 }
 
 JA: Final[Mapping[str, str]] = {
@@ -164,6 +166,7 @@ JA: Final[Mapping[str, str]] = {
         "この変更を行うとジョブの優先度が下がりますが、アレイジョブでは変更できません。"
         "取り消してから、もう一度投入してください。"
     ),
+    "help": "制限時間と待ち時間について詳しくは: {url}",
 }
 
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {"en": EN, "ja": JA}

@@ -29,6 +29,7 @@ class Offer:
 
     menu: tuple[int, ...] = MENU
     risk: float = RISK
+    help_url: str | None = None  # the site's page for users, as policy.toml has it
 
 
 def round_up(seconds: int, menu: Sequence[int]) -> int:

@@ -183,7 +183,7 @@ function decide.decide(request, ruleset)
     end
     local sum, paid = points_of(job, request, ruleset)
     local written = record_of(outcome, kind, job, request, ruleset, paid)
-    return decision.accept(outcome, job, request, true, sum, written)
+    return decision.accept(outcome, job, request, ruleset, true, sum, written)
 end
 
 return decide

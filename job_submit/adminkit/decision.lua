@@ -85,9 +85,9 @@ local function names_of(untold)
     return names
 end
 
--- Ends a decision: the lines for the user take the place of what it no longer needs. Trap: a nil that is written to a field
--- that was not there takes room, as a value does.
-local function finish(outcome, lines)
+-- Ends a decision: the lines for the user, with `help` (nil for none) behind them, take the place of what it no longer needs.
+-- Trap: a nil that is written to a field that was not there takes room, as a value does.
+local function finish(outcome, lines, help)
     if outcome.untold then
         outcome.untold = names_of(outcome.untold)
     end
@@ -98,6 +98,9 @@ local function finish(outcome, lines)
         outcome.asks_fit = nil
     end
     if lines then
+        for i = 1, help and #help or 0 do
+            lines[#lines + 1] = help[i]
+        end
         outcome.messages = lines
         if outcome.refused then
             outcome.refused = nil
@@ -137,12 +140,12 @@ function decision.refuse(outcome, request, ruleset)
     end
     outcome.verdict, outcome.code = "reject", outcome.code or rules.POLICY
     outcome.queue, outcome.misfit = nil, nil
-    return finish(outcome, lines)
+    return finish(outcome, lines, ruleset.help)
 end
 
 -- The decision on a job that is not refused: what changes, the lines for the user and, with `is_logged`, for
 -- slurmctld.log.
-function decision.accept(outcome, job, request, is_logged, points, record)
+function decision.accept(outcome, job, request, ruleset, is_logged, points, record)
     local limit, time_min, most_nodes = job.limit, job.time_min, job.most_nodes
     local amended, warned = outcome.amended, outcome.warned
     local is_amended = outcome.queue
@@ -167,7 +170,7 @@ function decision.accept(outcome, job, request, is_logged, points, record)
             amended[#amended + 1] = warned[i]
         end
     end
-    return finish(outcome, amended or warned)
+    return finish(outcome, amended or warned, ruleset.help)
 end
 
 return decision

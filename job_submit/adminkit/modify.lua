@@ -154,7 +154,7 @@ function modify.decide(request, job, ruleset)
     local changed, any = changed_fields(request, job)
     local by, exempt = request.by or request.uid, ruleset.policy.exempt
     if not any or (by ~= nil and exempt and exempt[by]) then
-        return decision.accept(outcome, decided, request, false)
+        return decision.accept(outcome, decided, request, ruleset, false)
     end
     local before, after = sized(job, ruleset), sized(request, ruleset)
     decided.nodes, decided.class = after.nodes, after.class
@@ -169,7 +169,7 @@ function modify.decide(request, job, ruleset)
         text.say(decision.list(outcome, "refused"), ruleset.policy, "array", "reject", {}, nil, LAST_ARRAY)
         return decision.refuse(outcome, request, ruleset)
     end
-    return decision.accept(outcome, decided, request, false, bonus)
+    return decision.accept(outcome, decided, request, ruleset, false, bonus)
 end
 
 return modify

@@ -19,6 +19,7 @@ local LAST = {
     routed = "adminkit: no queue was named, so the job went to {queue}.",
     advised = "adminkit: no queue was named; {queue} would take this job (-p {queue}).",
     unsure = "adminkit: refused by rule {rule} ({check}): how many it may take cannot be told, allowed {value}.",
+    help = "adminkit: more about this: {url}",
 }
 
 local function range_text(range)
@@ -211,6 +212,19 @@ function rule_text.of_routing(queue, policy)
         warn = named_messages("routed", "warn", values, policy, LAST.advised),
         fit = named_messages("fit", "reject", { fit = values.queue }, policy, LAST.fit),
     }
+end
+
+-- The lines that lead to the site's page for users, one in each language; nil where it has no page.
+function rule_text.of_help(policy)
+    local url = policy.help_url
+    if not url then
+        return nil
+    end
+    local lines = named_messages("help", "reject", { url = url }, policy, LAST.help)
+    for i = 1, #lines do
+        lines[i] = lines[i][1]
+    end
+    return lines
 end
 
 -- One text of the pieces. Most have no more than two functions, for which no list is made.

@@ -144,7 +144,8 @@ end
 --
 -- `of_queue` are the rules of each queue that is known or named by a rule, `anywhere` those of every other one, `everything`
 -- all of them, for a job whose queue is unknown. `facts` are the policy's queues, `queues` the same as of queue_of,
--- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil.
+-- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil. `help` are
+-- the last lines that a user reads, or nil.
 function ruleset.of(policy, incentives, hints)
     local facts, routing = policy.queues or NONE, policy.routing or NONE
     local list = in_order(policy)
@@ -160,6 +161,7 @@ function ruleset.of(policy, incentives, hints)
         record = policy.record ~= "none" and policy.record or nil,
         points = incentives and points.packed(incentives),
         hints = hints,
+        help = rule_text.of_help(policy),
     }
     for name in pairs(facts) do
         made.of_queue[name] = rules_in(list, name)

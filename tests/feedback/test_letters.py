@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import fields, replace
 from datetime import UTC
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -46,6 +47,23 @@ def test_a_letter_reads_as_it_did(known: Path, golden: Callable[[str, str], None
     (letter,) = write(known, DUES[kind](language))
     golden(f"letters/{kind}-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
     golden(f"letters/{kind}-{language}.html", letter.html)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", DUES)
+def test_a_users_letter_leads_to_the_sites_page_where_there_is_one(known: Path, kind: str, language: str) -> None:
+    page = "https://hpc.example.org/limits?a=1&b=" + "c" * 120
+    (plain,), (letter,) = (write(known, DUES[kind](language), offer=Offer(help_url=url)) for url in (None, page))
+    if kind == "operator":
+        assert letter == plain
+        return
+    before, after = plain.text.splitlines(), letter.text.splitlines()
+    added = [line for line in after if line not in before]
+    assert len(added) == 1 and added[0].endswith(f": {page}")
+    assert after[after.index(added[0]) - 1] == "--", "it begins the end of the letter"
+    assert [line for line in after if line != added[0]] == before
+    assert letter.html.count(escape(page)) == 2
+    assert f'href="{escape(page)}">{escape(page)}</a>' in letter.html
 
 
 def test_the_readme_shows_a_letter_as_it_is(known: Path) -> None:
