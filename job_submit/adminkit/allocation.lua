@@ -208,6 +208,9 @@ function allocation.sure_class(job, request, ruleset)
         local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class
         return not by_gpus and class or nil
     end
+    if request.gpus_of_sockets then
+        return nil -- 26.05 gave such jobs no GPU and ran them
+    end
     for i = 1, max(#named, 1) do
         local queue = named[i] or ruleset.default
         if may_be(OTHERS[class], job, request, queue and ruleset.facts[queue] or nil) then

@@ -47,7 +47,8 @@ end
 
 -- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
 -- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
--- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show.
+-- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show, and none for
+-- gpu=4 on each of eight sockets.
 local function gpus_by_parts(made, source, nodes, read)
     local of_task, of_socket, counted = made.tres_per_task, source.tres_per_socket, made.num_tasks
     local total, node, fixed, each, kind
@@ -67,6 +68,7 @@ local function gpus_by_parts(made, source, nodes, read)
             node, kind = has_sockets and gpus.least or 0, gpus.types or kind -- as few sockets as one may do
             each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
             doubtful = doubtful or (each > 0 and node == 0)
+            made.gpus_of_sockets = each > 0
         end
     end
     local per_gpu = made.ntasks_per_tres
