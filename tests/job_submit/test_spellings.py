@@ -214,7 +214,7 @@ PAID_2605: list[tuple[Desc, int | None, str]] = [
     ({"tres_per_socket": "gres/gpu=4", "tres_per_job": "gres/gpu:4", **ONE_NODE}, None, "or the job"),
     ({"tres_per_socket": "gres/gpu=4", "min_nodes": 2, "max_nodes": 2}, 300, "two nodes are multi-node in any case"),
     ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 1}, None, "nor where it does"),
-    ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 8, "ntasks_per_node": 8}, None, "26.05 gave this one no GPU"),
+    ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 8, "ntasks_per_node": 8}, None, "24.11 and 26.05 gave none"),
     ({"tres_per_socket": "gres/gpu=4", "sockets_per_node": 1, "max_nodes": 4}, None, "on one node or on four"),
     ({"tres_per_socket": "gres/gpu:0", "tres_per_node": "gres/gpu:4"}, 100, "no GPU of a socket takes nothing away"),
     ({"tres_per_node": "gres/gpu=4"}, 100, "four GPUs of the node"),

@@ -22,10 +22,10 @@ from adminkit.render.report import Report
 from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, status
 from adminkit.stats.history import events
 from adminkit.stats.status import Pass
-from adminkit.trace.actions import record_acts
+from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
-from adminkit.trace.load_log import record_intake
+from adminkit.trace.load_log import record_load
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -62,11 +62,11 @@ def rejected(_: Path) -> Report:
 def trace_history(path: Path) -> Report:
     trace = make_trace(path / "t.db", [])
     with closing(sqlite3.connect(trace)) as db, db:
-        db.execute("DELETE FROM intake")
-        record_intake(db, "sync", "sacct aaic", "aaic", MONDAY, 2.5, (10, 7, 2, 1, 0))
-        record_intake(db, "import", HOSTILE, None, MONDAY + DAY, 0.5, (3, 3, 0, 0, 0))
+        db.execute("DELETE FROM load")
+        record_load(db, "sync", "sacct aaic", "aaic", MONDAY, 2.5, (10, 7, 2, 1, 0))
+        record_load(db, "import", HOSTILE, None, MONDAY + DAY, 0.5, (3, 3, 0, 0, 0))
         act = {"at": MONDAY + 2 * DAY, "host": "head", "who": "root", "for": "alice", "what": "policy install"}
-        record_acts(db, [{**act, "generation": "ccd7", "before": "b251", "hosts": {"head": "confirmed"}}])
+        record_actions(db, [{**act, "generation": "ccd7", "before": "b251", "hosts": {"head": "confirmed"}}])
     with reader(trace) as db:
         return history.history_report(events(db, 0, 3), None, 3, DB)
 
