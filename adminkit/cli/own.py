@@ -39,7 +39,13 @@ def readable_trace(flag: Path | None, settings: Config) -> Path | None:
 
 
 def own(
-    cluster: str | None, *, days: int = DAYS, steps: bool = False, fresh: bool = False, newest: int | None = None
+    cluster: str | None,
+    *,
+    days: int = DAYS,
+    steps: bool = False,
+    queues: bool = False,
+    fresh: bool = False,
+    newest: int | None = None,
 ) -> Own:
     """The caller's runs as their copy or sacct has them: of `days`, and of DAYS to learn from.
 
@@ -49,7 +55,7 @@ def own(
     from adminkit.trace.private_copy import cache_home
 
     now = int(time.time())
-    wanted = Wanted(os.geteuid(), max(days, DAYS), cluster, steps, fresh, newest=newest)
+    wanted = Wanted(os.geteuid(), max(days, DAYS), cluster, steps, queues, fresh, newest=newest)
     try:
         with _spinner("asking sacct for your jobs"):
             found = own_runs(wanted, cache_home(), now, note)
@@ -86,7 +92,7 @@ def opened(
             "no trace database is readable here, and sacct is asked for your own jobs only",
             f"leave out --user {quote(user or '')}, or name a trace with --db",
         )
-    found = own(cluster, fresh=fresh)
+    found = own(cluster, queues=True, fresh=fresh)
     with runs_of(found, as_of) as trace:
         yield trace, name, f"{source(found.asked_at, int(time.time()))}, your own jobs of {DAYS} days"
 

@@ -11,20 +11,18 @@ from typing import Final, Literal
 
 from adminkit.errors import AdminkitError
 from adminkit.ingest.answer import take_in
-from adminkit.ingest.machine import store_queues
-from adminkit.ingest.own_runs import DAYS_FACT
+from adminkit.ingest.own_runs import DAYS_FACT, QUEUES_FACT
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sources.sacct import open_own
 from adminkit.ingest.sync_run import Options, SyncRun
 from adminkit.ingest.windows import DAY, HOUR, Window
-from adminkit.slurm import partitions
 from adminkit.trace import private_copy, windows
 from adminkit.trace.runs import fill_from_steps
 from adminkit.trace.transaction import transaction
 from adminkit.units import show_time
 
 #: What a copy lacks.
-Missing = Literal["all", "newer", "steps"]
+Missing = Literal["all", "newer", "rest"]
 #: Runs that a copy holds.
 MOST_RUNS: Final = 20_000
 #: Runs whose steps are asked for: slurmdbd makes a query of its own for each.
@@ -44,12 +42,16 @@ class Work:
     uid: int
     days: int
     steps: bool
+    queues: bool
     now: int
     talk: Callable[[str], None]
 
 
 def refreshed(work: Work, held: bytes | None, cluster: str, missing: Missing) -> bytes:
-    """The copy `held`, or a new one, with what was missing: "newer" is what has come since it was made."""
+    """The copy `held`, or a new one, with what was missing.
+
+    "newer" is what has come since it was made, "rest" the steps or the queues.
+    """
     with tempfile.TemporaryDirectory(prefix="adminkit-") as place:
         path = Path(place) / private_copy.NAME
         with private_copy.changed(path, held) as db:
@@ -58,12 +60,13 @@ def refreshed(work: Work, held: bytes | None, cluster: str, missing: Missing) ->
             if missing == "all":
                 private_copy.forget(db, cluster)
                 run = _ask_all(work, run, Path(place))
-                _note_queues(work, db, cluster)
             elif missing == "newer":
                 last = windows.recorded(db, cluster, windows.JOBS)[-1]
                 _ask_jobs(work, run, last.until - _LATE, last.since)
             if work.steps:
                 _ask_steps(work, run)
+            if work.queues and windows.fact(db, cluster, QUEUES_FACT) is None:
+                _note_queues(work, db, cluster)
             dropped = private_copy.trim(db, cluster, MOST_RUNS)
             if dropped is not None:
                 work.talk(
@@ -127,6 +130,9 @@ def _ask_steps(work: Work, run: SyncRun) -> None:
 
 def _note_queues(work: Work, db: Connection, cluster: str) -> None:
     """Their maxima, which no recommendation exceeds. slurmctld may be away."""
+    from adminkit.ingest.machine import store_queues  # what these load takes longer than all else here
+    from adminkit.slurm import partitions
+
     try:
         queues = partitions.queues(cluster)
     except AdminkitError as error:
@@ -134,3 +140,4 @@ def _note_queues(work: Work, db: Connection, cluster: str) -> None:
         return
     with transaction(db):
         store_queues(db, cluster, queues, work.now)
+        windows.set_fact(db, cluster, QUEUES_FACT, str(len(queues)), work.now)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 DAY: Final = 86_400
 #: The fact that says how many days were wanted, and when all of them were asked for.
 DAYS_FACT: Final = "own days"
+#: The fact that says that queues were asked for.
+QUEUES_FACT: Final = "own queues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Wanted:
     days: int
     cluster: str | None = None  # None: the local one
     steps: bool = False
+    queues: bool = False  # their maxima
     fresh: bool = False  # whatever the copy holds
     max_age: int = DAY  # seconds for which a copy is good
     newest: int | None = None  # seconds after which what has come since is asked for; None: never
@@ -70,7 +73,9 @@ def own_runs(wanted: Wanted, folder: Path, now: int, talk: Callable[[str], None]
         # Its modules take longer to load than a copy takes to read.
         from adminkit.ingest.own_questions import Work, refreshed
 
-        data = refreshed(Work(wanted.uid, wanted.days, wanted.steps, now, talk), held, cluster, missing or "all")
+        data = refreshed(
+            Work(wanted.uid, wanted.days, wanted.steps, wanted.queues, now, talk), held, cluster, missing or "all"
+        )
     except AdminkitError as error:
         known = _cluster_in(held, wanted.cluster)
         if held is None or known is None:
@@ -87,7 +92,7 @@ def _missing(wanted: Wanted, data: bytes, cluster: str, now: int) -> Missing | N
     """What has to be asked for."""
     with private_copy.opened(data) as db:
         jobs, days = windows.recorded(db, cluster, windows.JOBS), windows.fact(db, cluster, DAYS_FACT)
-        steps = windows.recorded(db, cluster, windows.STEPS)
+        steps, queues = windows.recorded(db, cluster, windows.STEPS), windows.fact(db, cluster, QUEUES_FACT)
     if wanted.fresh or not jobs or days is None or int(days[0]) < wanted.days:
         return "all"
     # Of a copy that is made newer again and again, the first question counts: it is a day old some time.
@@ -95,7 +100,9 @@ def _missing(wanted: Wanted, data: bytes, cluster: str, now: int) -> Missing | N
         return "all"
     if wanted.newest is not None and now - jobs[-1].asked_at >= wanted.newest:
         return "newer"
-    return "steps" if wanted.steps and (not steps or steps[-1].asked_at < jobs[-1].asked_at) else None
+    if wanted.steps and (not steps or steps[-1].asked_at < jobs[-1].asked_at):
+        return "rest"
+    return "rest" if wanted.queues and queues is None else None
 
 
 def _span(data: bytes, cluster: str) -> tuple[int, int]:

@@ -26,6 +26,9 @@ for word; do case $word in
 esac; done
 exec sed "s/|/$mark/g; s/!/${SLURM_TIME_FORMAT#%s}/g" FOLDER/${file:-steps}
 """
+#: What it asks, by itself.
+ALL = (["scontrol"], ["sacct", "-V"], ["sacct", "--delimiter=a", "-X"], ["sacct", "--delimiter=a"], ["squeue"])
+ADMINKIT = [sys.executable, "-m", "adminkit.cli.main", "my"]
 SCONTROL = '#!/bin/sh\necho "ClusterName             = alpha"\n'
 
 
@@ -39,9 +42,14 @@ def run(rows: int, folder: Path) -> list[Ratio]:
         (place / "bin" / name).write_text(script.replace("FOLDER", str(place)))
         (place / "bin" / name).chmod(0o755)
     ratios = []
-    for what, options in ((f"my, {RUNS} runs that are new, above sacct", ["--fresh"]), ("my, from its copy", [])):
-        seconds = [_processor_time(place, options) for _ in range(PAIRS + 1)][1:]
-        ratios.append(Ratio(what, seconds, [MOST] * PAIRS, 1.0, at_most=True))
+    for what, options, asked in (
+        (f"my, {RUNS} runs that are new, above sacct", ["--fresh"], ALL),
+        ("my, from its copy, above squeue", [], ALL[:1] + ALL[-1:]),
+    ):
+        ours = [_processor_time(place, [*ADMINKIT, *options]) for _ in range(PAIRS + 1)][1:]
+        theirs = [MOST + sum(_processor_time(place, [str(place / "bin" / words[0]), *words[1:]]) for words in asked)
+                  for _ in range(PAIRS)]  # fmt: skip
+        ratios.append(Ratio(what, ours, theirs, 1.0, at_most=True))
         print(ratios[-1].line(), flush=True)
     return ratios
 
@@ -67,12 +75,11 @@ def _line(cells: dict[str, object], fields: list[str]) -> str:
     return "".join(f"{cell}|" for cell in shown) + "\n"
 
 
-def _processor_time(place: Path, options: list[str]) -> float:
-    """Of the command and of all that it starts."""
+def _processor_time(place: Path, command: list[str]) -> float:
+    """Of a command and of all that it starts."""
     env = {**os.environ, "PATH": f"{place / 'bin'}:/usr/bin:/bin", "XDG_CACHE_HOME": str(place / "cache")}
     env.pop("ADMINKIT_DB", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "adminkit.cli.main", "my", *options]
     subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

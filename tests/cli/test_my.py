@@ -280,3 +280,12 @@ def test_days_that_slurmdbd_does_not_answer_for_are_said_each_time(
     capsys.readouterr()
     assert main(["my", *options]) == 0
     assert ("slurmdbd answers for 7 days, not for 30" in capsys.readouterr().err) is said
+
+
+def test_a_copy_that_my_made_serves_recommend_which_asks_for_the_queues_once(slurm: OwnSlurm) -> None:
+    assert main(["my"]) == 0
+    assert not any("partition" in words for words in slurm.asked("scontrol"))
+    for _ in range(2):
+        assert main(["recommend", "walltime", "-p", "gq"]) == 0
+    assert sum("partition" in words for words in slurm.asked("scontrol")) == 1
+    assert len(slurm.asked("sacct")) == 2, "the runs, and the steps that my shows"
