@@ -138,3 +138,5 @@ class Step:
     exit_code: int | None = None
     exit_signal: int | None = None
     fingerprint: int | None = None  # as a Job's
+    mem_used: int | None = None  # the peaks of all its tasks, added up
+    gpus_used: float | None = None  # GPUs that were busy, as they were last measured

@@ -32,8 +32,10 @@ from adminkit.policy.load import load_offer, load_policy
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer, round_up
 from adminkit.recommend.predict import Predictor, Rule
+from adminkit.reports.my import Asked, measure, sections
 from adminkit.reports.recommend import History, advice_report
 from adminkit.slurm.site import made_up
+from adminkit.stats.own import Owner
 from adminkit.stats.runs import Kind, Run, runs
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
@@ -161,6 +163,16 @@ def recommend(site: Site) -> Iterator[tuple[int, str]]:
         )
 
 
+def my(site: Site) -> Iterator[tuple[int, str]]:
+    offer = load_offer(site.policy)
+    with reader(site.trace) as db:
+        for number in site.histories[::8]:
+            owner = Owner("aaic", FIRST_UID + number, f"user{number}")
+            asked = Asked(owner, 90, 1, NOW, 85, "t.db")
+            limits = sections(asked, measure(db, asked, offer, []), [], offer)["limits"]
+            yield number, " ".join(str(row[-1]) for row in limits.rows)
+
+
 def policy_try(site: Site) -> Iterator[tuple[int, str]]:
     uids = "".join(f"user{number} = {FIRST_UID + number}\n" for number in site.histories[::SOME])
     described = site.folder / "site.toml"
@@ -183,6 +195,7 @@ PRINTERS: Final[Sequence[tuple[str, Callable[[Site], Iterator[tuple[int, str]]],
     ("the hint at submission", hint, 0.5),
     ("recommend walltime", recommended, 1.0),
     ("recommend walltime, as typed", recommend, 1.0),
+    ("my", my, 1.0),
     ("policy try", policy_try, 0.5),
 )
 

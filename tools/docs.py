@@ -20,7 +20,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from adminkit.cli.main import app
+from adminkit.cli.contents import app
 from adminkit.render.frame import STYLES
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.listings import LISTINGS, SAME

@@ -1,4 +1,4 @@
-"""The table of contents of the command line, and the one funnel every error passes."""
+"""Where every command begins, and the one funnel every error passes."""
 
 from __future__ import annotations
 
@@ -9,34 +9,14 @@ import re
 import signal
 import sqlite3
 import sys
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
-import adminkit
 from adminkit import journal
-from adminkit.cli import (
-    audit,
-    demo,
-    doctor,
-    feedback,
-    feedback_prefs,
-    findings,
-    import_,
-    incentives,
-    policy,
-    policy_install,
-    policy_refresh,
-    recommend,
-    report,
-    site,
-    sync,
-    trace,
-)
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
 from adminkit.slurm import show_config
-from adminkit.trace.schema import SCHEMA_VERSION
 
 #: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
 _Usage: Final[Any] = typer.BadParameter.__mro__[1]
@@ -46,51 +26,6 @@ _INTERRUPTED: Final = 130
 _AS_OF: Final = "reports, findings, recommend, incentives show and compute, policy replay and feedback preview take it"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-app = typer.Typer(
-    name="adminkit",
-    help="The Slurm operator's kit for honest time limits.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(report.app, name="report")
-app.add_typer(trace.app, name="trace")
-trace.app.command("audit")(audit.audit)
-trace.app.command("restore")(audit.restore)
-app.add_typer(incentives.app, name="incentives")
-app.add_typer(policy.app, name="policy")
-policy.app.command("install")(policy_install.install)
-policy.app.command("rollback")(policy_install.rollback)
-policy.app.command("refresh")(policy_refresh.refresh)
-policy.app.command("status")(policy_install.status)
-app.add_typer(recommend.app, name="recommend")
-app.add_typer(feedback.app, name="feedback")
-feedback.app.command("prefs")(feedback_prefs.prefs)
-app.command("findings")(findings.findings)
-app.command("sync")(sync.sync)
-app.command("import")(import_.import_)
-app.command("site")(site.site)
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"adminkit {adminkit.__version__} (trace schema {SCHEMA_VERSION})")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the release and the schema version."),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")] = False,
-) -> None:
-    """The Slurm operator's kit for honest time limits."""
-
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command. 0 ok, 1 error, 2 usage, 3 more rejected than allowed. Bugs propagate with a traceback."""
@@ -99,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     show_config.forget()
     args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
-        result = app(args, prog_name="adminkit", standalone_mode=False)
+        result = _app(args)(args, prog_name="adminkit", standalone_mode=False)
         sys.stdout.flush()
         return _interrupted() if result == _INTERRUPTED else result if isinstance(result, int) else 0
     except SystemExit as error:  # typer's way with a reader that went away
@@ -133,6 +68,19 @@ def main(argv: list[str] | None = None) -> int:
         return _complain(f"couldn't write: {os.strerror(error.errno).lower()}", "free some space, then run it again", 1)
     finally:
         journal.close()
+
+
+def _app(args: list[str]) -> typer.Typer:
+    """`adminkit` with all commands; with that one alone where it is `my`: users wait for it, and the others take longer
+    to load than it takes to run.
+    """
+    if args[:1] == ["my"]:
+        from adminkit.cli.my import app
+
+        return app
+    from adminkit.cli.contents import app as every
+
+    return every
 
 
 def _interrupted() -> int:

@@ -253,7 +253,8 @@ def _load(named: Path | None) -> tuple[Path, Policy]:
 
 
 def _policy_path(named: Path | None) -> Path:
-    from adminkit.policy.load import SYSTEM_POLICY, find_policy
+    from adminkit.policy.load import find_policy
+    from adminkit.policy.place import SYSTEM_POLICY
 
     path, shipped = find_policy(named)
     if shipped:

@@ -11,6 +11,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.own import Fresh, opened, readable_trace
 from adminkit.cli.policy import PolicyFile
 from adminkit.errors import UsageError
 from adminkit.recommend.advice import walltime as advise
@@ -22,9 +23,6 @@ from adminkit.reports.recommend import History, advice_report, backtest_report
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
-from adminkit.trace.connect import reader
-from adminkit.trace.location import find_trace
-from adminkit.trace.sight import whose
 from adminkit.units import moment, parse_duration
 
 app = typer.Typer(help="Recommend what to ask Slurm for.", no_args_is_help=True, rich_markup_mode=None)
@@ -75,30 +73,34 @@ def walltime(
     risk: Risk = None,
     as_of: options.AsOf = None,
     policy: PolicyFile = None,
+    fresh: Fresh = False,
     db: options.Database = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find a time limit for a user's next job, from runs like it, and the risk that it is too short."""
+    """Find a time limit for a user's next job, from runs like it, and the risk that it is too short.
+
+    Where no trace can be read, sacct is asked for your own jobs.
+    """
     from adminkit.policy.load import load_offer
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
-    path = find_trace(db, settings.db)
+    path = readable_trace(db, settings)
     site = load_offer(policy)
     offer = replace(site, risk=config.chosen(risk, site.risk))
     kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
     if backtest and any(value is not None for value in kind[2:]):
         raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
-    with reader(path, when.as_of) as trace:
-        user = next(iter(whose(_listed(user), path)), None)
+    with opened(path, cluster, user, fresh, when.as_of) as (trace, user, database):
         if not backtest and user is None:
             raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
         kind = kind._replace(user=user)
         code = settings.checkpoint.code
-        words = Filter(_listed(cluster), users=_listed(user), queues=_listed(queue), checkpoint_code=code)
+        known = _listed(user) if path is not None else []  # who has no jobs yet is somebody all the same
+        words = Filter(_listed(cluster), users=known, queues=_listed(queue), checkpoint_code=code)
         check_words(trace, words)
         found = runs(trace, _listed(kind.user), _listed(cluster), checkpoint_code=code)
-        history = _history(trace, kind, Rule(risk=offer.risk), str(path), code)
+        history = _history(trace, kind, Rule(risk=offer.risk), database, code)
         if backtest:
             report = backtest_report(try_all(found, offer), history)
         else:

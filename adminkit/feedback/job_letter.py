@@ -15,6 +15,7 @@ from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
 from adminkit.findings.finding import Subject
+from adminkit.stats.efficiency import cpu_share
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
@@ -58,7 +59,6 @@ def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
 def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
-    cpu_seconds = elapsed * run.cpus if run.cpus else 0
     return Ran(
         name=name,
         short_name=short_name,
@@ -71,7 +71,7 @@ def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ra
         used_fraction=elapsed / limit if limit else None,
         unused=_unused(run, array),
         cpus=run.cpus,
-        cpu_share=run.cpu_time / cpu_seconds if run.cpu_time is not None and cpu_seconds else None,
+        cpu_share=cpu_share(run.cpu_time, elapsed, run.cpus),
         memory=show_bytes(run.max_rss) if run.max_rss else None,
         memory_asked=show_bytes(run.mem) if run.mem else None,
     )

@@ -13,11 +13,11 @@ from adminkit.config import read_toml
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.installed import data_file
 from adminkit.policy.model import Policy
+from adminkit.policy.place import SYSTEM_POLICY
 from adminkit.policy.texts import LANGUAGES
 from adminkit.policy.validate import Problem, clashes, queue_clashes
 from adminkit.recommend.menu import Offer
 
-SYSTEM_POLICY: Final = Path("/etc/adminkit/policy.toml")
 _HINT: Final = "name a policy with --policy; docs/policy.md has every key"
 
 

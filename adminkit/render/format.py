@@ -8,7 +8,7 @@ from typing import Final
 
 from adminkit.quote import clean
 from adminkit.render.report import Cell, Field, Meta, Report, Style
-from adminkit.units import show_duration, show_time
+from adminkit.units import show_bytes, show_duration, show_time
 
 NONE: Final = "-"
 
@@ -30,6 +30,8 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
             return show_time(round(value), tz)
         case "hours":
             return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+        case "bytes":
+            return show_bytes(round(value))
         case _:
             return number(value)
 

@@ -33,6 +33,7 @@ STYLES: Final[Mapping[Style, tuple[Dtype, str]]] = {
     "duration": ("Int64", "seconds"),
     "hours": ("Float64", "hours"),
     "time": ("datetime64[s, UTC]", "UTC"),
+    "bytes": ("Int64", "bytes"),
 }
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Cell = str | int | float | None
 #: How a value is shown to people. JSON and CSV always carry the bare value in base units.
-Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time"]
+Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)

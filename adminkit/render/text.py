@@ -39,7 +39,7 @@ def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool,
     )
     console.print(Text(clean(report.meta.title), style="bold"))
     console.print(_header_grid(report.meta, tz, width or 10_000))
-    for block in _blocks(fields, [*rows, *totals], wide):
+    for block in blocks(fields, [*rows, *totals], wide):
         console.print()
         console.print(_block_table(fields, rows, totals, block))
     return _printed(console)
@@ -77,7 +77,7 @@ def _block_table(
     return shown
 
 
-def _blocks(fields: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+def blocks(fields: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
     """Which columns stand together so that each block fits; the first column begins every block."""
     from rich.cells import cell_len
 

@@ -48,13 +48,15 @@ class Query:
     fields: Sequence[str]
     steps: bool = False
     job_ids: Sequence[int] = ()
+    uid: int | None = None  # whose jobs; None: everybody's
 
     def argv(self, delimiter: str) -> list[str]:
         """-D keeps requeued runs; -X leaves steps out, for which slurmdbd would make one query per job.
 
         -p ends each record with a delimiter, so that newlines inside fields do no harm.
         """
-        args = ["sacct", "-a", "-D", "-n", "-p", "--noconvert", f"--delimiter={delimiter}", "-M", self.cluster]
+        whose = ["-a"] if self.uid is None else ["-u", str(self.uid)]  # -a would undo -u
+        args = ["sacct", *whose, "-D", "-n", "-p", "--noconvert", f"--delimiter={delimiter}", "-M", self.cluster]
         args += [] if self.steps else ["-X"]
         args += ["-S", _clock(self.since), "-E", _clock(self.until), "-o", ",".join(map(_wide, self.fields))]
         args += ["-s", ",".join(self.states)] if self.states else []

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from adminkit.stats.efficiency import CPU_SHARE
 from adminkit.stats.select import CARRIED_ON
 from adminkit.stats.sources import STEP_OF_RUN
 from adminkit.trace.decision_sql import RECORD_GLOB, paid_class
@@ -80,7 +81,7 @@ FROM (
             WHEN size_gpus > {_MOST_GPUS} THEN NULL
             WHEN size_cpus BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST(size_cpus * 1000 / :cpus_per_gpu AS INTEGER), 1)
             END AS size,
-        cpu_time / nullif(elapsed * size_cpus, 0) AS used_share,
+        {CPU_SHARE} AS used_share,
         size_nodes > 1 OR size_gpus > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
         CASE WHEN {_MISPAID} THEN 1 WHEN size_nodes > 1 OR size_gpus > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
         {CARRIED_ON} AS carried_on

@@ -28,7 +28,7 @@ AT_END: Final = frozenset(
 STEP_AT_END: Final = frozenset(
     {
         "state", "end_time", "elapsed", "exit_code", "exit_signal",
-        "cpu_time", "max_rss", "disk_read", "disk_write", "energy",
+        "cpu_time", "max_rss", "disk_read", "disk_write", "energy", "mem_used", "gpus_used",
     }
 )  # fmt: skip
 

@@ -62,7 +62,7 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
 
     UsageError where no job that it would show was submitted by `as_of`.
     """
-    mine = _OWN.format(uid=os.geteuid(), name=_own_name().replace("'", "''")) if own else "TRUE"
+    mine = _OWN.format(uid=os.geteuid(), name=own_name().replace("'", "''")) if own else "TRUE"
     db.execute("PRAGMA query_only = 0")
     for table, rows in _OWN_ROWS.items():
         everybodys = f"SELECT * FROM main.{table}" if as_of is None else select_of(table, as_of)
@@ -97,7 +97,7 @@ def whose(users: Sequence[str] | None, path: Path) -> list[str]:
     named = list(users or ())
     if sees_others(path):
         return named
-    own = _own_name()
+    own = own_name()
     for user in named:
         if user != own:
             raise UsageError(
@@ -112,7 +112,7 @@ def operators_only(path: Path, message: str, hint: str) -> None:
         raise UsageError(message, hint)
 
 
-def _own_name() -> str:
+def own_name() -> str:
     """This process's user; its number where it has no name."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name

@@ -42,6 +42,11 @@ def recorded(db: sqlite3.Connection, cluster: str, which: str) -> list[RecordedW
     return [RecordedWindow(row[0], row[1], bool(row[2]), *row[3:]) for row in rows]
 
 
+def clusters(db: sqlite3.Connection) -> list[str]:
+    """Of which clusters any window was asked, by name."""
+    return [row[0] for row in db.execute("SELECT DISTINCT cluster FROM window ORDER BY cluster")]
+
+
 def record(db: sqlite3.Connection, cluster: str, which: str, window: RecordedWindow) -> None:
     """Write down an answered window. One transaction.
 

@@ -18,7 +18,7 @@ from tests.bench import against
 from tests.bench.pairs import Ratio
 
 FOLDER = Path("build/bench")
-PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "snapshot")
+PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "snapshot", "my")
 
 #: Program or module -> how to get it.
 SOURCES = {

@@ -109,7 +109,7 @@ def test_others_see_their_own_findings_and_none_that_add_up_over_users(
     add_letters(trace, [letter(1002, state="due", sent_at=None, user="bob")])
     monkeypatch.setattr(sight, "sees_others", lambda path: False)
     monkeypatch.setattr(command, "sees_others", lambda path: False)
-    monkeypatch.setattr(sight, "_own_name", lambda: "bob")
+    monkeypatch.setattr(sight, "own_name", lambda: "bob")
     assert {user for _, _, user, _ in ask("--severity", "good")} == {"bob"}
     for words, message in (
         (["-k", "outbox"], "only operators may see findings about letters"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import adminkit
-from adminkit.cli import main as funnel
+from adminkit.cli import contents
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError, TooManyRejected
 from adminkit.trace import connect
@@ -85,7 +85,7 @@ def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def app(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(funnel, "app", app)
+    monkeypatch.setattr(contents, "app", app)
 
 
 @pytest.mark.parametrize(
@@ -224,14 +224,14 @@ def commands(app: Callable[[], object] | object, argv: list[str]) -> list[list[s
     import typer
 
     found = []
-    for name, command in getattr(typer.main.get_command(funnel.app) if not argv else app, "commands", {}).items():
+    for name, command in getattr(typer.main.get_command(contents.app) if not argv else app, "commands", {}).items():
         inner = commands(command, [*argv, name])
         found += inner or [[*argv, name]]
     return found
 
 
 def test_every_command_says_what_it_does_and_every_listing_has_a_format(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in commands(funnel.app, []):
+    for argv in commands(contents.app, []):
         text = words(argv, capsys)
         assert re.search(r"\n\n  [A-Z]\w+", text), f"{argv} has no help"
         if argv[0] in ("report", "doctor") or argv[-1] in ("status", "rejected"):

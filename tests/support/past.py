@@ -29,7 +29,9 @@ FROM_START: Final = "start_time priority flags restarts nodes cpus gpus gpu_type
 FROM_END: Final = """end_time elapsed suspended cancelled_by reason exit_code exit_signal derived_exit_code ckpt_at
     ckpt_heard ckpt_requeues ckpt_end cpu_time max_rss disk_read disk_write energy"""
 SPECIAL: Final = "state seen_open eligible_time admin_comment"
-STEP_FROM_END: Final = "state end_time elapsed exit_code exit_signal cpu_time max_rss disk_read disk_write energy"
+STEP_FROM_END: Final = (
+    "state end_time elapsed exit_code exit_signal cpu_time max_rss disk_read disk_write energy mem_used gpus_used"
+)
 
 
 def crafted(path: Path, seed: int) -> Path:

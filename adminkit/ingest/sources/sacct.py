@@ -6,7 +6,7 @@ sacct's words, its delimiter and its seal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final
@@ -19,6 +19,7 @@ from adminkit.ingest.sources.sacct_fields import (
     RECORD_FIELDS,
     STEP_FIELDS,
     columns_for,
+    fields_of,
     job_values,
     step_values,
 )
@@ -52,6 +53,7 @@ class Sacct(Source):
     fields: frozenset[str]  # that this sacct has
     finished: Sequence[str]  # states that end a run, this release's
     started_at: int | None = None
+    uid: int | None = None  # whose runs; None: everybody's
 
     @property
     def claims_apart(self) -> bool:  # type: ignore[override]
@@ -71,7 +73,7 @@ class Sacct(Source):
         return self._spool(part, answer, moment, FOREVER, ended=False)
 
     def lookup(self, part: Part, window: Window, ids: Sequence[int]) -> Spool:
-        answer = self._fetch(f"lookup-{part}", window, (), self._fields(part), ids=ids)
+        answer = self._fetch(f"lookup-{part}", window, (), self._fields(part), part == STEPS, ids)
         return self._spool(part, answer, window.since, FOREVER, ended=False)
 
     def digest(self, window: Window) -> runs.Digest:
@@ -108,7 +110,7 @@ class Sacct(Source):
         steps: bool = False,
         ids: Sequence[int] = (),
     ) -> Answer:
-        query = Query(self.cluster, span.since, span.until, states, fields, steps, ids)
+        query = Query(self.cluster, span.since, span.until, states, fields, steps, ids, self.uid)
         try:
             return fetch(query, self.folder / f"{name}-{span.since}-{span.until}", self.timeout)
         except SacctFailed as error:
@@ -130,10 +132,21 @@ class Sacct(Source):
             seconds=answer.seconds,
             reading=reading,
             values=values,
-            only_where=f"{values['state']} IS NOT '{_REVOKED}'" if part == JOBS else "1",
+            only_where=self._kept(values) if part == JOBS else "1",
             job=names.index("JobID"),
             user=names.index("User") if "User" in names else None,
         )
+
+    def _kept(self, values: Mapping[str, str]) -> str:
+        """SQL: which runs of an answer are kept."""
+        whose = "" if self.uid is None else f" AND {values['uid']} = {self.uid:d}"
+        return f"{values['state']} IS NOT '{_REVOKED}'{whose}"
+
+
+def open_own(cluster: str, folder: Path, *, timeout: float, uid: int, probe: bool = False) -> Sacct:
+    """The runs of one user, without a question to slurmdbd: a release has its fields. `probe` asks sacct for them."""
+    fields = release.sacct_fields() if probe else fields_of(release.release())
+    return Sacct(cluster, folder, timeout, "admin_comment", fields=fields, finished=release.FINISHED, uid=uid)
 
 
 def open_sacct(cluster: str, folder: Path, *, timeout: float, record: str) -> Sacct:

@@ -250,6 +250,8 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
         "energy": first(_unless("ConsumedEnergyRaw")),
         "exit_code": first("ExitCode"),
         "exit_signal": first("ExitCode.signal"),
+        "mem_used": first(_unless("TRESUsageInTot.mem")),
+        "gpus_used": first("{TRESUsageInTot.gpu_util} / 100.0"),
     }
     return {column: sql for column, sql in values.items() if sql is not None}
 

@@ -115,18 +115,18 @@ CREATE TABLE step (
     source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
     start_time INTEGER, end_time INTEGER, elapsed INTEGER,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER,
+    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER, mem_used INTEGER, gpus_used REAL,
     UNIQUE (cluster, job_id_raw, submit_time, step)
 ) STRICT
 ;
-INSERT INTO "step" VALUES('alpha',1,1500000000,'batch','slurmdbd',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1.5,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "step" VALUES('alpha',1,1500000000,'batch','slurmdbd',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1.5,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE TABLE step_aside (
     why TEXT NOT NULL, aside_at INTEGER NOT NULL,
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
     source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
     start_time INTEGER, end_time INTEGER, elapsed INTEGER,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
-    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER
+    exit_code INTEGER, exit_signal INTEGER, fingerprint INTEGER, mem_used INTEGER, gpus_used REAL
 ) STRICT
 ;
 CREATE TABLE window (

@@ -1,0 +1,180 @@
+"""adminkit my: what a user's own jobs asked for and used, what runs and why the others wait."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from time import sleep
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.own import Fresh, own
+from adminkit.cli.root import empty
+from adminkit.errors import AdminkitError, UsageError
+
+if TYPE_CHECKING:
+    from adminkit.recommend.menu import Offer
+    from adminkit.render.report import Report
+    from adminkit.stats.own import Owner
+
+#: Seconds between two questions to squeue: the least, and what is usual.
+LEAST_PAUSE: Final = 30
+#: Seconds for which the copy of a user's runs is not asked to be newer.
+NEWEST: Final = 60
+
+
+class Shown(StrEnum):
+    """How it is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Jobs that ended so lately.")]
+Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="So many jobs.")]
+Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Another cluster.")]
+Watch = Annotated[
+    bool, typer.Option("--watch", "-w", help="Show it again and again; squeue is asked every 30 seconds at most.")
+]
+Pause = Annotated[
+    int, typer.Option("--every", metavar="SECONDS", min=LEAST_PAUSE, help="How often --watch asks squeue.")
+]
+Everything = Annotated[
+    bool, typer.Option("--everything", help="Show all that adminkit keeps about you, as far as you may read it.")
+]
+Form = Annotated[Shown, typer.Option("--format", "-f", help="How to write it.")]
+
+
+def my(
+    days: Days = 30,
+    last: Last = 20,
+    cluster: Cluster = None,
+    watch: Watch = False,
+    every: Pause = LEAST_PAUSE,
+    everything: Everything = False,
+    fresh: Fresh = False,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="The rules whose limits are recommended.")
+    ] = None,
+    db: options.Database = None,
+    format: Form = Shown.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Show your own jobs: what they used of what they asked for, limits to paste, what runs and why others wait."""
+    from adminkit.render.sections import emit
+    from adminkit.reports.my import tint
+
+    if watch and (everything or format is not Shown.TABLE or output is not None):
+        raise UsageError("--watch draws in the terminal", "leave out --everything, --format and --output")
+    if everything:
+        from adminkit.cli.my_everything import everything as kept
+
+        emit(kept(db, format.value), format.value, output)
+        return
+    look = _look(days, last, cluster, fresh, db, _offer(policy))
+    if watch:
+        _watch(look, every)
+    else:
+        emit(look(), format.value, output, tint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Where the runs are read, again each time; slurmctld is asked each time too."""
+
+    trace: Callable[[], AbstractContextManager[Connection]]
+    owner: Owner
+    where: Callable[[int], str]
+    days: int
+    last: int
+    offer: Offer
+
+    def __call__(self) -> Mapping[str, Report]:
+        from adminkit.reports.my import Asked, measure, sections
+        from adminkit.slurm.own_queue import own_queue
+
+        now = int(time.time())
+        asked = Asked(self.owner, self.days, self.last, now, config.load().checkpoint.code, self.where(now))
+        try:
+            queue, away = own_queue(self.owner.cluster, self.owner.uid), None
+        except AdminkitError as error:
+            queue, away = [], error.message
+        with self.trace() as trace:
+            mine = measure(trace, asked, self.offer, queue)
+        return sections(asked, mine, queue, self.offer, away)
+
+
+def _look(days: int, last: int, cluster: str | None, fresh: bool, db: Path | None, offer: Offer) -> _Look:
+    """The runs of a trace that was named, else the caller's own copy: sacct is asked here, and not again."""
+    from adminkit.stats.own import Owner
+    from adminkit.trace.sight import own_name
+
+    uid, name = os.geteuid(), own_name()
+    if db is None:
+        from adminkit.ingest.own_runs import runs_of
+        from adminkit.reports.my import source
+
+        found = own(cluster, days=days, steps=True, fresh=fresh, newest=NEWEST)
+        owner = Owner(found.cluster, uid, name)
+        return _Look(partial(runs_of, found), owner, partial(source, found.asked_at), days, last, offer)
+    from adminkit.stats.select import only_cluster
+    from adminkit.trace.connect import reader
+
+    with reader(db) as trace:
+        owner = Owner(only_cluster(trace, cluster), uid, name)
+    return _Look(partial(reader, db), owner, lambda _: str(db), days, last, offer)
+
+
+def _offer(policy: Path | None) -> Offer:
+    """What the site recommends. Trap: to read a policy loads pydantic, which takes longer than all else here."""
+    from adminkit.policy.place import SYSTEM_POLICY
+    from adminkit.recommend.menu import Offer
+
+    if policy is None and not SYSTEM_POLICY.exists():
+        return Offer()
+    from adminkit.policy.load import load_offer
+
+    return load_offer(policy)
+
+
+def _watch(look: _Look, every: int) -> None:
+    """Until it is interrupted."""
+    import shutil
+
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from adminkit.render.sections import as_text, colours
+    from adminkit.reports.my import tint
+
+    console = Console()
+    colour = console.is_terminal and colours()
+
+    def drawn() -> Text:
+        written = as_text(look(), None, shutil.get_terminal_size().columns, colour=colour, tint=tint)
+        asked = time.strftime("%H:%M:%S")
+        return Text.from_ansi(f"{written}squeue at {asked}, every {every} s; Ctrl-C ends\n")
+
+    try:
+        with Live(drawn(), console=console, auto_refresh=False, screen=console.is_terminal) as live:
+            while True:
+                sleep(every)
+                live.update(drawn(), refresh=True)
+    except KeyboardInterrupt:
+        return
+
+
+#: `adminkit` with this command alone.
+app = empty()
+app.command("my")(my)

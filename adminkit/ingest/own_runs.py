@@ -1,0 +1,130 @@
+"""The caller's own runs, from their accounting into a copy of their own (trace/private_copy.py).
+
+A question is for so many days, and for the steps of so many runs. The copy holds what was answered for a day; after
+that, or where more is wanted than it has, everything is asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TYPE_CHECKING, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.slurm import cluster as slurm
+from adminkit.trace import private_copy, windows
+
+if TYPE_CHECKING:
+    from adminkit.ingest.own_questions import Missing
+
+DAY: Final = 86_400
+#: The fact that says how many days were wanted, and when all of them were asked for.
+DAYS_FACT: Final = "own days"
+#: The fact that says that queues were asked for.
+QUEUES_FACT: Final = "own queues"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a command needs."""
+
+    uid: int
+    days: int
+    cluster: str | None = None  # None: the local one
+    steps: bool = False
+    queues: bool = False  # their maxima
+    fresh: bool = False  # whatever the copy holds
+    max_age: int = DAY  # seconds for which a copy is good
+    newest: int | None = None  # seconds after which what has come since is asked for; None: never
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A copy, in memory, of what was there from `since` to `asked_at`, epoch seconds.
+
+    `problem` says why sacct could not be asked now, where that failed.
+    """
+
+    data: bytes
+    cluster: str
+    since: int
+    asked_at: int
+    problem: AdminkitError | None = None
+
+
+def own_runs(wanted: Wanted, folder: Path, now: int, talk: Callable[[str], None]) -> Own:
+    """The caller's runs: from the copy in `folder` where it is good enough, else from their accounting, and kept there.
+
+    Where slurmdbd does not answer, an older copy is taken. AdminkitError where there is none.
+    """
+    held = None
+    try:
+        held = private_copy.read(folder)
+    except AdminkitError as error:
+        talk(f"{error.message}: {error.hint}")
+    try:
+        cluster = wanted.cluster or slurm.local_cluster()
+        missing = "all" if held is None else _missing(wanted, held, cluster, now)
+        if held is not None and missing is None:
+            return Own(held, cluster, *_span(held, cluster))
+        # Its modules take longer to load than a copy takes to read.
+        from adminkit.ingest.own_questions import Work, refreshed
+
+        data = refreshed(
+            Work(wanted.uid, wanted.days, wanted.steps, wanted.queues, now, talk), held, cluster, missing or "all"
+        )
+    except AdminkitError as error:
+        known = _cluster_in(held, wanted.cluster)
+        if held is None or known is None:
+            raise
+        return Own(held, known, *_span(held, known), error)
+    try:
+        private_copy.keep(folder, data)
+    except AdminkitError as error:
+        talk(f"{error.message}: what sacct answered is not kept ({error.hint})")
+    return Own(data, cluster, *_span(data, cluster))
+
+
+def _missing(wanted: Wanted, data: bytes, cluster: str, now: int) -> Missing | None:
+    """What has to be asked for."""
+    with private_copy.opened(data) as db:
+        jobs, days = windows.recorded(db, cluster, windows.JOBS), windows.fact(db, cluster, DAYS_FACT)
+        steps, queues = windows.recorded(db, cluster, windows.STEPS), windows.fact(db, cluster, QUEUES_FACT)
+    if wanted.fresh or not jobs or days is None or int(days[0]) < wanted.days:
+        return "all"
+    # Of a copy that is made newer again and again, the first question counts: it is a day old some time.
+    if not 0 <= now - days[1] < wanted.max_age:
+        return "all"
+    if wanted.newest is not None and now - jobs[-1].asked_at >= wanted.newest:
+        return "newer"
+    if wanted.steps and (not steps or steps[-1].asked_at < jobs[-1].asked_at):
+        return "rest"
+    return "rest" if wanted.queues and queues is None else None
+
+
+def _span(data: bytes, cluster: str) -> tuple[int, int]:
+    """From when to when a copy has the cluster's runs."""
+    with private_copy.opened(data) as db:
+        known = windows.recorded(db, cluster, windows.JOBS)
+    return (known[0].since, known[-1].asked_at) if known else (0, 0)
+
+
+def _cluster_in(data: bytes | None, wanted: str | None) -> str | None:
+    """The cluster whose runs a copy has, where it is the one wanted."""
+    if data is None:
+        return None
+    with private_copy.opened(data) as db:
+        names: Sequence[str] = windows.clusters(db)
+    if wanted is not None:
+        return wanted if wanted in names else None
+    return names[0] if names else None
+
+
+@contextmanager
+def runs_of(own: Own, as_of: int | None = None) -> Iterator[Connection]:
+    """A connection to the copy, for readers."""
+    with private_copy.opened(own.data, as_of) as db:
+        yield db

@@ -1,0 +1,234 @@
+"""What a user sees of their own jobs: the last ones, a limit for each name, what runs, and why the others wait."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.recommend.advice import Advice, History, levels_of
+from adminkit.recommend.menu import Offer
+from adminkit.render.format import percent, plural
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.slurm.own_queue import PENDING, Queued
+from adminkit.slurm.reasons import meaning
+from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, names
+from adminkit.stats.runs import Kind, runs
+from adminkit.units import show_duration, show_time
+
+#: Days of runs that a recommendation is learnt from.
+LEARNT_DAYS: Final = 90
+#: Names that a limit is shown for.
+NAMES: Final = 10
+
+JOBS: Final = (
+    Field("job_id", help="as Slurm prints it"),
+    Field("job_name", help="the job's name"),
+    Field("queue", help="Slurm's partition"),
+    Field("state", help="how it ended"),
+    Field("end_time", "time", "when it ended"),
+    Field("elapsed", "duration", "how long it ran"),
+    Field("limit", "duration", "the time it asked for"),
+    Field("accuracy", "share", "elapsed / limit"),
+    Field("cpus", "count", "CPUs it had"),
+    Field("cpu", "share", "of their time, used"),
+    Field("mem", "bytes", "memory it had"),
+    Field("mem_used", "bytes", "the most that all its tasks used together"),
+    Field("mem_share", "share", "mem_used / mem"),
+    Field("gpus", "count", "GPUs it had"),
+    Field("gpu", "share", "of their time, used; as far as it is measured"),
+)
+LIMITS: Final = (
+    Field("job_name", help="the job's name"),
+    Field("runs", "count", "runs of that name that ended"),
+    Field("accuracy", "share", "mean of elapsed / limit"),
+    Field("longest", "duration", "the longest of them"),
+    Field("limit", "duration", "the safe limit"),
+    Field("risk", "share", "how often it was too short, by trying it on earlier runs"),
+    Field("line", help="to paste into the batch script"),
+)
+RUNNING: Final = (
+    Field("job_id", help="as Slurm prints it"),
+    Field("job_name", help="the job's name"),
+    Field("queue", help="Slurm's partition"),
+    Field("state", help="Slurm's short word"),
+    Field("elapsed", "duration", "how long it has run"),
+    Field("limit", "duration", "the time it asked for"),
+    Field("left", "duration", "limit less elapsed"),
+    Field("safe", "duration", "what runs of this name need, unless as few as the risk are longer"),
+    Field("warning", help="where its limit looks too short"),
+)
+WAITING: Final = (
+    Field("job_id", help="as Slurm prints it"),
+    Field("job_name", help="the job's name"),
+    Field("queue", help="Slurm's partition"),
+    Field("submit_time", "time", "when it was submitted"),
+    Field("limit", "duration", "the time it asks for"),
+    Field("start_time", "time", "when Slurm expects it to start, as far as it has planned"),
+    Field("reason", help="Slurm's word"),
+    Field("meaning", help="what it means, and what can be done"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody asks of their jobs, and what is said above the answer."""
+
+    owner: Owner
+    days: int
+    most: int
+    now: int
+    code: int  # the site's exit code of a run that has more to do
+    where: str  # whose word it is: "sacct at 2026-01-31T12:00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """The measures."""
+
+    runs: Sequence[OwnRun]
+    count: int
+    names: Sequence[OwnName]
+    advice: Mapping[str, Advice]  # by name, of the names above and of open jobs
+
+
+def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[Queued]) -> Mine:
+    """All that is read of the trace."""
+    since = asked.now - asked.days * 86_400
+    owner = asked.owner
+    mine = last_runs(db, owner, since, asked.most)
+    listed = names(db, owner, since, NAMES)
+    users = sorted({one.user for one in names(db, owner, 0, 1) if one.user is not None}) or [owner.name]
+    wanted = {one.job_name for one in listed} | {one.job_name for one in queue if one.job_name is not None}
+    kinds = {name: Kind(user=users[0], job_name=name) for name in wanted}
+    history = History(
+        runs(db, users, [], checkpoint_code=asked.code), offer, levels_of(Kind(user=users[0], job_name=""))
+    )
+    advice = {name: history.advice(kind) for name, kind in sorted(kinds.items())}
+    return Mine(mine, counted(db, owner, since)[0], listed, advice)
+
+
+def sections(
+    asked: Asked, mine: Mine, queue: Sequence[Queued], offer: Offer, away: str | None = None
+) -> dict[str, Report]:
+    """The reports in their order. `away`: why slurmctld said nothing of open jobs."""
+    running = [one for one in queue if one.state != PENDING]
+    waiting = [one for one in queue if one.state == PENDING]
+    return {
+        "jobs": _jobs(asked, mine),
+        "limits": _limits(asked, mine, offer),
+        "running": _running(asked, mine, running, away),
+        "waiting": _waiting(asked, waiting, away),
+    }
+
+
+def tint(field: str, value: Cell) -> str | None:
+    """The colour of a cell."""
+    if field == "state" and isinstance(value, str):
+        return {"COMPLETED": "good", "R": "good", "CANCELLED": "fair", "PREEMPTED": "fair"}.get(
+            value, "bad" if value.isupper() and len(value) > 2 else None
+        )
+    if field in ("accuracy", "cpu", "gpu") and isinstance(value, float):
+        return "good" if value >= 0.7 else "fair" if value >= 0.3 else "bad"
+    if field == "mem_share" and isinstance(value, float):
+        return "bad" if value > 0.95 or value < 0.1 else "fair" if value < 0.5 else "good"
+    if field == "line" and value is not None:
+        return "bold"
+    return "bad" if field == "warning" and value is not None else None
+
+
+def _jobs(asked: Asked, mine: Mine) -> Report:
+    rows: list[list[Cell]] = [
+        [
+            one.job_id, one.job_name, one.queue, one.state, one.end_time, one.elapsed, one.req_limit, one.accuracy,
+            one.cpus, one.used.cpu, one.mem, one.used.mem_used, one.used.mem, one.gpus, one.used.gpu,
+        ]
+        for one in mine.runs
+    ]  # fmt: skip
+    period = f"the last {plural(asked.days, 'day')}"
+    if not mine.count:
+        notes = [f"none of your jobs ended in {period} on {asked.owner.cluster}"]
+    elif mine.count > len(rows):
+        notes = [f"the last {len(rows)} of {plural(mine.count, 'job')} that ended in {period}; -n shows more"]
+    else:
+        notes = [f"{plural(mine.count, 'job')} ended in {period}"]
+    return _report(asked, f"Your last jobs on {asked.owner.cluster}", JOBS, rows, [*notes, f"by {asked.where}"])
+
+
+def _limits(asked: Asked, mine: Mine, offer: Offer) -> Report:
+    rows: list[list[Cell]] = []
+    for one in mine.names:
+        given = mine.advice[one.job_name]
+        own = "job_name" in given.given.level
+        limit = given.limit if own else None
+        line = None if limit is None else f"#SBATCH --time={show_duration(limit)}"
+        rows.append([one.job_name, one.runs, one.accuracy, one.longest, limit, given.risk if own else None, line])
+    notes = (
+        [f"each limit is too short for about {percent(offer.risk, 0)} of such runs; none where too few are known"]
+        if rows
+        else []
+    )
+    return _report(asked, "A limit for the next job of each name", LIMITS, rows, notes)
+
+
+def _running(asked: Asked, mine: Mine, queue: Sequence[Queued], away: str | None) -> Report:
+    rows: list[list[Cell]] = []
+    for one in queue:
+        advice = mine.advice.get(one.job_name or "")
+        safe = advice.given.safe if advice is not None and "job_name" in advice.given.level else None
+        left = one.time_limit - one.elapsed if one.time_limit is not None and one.elapsed is not None else None
+        rows.append(
+            [
+                one.job_id,
+                one.job_name,
+                one.queue,
+                one.state,
+                one.elapsed,
+                one.time_limit,
+                left,
+                safe,
+                _warning(one, safe),
+            ]
+        )
+    short = sum(row[-1] is not None for row in rows)
+    notes = (
+        [f"of {plural(short, 'job')} the limit looks too short; only an administrator can raise it"] if short else []
+    )
+    return _report(asked, "Running jobs", RUNNING, rows, [*notes, *_none(rows, "none of your jobs runs", away)])
+
+
+def _warning(one: Queued, safe: int | None) -> str | None:
+    if safe is None or one.time_limit is None or safe <= one.time_limit:
+        return None
+    return f"may be cut off: runs of this name need up to {show_duration(safe)}"
+
+
+def _waiting(asked: Asked, queue: Sequence[Queued], away: str | None) -> Report:
+    rows: list[list[Cell]] = [
+        [
+            one.job_id, one.job_name, one.queue, one.submit_time, one.time_limit, one.start_time, one.reason,
+            None if one.reason is None else meaning(one.reason),
+        ]
+        for one in queue
+    ]  # fmt: skip
+    return _report(asked, "Waiting jobs", WAITING, rows, _none(rows, "none of your jobs waits", away))
+
+
+def _none(rows: Sequence[object], said: str, away: str | None) -> list[str]:
+    if away is not None:
+        return [f"not known: {away}"]
+    return [] if rows else [said]
+
+
+def _report(asked: Asked, title: str, fields: Sequence[Field], rows: list[list[Cell]], notes: Sequence[str]) -> Report:
+    since = asked.now - asked.days * 86_400
+    meta = Meta(title, asked.where, (since, asked.now), [asked.owner.cluster], {}, len(rows), {}, notes)
+    return Report(meta, fields, rows)
+
+
+def source(asked_at: int, now: int) -> str:
+    """Whose word the runs are, and how old."""
+    age = now - asked_at
+    old = "" if age < 120 else f", {show_duration(age)} ago"
+    return f"sacct at {show_time(asked_at)}{old}"

@@ -1,0 +1,86 @@
+"""One user's jobs as slurmctld holds them: what runs, and why the others wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.slurm.cluster import parse_limit
+from adminkit.slurm.keyvalue import given, number
+from adminkit.slurm.process import ask
+from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+
+#: squeue's words for the fields and their widths. The name, the one text that its owner writes, is the last.
+_FIELDS: Final = (
+    ("JobArrayID", 80),
+    ("StateCompact", 8),
+    ("Partition", 256),
+    ("TimeLimit", 30),
+    ("TimeUsed", 30),
+    ("SubmitTime", SEALED_WIDTH),
+    ("StartTime", SEALED_WIDTH),
+    ("NumNodes", 20),
+    ("NumCPUs", 20),
+    ("Reason", 256),
+    ("Name", 256),
+)
+#: The state of a job that waits.
+PENDING: Final = "PD"
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """One job, or the waiting tasks of one array. None is unknown; a limit of None is none."""
+
+    job_id: str  # as Slurm prints it: 12, 12_3, 12_[4-9]
+    state: str  # in squeue's short form
+    queue: str | None
+    time_limit: int | None  # seconds
+    elapsed: int | None  # seconds
+    submit_time: int | None  # epoch seconds
+    start_time: int | None  # epoch seconds; of a waiting job when backfill expects it to start
+    nodes: int | None
+    cpus: int | None
+    reason: str | None  # Slurm's code
+    job_name: str | None
+
+
+def own_queue(cluster: str, uid: int) -> list[Queued]:
+    """The open jobs of this user, in squeue's order. AdminkitError when slurmctld is away."""
+    marks = draw()
+    shape = ",".join(f"{name}:{width}{marks.delimiter}" for name, width in _FIELDS)
+    words = ["squeue", "-a", "-h", "-M", cluster, "-u", str(uid), "-t", "PD,R,S,CF,CG", "-O", shape]
+    return parse(ask(words, seal=marks.seal), marks)
+
+
+def parse(text: str, marks: Marks) -> list[Queued]:
+    """Every whole record. What is before the first is the cluster's name; a name may hold newlines.
+
+    A record counts where its submission is sealed, which no name can be (seal.py).
+    """
+    cells = [cell.strip() for cell in text.split(marks.delimiter)]
+    many = len(_FIELDS)
+    found = []
+    for at in range(0, len(cells) - many + 1, many):
+        one = cells[at : at + many]
+        submit = marks.epoch(one[5])
+        if submit is not None:
+            found.append(_queued(one, submit, marks))
+    return found
+
+
+def _queued(cells: list[str], submit: int, marks: Marks) -> Queued:
+    job, state, queue, limit, used, _, start, nodes, cpus, reason, name = cells
+    return Queued(
+        job.split("\n")[-1],  # the first one stands behind the cluster's name
+        state,
+        given(queue),
+        parse_limit(limit),
+        parse_limit(used),
+        submit,
+        marks.epoch(start),
+        number(nodes.partition("-")[0]),
+        number(cpus),
+        given(reason),
+        given(name),
+    )

@@ -1,0 +1,48 @@
+"""Slurm's reasons as sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from adminkit.slurm.reasons import SENTENCES, meaning
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("Priority", "jobs of higher priority are before it in this queue; a shorter --time may start it in a gap"),
+        ("DependencyNeverSatisfied", "cancel it with scancel"),
+        ("ReqNodeNotAvail, UnavailableNodes:n[1-2]", "(UnavailableNodes:n[1-2])"),
+        ("QOSMaxGRESPerUser", "a user of its QOS may have no more GPUs and other GRES: it waits until jobs have ended"),
+        ("QOSMaxJobsPerUserLimit", "a user of its QOS may have no more running jobs"),
+        ("QOSMaxSubmitJobPerUserLimit", "a user of its QOS may have no more jobs in the queue"),
+        ("MaxCpuRunMinsPerUser", "no more CPUs times the time that is left: it waits until jobs have ended; a shorter"),
+        ("AssocGrpGRES", "its account allows the jobs of all its users together no more GPUs and other GRES"),
+        ("AssocGrpCPURunMinutesLimit", "a shorter --time counts less"),
+        ("AssocGrpCPUMinutesLimit", "its account has used all its CPUs times minutes"),
+        ("QOSGrpWallLimit", "its QOS has used all its time"),
+        ("AssocMaxJobsLimit", "its account allows your jobs in it no more running jobs"),
+        ("QOSMaxWallDurationPerJobLimit", "it asks for more time than its QOS allows one job: it will not start"),
+        ("QOSMaxCpuPerNode", "it asks for more CPUs than its QOS allows one node"),
+        ("QOSMinCpuNotSatisfied", "it asks for less CPUs than its QOS takes as the least"),
+        ("QOSMaxMemoryPerUser", "no more memory"),
+        ("MaxLicensePerAccount", "an account of its QOS may have no more licences"),
+        (
+            "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions",
+            "down, drained or kept for jobs of higher priority",
+        ),
+        ("launch_failed_requeued_held", "look at its output, then scontrol release"),
+        ("job requeued in held state", "release it with scontrol release"),
+        ("Reservation weekly was deleted", "Reservation weekly was deleted"),
+        ("NewInTheNextRelease", "NewInTheNextRelease"),
+        ("Max", "Max"),
+        ("", ""),
+    ],
+)
+def test_a_code_is_one_sentence_or_itself(code: str, said: str) -> None:
+    assert meaning(code).endswith(said) or said in meaning(code)
+    assert "\n" not in meaning(code)
+
+
+def test_a_sentence_is_one() -> None:
+    assert all(not said.endswith(".") and "  " not in said for said in SENTENCES.values())
