@@ -102,7 +102,7 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
         ("adminkit-users.7", "to lower the limit of a job that waits I type …: scontrol update JobId=4711"),
         ("adminkit-users.7", "HOW LONG SHOULD MY LIMIT BE?"),
         ("adminkit-users.7", "Four nodes over 12 hours, twice."),
-        ("adminkit-users.ja.7", "関連項目 adminkit(1), adminkit-recommend(1)"),
+        ("adminkit-users.ja.7", "関連項目 adminkit(1), adminkit-my(1), adminkit-recommend(1)"),
         ("adminkit-users.ja.7", "sbatch の表示は何を意味するか"),
         ("adminkit_ckpt.8", "--ckpt-requeue[=10]"),
         ("adminkit_ckpt.8", "code=85 the exit code that means"),
