@@ -30,7 +30,7 @@ JOBS: Final = (
     Field("end_time", "time", "when it ended"),
     Field("elapsed", "duration", "how long it ran"),
     Field("limit", "duration", "the time it asked for"),
-    Field("accuracy", "share", "elapsed / limit"),
+    Field("accuracy", "ratio", "elapsed / limit"),
     Field("cpus", "count", "CPUs it had"),
     Field("cpu", "share", "of their time, used"),
     Field("mem", "bytes", "memory it had"),
@@ -42,7 +42,7 @@ JOBS: Final = (
 LIMITS: Final = (
     Field("job_name", help="the job's name"),
     Field("runs", "count", "runs of that name that ended"),
-    Field("accuracy", "share", "mean of elapsed / limit"),
+    Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("longest", "duration", "the longest of them"),
     Field("limit", "duration", "the safe limit"),
     Field("risk", "share", "how often it was too short, by trying it on earlier runs"),
@@ -99,7 +99,7 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
     owner = asked.owner
     mine = last_runs(db, owner, since, asked.most)
     listed = names(db, owner, since, NAMES)
-    users = sorted({one.user for one in names(db, owner, 0, 1) if one.user is not None}) or [owner.name]
+    users = sorted({one.user for one in names(db, owner, 0, 1) if one.user is not None}) or [owner.user]
     wanted = {one.job_name for one in listed} | {one.job_name for one in queue if one.job_name is not None}
     kinds = {name: Kind(user=users[0], job_name=name) for name in wanted}
     history = History(

@@ -40,8 +40,8 @@ _MOST: Final = 1 << 20
 class Step:
     """What a step tells of its run's use."""
 
-    start: int | None
-    end: int | None
+    start_time: int | None
+    end_time: int | None
     tasks: int | None
     mem_used: int | None  # bytes, the peaks of all its tasks
     max_rss: int | None  # bytes, the largest peak of any task
@@ -91,7 +91,7 @@ def memory(steps: Sequence[Step]) -> int | None:
     known = [(one, used) for one in steps if (used := _of_step(one)) is not None]
     if not known:
         return None
-    return max(sum(used for other, used in known if _runs_at(other, one.start)) for one, _ in known)
+    return max(sum(used for other, used in known if _runs_at(other, one.start_time)) for one, _ in known)
 
 
 def gpu_share(gpus: int, elapsed: int | None, steps: Sequence[Step], admin_comment: str | None) -> float | None:
@@ -140,6 +140,6 @@ def _of_step(one: Step) -> int | None:
 
 
 def _runs_at(one: Step, moment: int | None) -> bool:
-    if moment is None or one.start is None:
+    if moment is None or one.start_time is None:
         return True
-    return one.start <= moment and (one.end is None or moment < one.end or one.start == moment)
+    return one.start_time <= moment and (one.end_time is None or moment < one.end_time or one.start_time == moment)

@@ -22,18 +22,18 @@ SELECT job_id_raw, submit_time, coalesce(job_id, job_id_raw), job_name, queue, s
 """
 _COUNT: Final = f"SELECT count(*), min(end_time) {_MINE}"
 _NAMES: Final = f"""
-SELECT job_name, count(*), max(end_time), avg(min(1.0 * elapsed / req_limit, 1.0)), max(elapsed), max(user)
+SELECT job_name, count(*), max(end_time), avg(1.0 * elapsed / req_limit), max(elapsed), max(user)
 {_MINE} AND elapsed > 0 AND job_name IS NOT NULL GROUP BY job_name ORDER BY max(end_time) DESC, job_name LIMIT :most
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose runs, on which cluster; `name` is for rows without a uid."""
+    """Whose runs, on which cluster; `user` is for rows without a uid."""
 
     cluster: str
     uid: int
-    name: str
+    user: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class OwnName:
     job_name: str
     runs: int
     last: int  # epoch seconds
-    accuracy: float | None  # their mean, each at most 1
+    accuracy: float | None  # their mean, which may exceed 1
     longest: int  # seconds
     user: str | None
 
@@ -99,4 +99,4 @@ def names(db: sqlite3.Connection, owner: Owner, since: int, most: int) -> list[O
 
 
 def _values(owner: Owner, since: int) -> dict[str, str | int]:
-    return {"cluster": owner.cluster, "uid": owner.uid, "user": owner.name, "since": since}
+    return {"cluster": owner.cluster, "uid": owner.uid, "user": owner.user, "since": since}
