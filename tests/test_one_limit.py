@@ -30,13 +30,14 @@ from adminkit.lua.runtime import Decider
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import load_offer, load_policy
 from adminkit.recommend.advice import walltime
+from adminkit.recommend.control import Control, control
 from adminkit.recommend.menu import Offer, round_up
 from adminkit.recommend.predict import Predictor, Rule
 from adminkit.reports.my import Asked, measure, sections
 from adminkit.reports.recommend import History, advice_report
 from adminkit.slurm.site import made_up
 from adminkit.stats.own import Owner
-from adminkit.stats.runs import Kind, Run, runs
+from adminkit.stats.runs import Kind, Run, latest, runs
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
@@ -82,20 +83,24 @@ class Site:
     policy: Path
     folder: Path
     runs: dict[str, list[Run]]
+    control: Control
 
     @property
     def histories(self) -> range:
         return range(len(self.runs))
 
     def safe(self, number: int) -> int | None:
-        """The limit, from the predictor alone."""
+        """The limit, from the predictor and the control alone."""
         given = load_policy(self.policy)
         predictor = Predictor(Rule(risk=given.risk))
         mine = self.runs[f"user{number}"]
         for run in sorted(mine, key=lambda run: run.end_time):
             predictor.ended(run)
-        found = predictor.predict(mine[-1].kind).safe
+        found = predictor.predict(mine[-1].kind, self.risk(number)).safe
         return None if found is None else round_up(found, given.menu)
+
+    def risk(self, number: int) -> float:
+        return self.control.risk("aaic", f"user{number}")
 
     def letters(self, kind: str) -> Iterator[tuple[int, str]]:
         """As `adminkit feedback` writes them."""
@@ -149,7 +154,7 @@ def recommended(site: Site) -> Iterator[tuple[int, str]]:
     offer = load_offer(site.policy)
     for number in site.histories:
         kind = Kind("aaic", f"user{number}", "train", "gq", 1, 8, 1, ASKED)
-        advice = walltime(site.runs[f"user{number}"], kind, offer)
+        advice = walltime(site.runs[f"user{number}"], kind, offer, risk=site.risk(number))
         history = History(kind, Rule(risk=offer.risk), "t.db", ["aaic"], {})
         yield number, " ".join(advice_report(advice, history).meta.notes)
 
@@ -214,7 +219,9 @@ def site(request: pytest.FixtureRequest, trace: Path, tmp_path_factory: pytest.T
     with reader(trace) as db:
         for run in runs(db, acting=True, checkpoint_code=85):
             mine.setdefault(run.kind.user or "", []).append(run)
-    return Site(trace, folder / "policy.toml", folder, mine)
+        rule = Rule(risk=load_policy(folder / "policy.toml").risk)
+        steered = control([latest(db, "aaic", acting=True, checkpoint_code=85)], rule)
+    return Site(trace, folder / "policy.toml", folder, mine, steered)
 
 
 def in_seconds(text: str) -> int:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 from adminkit.feedback.letter import DigestLetter, Due, OperatorLetter
 from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
+from adminkit.recommend.control import Control, control
 from adminkit.recommend.menu import Offer
+from adminkit.recommend.predict import Rule
 from adminkit.recommend.recent import Recent
-from adminkit.stats.runs import Kind, Run, queue_maximum, runs
+from adminkit.stats.runs import Kind, Run, latest, queue_maximum, runs
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
 from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
@@ -69,6 +71,7 @@ class Known:
         self._advice: dict[Kind, Advice] = {}
         self._of: tuple[str | None, str | None] = (None, None)
         self._histories: dict[tuple[tuple[str, ...], ...], History] = {}  # of that person, by what is known of a job
+        self._controls: dict[str, Control] = {}
         self._most: dict[tuple[str | None, str], int | None] = {}
 
     def runs(self, cluster: str, user: str) -> Sequence[Run]:
@@ -97,8 +100,15 @@ class Known:
             self._of, self._histories = (kind.cluster, kind.user), {}
         levels = levels_of(kind)
         if levels not in self._histories:
-            self._histories[levels] = History(mine, self._offer, levels)
+            risk = self._control(kind.cluster or "").risk(kind.cluster, kind.user)
+            self._histories[levels] = History(mine, self._offer, levels, risk)
         return self._histories[levels]
+
+    def _control(self, cluster: str) -> Control:
+        if cluster not in self._controls:
+            lately = latest(self._db, cluster, acting=True, checkpoint_code=self._settings.checkpoint.code)
+            self._controls[cluster] = control([lately], Rule(risk=self._offer.risk))
+        return self._controls[cluster]
 
     def names(self, due: DigestLetter) -> Mapping[str | None, Name]:
         """The runs of a digest's week, by job name."""

@@ -1,6 +1,7 @@
 """One recommendation with the risk it has carried so far, measured on the runs it is about.
 
-Each earlier run of the group is tried: the limit that would have been recommended just before it, against its need.
+Each earlier run of the group is tried: the limit that would have been recommended just before it, as the outcomes of
+the same person's runs had steered it by then (control.py), against its need.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.recommend.backtest import online
+from adminkit.recommend.control import Steered
 from adminkit.recommend.menu import Offer, round_up
-from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, at_limit, getter, needed
+from adminkit.recommend.online import online
+from adminkit.recommend.predict import LEVELS, Recommendation, Rule, at_limit, getter, needed
 from adminkit.stats.runs import Kind, Run
 
 #: Batches of past tries that a risk is measured on.
@@ -103,26 +105,28 @@ def walltime(
     kind: Kind,
     offer: Offer,
     most: int | None = None,
+    risk: float | None = None,
 ) -> Advice:
     """A limit for the next job of `kind`; what is None there is not looked at. `runs` come by submission.
 
-    No limit above `most`, the queue's maximum, is recommended.
+    No limit above `most`, the queue's maximum, is recommended. `risk` is what the site's control says of this
+    user; without one `runs` alone steer it.
     """
     rule, menu = Rule(risk=offer.risk), offer.menu
     levels = levels_of(kind)
-    predictor = Predictor(rule, levels)
+    steered = Steered(rule, levels)
     wanted = [values(level, kind) for level in levels]
     tried = [Tried() for _ in levels]
     for has_ended, run in online(runs):
         if has_ended:
-            predictor.ended(run)
+            steered.ended(run)
             continue
-        mine = [number for number, level in enumerate(levels) if values(level, run.kind) == wanted[number]]
-        before = on_menu(predictor.predict(run.kind).safe, menu, most) if mine else None
+        before = on_menu(steered.submitted(run).safe, menu, most)
         if before is not None:
-            for number in mine:
-                tried[number].add(run, before, rule)
-    given = predictor.predict(kind)
+            for number, level in enumerate(levels):
+                if values(level, run.kind) == wanted[number]:
+                    tried[number].add(run, before, rule)
+    given = steered.next(kind, risk)
     past = tried[levels.index(given.level)]
     return Advice(given, on_menu(given.safe, menu, most), past.risk(rule), *past.counts())
 
@@ -133,20 +137,23 @@ class History:
     As `walltime` of the same runs, which all are of one user and cluster; they are held in memory.
     """
 
-    def __init__(self, runs: Iterable[Run], offer: Offer, levels: Sequence[tuple[str, ...]]) -> None:
+    def __init__(
+        self, runs: Iterable[Run], offer: Offer, levels: Sequence[tuple[str, ...]], risk: float | None = None
+    ) -> None:
         self._rule = Rule(risk=offer.risk)
+        self._risk = risk
         self._menu = offer.menu
-        self._predictor = Predictor(self._rule, levels)
+        self._steered = Steered(self._rule, levels)
         self._tries: list[tuple[Run, int]] = []
         for has_ended, run in online(runs):
             if has_ended:
-                self._predictor.ended(run)
-            elif (safe := self._predictor.predict(run.kind).safe) is not None:
+                self._steered.ended(run)
+            elif (safe := self._steered.submitted(run).safe) is not None:
                 self._tries.append((run, safe))
 
     def advice(self, kind: Kind, most: int | None = None) -> Advice:
         """A limit for the next job of `kind`, none above `most`."""
-        given, past, menu = self._predictor.predict(kind), Tried(), self._menu
+        given, past, menu = self._steered.next(kind, self._risk), Tried(), self._menu
         of_level = getter(given.level)
         wanted = of_level(kind)
         for run, safe in self._tries:

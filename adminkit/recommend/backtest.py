@@ -5,13 +5,18 @@ Online: at a submission only the runs that had ended before that second are know
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
+from adminkit.recommend.control import Steered
 from adminkit.recommend.menu import Offer, round_up
-from adminkit.recommend.predict import Predictor, Rule, at_limit, needed
+from adminkit.recommend.online import online
+from adminkit.recommend.predict import Rule, at_limit, needed
 from adminkit.stats.runs import Run
 
 REQUEST: Final = "own request"
@@ -20,6 +25,8 @@ EXPECTED: Final = "expected"
 SAFE: Final = "safe"
 ROUNDED: Final = "safe, rounded"
 METHODS: Final = (REQUEST, LAST_TWO, EXPECTED, SAFE, ROUNDED)
+#: Runs of a user from which on their share over says something.
+MANY: Final = 200
 
 
 @dataclass(slots=True)
@@ -31,6 +38,7 @@ class Score:
     prediction_accuracy_sum: float = 0.0  # of min(limit / need, need / limit)
     over: int = 0  # runs that needed more
     asked: int = 0  # seconds
+    short: bytearray = field(default_factory=bytearray)  # for each run, whether it needed more
 
     def add(self, need: int, request: int, limit: int | None) -> None:
         """Count a run that needed `need` and would have been given `limit`."""
@@ -38,7 +46,24 @@ class Score:
         used = request if limit is None or limit > request else max(limit, 1)
         self.prediction_accuracy_sum += used / need if used < need else need / used
         self.over += used < need
+        self.short.append(used < need)
         self.asked += used
+
+    def worst_tenth(self) -> float | None:
+        """The share over in the worst tenth of the trace after the first, in which there is little to learn from."""
+        runs = len(self.short)
+        if runs < 10:
+            return None
+        edges = [runs * tenth // 10 for tenth in range(1, 11)]
+        return max(sum(self.short[begin:end]) / (end - begin) for begin, end in pairwise(edges))
+
+    def by_user(self, users: Sequence[int]) -> float | None:
+        """The 90th percentile of the share over among those with MANY runs; `users` has a number for each run."""
+        runs, over = Counter(users), Counter[int]()
+        for user, short in zip(users, self.short, strict=True):
+            over[user] += short
+        shares = sorted(over[user] / many for user, many in runs.items() if many >= MANY)
+        return shares[math.ceil(0.9 * len(shares)) - 1] if shares else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,42 +76,31 @@ class Backtest:
     no_limit: int
     needed: int  # seconds
     span: tuple[int | None, int | None]
-
-
-def online(runs: Iterable[Run]) -> Iterator[tuple[bool, Run]]:
-    """(False, run) at its submission, (True, run) once it has ended, in the order in which a clock would see it.
-
-    `runs` come by submission. Held in memory: the runs that have not ended yet.
-    """
-    waiting: list[tuple[int, int, Run]] = []
-    for number, run in enumerate(runs):
-        while waiting and waiting[0][0] < run.submit_time:
-            yield True, heapq.heappop(waiting)[2]
-        yield False, run
-        heapq.heappush(waiting, (run.end_time, number, run))
-    while waiting:
-        yield True, heapq.heappop(waiting)[2]
+    users: Sequence[int]  # for each run counted, a number of its user
 
 
 def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
     """Every method over `runs`, which come by submission."""
-    predictor, last_two = Predictor(Rule(risk=offer.risk)), _LastTwo()
+    steered, last_two = Steered(Rule(risk=offer.risk)), _LastTwo()
+    numbers: dict[tuple[str | None, str | None], int] = {}
+    users = array("I")
     request, last, expected, safe, rounded = scores = [Score(method) for method in METHODS]
     cut = no_limit = total = need_total = 0
     first = latest = None
     for has_ended, run in online(runs):
         if has_ended:
-            predictor.ended(run)
+            steered.ended(run)
             last_two.ended(run)
             latest = run.end_time
             first = first or run.end_time
             continue
-        limit = run.kind.req_limit
+        limit, given = run.kind.req_limit, steered.submitted(run)
         if limit is None:
             no_limit += 1
             continue
-        need, given = needed(run), predictor.predict(run.kind)
+        need = needed(run)
         total += 1
+        users.append(numbers.setdefault(run.kind[:2], len(numbers)))
         cut += at_limit(run)
         need_total += need
         request.add(need, limit, limit)
@@ -94,11 +108,13 @@ def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
         expected.add(need, limit, given.expected)
         safe.add(need, limit, given.safe)
         rounded.add(need, limit, None if given.safe is None else round_up(given.safe, offer.menu))
-    return Backtest(scores, total, cut, no_limit, need_total, (first, latest))
+    return Backtest(scores, total, cut, no_limit, need_total, (first, latest), users)
 
 
 class _LastTwo:
-    """The mean of the user's last two runs, the yardstick of the literature."""
+    """The mean of the user's last two runs, the yardstick of the literature: Tsafrir, Etsion, Feitelson: Backfilling
+    using system-generated predictions rather than user runtime estimates, IEEE TPDS 18 (2007).
+    """
 
     def __init__(self) -> None:
         self.runs: dict[tuple[str | None, str | None], tuple[int, ...]] = {}

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.recommend.advice import Tried, on_menu, values
-from adminkit.recommend.backtest import online
+from adminkit.recommend.control import Control, Steered
 from adminkit.recommend.menu import Offer
-from adminkit.recommend.predict import Predictor, Rule, needed
+from adminkit.recommend.online import online
+from adminkit.recommend.predict import Rule, needed
 from adminkit.stats.runs import Run
 
 #: Exact first: the queue it is submitted to, then any.
@@ -73,15 +74,16 @@ class _Seen:
 class _Level:
     """The groups of one level, the one with the newest submission last."""
 
-    def __init__(self, names: tuple[str, ...], rule: Rule, limits: Limits) -> None:
+    def __init__(self, names: tuple[str, ...], rule: Rule, limits: Limits, control: Control | None) -> None:
         self.names = names
         self.rule = rule
         self.limits = limits
-        self.predictor = Predictor(rule, (names,))
+        self.control = control
+        self.steered = Steered(rule, (names,))
         self.seen: dict[tuple[object, ...], _Seen] = {}
 
     def submitted(self, run: Run, menu: Sequence[int]) -> None:
-        limit = on_menu(self.predictor.predict(run.kind).safe, menu)
+        limit = on_menu(self.steered.submitted(run).safe, menu)
         key = values(self.names, run.kind)
         group = self.seen.pop(key, None) or _Seen(run)
         self.seen[key] = group
@@ -94,7 +96,9 @@ class _Level:
         limits, last, by_queue = self.limits, group.last, "queue" in self.names
         if last.uid is None or last.submit_time < now - limits.recent or not (by_queue or group.several):
             return None
-        given, risk = self.predictor.predict(last.kind), group.tried.risk(self.rule)
+        risk = group.tried.risk(self.rule)
+        aim = self.control.risk(*last.kind[:2]) if self.control else None
+        given = self.steered.next(last.kind, aim)
         limit = on_menu(given.safe, menu)
         if limit is None or given.expected is None or risk is None:
             return None
@@ -117,20 +121,23 @@ def hints(
     now: int,
     offer: Offer,
     limits: Limits | None = None,
+    control: Control | None = None,
 ) -> list[Hint]:
     """The entries by excess, the largest first. `runs` come by submission; those without a uid give no entry.
+
+    `control` is the site's now; without one the outcomes of hints alone steer their risk.
 
     Each is made of one user's runs. Of a uid that was somebody else's before, only those of who has it now.
     """
     rule, menu, limits = Rule(risk=offer.risk), offer.menu, limits or Limits()
-    levels = [_Level(level, rule, limits) for level in LEVELS]
+    levels = [_Level(level, rule, limits, control) for level in LEVELS]
     holder: dict[tuple[str, int | None], str] = {}
     for has_ended, run in online(runs):
         if not has_ended:
             holder[run.kind.cluster or "", run.uid] = run.kind.user or ""
         for level in levels:
             if has_ended:
-                level.predictor.ended(run)
+                level.steered.ended(run)
             else:
                 level.submitted(run, menu)
     found = [hint for level in levels for group in level.seen.values() if (hint := level.hint(group, now, menu))]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
+from adminkit.recommend.curve import Curve, kaplan_meier
 from adminkit.recommend.menu import RISK
 from adminkit.stats.runs import Kind, Run
 from adminkit.trace.run_view import STUDY_MIN_ELAPSED
@@ -85,13 +86,13 @@ class _Batch:
 
 
 class _Group:
-    """Batches, the oldest first. `answer` is forgotten when a run is added."""
+    """Batches, the oldest first. `curve` is forgotten when a run is added."""
 
-    __slots__ = ("answer", "batches")
+    __slots__ = ("batches", "curve")
 
     def __init__(self) -> None:
         self.batches: list[_Batch] = []
-        self.answer: Recommendation | None = None
+        self.curve: Curve | None = None
 
 
 class Predictor:
@@ -111,23 +112,27 @@ class Predictor:
             key = (number, key_of(run.kind))
             group = groups.pop(key, None) or _Group()
             groups[key] = group  # now the newest
-            group.answer = None
+            group.curve = None
             self._batch(group, run, seen)
         while len(groups) > self.rule.groups:
             del groups[next(iter(groups))]
 
-    def predict(self, kind: Kind) -> Recommendation:
-        """What the runs most like this one say, from the first level that has enough of them."""
-        poorest = Recommendation(self.levels[-1])
+    def predict(self, kind: Kind, risk: float | None = None) -> Recommendation:
+        """What the runs most like this one say, from the first level that has enough of them.
+
+        `risk` steers the limit (control.py), the rule's says what is enough.
+        """
+        rule, poorest = self.rule, Recommendation(self.levels[-1])
         for number, key_of in enumerate(self._keys):
             group = self._groups.get((number, key_of(kind)))
             if group is None:
                 continue
-            if group.answer is None:
-                group.answer = _answer(group.batches, self.rule, self.levels[number])
-            if group.answer.enough:
-                return group.answer
-            poorest = group.answer
+            curve = group.curve
+            if curve is None:
+                curve = group.curve = _curve(group.batches, rule)
+            if curve.weight >= rule.least_weight:
+                return _answer(curve, self.levels[number], rule.risk if risk is None else risk, rule)
+            poorest = Recommendation(self.levels[number], curve.runs, curve.cut)
         return poorest
 
     def _batch(self, group: _Group, run: Run, seen: tuple[int, bool]) -> None:
@@ -167,33 +172,24 @@ def was_cut(run: Run) -> bool:
     return crashed or run.state not in BY_ITSELF or at_limit(run)
 
 
-def _answer(batches: Sequence[_Batch], rule: Rule, level: tuple[str, ...]) -> Recommendation:
-    """The product-limit estimate over weighted runs: a run that was cut off leaves, without having been short.
-
-    A batch of n runs weighs as much as sqrt(n): more than one run, for they are n, less than n, for they are alike.
-    """
+def _curve(batches: Sequence[_Batch], rule: Rule) -> Curve:
+    """A batch of n runs weighs as much as sqrt(n): more than one run, for they are n, less, for they are alike."""
     pool: list[tuple[int, bool, float]] = []
     recency, fade = 1.0, 2.0 ** (-1 / rule.half_life)
     for batch in reversed(batches):
         weight = recency / math.sqrt(len(batch.values))
         pool += [(need, cut, weight) for need, cut in batch.values]
         recency *= fade
-    runs, cut_off = len(pool), sum(cut for _, cut, _ in pool)
-    total = sum(weight for _, _, weight in pool)
-    if total < rule.least_weight:
-        return Recommendation(level, runs, cut_off)
-    pool.sort()
-    expected = None
-    left, longer = total + rule.unseen, 1.0  # `longer`: share of runs that need more than `need`
-    for need, cut, weight in pool:
-        if not cut:
-            longer *= 1 - weight / left
-            if expected is None and longer <= 0.5:
-                expected = need
-            if longer <= rule.risk + 1e-9:
-                return Recommendation(level, runs, cut_off, expected, round(need * rule.margin), True)
-        left -= weight
-    return Recommendation(level, runs, cut_off, expected, None, True)
+    return kaplan_meier(pool, rule.unseen)
+
+
+def _answer(curve: Curve, level: tuple[str, ...], risk: float, rule: Rule) -> Recommendation:
+    """What the curve says for `risk`. What rule.risk has a limit for has one for a smaller risk, too."""
+    need: float | None = curve.limit(risk)
+    if need is None and risk < rule.risk and curve.limit(rule.risk) is not None:
+        need = curve.beyond(risk)
+    safe = None if need is None else round(need * rule.margin)
+    return Recommendation(level, curve.runs, curve.cut, curve.expected, safe, True)
 
 
 def getter(level: tuple[str, ...]) -> Callable[[Kind], Any]:

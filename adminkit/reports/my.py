@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.recommend.advice import Advice, History, levels_of
+from adminkit.recommend.control import control
 from adminkit.recommend.menu import Offer
+from adminkit.recommend.predict import Rule
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.slurm.own_queue import PENDING, Queued
 from adminkit.slurm.reasons import meaning
 from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, names
-from adminkit.stats.runs import Kind, runs
+from adminkit.stats.runs import Kind, latest, runs
+from adminkit.stats.select import clusters
 from adminkit.units import show_duration, show_time
 
 #: Days of runs that a recommendation is learnt from.
@@ -102,9 +105,9 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
     users = sorted({one.user for one in names(db, owner, 0, 1) if one.user is not None}) or [owner.user]
     wanted = {one.job_name for one in listed} | {one.job_name for one in queue if one.job_name is not None}
     kinds = {name: Kind(user=users[0], job_name=name) for name in wanted}
-    history = History(
-        runs(db, users, [], checkpoint_code=asked.code), offer, levels_of(Kind(user=users[0], job_name=""))
-    )
+    steered = control((latest(db, one, checkpoint_code=asked.code) for one in clusters(db)), Rule(risk=offer.risk))
+    found, levels = runs(db, users, [], checkpoint_code=asked.code), levels_of(Kind(user=users[0], job_name=""))
+    history = History(found, offer, levels, steered.risk(None, users[0]))
     advice = {name: history.advice(kind) for name, kind in sorted(kinds.items())}
     return Mine(mine, counted(db, owner, since)[0], listed, advice)
 

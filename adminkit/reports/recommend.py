@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from adminkit.recommend.advice import Advice
-from adminkit.recommend.backtest import SAFE, Backtest
+from adminkit.recommend.backtest import MANY, SAFE, Backtest
 from adminkit.recommend.predict import Recommendation, Rule
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
@@ -34,6 +34,8 @@ BACKTEST_FIELDS: Final = (
     Field("given", "share", "runs for which there was one; the others keep their own"),
     Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
     Field("over", "share", "runs that needed more than the limit"),
+    Field("worst_tenth", "share", "the same in the worst tenth of the trace after the first"),
+    Field("over_p90", "share", f"90th percentile of the same among users with {MANY} runs or more"),
     Field("hours_asked", "hours", "all limits together"),
     Field("hours_saved", "share", "of the hours the users asked for"),
 )
@@ -129,7 +131,7 @@ def backtest_report(tested: Backtest, history: History) -> Report:
     rows: list[list[Cell]] = [
         [
             score.method, score.given / runs, score.prediction_accuracy_sum / runs, score.over / runs,
-            score.asked / 3600, 1 - score.asked / request,
+            score.worst_tenth(), score.by_user(tested.users), score.asked / 3600, 1 - score.asked / request,
         ]
         for score in tested.scores
     ]  # fmt: skip
@@ -163,5 +165,6 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
         "only runs that had ended before a submission are known to it; nobody is given more than they asked for",
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
+        "the risk that limits aim at is steered, for the site and each user, by how many were too short",
         f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
     ]

@@ -10,19 +10,26 @@ from typing import Final, NamedTuple
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import CARRIED_ON
 from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.sight import everybodys
 
 #: SQL: the fields of a Kind.
 KIND: Final = """
 cluster, user, job_name, queue, coalesce(req_nodes, nodes), coalesce(req_cpus, cpus),
     coalesce(req_gpus, gpus), req_limit
 """
+#: SQL: the runs to learn from.
+ENDED: Final = f"""FROM {{run}} WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL
+    AND user IS NOT NULL AND NOT {CARRIED_ON}{{more}}"""
 #: SQLite sorts in temporary files, so that no trace has to fit in memory.
 RUNS: Final = f"""
 SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state
-FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND end_time IS NOT NULL AND user IS NOT NULL
-    AND NOT {CARRIED_ON}{{more}}
+{ENDED}
 ORDER BY submit_time, cluster, job_id_raw
 """
+#: When the last `many` of them began to end.
+SINCE: Final = f"SELECT end_time {ENDED} ORDER BY end_time DESC LIMIT 1 OFFSET :many"
+#: Runs of a cluster that say how well limits were kept there lately.
+MANY: Final = 20_000
 #: Runs with a run time but without times: SWF without waits and job tables without starts say only how long a run took.
 UNTIMED: Final = f"""
 SELECT count(*) FROM run WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND start_time IS NULL AND end_time IS NULL
@@ -75,7 +82,26 @@ def runs(
         more, params = f"{more} AND end_time >= :since", {**params, "since": since}
     if acting:
         more += " AND acting"
-    for row in db.execute(RUNS.format(more=more), params):
+    for row in db.execute(RUNS.format(run="run", more=more), params):
+        yield Run(Kind(*row[:8]), *row[8:])
+
+
+def latest(
+    db: sqlite3.Connection, cluster: str, *, acting: bool = False, checkpoint_code: int, many: int = MANY
+) -> Iterator[Run]:
+    """About the last `many` runs of all users of a cluster that ended, by submission.
+
+    They are everybody's whoever asks: show nothing of them, only what is counted.
+    """
+    run = everybodys(db, "run")
+    # Trap: without the plus SQLite reads the whole cluster by its key, not the last runs by their end.
+    more, params = " AND +cluster = :cluster", {**_among((), (), checkpoint_code)[1], "cluster": cluster}
+    if acting:
+        more += " AND acting"
+    since = db.execute(SINCE.format(run=run, more=more), {**params, "many": many}).fetchone()
+    if since is not None:
+        more, params = f"{more} AND end_time > :since", {**params, "since": since[0]}
+    for row in db.execute(RUNS.format(run=run, more=more), params):
         yield Run(Kind(*row[:8]), *row[8:])
 
 

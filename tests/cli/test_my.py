@@ -82,7 +82,7 @@ def test_a_job_that_failed_at_once_is_shown_and_one_that_never_began_is_not(
 def test_what_runs_and_what_waits(slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]) -> None:
     found = shown(capsys, "my")
     warnings = {row["job_id"]: row["warning"] for row in found["running"]["rows"]}
-    assert warnings == {"70": "may be cut off: runs of this name need up to 01:06:20", "71": None}
+    assert warnings == {"70": "may be cut off: runs of this name need up to 01:06:14", "71": None}
     said = {row["job_id"]: (row["reason"], row["meaning"]) for row in found["waiting"]["rows"]}
     assert said["72"][1].startswith("jobs of higher priority are before it")
     assert said["73"][1].startswith("a user of its QOS may have no more GPUs")

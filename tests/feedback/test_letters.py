@@ -259,7 +259,7 @@ def test_nothing_is_recommended_that_the_queue_does_not_allow(tmp_path: Path) ->
 )
 def test_a_limit_that_was_mostly_too_short_is_not_shown(tmp_path: Path, language: str, says: str) -> None:
     """Each run took much longer than the one before."""
-    longer = [run(n, NEXT_MONDAY - (20 - n) * DAY, round(600 * 1.4**n), job_name="grow") for n in range(14)]
+    longer = [run(n, NEXT_MONDAY - (20 - n) * DAY, 61 * 3**n, job_name="grow") for n in range(8)]
     (letter,) = write(trace(tmp_path / "t.db", longer), end(longer[-1], language))
     assert says in letter.text.replace("\n", " " if language == "en" else "") and "--time" not in letter.text
 

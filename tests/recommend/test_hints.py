@@ -61,7 +61,7 @@ def test_no_entry_is_made_where_there_is_nothing_to_tell(runs: list[Run], now: i
 
 
 def test_a_limit_that_failed_often_is_not_told() -> None:
-    growing = history([900 * (n + 1) for n in range(40)])
+    growing = history([round(61 * 1.9**n) for n in range(12)])
     assert hints(growing, NOW, OFFER) == []
     assert only(hints(growing, NOW, OFFER, limits=Limits(risk=1.0))).risk > 0.2
 
