@@ -141,7 +141,8 @@ def container_command() -> str:
     """What to paste to run everything in a container, which leaves this host alone."""
     engine = "docker" if shutil.which("docker") and not shutil.which("podman") else "podman"
     inner = "apt-get update && apt-get install -y make && cp -a /src /adminkit && cd /adminkit && make clean test"
-    return f"Run it in a container instead:\n  {engine} run --rm --init -v \"$PWD\":/src:ro {IMAGE} sh -c '{inner}'"
+    options = f'--rm --init -e {CONTAINER}=1 -v "$PWD":/src:ro'
+    return f"Run it in a container instead:\n  {engine} run {options} {IMAGE} sh -c '{inner}'"
 
 
 def _configuration(host: Host) -> str:

@@ -81,7 +81,7 @@ def test_a_configuration_of_another_slurm_says_no(root: Path, path: str, why: st
     (root / path).write_text("ClusterName=production\n")
     for answer in (guard.check(host(root)), guard.may_install(host(root))):
         assert str(answer).startswith(f"Slurm part not run: this host has a Slurm\nthere is /{path}\n"), why
-        assert 'run --rm --init -v "$PWD":/src:ro' in answer.hint
+        assert 'run --rm --init -e ADMINKIT_CONTAINER=1 -v "$PWD":/src:ro' in answer.hint
 
 
 def test_slurm_conf_in_the_environment_says_no_even_if_it_is_not_there(root: Path) -> None:
