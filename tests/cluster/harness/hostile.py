@@ -84,7 +84,7 @@ def hostile(seed: int, count: int, more: tuple[bytes, ...] = (), now: int = 0) -
     places: list[Callable[[bytes], Job]] = [
         lambda text: Job(text[:NAME]),
         lambda text: Job(b"n", (b"--comment=" + text,)),
-        lambda text: Job(b"n", (b"--wckey=" + re.sub(rb"^\*", b"w*", text)[:40],)),  # 26.05 takes none that begins with *
+        lambda text: Job(b"n", (b"--wckey=" + re.sub(rb"^\*", b"w*", text)[:40],)),  # 26.05 takes no * first
         lambda text: Job(b"n", arguments=(text, b"--ckpt", b"x")),
         lambda text: Job(b"n", (b"--export=ALL,A=" + text,)),
         lambda text: Job(b"n", folder=text.replace(b"/", b"%")[:NAME]),
