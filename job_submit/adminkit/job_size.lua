@@ -122,7 +122,8 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
         each = each_by and joined(each or 0, each_by, same) or each
     end
-    if doubtful or doubtful_by then -- nor is it known what Slurm makes of the other lists
+    doubtful = doubtful or doubtful_by
+    if doubtful then -- nor is it known what Slurm makes of the other lists
         total, node = total and 0, node and 0
     end
     if counted and counted > max(fixed or 0, (each or 0) * nodes) then
@@ -133,7 +134,7 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     if not node and ((fixed or 0) == 0 or source.max_nodes == 1) then
         node = gpus
     end
-    if fixed and each and kind == node_kind then
+    if fixed and each and kind == node_kind and not doubtful then
         made.gpus_each = 0 -- --gpus says how many there are of all
     else
         made.gpus_each = each or 0

@@ -276,6 +276,27 @@ def test_a_job_of_whole_nodes_is_known_again_when_it_moves(lua: Lua, tmp_path: P
         assert site.run(lua, one)["code"] == OK, "another change is another matter"
 
 
+@pytest.mark.parametrize(
+    "desc",
+    [
+        {"min_nodes": 3, "num_tasks": 1, "tres_per_task": "cpu:2,gres/gpu:1"},
+        {"max_nodes": 1, "num_tasks": 1, "tres_per_task": "gres/gpu:1,gres/gpu:1"},
+        {"min_nodes": 2, "max_nodes": 2, "num_tasks": 2, "tres_per_task": "cpu:2,gres/gpu:1"},
+        {"max_nodes": 3, "num_tasks": 9, "tres_per_job": "gres/gpu:1,gres/gpu:1"},
+    ],
+)
+def test_a_list_that_slurm_passes_over_leaves_the_gpus_of_the_nodes(lua: Lua, tmp_path: Path, desc: Desc) -> None:
+    """22.05 ran each with all eight GPUs of its nodes."""
+    held = rule("gpus", {"max": 4}, queues="gq")
+    tables = {"policy": policy(held, queues={**QUEUES, **SITE}, routing={"action": "off", "order": []})}
+    folder = site.write(tmp_path, **tables)
+    rec = {"partition": "gq-long", "tres_per_node": "gres:gpu:8", "num_tasks": 1, "admin_comment": "ak1:lim=60,src=e"}
+    one = site.case(folder, desc={**desc, "partition": "gq"}, rec=rec, release=22.05)
+    assert site.run(lua, one)["code"] != OK
+    both = {"tres_per_node": "gres:gpu:8", **desc}
+    assert submit(lua, tmp_path, rule("gpus", {"max": 4}), desc=both)["code"] != OK, "nor at submission"
+
+
 def test_an_update_is_held_to_the_nodes_that_are_left(lua: Lua, tmp_path: Path) -> None:
     held = rule("nodes", {"max": 2})
     folder = site.write(tmp_path, policy=policy(held, queues=SITE, routing={"action": "off", "order": []}))
