@@ -107,10 +107,10 @@ def walltime(
     most: int | None = None,
     risk: float | None = None,
 ) -> Advice:
-    """A limit for the next job of `kind`; what is None there is not looked at. `runs` come by submission.
+    """A limit for the next job of `kind`; fields of it that are None are ignored. `runs` come by submission.
 
-    No limit above `most`, the queue's maximum, is recommended. `risk` is what the site's control says of this
-    user; without one `runs` alone steer it.
+    No limit above `most`, the queue's maximum, is recommended. `risk` is the site's control's for
+    this user; without it `runs` alone steer the risk.
     """
     rule, menu = Rule(risk=offer.risk), offer.menu
     levels = levels_of(kind)
@@ -163,7 +163,7 @@ class History:
 
 
 def on_menu(safe: int | None, menu: Sequence[int], most: int | None = None) -> int | None:
-    """The limit to type; None where there is none, or none up to `most`."""
+    """The limit to type; None where `safe` is None or above `most`."""
     if safe is None or (most is not None and safe > most):
         return None
     limit = round_up(safe, menu)
@@ -171,5 +171,5 @@ def on_menu(safe: int | None, menu: Sequence[int], most: int | None = None) -> i
 
 
 def values(level: tuple[str, ...], kind: Kind) -> tuple[object, ...]:
-    """What the level looks at."""
+    """The values that the level compares."""
     return tuple(getattr(kind, name) for name in level)

@@ -1,4 +1,4 @@
-"""What would have been recommended at each submission, held against what the job then needed.
+"""What would have been recommended at each submission, compared with what the job then needed.
 
 Online: at a submission only the runs that had ended before that second are known.
 """
@@ -25,16 +25,16 @@ EXPECTED: Final = "expected"
 SAFE: Final = "safe"
 ROUNDED: Final = "safe, rounded"
 METHODS: Final = (REQUEST, LAST_TWO, EXPECTED, SAFE, ROUNDED)
-#: Runs of a user from which on their share over says something.
+#: Users with fewer runs are left out of the shares by user.
 MANY: Final = 200
 
 
 @dataclass(slots=True)
 class Score:
-    """One method over all runs. Where it gives nothing the own request stays; nothing above the request is asked."""
+    """One method over all runs. Where it gives no limit the own request stays, and no limit is above the request."""
 
     method: str
-    given: int = 0  # runs for which it had something to say
+    given: int = 0  # runs for which it gave a limit
     prediction_accuracy_sum: float = 0.0  # of min(limit / need, need / limit)
     over: int = 0  # runs that needed more
     asked: int = 0  # seconds
@@ -50,7 +50,7 @@ class Score:
         self.asked += used
 
     def worst_tenth(self) -> float | None:
-        """The share over in the worst tenth of the trace after the first, in which there is little to learn from."""
+        """The share over in the worst tenth of the trace. The first tenth is left out: its history is short."""
         runs = len(self.short)
         if runs < 10:
             return None
@@ -112,7 +112,7 @@ def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
 
 
 class _LastTwo:
-    """The mean of the user's last two runs, the yardstick of the literature: Tsafrir, Etsion, Feitelson: Backfilling
+    """The mean of the user's last two runs, the baseline of the literature: Tsafrir, Etsion, Feitelson: Backfilling
     using system-generated predictions rather than user runtime estimates, IEEE TPDS 18 (2007).
     """
 

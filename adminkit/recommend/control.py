@@ -34,11 +34,11 @@ class Steering:
     least: float = math.log(0.05)  # both offsets together
     most: float = math.log(4.0)
     highest: float = 0.5  # risk: above it a limit would be below the expected time
-    rate_gain: float = 3.0  # of what outcomes are held against, by the share over so far
-    rate_runs: int = 20_000  # after which a run counts half in that share
+    rate_gain: float = 3.0  # of the target, by the share over so far
+    rate_runs: int = 20_000  # ended runs after which a run counts half in that share
     rate_prior: float = 1000.0  # runs as promised, before the first
-    rate_less: float = -0.7  # the most that outcomes are held against less …
-    rate_more: float = 0.3  # … and more than what was promised, as logarithms
+    rate_less: float = -0.7  # the least of log(target / what was promised) …
+    rate_more: float = 0.3  # … and the most
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class _Wave:
 
 @dataclass(slots=True)
 class _Site:
-    """`kept` is what was promised less what was over, of `runs`; both fade."""
+    """`kept` is how many of `runs` may be over by the promise, less how many were; both fade."""
 
     offset: float = 0.0
     kept: float = 0.0
@@ -95,7 +95,7 @@ class Control:
         self._given[id(run)] = max(safe if limit is None else min(safe, limit), 1), user.wave
 
     def ended(self, run: Run) -> None:
-        """Learn from its outcome. One that was cut off before its limit says nothing."""
+        """Learn from the outcome of a run. One that was cut off before its limit is ignored."""
         limit, wave = self._given.pop(id(run), (None, None))
         if limit is None or wave is None:
             return
@@ -117,7 +117,7 @@ class Control:
         return self._promised * math.exp(self._within(offset))
 
     def _aim(self, site: _Site, over: bool) -> float:
-        """The share over that outcomes are held against: less than promised after too many, more after too few."""
+        """The target of the share over: less than promised after too many runs over, more after too few."""
         given, promised = self._steering, self._promised
         site.kept = site.kept * self._rate_fade + promised - over
         site.runs = site.runs * self._rate_fade + 1
@@ -129,7 +129,7 @@ class Control:
 
 
 class Steered:
-    """A predictor whose risk is controlled by what became of its limits."""
+    """A predictor whose risk is controlled by the outcomes of its limits."""
 
     def __init__(self, rule: Rule, levels: Sequence[tuple[str, ...]] = LEVELS) -> None:
         self.predictor = Predictor(rule, levels)
@@ -143,7 +143,7 @@ class Steered:
         return given
 
     def next(self, kind: Kind, risk: float | None) -> Recommendation:
-        """What is recommended for the next job of `kind`, at the `risk` that another control says, or at its own."""
+        """What is recommended for the next job of `kind`, at `risk`, which another control gave; None: at its own."""
         return self.predictor.predict(kind, self.control.risk(*kind[:2]) if risk is None else risk)
 
     def ended(self, run: Run) -> None:
@@ -153,7 +153,7 @@ class Steered:
 
 
 def control(sites: Iterable[Iterable[Run]], rule: Rule) -> Control:
-    """Its state after the runs of each of `sites`, which come by submission."""
+    """The control after the runs of all `sites`; the runs of each come by submission."""
     steered = Steered(rule)
     for runs in sites:
         for has_ended, run in online(runs):

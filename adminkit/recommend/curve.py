@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: Below the risk that the longest run shows, the limit grows with this power of how much smaller it is …
+#: Below the risk that the longest run shows, the limit grows with this power of the ratio of the two risks …
 TAIL: Final = 0.5
 #: … up to so many times the longest run.
 LONGEST: Final = 4.0
-#: Risks are sums of floats.
+#: Tolerance for comparing risks, which are sums of floats.
 EQUAL: Final = 1e-9
 
 

@@ -1,4 +1,4 @@
-"""What the table of submission hints holds: for each user's job names, what their runs needed. One pass."""
+"""The table of hints at submission: what the runs of each user's job names needed, in one pass."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Limits:
     most: int = 50_000  # entries; Lua 5.1 refuses a table of about 262 000 constants
     recent: int = 90 * DAY  # a group without a submission since then is left out
     half_life: int = 30 * DAY  # after which an excess counts half
-    batches: int = 5  # a risk measured on fewer tries is not told
-    risk: float = 0.20  # a limit that failed more often is not safe to tell
+    batches: int = 5  # where the risk was measured on fewer, there is no hint
+    risk: float = 0.20  # where the limit was too short more often, there is no hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Level:
             del self.seen[next(iter(self.seen))]
 
     def hint(self, group: _Seen, now: int, menu: Sequence[int]) -> Hint | None:
-        """None where there is nothing to tell, or nothing safe."""
+        """The hint of a group; None where it has no limit, or none that meets `limits`."""
         limits, last, by_queue = self.limits, group.last, "queue" in self.names
         if last.uid is None or last.submit_time < now - limits.recent or not (by_queue or group.several):
             return None
@@ -112,7 +112,7 @@ class _Level:
 
 
 def units(run: Run) -> int:
-    """What an idle second of it costs: its GPUs, else its nodes."""
+    """What a reserved second of the run counts as: its GPUs, else its nodes."""
     return run.kind.gpus or run.kind.nodes or 1
 
 
@@ -127,7 +127,7 @@ def hints(
 
     `control` is the site's now; without one the outcomes of hints alone steer their risk.
 
-    Each is made of one user's runs. Of a uid that was somebody else's before, only those of who has it now.
+    Each is made of one user's runs. A uid that passed to another user has entries of the present user only.
     """
     rule, menu, limits = Rule(risk=offer.risk), offer.menu, limits or Limits()
     levels = [_Level(level, rule, limits, control) for level in LEVELS]

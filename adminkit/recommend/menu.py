@@ -17,7 +17,7 @@ MENU: Final = (
     900, 1800, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR,
     DAY, 2 * DAY, 3 * DAY, 5 * DAY, 7 * DAY, 14 * DAY,
 )  # fmt: skip
-#: Share of runs that may need more than the safe limit: as it is unless told otherwise, the least and the most.
+#: Share of runs that may need more than the safe limit: the default, the least and the most.
 RISK: Final = 0.1
 LEAST_RISK: Final = 0.05
 MOST_RISK: Final = 0.5

@@ -1,4 +1,4 @@
-"""Runs as a clock sees them: submitted, and once they have ended known."""
+"""Runs in the order of events: each at its submission, and again when it has ended."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from adminkit.recommend.menu import RISK
 from adminkit.stats.runs import Kind, Run
 from adminkit.trace.run_view import STUDY_MIN_ELAPSED
 
-#: Ends that a limit has nothing to do with. Every other one came from outside.
+#: States of runs that ended by themselves. Every other end came from outside.
 BY_ITSELF: Final = ("COMPLETED", "FAILED", "OUT_OF_MEMORY")
 #: What makes runs alike, the most alike first. A level that has too few runs gives way to the next.
 LEVELS: Final = (
@@ -38,7 +38,7 @@ class Rule:
     """The parameters, all of them. docs/recommend.md has the reason and the effect of each."""
 
     risk: float = RISK  # share of runs that may need more than the safe limit
-    margin: float = 1.1  # the safe limit over the longest run it is meant for
+    margin: float = 1.1  # safe limit / the longest need that it has to cover
     unseen: float = 0.5  # weight of the run that no history shows: longer than all of them
     batches: int = 20  # kept per group
     half_life: float = 10.0  # batches after which a batch counts half
@@ -48,12 +48,12 @@ class Rule:
 
     @property
     def least_weight(self) -> float:
-        """A group with less cannot tell a risk so small: 4.5 for one in ten."""
+        """A group with less weight cannot show so small a risk: 4.5 for one in ten."""
         return self.unseen * (1 - self.risk) / self.risk
 
     @property
     def least_runs(self) -> int:
-        """How many runs that were not submitted together weigh so much: 6 for one in ten."""
+        """How many runs, each submitted by itself, have that weight: 6 for one in ten."""
         fade = 2.0 ** (-1 / self.half_life)
         return math.ceil(math.log(1 - self.least_weight * (1 - fade), fade))
 
@@ -118,9 +118,9 @@ class Predictor:
             del groups[next(iter(groups))]
 
     def predict(self, kind: Kind, risk: float | None = None) -> Recommendation:
-        """What the runs most like this one say, from the first level that has enough of them.
+        """A recommendation from the runs most like this job: those of the first level that has enough.
 
-        `risk` steers the limit (control.py), the rule's says what is enough.
+        The limit aims at `risk` (control.py), rule.risk if None; how many runs are enough follows from rule.risk.
         """
         rule, poorest = self.rule, Recommendation(self.levels[-1])
         for number, key_of in enumerate(self._keys):
@@ -155,7 +155,7 @@ class Predictor:
 
 
 def needed(run: Run) -> int:
-    """The seconds a run took of what it asked for: Slurm and others kill some seconds late."""
+    """Seconds: the run time, at most the limit, as Slurm and others kill some seconds late."""
     limit = run.kind.req_limit
     return run.elapsed if limit is None or run.elapsed < limit else limit
 
@@ -184,7 +184,7 @@ def _curve(batches: Sequence[_Batch], rule: Rule) -> Curve:
 
 
 def _answer(curve: Curve, level: tuple[str, ...], risk: float, rule: Rule) -> Recommendation:
-    """What the curve says for `risk`. What rule.risk has a limit for has one for a smaller risk, too."""
+    """The recommendation for `risk`. Where the curve has a limit for rule.risk, a smaller risk has one, too."""
     need: float | None = curve.limit(risk)
     if need is None and risk < rule.risk and curve.limit(rule.risk) is not None:
         need = curve.beyond(risk)
@@ -193,5 +193,5 @@ def _answer(curve: Curve, level: tuple[str, ...], risk: float, rule: Rule) -> Re
 
 
 def getter(level: tuple[str, ...]) -> Callable[[Kind], Any]:
-    """What the level looks at in a Kind, to compare by."""
+    """Takes from a Kind the values that the level compares."""
     return itemgetter(*(Kind._fields.index(name) for name in level))

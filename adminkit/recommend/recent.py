@@ -11,7 +11,7 @@ from adminkit.stats.runs import Run
 class Recent:
     """Holds about `most` runs, of each array at most `per_array`, drawn evenly and always the same ones.
 
-    Trap: the first tasks of an array will not do instead; people sort them by size.
+    Trap: the first tasks of an array are not a fair sample, as people sort tasks by size.
     """
 
     def __init__(self, most: int, per_array: int = 16) -> None:
@@ -39,7 +39,7 @@ class Recent:
         return sorted((run for few in self._together for run in few), key=lambda run: run.submit_time)
 
     def _draw(self, run: Run, array: int) -> None:
-        """A reservoir: after n tasks each of them is in it with the same chance."""
+        """Reservoir sampling: after n tasks each of them is in the sample with the same probability."""
         if array not in self._arrays:
             self._arrays[array] = ([], random.Random(array), [0])
             self._together.append(self._arrays[array][0])

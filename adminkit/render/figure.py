@@ -194,7 +194,7 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float]) -> None:
 
 
 def _ticks(span: tuple[float, float]) -> list[float]:
-    """Some of TICKS within the axis, far enough apart to be read: about a ninth of it."""
+    """Those of TICKS within the axis that are about a ninth of it apart, so that labels do not touch."""
     low, high = map(math.log, span)
     ticks: list[float] = []
     for at in TICKS:

@@ -23,7 +23,7 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
         case "ratio":
             return f"{value:.3f}"
         case "share":
-            return percent(value, 2)  # as the study has it: few jobs in many are a finding too
+            return percent(value, 2)  # two digits as in the study, so that a few jobs in many are seen
         case "duration":
             return show_duration(round(value))
         case "time":
@@ -41,7 +41,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage; never rounded to none or all of what is only nearly so."""
+    """A share as a percentage. One above 0 is never shown as 0 %, one below 1 never as 100 %."""
     step = 10.0**-digits
     value = 100 * share
     if 0 < value < step / 2:
@@ -56,7 +56,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def some(names: Sequence[str], most: int = 6) -> str:
-    """The first names of a list and how many follow."""
+    """The first names of a list, and how many others it has."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 

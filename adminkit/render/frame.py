@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Dtype = Literal["string", "Int64", "Float64", "datetime64[s, UTC]"]
 
-#: How a value is shown -> its dtype and its unit. "" for what has none.
+#: How a value is shown -> its dtype and its unit. "" without a unit.
 STYLES: Final[Mapping[Style, tuple[Dtype, str]]] = {
     "text": ("string", ""),
     "count": ("Int64", "count"),

@@ -1,4 +1,4 @@
-"""Report: what a report says, apart from how it is shown."""
+"""Report: the content of a report, without its form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", 
 class Field:
     """One column: its name is the key in JSON, the header in CSV and tables.
 
-    A `quiet` one is shown to people only where its rows differ; JSON and CSV always have it.
+    A `quiet` column is in tables only where its values differ; JSON and CSV always have it.
     """
 
     name: str
@@ -44,13 +44,13 @@ class Meta:
     excluded: Mapping[str, int]
     notes: Sequence[str] = ()
     span: tuple[int | None, int | None] = (None, None)
-    as_of: int | None = None  # the moment at which the trace was looked at, epoch seconds; None for now
+    as_of: int | None = None  # epoch seconds: the trace as it was then; None: as it is now
 
     @classmethod
     def plain(
         cls, title: str, notes: Sequence[str], clusters: Sequence[str] = (), filters: Mapping[str, str] | None = None
     ) -> Meta:
-        """That of a listing which is about files, rules or hosts, not about the jobs of a trace."""
+        """The header of a listing of files, rules or hosts, which has no jobs of a trace."""
         return cls(title, "", (None, None), clusters, filters or {}, None, {}, notes)
 
 
@@ -136,7 +136,7 @@ class Report:
     pictures: Pictures | None = field(default=None, compare=False)
 
     def dated(self, as_of: int | None) -> Report:
-        """The same of a trace as it was then; None for now."""
+        """The same report, whose header says that the trace is as it was then; None: as it is now."""
         return replace(self, meta=replace(self.meta, as_of=as_of))
 
     def records(self) -> list[dict[str, Cell]]:

@@ -19,10 +19,10 @@ from adminkit.render.format import cells
 from adminkit.render.report import Cell, Report
 from adminkit.render.sink import write_aside
 
-#: What colour a cell has, by its field's name and its value; None for the terminal's own.
+#: The colour of a cell, from its field's name and its value; None: the terminal's own.
 Tint = Callable[[str, Cell], str | None]
 
-#: The column of jobs' names, which may have a thousand characters, and how many of them people are shown.
+#: The column of job names, which may have a thousand characters, and how many of them a table shows.
 NAME: Final = "job_name"
 _WIDEST: Final = 40
 _COLOURS: Final = {"good": "\x1b[32m", "fair": "\x1b[33m", "bad": "\x1b[31m", "bold": "\x1b[1m", "dim": "\x1b[2m"}
@@ -45,12 +45,12 @@ def emit(sections: Mapping[str, Report], format: str, output: Path | None, tint:
 
 
 def colours() -> bool:
-    """Whether a terminal is to have colours."""
+    """Whether to write colours to a terminal."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def as_json(sections: Mapping[str, Report]) -> str:
-    """One object: the name of each section -> its report, as that is written by itself."""
+    """One object: the name of each section -> its report, as it is written alone."""
     return json.dumps({name: json.loads(text.as_json(one)) for name, one in sections.items()}, indent=2) + "\n"
 
 

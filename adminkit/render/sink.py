@@ -21,7 +21,7 @@ PICTURES: Final = (".png", ".svg")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a report is wanted. `tz` is for civil times, None for the host's own."""
+    """How to write a report. `tz` is for civil times, None for the host's own."""
 
     format: str = "table"
     output: Path | None = None
@@ -31,10 +31,12 @@ class Way:
 
     def __post_init__(self) -> None:
         if self.plot and self.format != "table":
-            raise UsageError(f"--plot draws in the terminal, which {self.format} is not for", "leave out --format")
+            raise UsageError(f"--plot draws in the terminal, but the format is {self.format}", "leave out --format")
         if self.picture and self.picture.suffix.lower() not in PICTURES:
             if not self.picture.suffix:
-                raise UsageError(f"{self.picture} does not say what kind of picture", "end it in .png or .svg")
+                raise UsageError(
+                    f"{self.picture} has no suffix, which says the kind of picture", "end it in .png or .svg"
+                )
             raise unknown_word("kind of picture", self.picture.suffix, PICTURES)
         if self.pictures:
             self._need_plots()
@@ -45,7 +47,7 @@ class Way:
         return self.plot or self.picture is not None or self.format == "html"
 
     def _need_plots(self) -> None:
-        """Say so before a long scan, not after."""
+        """AdminkitError where matplotlib is missing: before a long scan, not after."""
         if self.picture is not None or self.format == "html":
             from adminkit.render.figure import need_matplotlib
 

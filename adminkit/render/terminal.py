@@ -18,7 +18,7 @@ from adminkit.units import show_short
 
 #: Lines of a panel of curves, without its axis.
 HEIGHT: Final = 11
-#: Panels of curves stand side by side where each keeps so many columns.
+#: The fewest columns of a panel of curves beside another.
 NARROWEST: Final = 56
 _WIDEST: Final = 100
 _TICKS: Final = (1, 10, 60, 600, 3600, 4 * 3600, 24 * 3600, 72 * 3600, 168 * 3600, 336 * 3600, 720 * 3600)
@@ -126,7 +126,7 @@ def _curves(panel: Curves, width: int, span: tuple[float, float], pen: _Pen) -> 
 
 
 def _staircase(paper: list[list[str]], line: Line, sign: str, signs: Signs, times: Sequence[float]) -> None:
-    """One sign per column, and every line between two columns' heights."""
+    """Draw a staircase: one sign per column, and signs on all lines between the heights of two columns."""
     before = 0.0
     for x, seconds in enumerate(times):
         place = bisect_right(line.seconds, seconds * 1.0001)
@@ -146,7 +146,7 @@ def _coloured(sign: str, pen: _Pen) -> str:
 
 
 def _labels(wanted: Sequence[tuple[int, str]], width: int) -> str:
-    """Texts centred at their columns on one line, those left out that would touch an earlier one."""
+    """One line with each text centred at its column, without those that would touch an earlier one."""
     line = [" "] * width
     free = 0
     for column, text in wanted:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool, ascii_only: bool) -> str:
     """The header and the table. One that is wider than `width` columns is cut into several, each with the first column.
 
-    None for a width that does not matter, as in a pipe.
+    `width` None: no limit, as in a pipe.
     """
     from rich.console import Console
     from rich.text import Text
@@ -78,7 +78,7 @@ def _block_table(
 
 
 def blocks(fields: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Which columns stand together so that each block fits; the first column begins every block."""
+    """The columns of each block, so that it fits into `width`; the first column begins every block."""
     from rich.cells import cell_len
 
     widths = [max([len(f.name), *(cell_len(row[i]) for row in rows)]) for i, f in enumerate(fields)]
@@ -94,7 +94,7 @@ def blocks(fields: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -
 
 
 class _Encoded(io.StringIO):
-    """Memory that claims an encoding: Rich draws its lines in ASCII when it is no Unicode one."""
+    """A StringIO with an encoding: Rich draws lines in ASCII where that is not a Unicode one."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ def as_csv(report: Report) -> str:
 
 
 def header_lines(meta: Meta, tz: tzinfo | None) -> str:
-    """The report's header as plain lines."""
+    """The report's header, one plain line for each entry."""
     return "\n".join([clean(meta.title), *(f"{name:<10}{text}" for name, text in header(meta, tz))]) + "\n"
 
 

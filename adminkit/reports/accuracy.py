@@ -13,7 +13,7 @@ from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, accuracy
 from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
-#: Jobs whose queue is not known, as a name.
+#: Shown as the queue of jobs whose queue is unknown.
 NO_QUEUE: Final = "(no queue)"
 FIELDS: Final = (
     Field("queue", help="the queue (Slurm's partition)"),
@@ -36,7 +36,7 @@ FIELDS: Final = (
 )
 ALL: Final = "(all)"
 MEAN_OF_QUEUES: Final = "(mean of queues)"
-#: Pictures show the queues with the most jobs only: more panels than this nobody reads.
+#: The most panels of a picture: those of the queues with the most jobs.
 MOST_PANELS: Final = 12
 LONGEST_NAME: Final = 32
 
@@ -134,7 +134,7 @@ def _curves(name: str, queue: QueueAccuracy) -> Curves:
 
 
 def _half(curve: Curve) -> int:
-    """The time within which half of the jobs are."""
+    """The seconds that half of the jobs do not exceed."""
     return next(seconds for seconds, share in zip(curve.seconds, curve.share, strict=True) if share >= 0.5)
 
 

@@ -69,7 +69,7 @@ def _pictures(measured: Parallelism) -> Pictures | None:
 
 
 def _bars(title: str, counts: Iterable[tuple[str, int]]) -> Bars:
-    """One panel: the most frequent values in their own order, the others as one bar."""
+    """One panel: the most frequent values in the order given, the others as one bar."""
     counts = list(counts)
     whole = sum(jobs for _, jobs in counts)
     often = sorted((jobs for _, jobs in counts), reverse=True)[:MOST_BARS]

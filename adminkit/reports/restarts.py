@@ -14,43 +14,43 @@ from adminkit.stats.restarts import PARTS, Group, Piece, Restarts, pieces, resta
 from adminkit.stats.select import Filter
 
 ALL: Final = "(all)"
-#: What follows the part's own field.
+#: The columns after the one of the part.
 FIELDS: Final = (
-    Field("jobs", "count", "jobs that ran in several pieces, or that the checkpoint plugin wanted to warn"),
+    Field("jobs", "count", "jobs that ran in several pieces, or that the checkpoint plugin tried to signal"),
     Field("restarted", "count", "of these, ran in several pieces"),
     Field("runs", "count", "pieces of all of them"),
     Field("ran_hours", "hours", "run time of all pieces"),
     Field("wait_hours", "hours", "between the end of a piece and the start of the next"),
-    Field("saving_hours", "hours", "from a signal that was heard to the end of a piece that was put back"),
-    Field("unsaved_hours", "hours", "run time of pieces put back without such a signal: at most so much was redone"),
+    Field("saving_hours", "hours", "from a signal that was caught to the end of a piece that was requeued"),
+    Field("unsaved_hours", "hours", "run time of pieces requeued without such a signal: at most so much was redone"),
     Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
     Field("put_back", "count", "restarts that adminkit asked for; not preemptions, failed nodes, scontrol requeue"),
-    Field("signals", "count", "runs in which the plugin looked for somebody to warn"),
-    Field("unheeded", "count", "of these, a process heard it, and the run came to its limit all the same"),
+    Field("signals", "count", "runs in which the plugin looked for processes to signal"),
+    Field("unheeded", "count", "of these, a process caught it, and the run still reached its limit"),
     Field("uncaught", "count", "of these, nothing caught the signal"),
     Field("cluster", quiet=True),
 )  # fmt: skip
 PIECES: Final = (
     Field("job_id"),
-    Field("run", "count", "of the job, as far as the trace knows"),
+    Field("run", "count", "its number among the job's runs in the trace"),
     Field("wait", "duration", "since the piece before ended"),
     Field("start_time", "time"),
     Field("elapsed", "duration", "run time without suspension"),
     Field("limit", "duration"),
-    Field("signal_at", "duration", "so long after its start the plugin looked for somebody to warn"),
+    Field("signal_at", "duration", "from its start until the plugin looked for processes to signal"),
     Field("heard", "count", "processes that got the signal; 0: nothing caught it"),
-    Field("state", help="as Slurm has it; REQUEUED: put back, by whomever"),
-    Field("ended", help="what the plugin made of the end; see below"),
-    Field("saving", "duration", "from a signal that was heard to the end of a piece that was put back"),
-    Field("unsaved", "duration", "run time of a piece that was put back without: at most so much was redone"),
+    Field("state", help="as Slurm has it; REQUEUED: by adminkit, an operator or Slurm"),
+    Field("ended", help="how the plugin judged the end; see below"),
+    Field("saving", "duration", "from a signal that was caught to the end of a piece that was requeued"),
+    Field("unsaved", "duration", "run time of a piece requeued without such a signal: at most so much was redone"),
     Field("cluster", quiet=True),
 )
-#: Of how the last run ended, what needs a word.
+#: How the last run ended -> its meaning, where the word needs one.
 ENDS: Final[Mapping[str, str]] = {
     "open": "goes on",
-    "max": "was put back as often as it asked for",
+    "max": "was requeued as often as it asked for",
     "short": "ran less than twice the lead: no progress",
-    "refused": "Slurm would not put it back",
+    "refused": "Slurm refused to requeue it",
 }
 
 
@@ -82,9 +82,7 @@ def _row(group: Group, name: str | None) -> list[Cell]:
 
 def _notes(measured: Restarts) -> list[str]:
     if not measured.overall.jobs:
-        return [
-            "no job is left to measure: none was put back into the queue, none was warned, or the filters left it out"
-        ]
+        return ["no job is left to measure: none was requeued or signalled, or the filters left it out"]
     ends = ", ".join(f"{_said(end)} {number(jobs)}" for end, jobs in measured.ended.items())
     notes = [f"how the last run ended: {ends}"]
     if measured.overall.unsaved:
@@ -143,15 +141,15 @@ def _piece(one: Piece, nth: int) -> list[Cell]:
     ]  # fmt: skip
 
 
-#: What the plugin made of the end of a run; job.CKPT_ENDS.
+#: How the plugin judged the end of a run (job.CKPT_ENDS) -> the sentence about it.
 MEANINGS: Final[Mapping[str, str]] = {
-    "more": "left with the code for 'more to do', and was put back",
-    "limit": "came to its limit after the signal, and was put back",
-    "done": "everything that was watched ended with 0",
-    "failed": "left with another code",
-    "max": "was put back as often as it asked for",
+    "more": "exited with the code for 'more to do', and was requeued",
+    "limit": "reached its limit after the signal, and was requeued",
+    "done": "everything that was watched exited with 0",
+    "failed": "exited with another code",
+    "max": "was requeued as often as it asked for",
     "short": "ran less than twice the lead, which is no progress",
-    "refused": "Slurm would not put it back",
+    "refused": "Slurm refused to requeue it",
 }
 
 
@@ -159,7 +157,7 @@ def _meanings(pieces: Sequence[Piece]) -> list[str]:
     shown = [end for end in MEANINGS if any(one.ckpt_end == end for one in pieces)]
     notes = [f"{end}: {MEANINGS[end]}" for end in shown]
     if any(one.unheeded for one in pieces):
-        notes.append("a run that heard the signal came to its limit all the same: whether it had saved is not known")
+        notes.append("a run that caught the signal still reached its limit: whether it had saved is unknown")
     if any(one.ckpt_heard == 0 for one in pieces):
         notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md has what to do")
     return notes

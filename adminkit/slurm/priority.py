@@ -13,7 +13,7 @@ from adminkit.slurm.show_config import show_config
 from adminkit.units import parse_duration
 
 MULTIFACTOR: Final = "priority/multifactor"
-#: What slurmctld shows for a site factor that nobody but submission sets.
+#: What slurmctld shows where no plugin sets the site factor.
 _NO_PLUGIN: Final = ("", "(null)", "none", "site_factor/none")
 
 
@@ -46,7 +46,7 @@ class Spread:
 
 
 def ranking() -> Ranking:
-    """As slurmctld has it now. AdminkitError when it is away."""
+    """The settings that slurmctld has now. AdminkitError where it does not answer."""
     return parse_ranking(show_config())
 
 
@@ -55,7 +55,7 @@ def parse_ranking(text: str) -> Ranking:
     words = settings(text)
     kind = words.get("PriorityType")
     if not kind:
-        raise AdminkitError("slurmctld does not say its PriorityType", "give --points-per-hour")
+        raise AdminkitError("`scontrol show config` shows no PriorityType", "give --points-per-hour")
     plugin = words.get("PrioritySiteFactorPlugin", "")
     weight, age = words.get("PriorityWeightAge", ""), words.get("PriorityMaxAge", "")
     return Ranking(
@@ -67,10 +67,10 @@ def parse_ranking(text: str) -> Ranking:
 
 
 def refuse_ranking(ranking: Ranking, accept_foreign: bool) -> None:
-    """AdminkitError where a site factor would do nothing, or somebody else would overwrite it."""
+    """AdminkitError where a site factor would have no effect, or a plugin would overwrite it."""
     if ranking.kind != MULTIFACTOR:
         raise AdminkitError(
-            f"PriorityType is {ranking.kind}, which takes no account of a site factor",
+            f"PriorityType is {ranking.kind}, which ignores the site factor",
             f"set PriorityType={MULTIFACTOR} in slurm.conf, or do without incentives",
         )
     if ranking.site_plugin is not None and not accept_foreign:
@@ -81,11 +81,11 @@ def refuse_ranking(ranking: Ranking, accept_foreign: bool) -> None:
 
 
 def spread() -> Spread | None:
-    """The priorities sprio shows; None where no job waits. AdminkitError when it cannot tell."""
+    """The priorities sprio shows; None where no job waits. AdminkitError where sprio fails."""
     return parse_spread(ask(["sprio", "-h", "-o", "%Y"]))
 
 
 def parse_spread(text: str) -> Spread | None:
-    """One priority in each line; what is no number is a remark."""
+    """One priority in each line; other lines are ignored."""
     priorities = [int(line) for line in map(str.strip, text.splitlines()) if re.fullmatch(r"[0-9]+", line)]
     return Spread(len(priorities), min(priorities), max(priorities)) if priorities else None

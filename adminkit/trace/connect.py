@@ -30,7 +30,7 @@ from adminkit.trace.sight import sees_others, shadow
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
 BUSY_SECONDS: Final = 30.0
-#: To wait for another who makes or migrates a trace. Who may read the folder may lock it: nobody waits for ever.
+#: To wait for a process that makes or migrates a trace; not for ever, as who may read the folder may lock it.
 ALONE_SECONDS: Final = 600.0
 FILE_MODE: Final = 0o640
 FOLDER_MODE: Final = 0o2750
@@ -39,7 +39,7 @@ _OUR_MIGRATIONS: Final = "SELECT 1 FROM _sqlite_migrations WHERE migration_set =
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something. PermissionError where that cannot be seen: Path.exists of Python 3.14 says no."""
+    """Whether `path` exists. PermissionError where that cannot be seen: Path.exists of Python 3.14 says no."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -62,7 +62,7 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 def reader(path: Path, as_of: int | None = None) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
 
-    Who may not see the jobs of others finds their own in it. With `as_of`, epoch seconds, it is the trace of then.
+    Users who may not see others' jobs see only their own. `as_of`, epoch seconds: the trace as it was then.
     """
     with as_owner(path):
         with _permitted(path, "read"):
@@ -174,11 +174,11 @@ def _version_of_ours(db: sqlite3.Connection, path: Path) -> int:
         "_sqlite_migrations" in tables and db.execute(_OUR_MIGRATIONS).fetchone() is not None
     )
     if not ours and (tables or version):
-        raise AdminkitError(f"{path} is an SQLite file of some other program", "name another one with --db")
+        raise AdminkitError(f"{path} is an SQLite database of another program", "name another one with --db")
     if version > SCHEMA_VERSION:
         raise AdminkitError(
             f"{path} has schema {version}, made by a newer adminkit; this one knows {SCHEMA_VERSION}",
-            "upgrade adminkit on this host; the trace was not touched",
+            "upgrade adminkit on this host; the trace was not changed",
         )
     return version
 
@@ -222,7 +222,7 @@ def _held(path: Path) -> Iterator[None]:
         )
     assert holder.stdin and holder.stdout
     try:
-        holder.stdout.readline()  # "held", or nothing where it could not: then SQLite tells us why, in a moment
+        holder.stdout.readline()  # "held", or "" where it failed: then SQLite gives the reason in a moment
         yield
     finally:
         holder.stdin.close()
@@ -254,7 +254,7 @@ def _refuse_to_own_sidecars(path: Path) -> None:
         and os.access(path.parent, os.W_OK)
         and (lost := missing_sidecar(path))
     ):
-        raise AdminkitError(f"{lost} is missing, and reading would make it this user's", _put_back(path))
+        raise AdminkitError(f"{lost} is missing, and reading would create it as this user's file", _put_back(path))
 
 
 @contextmanager
@@ -285,7 +285,7 @@ def _hint(path: Path, text: str) -> str:
             return _put_back(path)
         return _whose(path)
     if "full" in text or "disk I/O" in text:
-        return "look for space and quota (df, quota), then run the same command again: what was committed is whole"
+        return "check space and quota (df, quota), then run the same command again: what was committed is whole"
     if "locked" in text:
         return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
     if "malformed" in text:

@@ -145,12 +145,12 @@ def test_bad_cells_are_set_aside_with_line_and_reason_and_take_no_neighbour(run:
     assert [number for (number,) in jobs("job_id_raw")] == [1, 3, 7, 11]
     found = rejected()
     assert [(line, reason) for line, reason, _ in found] == [
-        (3, "column 'ran' (elapsed): 'long' is no number"),
+        (3, "column 'ran' (elapsed): 'long' is not a number"),
         (6, "submit_time is unknown, so the row has no key"),
-        (7, "column 'how' (state): 'odd' is no state of Slurm's, and the map's [states] do not say what it means"),
-        (8, "column 'id' (job_id_raw): '7_1' is no number"),
-        (10, "3 columns where there are 11"),
-        (11, "no CSV: ',' expected after '\"'"),
+        (7, "column 'how' (state): 'odd' is not a state of Slurm, and the map's [states] does not translate it"),
+        (8, "column 'id' (job_id_raw): '7_1' is not a number"),
+        (10, "3 columns instead of 11"),
+        (11, "not CSV: ',' expected after '\"'"),
         (12, "column 'name' (job_name): a NUL byte"),
     ]
     assert found[4][2] == b"half,a,row"

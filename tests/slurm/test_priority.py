@@ -55,7 +55,7 @@ def test_what_an_hour_of_ageing_is_worth(text: str, expected: Ranking, per_hour:
 
 
 def test_a_slurmctld_that_names_no_priority_is_an_error() -> None:
-    with pytest.raises(AdminkitError, match="does not say its PriorityType"):
+    with pytest.raises(AdminkitError, match="shows no PriorityType"):
         priority.parse_ranking("ClusterName = alpha\n")
 
 

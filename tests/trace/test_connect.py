@@ -161,12 +161,12 @@ BAD = {
     ),
     "another program's database": (
         lambda path: foreign(path, "CREATE TABLE moz_places (id INTEGER)"),
-        "some other program",
+        "another program",
         "--db",
     ),
     "another program's, with our version": (
         lambda path: foreign(path, "CREATE TABLE job (id INTEGER)", f"PRAGMA user_version = {SCHEMA_VERSION}"),
-        "some other program",
+        "another program",
         "--db",
     ),
     "another program's, migrated the same way": (
@@ -176,7 +176,7 @@ BAD = {
             "CREATE TABLE _sqlite_migrations (migration_set TEXT, name TEXT, applied_at TEXT)",
             "INSERT INTO _sqlite_migrations VALUES ('other', 'm001', '')",
         ),
-        "some other program",
+        "another program",
         "--db",
     ),
     "no database": (lambda path: path.write_text("JobID|State\n1|COMPLETED\n" * 99), "not a database", "--db"),

@@ -176,7 +176,7 @@ def test_an_older_adminkit_refuses_a_newer_trace_and_leaves_it_alone(
     assert main(command.split()) == 1
     assert capsys.readouterr().err.splitlines()[-2:] == [
         f"error: {path} has schema 99, made by a newer adminkit; this one knows {schema.SCHEMA_VERSION}",
-        "hint: upgrade adminkit on this host; the trace was not touched",
+        "hint: upgrade adminkit on this host; the trace was not changed",
     ]
     assert path.read_bytes() == before
 

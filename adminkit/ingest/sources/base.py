@@ -1,12 +1,12 @@
-"""A source: accounting that is asked for runs by time. Sync, its rounds and the audit know no more of it than this.
+"""A source: accounting that answers with the runs of a window of time. Sync and the audit use no more of it than this.
 
-sacct.py is the first. Whoever adds another holds these rules, or a user's text becomes a row:
+sacct.py is the first. Another one must keep these rules, or a user's text becomes a row:
 
 - A record counts only where no user could have written it. Where the answer is text, its delimiter is drawn for each
   question and its times are sealed (docs/adr/0010); `Spool.reading` says what the helper has to find in a record.
 - A window of closed runs ends before its question is asked, and an answer has runs of its cluster and its window alone.
-- What comes from a source is slurmdbd's word, the highest rank (docs/adr/0012): it has to come from the accounting
-  database and from nowhere else.
+- The rows of a source have slurmdbd's rank, the highest (docs/adr/0012): they must come from the accounting database
+  and from nowhere else.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SourceFailed(AdminkitError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
-    """One whole answer in a file, and how the helper reads it. Whoever takes it in removes the file."""
+    """One whole answer in a file, and how the helper reads it. Whoever stores it removes the file."""
 
     path: Path
     seconds: float  # that the source took
@@ -49,8 +49,8 @@ class Spool:
     values: Mapping[str, str]  # column of the trace -> SQL over what `reading` binds; see cluster_parameter
     only_where: str = "1"  # SQL: which runs are kept
     revoked: int = 0  # runs of a closed window that `only_where` leaves out: another cluster of a federation took them
-    job: int = 0  # the column, from 0, that says which job a record is of …
-    user: int | None = None  # … and whose, where one does
+    job: int = 0  # the column, from 0, with the job of a record …
+    user: int | None = None  # … and with its user, where there is one
 
 
 def seen_parameter(columns: Sequence[Column]) -> str:
@@ -69,17 +69,17 @@ def cluster_parameter(columns: Sequence[Column]) -> str:
 class Source(ABC):
     """The accounting of one cluster. Questions raise SourceFailed, and leave no file then.
 
-    Several may be asked at once, from as many threads.
+    Several threads may ask at once.
     """
 
     name: ClassVar[str]  # in the trace's tables of loads and of rejected rows
     cluster: str
     claims_apart: bool  # whether the policy's record has to be asked for by itself, as CLAIMS
-    started_at: int | None  # epoch seconds: since when the accounting database has been up, where it says so
+    started_at: int | None  # epoch seconds: when the accounting database started; None: unknown
 
     @abstractmethod
     def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
-        """Runs that ended in [since, until); of these JobIDRaws, where there are any."""
+        """Runs that ended in [since, until); only those of these JobIDRaws, if any are given."""
 
     @abstractmethod
     def open_snapshot(self, part: Part, moment: int, ids: Sequence[int] = ()) -> Spool:
@@ -87,19 +87,19 @@ class Source(ABC):
 
     @abstractmethod
     def lookup(self, part: Part, window: Window, ids: Sequence[int]) -> Spool:
-        """Runs of these JobIDRaws in any state that were there during the window."""
+        """Runs of these JobIDRaws, in any state, that existed during the window."""
 
     @abstractmethod
     def digest(self, window: Window) -> Digest:
-        """The runs that ended in a window in a few numbers, as trace/runs.py counts those of the trace."""
+        """Counts and sums of the runs that ended in a window, as trace/runs.py computes them of the trace."""
 
     @abstractmethod
     def backlog(self) -> int | None:
-        """How many records are still on their way to the accounting database; None where nobody can say."""
+        """How many records have not reached the accounting database yet; None: unknown."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the questions that other threads ask now."""
+        """End the questions that other threads are asking."""
 
 
 class Opener(Protocol):

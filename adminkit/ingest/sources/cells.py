@@ -1,7 +1,7 @@
 """From a table's cell to a value of the trace: units, times, limits, states. Every cell may be hostile.
 
 A converter takes the text of a cell, which is not one of the words for "unknown", and returns a value in base units,
-None for unknown. It raises Bad with the reason where the text is no such value; nothing is guessed.
+None for unknown. It raises Bad with the reason for any other text, and never guesses.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ STATES: Final = frozenset(
     REQUEUED RESIZING REVOKED RUNNING SUSPENDED TIMEOUT""".split()
 )
 
-#: SQLite's integers end at 2^63; nothing that is counted here comes near, and sums of a few fit.
+#: The largest value. SQLite's integers end at 2^63, so the sum of a few values fits.
 MOST: Final = 2**60
-#: The year 9999: what is later no clock shows.
+#: Epoch seconds: the end of the year 9999.
 LATEST: Final = 253_402_300_800
-#: Results that are remembered, of each converter, and the longest text of one: cells repeat.
+#: Cells repeat: how many results a converter remembers, and the longest text (characters) whose result it does.
 MEMORY: Final = 1 << 16
 SHORT: Final = 64
 
@@ -59,11 +59,11 @@ _BEGIN: Final = datetime(1970, 1, 1).toordinal()
 
 
 class Bad(Exception):
-    """A cell that is no such value; the text is the reason."""
+    """A cell without a valid value; the text is the reason."""
 
 
 def remembered(convert: Convert) -> Convert:
-    """`convert`, which is asked once for each of the last MEMORY texts."""
+    """`convert` with a memory of at most MEMORY results."""
     known: dict[str, Value] = {}
 
     def ask(text: str) -> Value:
@@ -81,7 +81,7 @@ def remembered(convert: Convert) -> Convert:
 
 
 def shown(text: str) -> str:
-    """A cell within a reason: short, and without what could act on a terminal."""
+    """A cell as a reason quotes it: at most 40 characters, and none that acts on a terminal."""
     clean = "".join(c if c.isprintable() else "·" for c in text[:41])
     return repr(clean if len(text) <= 40 else clean[:39] + "…")
 
@@ -90,7 +90,7 @@ def number(text: str) -> float | int:
     """A decimal number; whole ones as an int."""
     word = text.strip()
     if not _NUMBER.fullmatch(word):
-        raise Bad(f"{shown(text)} is no number")
+        raise Bad(f"{shown(text)} is not a number")
     if word.isdigit():
         return int(word)
     value = float(word)
@@ -103,14 +103,14 @@ def whole(factor: float = 1, negative: bool = False) -> Convert:
     def convert(text: str) -> int:
         value = _bounded(number(text) * factor, text, negative)
         if value != int(value):
-            raise Bad(f"{shown(text)} is no whole number")
+            raise Bad(f"{shown(text)} is not a whole number")
         return int(value)
 
     return remembered(convert)
 
 
 def amount(factor: float) -> Convert:
-    """Seconds, bytes or joules, given in units of `factor`; what is left of the last one is dropped."""
+    """Seconds, bytes or joules, given in units of `factor`; a fraction is cut off."""
 
     def convert(text: str) -> int:
         value = _bounded(number(text) * factor, text)
@@ -121,7 +121,7 @@ def amount(factor: float) -> Convert:
 
 
 def real(factor: float) -> Convert:
-    """The same, with its fraction."""
+    """As `amount`, with the fraction."""
 
     def convert(text: str) -> float:
         return float(_bounded(number(text) * factor, text))
@@ -130,19 +130,19 @@ def real(factor: float) -> Convert:
 
 
 def clock(text: str) -> int:
-    """Seconds of 90, 01:30, 00:01:30, 1-00:00:00."""
+    """Seconds, from 90, 01:30, 00:01:30 or 1-00:00:00."""
     word = text.strip()
     if word.isascii() and word.isdigit():
         return _bounded(int(word[:20]), text)
     match = _CLOCK.fullmatch(word)
     if not match:
-        raise Bad(f"{shown(text)} is no clock")
+        raise Bad(f"{shown(text)} is not a duration such as 1-02:30:00")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return _bounded(((days * 24 + hours) * 60 + minutes) * 60 + seconds, text)
 
 
 def limit(inner: Convert) -> Convert:
-    """A limit: its seconds, or one of limit_kind's words where there is no number. 0 is unknown."""
+    """A limit in seconds, or one of limit_kind's words if it has no number. 0 is unknown."""
 
     def convert(text: str) -> Value:
         word = text.strip().upper().removesuffix(".0")
@@ -156,7 +156,7 @@ def limit(inner: Convert) -> Convert:
 
 
 def state(words: Mapping[str, str]) -> Convert:
-    """One of Slurm's states: by `words` (theirs -> Slurm's), or because it is one. CANCELLED by 1000 is kept whole."""
+    """A state of Slurm: translated by `words` (theirs -> Slurm's), or as it is. CANCELLED by 1000 is kept whole."""
     lower = {theirs.lower(): ours for theirs, ours in words.items()}
 
     def convert(text: str) -> str:
@@ -165,14 +165,14 @@ def state(words: Mapping[str, str]) -> Convert:
         if found is None and _CANCELLED.fullmatch(word):
             found = word
         if found is None:
-            raise Bad(f"{shown(text)} is no state of Slurm's, and the map's [states] do not say what it means")
+            raise Bad(f"{shown(text)} is not a state of Slurm, and the map's [states] does not translate it")
         return found
 
     return remembered(convert)
 
 
 def cancelled_by(text: str) -> tuple[str, int | None]:
-    """(state, who cancelled) of what `state` returned."""
+    """(state, uid of who cancelled the job or None), from what `state` returned."""
     match = _CANCELLED.fullmatch(text)
     return ("CANCELLED", int(match.group(1))) if match else (text, None)
 
@@ -182,14 +182,14 @@ def one_of(words: Collection[str]) -> Convert:
 
     def convert(text: str) -> str:
         if text not in words:
-            raise Bad(f"{shown(text)} is none of {', '.join(words)}")
+            raise Bad(f"{shown(text)} is not one of {', '.join(words)}")
         return text
 
     return convert
 
 
 class Text:
-    """Names. `replaced` counts bytes that were no UTF-8 and became U+FFFD."""
+    """Names. `replaced` counts bytes that were invalid UTF-8 and became U+FFFD."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix, self.replaced = prefix, 0
@@ -207,7 +207,7 @@ class Text:
 class Time:
     """Moments. `ambiguous` counts local times in an hour that occurs twice: the first of the two is taken.
 
-    `form` is ISO, one of EPOCHS, or a pattern of strptime. `zone` is that of times that name none themselves.
+    `form` is ISO, one of EPOCHS, or a pattern of strptime. `zone` is for times that name no zone.
     """
 
     def __init__(self, form: str, zone: tzinfo | None) -> None:
@@ -224,9 +224,9 @@ class Time:
             try:
                 seconds = self._civil(self._parse(text.strip()[: SHORT + 1]))
             except (ValueError, OverflowError) as error:
-                raise Bad(f"{shown(text)} is no time ({self.form})") from error
+                raise Bad(f"{shown(text)} is not a time ({self.form})") from error
         if not 0 <= seconds < LATEST:
-            raise Bad(f"{shown(text)} lies before 1970 or after 9999")
+            raise Bad(f"{shown(text)} is before 1970 or after 9999")
         return int(seconds) or None
 
     def _pattern(self, text: str) -> datetime:

@@ -1,7 +1,7 @@
 """The records of a CSV or TSV file, each with its first line. A broken one takes none of its neighbours with it.
 
 Quoted cells may hold delimiters and newlines. A quote that is never closed would swallow the rest of the file: where
-the lines from one on are no record, that line alone is set aside, and reading goes on with the next.
+the lines from one on form no record, only that line is set aside, and reading goes on with the next.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
-#: Of one record.
+#: The most that one record has.
 MAX_LINES: Final = 1000
 MAX_CHARS: Final = 1 << 20
 
@@ -27,14 +27,14 @@ class _TooLong(Exception):
 class CsvRows:
     """Iterates over the records of `source`. `columns` cells are a record; None: as many as the first one has.
 
-    Empty lines are passed over. `source` is read as UTF-8; an invalid byte becomes a lone surrogate.
+    Empty lines are ignored. `source` is read as UTF-8; an invalid byte becomes a lone surrogate.
     """
 
     def __init__(self, source: IO[bytes], delimiter: str, columns: int | None = None) -> None:
         self._text = io.TextIOWrapper(source, "utf-8-sig", "surrogateescape", newline="")
         self.delimiter, self.columns = delimiter, columns
-        self._again: deque[str] = deque()  # lines that were looked at already
-        self._held: list[str] = []  # the lines of the record at hand
+        self._again: deque[str] = deque()  # lines to read once more
+        self._held: list[str] = []  # the lines of the current record
         self._line = 1  # the number of its first one
         self._chars = 0
 
@@ -75,7 +75,7 @@ class CsvRows:
                 raise _Ragged(_counted(len(cells), self.columns))
 
     def _broken(self, reason: str) -> Record:
-        """The first line of what is held is set aside, the others are looked at once more."""
+        """Set aside the first line of the current record, and read the others once more."""
         first, *rest = self._held
         self._again.extendleft(reversed(rest))
         line, self._line = self._line, self._line + 1
@@ -91,7 +91,7 @@ class CsvRows:
             yield line
 
     def _read(self) -> str:
-        """One line; of one that is too long its beginning, which is no record."""
+        """One line; if it is too long only its beginning, which forms no record."""
         line = self._text.readline(MAX_CHARS + 1)
         if len(line) > MAX_CHARS and not line.endswith("\n"):
             while (rest := self._text.readline(MAX_CHARS)) and not rest.endswith("\n"):
@@ -104,7 +104,7 @@ class _Ragged(Exception):
 
 
 def _counted(found: int, wanted: int) -> str:
-    return f"{found} columns where there are {wanted}"
+    return f"{found} columns instead of {wanted}"
 
 
 def _reason(error: Exception) -> str:
@@ -112,4 +112,4 @@ def _reason(error: Exception) -> str:
         return "a record of more than 1 MiB or 1000 lines, or a quote that is not closed"
     if "unexpected end" in str(error):
         return "a quote that is not closed"
-    return f"no CSV: {error}"
+    return f"not CSV: {error}"

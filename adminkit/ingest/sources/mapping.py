@@ -49,9 +49,8 @@ class FieldSource:
     column: str | None = None
     constant: str | None = None
     row: int | None = None  # the number of the first row
-    sum: tuple[str, FieldSource] | None = (
-        None  # a time among the fields, and what is added; FieldSource(sum=(field, …)) is a field
-    )
+    # A time among the fields, and what is added to it: FieldSource(sum=(field, …)) if that is a field, too.
+    sum: tuple[str, FieldSource] | None = None
     unit: str | None = None
     time: str | None = None
     prefix: str = ""
@@ -82,7 +81,7 @@ def shipped() -> dict[str, Path]:
 
 
 def find_map(word: str) -> Path:
-    """The map that is meant: one that came with adminkit by its name, else a file."""
+    """The path of a map: the name of one that came with adminkit, else a file."""
     known = shipped()
     if word in known:
         return known[word]
@@ -109,7 +108,7 @@ def load_map(path: Path) -> TableMap:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Checks the parts of one file, whose name stands in every message."""
+    """Checks one file; every message begins with its `name`."""
 
     name: str
 
@@ -118,13 +117,13 @@ class _Reader:
         fields = self._table(raw, "fields")
         self._known("field", fields, FIELDS)
         for missing in (name for name in NEEDED if name not in fields):
-            raise self._wrong(f"fields lack {missing}, so its rows have no key", f'{missing} = "their column"')
+            raise self._wrong(f"[fields] lacks {missing}, so the rows have no key", f'{missing} = "their column"')
         sources = {name: self._source(name, value) for name, value in fields.items()}
         self._check_sums(sources)
         columns = raw.get("columns")
         delimiter = self._text(raw, "delimiter") or None
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
-            raise self._wrong("delimiter is one character", 'write "," or "\\t"')
+            raise self._wrong("delimiter must be one character", 'write "," or "\\t"')
         return TableMap(
             self.name,
             sources,
@@ -138,7 +137,7 @@ class _Reader:
         )
 
     def _source(self, field: str, value: object) -> FieldSource:
-        """What stands behind a field: a column's name, or a table that says more."""
+        """Where a field comes from: a column's name, or a table with more."""
         if isinstance(value, str):
             return FieldSource(column=value, unit=self._unit(field, None))
         if not isinstance(value, dict):
@@ -165,7 +164,7 @@ class _Reader:
     def _constant(self, field: str, value: Mapping[str, Any]) -> str | None:
         constant = value.get("constant")
         if isinstance(constant, bool) or not isinstance(constant, str | int | float | None):
-            raise self._wrong(f"the constant of {field} is neither text nor a number", 'constant = "gpu"')
+            raise self._wrong(f"the constant of {field} is neither a string nor a number", 'constant = "gpu"')
         return None if constant is None else str(constant)
 
     def _row(self, field: str, value: Mapping[str, Any]) -> int | None:
@@ -173,7 +172,7 @@ class _Reader:
         if row is None:
             return None
         if field != "job_id_raw" or isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < cells.MOST:
-            raise self._wrong("row is the number of the first row", "job_id_raw = { row = 1 }, of no other field")
+            raise self._wrong("row must be the number of the first row", "job_id_raw = { row = 1 }, of no other field")
         return row
 
     def _sum(self, field: str, value: Mapping[str, Any]) -> tuple[str, FieldSource] | None:
@@ -182,7 +181,8 @@ class _Reader:
             return None
         if field not in TIMES or not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], str):
             raise self._wrong(
-                f"{field} is no sum of a time and a duration", 'end_time = { sum = ["start_time", "elapsed"] }'
+                f"{field} cannot be a sum: only a time can, of a time and a duration",
+                'end_time = { sum = ["start_time", "elapsed"] }',
             )
         self._known(f"time in the sum of {field}", parts[:1], TIMES)
         if isinstance(parts[1], str):
@@ -191,7 +191,7 @@ class _Reader:
         return parts[0], self._source("elapsed", parts[1])
 
     def _check_sums(self, sources: Mapping[str, FieldSource]) -> None:
-        """What is summed must be there, and none of it a sum of itself."""
+        """Refuse a sum of a field that the map does not have, and a time that is a sum of itself."""
         for name, source in sources.items():
             seen = [name]
             while source.sum:
@@ -210,7 +210,7 @@ class _Reader:
             return known[0] if known else None
         if not known or not isinstance(unit, str):
             raise self._wrong(
-                f"{field} takes no unit" if not known else f"the unit of {field} is no text", "leave it out"
+                f"{field} takes no unit" if not known else f"the unit of {field} must be a string", "leave it out"
             )
         self._known(f"unit of {field}", [unit], known)
         return unit
@@ -224,25 +224,25 @@ class _Reader:
         states = self._table(raw, "states") if "states" in raw else {}
         for theirs, ours in states.items():
             if not isinstance(ours, str):
-                raise self._wrong(f"the state of {theirs} is no text", 'Pass = "COMPLETED"')
+                raise self._wrong(f"the state of {theirs} must be a string", 'Pass = "COMPLETED"')
             self._known("state of Slurm's", [ours], cells.STATES)
         return states
 
     def _table(self, raw: Mapping[str, Any], key: str) -> dict[str, Any]:
         value = raw.get(key, {})
         if not isinstance(value, dict):
-            raise self._wrong(f"{key} is a table", f"write [{key}] on a line of its own")
+            raise self._wrong(f"{key} must be a table", f"write [{key}] on a line of its own")
         return value
 
     def _words(self, value: object, key: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise self._wrong(f"{key} is a list of texts", f'{key} = ["…", "…"]')
+            raise self._wrong(f"{key} must be a list of strings", f'{key} = ["…", "…"]')
         return tuple(value)
 
     def _text(self, raw: Mapping[str, Any], key: str) -> str:
         value = raw.get(key, "")
         if not isinstance(value, str):
-            raise self._wrong(f"{key} is a text", f'{key} = "…"')
+            raise self._wrong(f"{key} must be a string", f'{key} = "…"')
         return value
 
     def _known(self, kind: str, words: Iterable[str], known: Iterable[str], more: str = "") -> None:

@@ -1,7 +1,7 @@
 """sacct as a source: which fields are asked for, what a record must be to count as one, and how answers are summed.
 
-docs/sync.md says why nothing else that stands in an answer is believed. Of the modules of ingest this one alone knows
-sacct's words, its delimiter and its seal.
+docs/sync.md says why nothing else in an answer counts. Of the modules of ingest only this one knows sacct's words, its
+delimiter and its seal.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from adminkit.slurm.process import end_all
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
 from adminkit.trace import runs
 
-#: Later than any end.
+#: Epoch seconds, later than any end.
 FOREVER: Final = 1 << 40
-#: A time comes first among what counts and last of all, so no text of a user's is at either end of a record.
+#: The last field of every record: a time with a seal, so that no user's text ends a record.
 _SEALED: Final = "Submit"
-#: The state of a federation's sibling that another cluster took.
+#: The state of a federated job's sibling, where another cluster runs the job.
 _REVOKED: Final = "REVOKED"
-#: What a digest is made of. No text of a user's is among it.
+#: The fields of a digest: users write none of them.
 _DIGEST_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State", "DerivedExitCode", "End")
 
 
@@ -60,7 +60,7 @@ class Sacct(Source):
         return self.record != "admin_comment"
 
     def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
-        # sacct counts both ends in.
+        # sacct's window includes both ends.
         span = Window(window.since, window.until - 1)
         answer = self._fetch(f"closed-{part}", span, self.finished, self._fields(part), part == STEPS, ids)
         spool = self._spool(part, answer, window.since, window.until, ended=True)
@@ -84,7 +84,7 @@ class Sacct(Source):
         return numbers
 
     def backlog(self) -> int | None:
-        """Trap: where slurmctld is away, what it still holds for slurmdbd is on its disk."""
+        """Trap: while slurmctld is down, the records that it has for slurmdbd are on its disk."""
         try:
             return slurm.dbd_backlog(self.cluster)
         except AdminkitError:
@@ -94,7 +94,7 @@ class Sacct(Source):
         end_all()
 
     def _fields(self, part: Part) -> Sequence[str]:
-        """The fields to ask for, free text behind all that counts."""
+        """The fields to ask for, free text behind the others."""
         if part == CLAIMS:
             wanted: Sequence[str] = ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
         else:
@@ -117,7 +117,7 @@ class Sacct(Source):
             raise SourceFailed(error, error.seconds, error.unreachable) from error
 
     def _spool(self, part: Part, answer: Answer, since: int, until: int, ended: bool) -> Spool:
-        """`ended`: a run without an end is not part of the answer. [since, until): where an end must be."""
+        """`ended`: a record without an end does not count. An end must be in [since, until)."""
         names = self._fields(part)
         columns = _columns(names, ended)
         cluster = cluster_parameter(columns)
@@ -144,13 +144,13 @@ class Sacct(Source):
 
 
 def open_own(cluster: str, folder: Path, *, timeout: float, uid: int, probe: bool = False) -> Sacct:
-    """The runs of one user, without a question to slurmdbd: a release has its fields. `probe` asks sacct for them."""
+    """One user's runs, with the fields of this release; `probe` asks sacct for its fields."""
     fields = release.sacct_fields() if probe else fields_of(release.release())
     return Sacct(cluster, folder, timeout, "admin_comment", fields=fields, finished=release.FINISHED, uid=uid)
 
 
 def open_sacct(cluster: str, folder: Path, *, timeout: float, record: str) -> Sacct:
-    """What Slurm says of its accounting now. AdminkitError where sacct or slurmdbd does not answer."""
+    """Everybody's runs, with sacct's present fields. AdminkitError where sacct or slurmdbd does not answer."""
     return Sacct(
         cluster,
         folder,
@@ -163,7 +163,7 @@ def open_sacct(cluster: str, folder: Path, *, timeout: float, record: str) -> Sa
 
 
 def _columns(names: Sequence[str], ended: bool) -> list[Column]:
-    """How the fields are read; the last one has to be a sealed time."""
+    """How the fields are read; the last one must be a time with a seal."""
     columns = columns_for(names[:-1])
     if ended:
         columns = [replace(one, required=True) if one.name == "End" else one for one in columns]
@@ -176,7 +176,7 @@ def _each(columns: Sequence[Column], name: str, value: str) -> tuple[str, ...]:
 
 
 def _revoked(answer: Answer) -> int:
-    """How many runs of an answer are a federation's siblings that another cluster took."""
+    """How many runs of an answer are siblings of federated jobs that run elsewhere."""
     mark = answer.marks.delimiter
     return answer.path.read_bytes().count(f"{mark}{_REVOKED}{mark}".encode())
 

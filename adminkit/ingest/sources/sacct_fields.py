@@ -66,7 +66,7 @@ FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", 
 #: policy.toml's word for where a decision is recorded -> sacct's field.
 RECORD_FIELDS: Final = {field.setting: field.name for field in comment_words.FIELDS}
 
-#: Every other field of any release there is in SINCE, and of the oldest: known, read over.
+#: Every other field of the oldest release and of those in SINCE: known, and ignored.
 OTHER_FIELDS: Final = tuple(
     """AssocID AveCPU AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize BlockID Constraints
     ConsumedEnergy Container CPUTime CPUTimeRAW Exclusive FailedNode GID Layout Licenses MaxDiskRead MaxDiskReadNode
@@ -79,7 +79,7 @@ OTHER_FIELDS: Final = tuple(
     UserCPU WCKey WCKeyID""".split()
 )
 
-#: Fields with the release of sacct that they came in, where that is later than the oldest one adminkit is tried on …
+#: Field -> the first release of sacct that has it, where that is later than the oldest one adminkit is tested on.
 SINCE: Final[dict[str, Release]] = {
     **dict.fromkeys(("Planned", "PlannedCPU", "PlannedCPURAW", "Extra", "FailedNode", "Licenses"), (23, 2, 0)),
     **dict.fromkeys(("StdErr", "StdIn", "StdOut"), (24, 5, 0)),
@@ -87,7 +87,7 @@ SINCE: Final[dict[str, Release]] = {
     **dict.fromkeys(("ReqReservation", "SegmentSize"), (25, 5, 0)),
     **dict.fromkeys(("Exclusive", "OriginalSLUID", "OverSubscribe"), (26, 5, 0)),
 }
-#: … and those that are gone, with the first release without them. The two GRES fields are found in old files.
+#: Field -> the first release of sacct without it. The two GRES fields occur in old files.
 UNTIL: Final[dict[str, Release]] = {
     **dict.fromkeys(("ReqGRES", "AllocGRES"), OLDEST),
     **dict.fromkeys(("Reserved", "ResvCPU", "ResvCPURAW"), (23, 2, 0)),
@@ -113,7 +113,7 @@ STEP_FIELDS: Final = tuple(
 
 
 def field_name(word: str) -> str | None:
-    """sacct's own spelling of a field, whatever the case it was typed in; None for a word that is none."""
+    """sacct's own spelling of a field, in whatever case `word` is; None for an unknown word."""
     return _BY_LOWER.get(word.strip().lower())
 
 
@@ -129,7 +129,7 @@ def fields_of(release: Release) -> frozenset[str]:
 
 
 def columns_for(names: Iterable[str]) -> list[Column]:
-    """How to read a line with these fields. Unknown words are read over; of a field named twice the first counts."""
+    """How to read a line with these fields. Unknown words are ignored; of a field named twice the first counts."""
     columns, seen = [], set()
     for word in names:
         name = field_name(word) or word
@@ -203,7 +203,7 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "node_list": first("NodeList"),
         "cpu_time": first(_unless("TotalCPU")),
         "energy": first(_unless("AllocTRES.energy"), _unless("ConsumedEnergyRaw")),
-        # A run that left no note shows that of an earlier one of its job: its count holds, the rest is not this run's.
+        # A run without a note shows that of an earlier run of its job: the count is right, the rest is not this run's.
         "ckpt_at": first(_of_this_run("at")),
         "ckpt_heard": first(_of_this_run("heard")),
         "ckpt_requeues": first("AdminComment.requeues"),
@@ -257,16 +257,16 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
 
 
 def _unless(field: str, nothing: str = "0") -> str:
-    """nullif({field}, nothing), as operators of SQLite's: a million rows notice the call of a function."""
+    """nullif({field}, nothing), as an expression: a function's call would cost time in each of a million rows."""
     return f"CASE WHEN {{{field}}} <> {nothing} THEN {{{field}}} END"
 
 
 def _of_this_run(what: str) -> str:
-    """A part of the checkpoint plugin's note where it was left during this run."""
+    """One value of the checkpoint plugin's note, if the note was written during this run."""
     return f"CASE WHEN {{AdminComment.at}} >= {{Start}} THEN {{AdminComment.{what}}} END"
 
 
-#: Trap: of a run that never started, AllocCPUS and NNodes tell what was asked for.
+#: Trap: of a run that never started, AllocCPUS and NNodes are what was requested.
 _RAN: Final = (
     "CASE WHEN {{Start}} IS NOT NULL AND {{End}} IS NOT {{Start}} THEN CASE WHEN {{{0}}} <> 0 THEN {{{0}}} END END"
 )

@@ -12,11 +12,11 @@ from typing import Final
 from adminkit.ingest.helper import Statement
 from adminkit.ingest.spec import outputs, parameters
 
-#: What is read of a header, at most: names in all, and characters of one.
+#: The most names that are read of a header.
 MAX_NAMES: Final = 1000
 _START: Final = re.compile(r"^;[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\b", re.MULTILINE | re.ASCII)
 _NAME: Final = re.compile(r"^;[ \t]*(Queue|Partition):[ \t]*([0-9]{1,9})[ \t]+(\S{1,64})(?!\S)", re.MULTILINE)
-#: As Slurm has them, with a letter; what looks like the number of another queue or partition is no name.
+#: A name as Slurm has them, with a letter; what looks like the number of a queue or partition is not a name.
 _WORD: Final = re.compile(r"(?=.*[^\W\d_])[\w.+-]+")
 _NUMBERED: Final = re.compile(r"(queue|partition)[0-9]+")
 
@@ -69,7 +69,7 @@ class Header:
 
 
 def read_header(text: str) -> Header:
-    """The header in `text`, which anybody may have written: what is strange in it is as if it were not there.
+    """The header in `text`. Anybody may have written it: what is malformed is ignored.
 
     A name is the first word after the number, and only where no other number has the same: two queues stay two.
     """

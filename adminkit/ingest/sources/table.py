@@ -1,4 +1,4 @@
-"""A row of somebody's job table into a row of the trace, as a map says."""
+"""Turns a row of a site's job table into a row of the trace, as a map says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from adminkit.job import KEY, LIMIT_SOURCES
 #: Tried where neither the map nor the command line says it.
 DELIMITERS: Final = (",", "\t", ";", "|")
 
-#: Columns of the trace that go with another one.
+#: Column of the trace -> the column that is filled together with it.
 _WITH: Final = {"time_limit": "limit_kind", "state": "cancelled_by"}
 
 
@@ -52,7 +52,7 @@ class RowReader:
     sums: list[tuple[int, int]]
     unknown: frozenset[str]
     first_row: int | None
-    cluster: str | None  # of rows that do not say it
+    cluster: str | None  # of rows that name no cluster
     texts: list[cells.Text] = field(default_factory=list)
     times: list[cells.Time] = field(default_factory=list)
 
@@ -78,7 +78,7 @@ class RowReader:
         return tuple([found[column] for column in self.columns])
 
     def _complete(self, found: dict[str, Value], number: int) -> None:
-        """What follows from the values of a row; a row without a key is Bad."""
+        """Fill in the columns that follow from others. Raises Bad for a row without a key."""
         if self.first_row is not None:
             found["job_id_raw"] = self.first_row + number
         if found["cluster"] is None:
@@ -103,7 +103,7 @@ class RowReader:
 
     @property
     def replaced(self) -> int:
-        """Bytes that were no UTF-8."""
+        """Bytes that were invalid UTF-8."""
         return sum(text.replaced for text in self.texts)
 
     @property
@@ -146,7 +146,7 @@ class _Planner:
     reader: RowReader
 
     def cell(self, name: str, source: FieldSource) -> int:
-        """Make `source` a value of each row; its place."""
+        """Make `source` a value of each row; returns its place."""
         convert = self._convert(name, source)
         index, constant, label = None, None, name
         if source.column is not None:

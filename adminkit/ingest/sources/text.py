@@ -15,13 +15,13 @@ from adminkit.ingest.sources.sacct_fields import KEY_FIELDS, columns_for, field_
 from adminkit.ingest.sources.swf import Header, read_header
 from adminkit.ingest.spec import Column
 
-#: How much of a source is looked at before anything is decided.
+#: How much of a source is read before its layout is decided.
 PEEK_BYTES: Final = 1 << 16
 
-#: Tried where no header betrays it, most deliberate first.
+#: Tried in this order where the header does not show the delimiter.
 DELIMITERS: Final = ("\x1f", "☃", ";|;", "^|^", "|#", "∆", "|", "\t", ";", ",")
 
-#: SWF 2.2, in its order; extra columns are read over.
+#: SWF 2.2, in its order; extra columns are ignored.
 SWF_FIELDS: Final = tuple(
     """job submit wait run procs cpu mem req_procs req_time req_mem status user group app queue partition before
     think""".split()
@@ -42,7 +42,7 @@ class Layout:
     swf: Header | None = None  # of an SWF trace; None for sacct text
     civil_times: bool = False  # times are written as dates, so a time zone is needed
     has_cluster: bool = False
-    unknown: tuple[str, ...] = ()  # header words that are no field of sacct
+    unknown: tuple[str, ...] = ()  # header words that are not fields of sacct
 
     @property
     def is_swf(self) -> bool:
@@ -82,7 +82,7 @@ def detect(head: bytes, names: Sequence[str] | None = None, delimiter: str | Non
 
 
 def named_columns(words: Sequence[str]) -> list[str]:
-    """`--columns` as sacct spells them; a word that is no field is refused with the nearest one."""
+    """`--columns` as sacct spells them; UsageError for an unknown word, with the nearest field."""
     names = []
     for word in words:
         name = field_name(word)
@@ -136,7 +136,7 @@ def _split_header(header: str, delimiter: str | None) -> tuple[str, list[str], b
 
 
 def _guessed(header: str) -> list[str]:
-    """What stands between the first field's name and the next one, for delimiters nobody thought of."""
+    """What stands between the first field's name and the next one, for delimiters that DELIMITERS lacks."""
     for length in range(min(len(header), 30), 1, -1):
         if field_name(header[:length]) and header[:length] == header[:length].strip():
             rest = header[length : length + 8]
@@ -168,7 +168,9 @@ def _not_accounting(line: str, delimiter: str | None) -> UsageError:
             f"a table cut to column widths cannot be read: {shown}", "use sacct -P (or -p), which cuts nothing"
         )
     if line.startswith(("sacct:", "slurm")):
-        return UsageError(f"an error of sacct's in place of rows: {shown}", "solve that first, then import its output")
+        return UsageError(
+            f"sacct's error message in place of rows: {shown}", "solve that first, then import its output"
+        )
     if delimiter:
         return UsageError(
             f"no sacct header with delimiter {delimiter!r}: {shown}", "leave --delimiter out to have it found"

@@ -32,15 +32,15 @@ OPEN = "a quote that is not closed"
         ('a,b\n"1,\n2","x""y"\n3,4\n', [(1, ["a", "b"]), (2, ["1,\n2", 'x"y']), (4, ["3", "4"])], "quoted newlines"),
         ("a,b\n\n1,2\n", [(1, ["a", "b"]), (3, ["1", "2"])], "empty lines are passed over"),
         ("a,b\n1\n1,2,3\n4,5\n",
-         [(1, ["a", "b"]), (2, "1 columns where there are 2"), (3, "3 columns where there are 2"), (4, ["4", "5"])],
+         [(1, ["a", "b"]), (2, "1 columns instead of 2"), (3, "3 columns instead of 2"), (4, ["4", "5"])],
          "too few and too many"),
         ('a,b\n1,"2\n3,4\n5,6\n', [(1, ["a", "b"]), (2, OPEN), (3, ["3", "4"]), (4, ["5", "6"])],
          "a quote that is never closed takes only its own line"),
-        ('a,b\n1,"2\n3,4\n5,"6"\n', [(1, ["a", "b"]), (2, "no CSV: ',' expected after '\"'"), (3, ["3", "4"]),
+        ('a,b\n1,"2\n3,4\n5,"6"\n', [(1, ["a", "b"]), (2, "not CSV: ',' expected after '\"'"), (3, ["3", "4"]),
          (4, ["5", "6"])], "nor does one that another line's quote closes"),
-        ('a,b\n"1\n2"\n3,4\n', [(1, ["a", "b"]), (2, "1 columns where there are 2"), (3, "no CSV"), (4, ["3", "4"])],
+        ('a,b\n"1\n2"\n3,4\n', [(1, ["a", "b"]), (2, "1 columns instead of 2"), (3, "not CSV"), (4, ["3", "4"])],
          "a record of several lines with too few columns is no record"),
-        ('a,b\n"1"x,2\n3,4\n', [(1, ["a", "b"]), (2, "no CSV: ',' expected after '\"'"), (3, ["3", "4"])],
+        ('a,b\n"1"x,2\n3,4\n', [(1, ["a", "b"]), (2, "not CSV: ',' expected after '\"'"), (3, ["3", "4"])],
          "text after a quote"),
         ("", [], "nothing"),
     ],
@@ -48,7 +48,7 @@ OPEN = "a quote that is not closed"
 def test_the_records_of(text: str, records: list[tuple[int, Sequence[str] | str]], why: str) -> None:
     found = read(text)
     if why.startswith("a record of several lines"):  # what the line that is left over is called is csv's business
-        found = [(line, "no CSV" if isinstance(one, str) and line == 3 else one) for line, one in found]
+        found = [(line, "not CSV" if isinstance(one, str) and line == 3 else one) for line, one in found]
     assert found == records, why
 
 
