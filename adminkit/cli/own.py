@@ -32,7 +32,7 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Ask sacct again, whatever 
 
 
 def readable_trace(flag: Path | None, settings: Config) -> Path | None:
-    """The trace that is meant; None where none was named by --db or $ADMINKIT_DB and none can be read here."""
+    """The trace to read; None where --db and $ADMINKIT_DB name none and this user can read none."""
     path = find_trace(flag, settings.db)
     named = flag is not None or bool(os.environ.get("ADMINKIT_DB"))
     return path if named or os.access(path, os.R_OK) else None

@@ -131,7 +131,7 @@ def _taken_apart(text: str) -> tuple[str, dict[str, str]]:
     lacking = {"exempt", "exempt_named", *_MADE} - entries.keys()
     if lacking or "".join(entries.values()) + _CLOSE != rest:
         raise AdminkitError(
-            "the policy in force is none of this adminkit's", "adminkit policy install --apply makes it again"
+            "the policy in force was not made by this adminkit", "adminkit policy install --apply makes it again"
         )
     return head + opening, entries
 

@@ -86,7 +86,7 @@ def _problem(error: Any, raw: Mapping[str, Any]) -> Problem:
         words = LANGUAGES if loc[:1] == ("texts",) else _choices(error)
         word = loc[-1] if loc[:1] == ("texts",) else value
         hint = unknown_word("word", word, words).hint if isinstance(word, str) else f"known: {', '.join(words)}"
-        return Problem((where,), f"{word!r} is none of {', '.join(words)}", hint)
+        return Problem((where,), f"{word!r} is not one of {', '.join(words)}", hint)
     shown = "" if isinstance(value, (dict, BaseModel)) else f"{value!r}: "
     return Problem((where,), shown + _said(error))
 

@@ -30,7 +30,7 @@ PENDING: Final = "PD"
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """One job, or the waiting tasks of one array. None is unknown; a limit of None is none."""
+    """One job, or the waiting tasks of one array. None: unknown; `limit` None: no limit."""
 
     job_id: str  # as Slurm prints it: 12, 12_3, 12_[4-9]
     state: str  # in squeue's short form

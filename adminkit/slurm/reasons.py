@@ -110,7 +110,7 @@ def meaning(code: str) -> str:
 
 
 def _limit(code: str) -> str | None:
-    """The sentence for a limit's name, made of its parts; None for what is none."""
+    """The sentence for a limit's name, made of its parts; None for any other word."""
     parts = _LIMIT.fullmatch(code)
     if parts is None:
         return None

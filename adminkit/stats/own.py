@@ -38,7 +38,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class OwnRun:
-    """One run. None is unknown; a limit of None is none."""
+    """One run. None: unknown; `limit` None: no limit."""
 
     job_id: str
     job_name: str | None

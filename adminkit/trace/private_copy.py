@@ -144,7 +144,7 @@ def _make(folder: Path) -> None:
 
 @contextmanager
 def _own(folder: Path) -> Iterator[int]:
-    """A descriptor of the folder, which is this user's and nobody else's to enter. FileNotFoundError where it is none.
+    """A descriptor of the folder, which only this user may enter. FileNotFoundError where it is missing.
 
     AdminkitError where it belongs to somebody else, or is a link.
     """

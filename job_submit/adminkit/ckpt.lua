@@ -45,7 +45,7 @@ local function kind_of(item)
 end
 
 -- Whether a value of the variable asks for checkpoints: `on`, or items joined by commas, each kind once. `off`, the empty text
--- and what is none of these do not.
+-- and any other value do not.
 function ckpt.wants(value)
     if value == "" or match(value, "^,") or match(value, ",$") or match(value, ",,") then
         return false

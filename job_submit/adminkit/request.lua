@@ -232,7 +232,7 @@ local function was_whole(job_rec, ruleset)
     return there.own == "node"
 end
 
--- What an update is about: a hold, a release, a new name and the like are none of these.
+-- The fields of an update that rules look at. A hold, a release or a new name sets no such field.
 local POLICED = {
     { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "max_cpus", "num_tasks" },
     { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "ntasks_per_tres", "shared", "sockets_per_node" },

@@ -64,14 +64,14 @@ def test_who_has_no_name_for_a_moment_passes_on_while_an_operators_name_is_unkno
 BROKEN = {
     "a uid more, by hand": (lambda old: old.replace("[0] = true,\n", "[0] = true,\n    [7] = true,\n", 1), "by hand"),
     "another limit, by hand": (lambda old: old.replace("10800", "99999"), "by hand"),
-    "code behind it": (lambda old: old + "x = 1\n", "none of this adminkit's"),
-    "an entry that is none of ours": (
-        lambda old: old.replace("return {\n", "return {\n x = 1,\n"), "none of this adminkit's",
+    "code behind it": (lambda old: old + "x = 1\n", "was not made by this adminkit"),
+    "an entry that is not ours": (
+        lambda old: old.replace("return {\n", "return {\n x = 1,\n"), "was not made by this adminkit",
     ),
     "without the names that the file has": (
-        lambda old: re.sub(r'  \["exempt_named"\] = \{\n.*\n  \},\n', "", old), "none of this adminkit's",
+        lambda old: re.sub(r'  \["exempt_named"\] = \{\n.*\n  \},\n', "", old), "was not made by this adminkit",
     ),
-    "empty": (lambda old: "", "none of this adminkit's"),
+    "empty": (lambda old: "", "was not made by this adminkit"),
 }  # fmt: skip
 
 
