@@ -88,3 +88,15 @@ def test_srun_and_salloc_show_the_options_to_nobody(ruled: Ruled, plugin: None) 
     """So the rule is not applied to them."""
     said = ruled.run("salloc", "--no-shell", "-p", "gq-long", "-t", "4-0", "--ckpt-signal=TERM@60")
     assert ruled.job(said.job)["TimeLimit"] == "4-00:00:00"
+
+
+@pytest.mark.parametrize("program", ["sbatch", "srun", "salloc"])
+def test_what_a_user_reads_leads_to_the_sites_page(ruled: Ruled, program: str) -> None:
+    ruled.rules(
+        'version = 1\nhelp_url = "https://hpc.example.org/limits"\n' + rule("short", "debug", max_limit="00:30:00")
+    )
+    command = {"sbatch": ("sbatch", "--wrap", "true"), "srun": ("srun", "true"), "salloc": ("salloc", "true")}[program]
+    refused = ruled.run(command[0], "-p", "debug", "-t", "60", *command[1:])
+    assert not refused.accepted and "https://hpc.example.org/limits" in refused.text, refused
+    let_in = ruled.run(command[0], "-p", "debug", "-t", "1", *command[1:])
+    assert let_in.accepted and "example.org" not in let_in.text, "a user who is told nothing is sent nowhere"
