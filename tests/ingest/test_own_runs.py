@@ -92,6 +92,17 @@ def test_what_has_come_since_is_asked_for_alone(slurm: OwnSlurm, said: list[str]
     )
 
 
+def test_an_answer_from_a_clock_that_was_ahead_is_asked_for_again(slurm: OwnSlurm, said: list[str]) -> None:
+    slurm.jobs = [run(1, NOW - HOUR)]
+    slurm.write()
+    ask(said, NOW, newest=60)
+    ask(said, NOW + 12 * HOUR, newest=60)
+    slurm.write()
+    for now, asked in ((NOW + HOUR, 1), (NOW + HOUR + 59, 1), (NOW + HOUR + 60, 2)):
+        ask(said, now, newest=60)
+        assert len(slurm.asked("sacct")) == asked
+
+
 def test_steps_are_of_the_last_runs_and_each_is_asked_for_once(slurm: OwnSlurm, said: list[str]) -> None:
     slurm.jobs = [run(n, NOW - n * 60) for n in range(1, MOST_STEPS + 51)]
     used = {"TRESUsageInTot": "cpu=00:40:00,mem=2G,gres/gpuutil=55", "TotalCPU": "40:00"}

@@ -49,7 +49,7 @@ if name == "scontrol" and "config" in args:
 elif name == "scontrol":
     print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
 elif name == "sacctmgr":
-    print("alpha")
+    print("\n".join(state["clusters"]))
 elif name == "squeue":
     print("CLUSTER: alpha")
     out = []
@@ -150,6 +150,7 @@ class OwnSlurm:
         self.most_days: int | None = None  # MaxQueryTimeRange
         self.lacks: list[str] = []  # fields that this sacct no longer has
         self.ignores_user = False
+        self.clusters = ["alpha"]
         self.write()
 
     @property
@@ -159,7 +160,8 @@ class OwnSlurm:
 
     def write(self) -> None:
         """What it answers from now on; the questions so far are forgotten."""
-        words = ("jobs", "steps", "queue", "down", "says", "release", "most_days", "lacks", "ignores_user")
+        words = ("jobs", "steps", "queue", "down", "says", "release", "most_days", "lacks", "ignores_user",
+                 "clusters")  # fmt: skip
         (self.folder / "state").write_text(json.dumps({word: getattr(self, word) for word in words}))
         (self.folder / "asked.log").write_text("")
 
