@@ -81,11 +81,17 @@ def test_a_job_that_failed_at_once_is_shown_and_one_that_never_began_is_not(
 
 def test_only_names_that_a_limit_is_shown_for_are_looked_up(slurm: OwnSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes a moment, and a user may have thousands of open jobs."""
-    from adminkit.recommend.advice import History
+    from adminkit.recommend.advice import Advice, History
+    from adminkit.stats.runs import Kind
 
     asked: list[str | None] = []
     advice = History.advice
-    monkeypatch.setattr(History, "advice", lambda self, kind: (asked.append(kind.job_name), advice(self, kind))[1])
+
+    def noted(self: History, kind: Kind) -> Advice:
+        asked.append(kind.job_name)
+        return advice(self, kind)
+
+    monkeypatch.setattr(History, "advice", noted)
     slurm.queue = [queued(100 + n, "PD", Name=f"waits {n}") for n in range(50)]
     slurm.queue += [queued(200 + n, Name=f"never ended {n}") for n in range(50)]
     slurm.write()
