@@ -92,8 +92,7 @@ def test_only_names_that_a_limit_is_shown_for_are_looked_up(slurm: OwnSlurm, mon
         return advice(self, kind)
 
     monkeypatch.setattr(History, "advice", noted)
-    slurm.queue = [queued(100 + n, "PD", Name=f"waits {n}") for n in range(50)]
-    slurm.queue += [queued(200 + n, Name=f"never ended {n}") for n in range(50)]
+    slurm.queue = [queued(n, ("PD", "R")[n % 2], Name=("train", f"never ended {n}")[n % 2]) for n in range(100)]
     slurm.write()
     assert main(["my"]) == 0
     assert asked == ["train"]

@@ -123,6 +123,17 @@ def test_steps_are_of_the_last_runs_and_each_is_asked_for_once(slurm: OwnSlurm, 
     assert steps[steps.index("-j") + 1] == "900"
 
 
+def test_without_an_answer_about_steps_the_runs_are_kept_and_that_is_said(slurm: OwnSlurm, said: list[str]) -> None:
+    slurm.jobs, slurm.steps_refused = [run(1, NOW - HOUR)], True
+    slurm.write()
+    assert numbers(ask(said, steps=True)) == [1]
+    assert len(said) == 1 and said[0].endswith("what the last jobs used is not known")
+    slurm.steps, slurm.steps_refused = [step(1, "batch", Start=NOW - 2 * HOUR)], False
+    slurm.write()
+    with runs_of(ask(said, steps=True)) as db:
+        assert db.execute("SELECT count(*) FROM step").fetchone() == (1,), "and they are asked for again"
+
+
 def test_no_more_runs_are_held_than_a_copy_may_have(
     slurm: OwnSlurm, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
