@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two questions to squeue: the least, and what is usual.
 LEAST_PAUSE: Final = 30
+#: … and the most: longer ones than a day are typing errors, and sleep() takes no number whatever.
+MOST_PAUSE: Final = 86_400
 #: Seconds for which the copy of a user's runs is not asked to be newer.
 NEWEST: Final = 60
 
@@ -47,7 +49,8 @@ Watch = Annotated[
     bool, typer.Option("--watch", "-w", help="Show it again and again; squeue is asked every 30 seconds at most.")
 ]
 Pause = Annotated[
-    int, typer.Option("--every", metavar="SECONDS", min=LEAST_PAUSE, help="How often --watch asks squeue.")
+    int,
+    typer.Option("--every", metavar="SECONDS", min=LEAST_PAUSE, max=MOST_PAUSE, help="How often --watch asks squeue."),
 ]
 Everything = Annotated[
     bool, typer.Option("--everything", help="Show all that adminkit keeps about you, as far as you may read it.")
@@ -98,13 +101,14 @@ class _Look:
     days: int
     last: int
     offer: Offer
+    first: int = 0  # epoch seconds: what ended before is not known
 
     def __call__(self) -> Mapping[str, Report]:
         from adminkit.reports.my import Asked, measure, sections
         from adminkit.slurm.own_queue import own_queue
 
         now = int(time.time())
-        asked = Asked(self.owner, self.days, self.last, now, config.load().checkpoint.code, self.where(now))
+        asked = Asked(self.owner, self.days, self.last, now, config.load().checkpoint.code, self.where(now), self.first)
         try:
             queue, away = own_queue(self.owner.cluster, self.owner.uid), None
         except AdminkitError as error:
@@ -126,7 +130,7 @@ def _look(days: int, last: int, cluster: str | None, fresh: bool, db: Path | Non
 
         found = own(cluster, days=days, steps=True, fresh=fresh, newest=NEWEST)
         owner = Owner(found.cluster, uid, name)
-        return _Look(partial(runs_of, found), owner, partial(source, found.asked_at), days, last, offer)
+        return _Look(partial(runs_of, found), owner, partial(source, found.asked_at), days, last, offer, found.since)
     from adminkit.stats.select import only_cluster
     from adminkit.trace.connect import reader
 
@@ -162,9 +166,12 @@ def _watch(look: _Look, every: int) -> None:
     colour = console.is_terminal and colours()
 
     def drawn() -> Text:
-        written = as_text(look(), None, shutil.get_terminal_size().columns, colour=colour, tint=tint)
+        found = look()
+        # What changes comes first: what does not fit into the terminal is cut off.
+        shown = {name: found[name] for name in ("waiting", "running", "limits", "jobs")}
+        written = as_text(shown, None, shutil.get_terminal_size().columns, colour=colour, tint=tint)
         asked = time.strftime("%H:%M:%S")
-        return Text.from_ansi(f"{written}squeue at {asked}, every {every} s; Ctrl-C ends\n")
+        return Text.from_ansi(f"squeue at {asked}, every {every} s; Ctrl-C ends\n\n{written}")
 
     try:
         with Live(drawn(), console=console, auto_refresh=False, screen=console.is_terminal) as live:

@@ -64,7 +64,10 @@ def refreshed(work: Work, held: bytes | None, cluster: str, missing: Missing) ->
                 last = windows.recorded(db, cluster, windows.JOBS)[-1]
                 _ask_jobs(work, run, last.until - _LATE, last.since)
             if work.steps:
-                _ask_steps(work, run)
+                try:
+                    _ask_steps(work, run)
+                except SourceFailed as error:  # the runs are worth keeping without them
+                    work.talk(f"{error.message}; what the last jobs used is not known")
             if work.queues and windows.fact(db, cluster, QUEUES_FACT) is None:
                 _note_queues(work, db, cluster)
             dropped = private_copy.trim(db, cluster, MOST_RUNS)

@@ -70,6 +70,8 @@ def own_runs(wanted: Wanted, folder: Path, now: int, talk: Callable[[str], None]
         missing = "all" if held is None else _missing(wanted, held, cluster, now)
         if held is not None and missing is None:
             return Own(held, cluster, *_span(held, cluster))
+        if wanted.cluster is not None and missing == "all":
+            slurm.refuse_unknown_clusters([cluster], slurm.known_clusters())
         # Its modules take longer to load than a copy takes to read.
         from adminkit.ingest.own_questions import Work, refreshed
 
@@ -97,6 +99,8 @@ def _missing(wanted: Wanted, data: bytes, cluster: str, now: int) -> Missing | N
         return "all"
     # Of a copy that is made newer again and again, the first question counts: it is a day old some time.
     if not 0 <= now - days[1] < wanted.max_age:
+        return "all"
+    if now < jobs[-1].asked_at:  # the clock was ahead then
         return "all"
     if wanted.newest is not None and now - jobs[-1].asked_at >= wanted.newest:
         return "newer"

@@ -13,7 +13,7 @@ from adminkit.recommend.menu import Offer
 from adminkit.recommend.predict import Rule
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
-from adminkit.slurm.own_queue import PENDING, Queued
+from adminkit.slurm.own_queue import Queued
 from adminkit.slurm.reasons import meaning
 from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, names
 from adminkit.stats.runs import Kind, latest, runs
@@ -84,6 +84,11 @@ class Asked:
     now: int
     code: int  # the site's exit code of a run that has more to do
     where: str  # whose word it is: "sacct at 2026-01-31T12:00:00"
+    first: int = 0  # epoch seconds: what ended before is not known
+
+    @property
+    def since(self) -> int:
+        return max(self.now - self.days * 86_400, self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +103,13 @@ class Mine:
 
 def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[Queued]) -> Mine:
     """All that is read of the trace."""
-    since = asked.now - asked.days * 86_400
-    owner = asked.owner
+    since, owner = asked.since, asked.owner
     mine = last_runs(db, owner, since, asked.most)
     listed = names(db, owner, since, NAMES)
     users = sorted({one.user for one in names(db, owner, 0, 1) if one.user is not None}) or [owner.user]
-    wanted = {one.job_name for one in listed} | {one.job_name for one in queue if one.job_name is not None}
+    # A name without runs has no limit of its own; each that is looked up takes a moment, and thousands may be open.
+    known = {one.job_name for one in names(db, owner, 0, -1)}
+    wanted = {one.job_name for one in listed} | (known & {one.job_name for one in queue if not one.waits})
     kinds = {name: Kind(user=users[0], job_name=name) for name in wanted}
     steered = control((latest(db, one, checkpoint_code=asked.code) for one in clusters(db)), Rule(risk=offer.risk))
     found, levels = runs(db, users, [], checkpoint_code=asked.code), levels_of(Kind(user=users[0], job_name=""))
@@ -116,8 +122,8 @@ def sections(
     asked: Asked, mine: Mine, queue: Sequence[Queued], offer: Offer, away: str | None = None
 ) -> dict[str, Report]:
     """The reports in their order. `away`: why slurmctld said nothing of open jobs."""
-    running = [one for one in queue if one.state != PENDING]
-    waiting = [one for one in queue if one.state == PENDING]
+    running = [one for one in queue if not one.waits]
+    waiting = [one for one in queue if one.waits]
     return {
         "jobs": _jobs(asked, mine),
         "limits": _limits(asked, mine, offer),
@@ -149,7 +155,7 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
         ]
         for one in mine.runs
     ]  # fmt: skip
-    period = f"the last {plural(asked.days, 'day')}"
+    period = f"the last {plural(round((asked.now - asked.since) / 86_400), 'day')}"
     if not mine.count:
         notes = [f"none of your jobs ended in {period} on {asked.owner.cluster}"]
     elif mine.count > len(rows):
@@ -225,8 +231,7 @@ def _none(rows: Sequence[object], said: str, away: str | None) -> list[str]:
 
 
 def _report(asked: Asked, title: str, fields: Sequence[Field], rows: list[list[Cell]], notes: Sequence[str]) -> Report:
-    since = asked.now - asked.days * 86_400
-    meta = Meta(title, asked.where, (since, asked.now), [asked.owner.cluster], {}, len(rows), {}, notes)
+    meta = Meta(title, asked.where, (asked.since, asked.now), [asked.owner.cluster], {}, len(rows), {}, notes)
     return Report(meta, fields, rows)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.slurm.cluster import parse_limit
+from adminkit.errors import AdminkitError
+from adminkit.slurm.cluster import local_cluster, on, parse_limit
 from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import ask
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
@@ -24,8 +25,10 @@ _FIELDS: Final = (
     ("Reason", 256),
     ("Name", 256),
 )
-#: The state of a job that waits.
-PENDING: Final = "PD"
+#: The states of a job that waits: pending, also after a requeue or held after a failure.
+_WAITING: Final = ("PD", "RQ", "RF", "RH", "SE", "RD")
+#: The state of a federation's sibling that another cluster took.
+_REVOKED: Final = "RV"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,28 @@ class Queued:
     reason: str | None  # Slurm's code
     job_name: str | None
 
+    @property
+    def waits(self) -> bool:
+        return self.state in _WAITING
+
 
 def own_queue(cluster: str, uid: int) -> list[Queued]:
-    """The open jobs of this user, in squeue's order. AdminkitError when slurmctld is away."""
+    """The open jobs of this user, in squeue's order. AdminkitError when slurmctld is away.
+
+    Traps: `-M` asks slurmdbd even for the local cluster. `-t PD` leaves out a pending job with a flag, such as one
+    that is held after a requeue; without `-t` squeue shows all that are open.
+    """
     marks = draw()
     shape = ",".join(f"{name}:{width}{marks.delimiter}" for name, width in _FIELDS)
-    words = ["squeue", "-a", "-h", "-M", cluster, "-u", str(uid), "-t", "PD,R,S,CF,CG", "-O", shape]
+    words = ["squeue", "-a", "-h", *_on(cluster), "-u", str(uid), "-O", shape]
     return parse(ask(words, seal=marks.seal), marks)
+
+
+def _on(cluster: str) -> list[str]:
+    try:
+        return on(None if cluster == local_cluster() else cluster)
+    except AdminkitError:
+        return on(cluster)
 
 
 def parse(text: str, marks: Marks) -> list[Queued]:
@@ -64,7 +82,7 @@ def parse(text: str, marks: Marks) -> list[Queued]:
     for at in range(0, len(cells) - many + 1, many):
         one = cells[at : at + many]
         submit = marks.epoch(one[5])
-        if submit is not None:
+        if submit is not None and one[1] != _REVOKED:
             found.append(_queued(one, submit, marks))
     return found
 

@@ -2,7 +2,7 @@
 
 Programs are found below slurm_prefix or on PATH. Their environment is the caller's with the clock in UTC, times as
 epoch seconds, messages in English, and without the variables that quietly change what is asked (SLURM_CLUSTERS,
-SACCT_FORMAT …).
+SACCT_FORMAT, SQUEUE_STATES …).
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def environment(environ: Mapping[str, str] | None = None, seal: str = "") -> dic
     """The environment of a Slurm program."""
     ours = {"TZ": "UTC", "SLURM_TIME_FORMAT": f"%s{seal}", "LC_ALL": "C"}
     base = {**(os.environ if environ is None else environ), **ours}
-    return {name: value for name, value in base.items() if name not in _DROPPED}
+    return {name: value for name, value in base.items() if name not in _DROPPED and not name.startswith("SQUEUE_")}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -13,22 +13,22 @@ from __future__ import annotations
 
 import binascii
 import json
+import math
 import sqlite3
 import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from adminkit.stats.sources import STEP_OF_RUN
 
 #: SQL over a row of the view run: the share of its CPUs that were busy, NULL where it is unknown.
 CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
 _STEPS: Final = f"""
-SELECT run.job_id_raw, run.submit_time, step.start_time, step.end_time, step.tasks, step.mem_used, step.max_rss,
+SELECT step.start_time, step.end_time, step.tasks, step.mem_used, step.max_rss,
     step.gpus_used, step.elapsed
 FROM run JOIN step ON {STEP_OF_RUN}
-WHERE run.cluster = ? AND run.end_time >= ? AND run.end_time <= ?
+WHERE run.cluster = ? AND run.job_id_raw = ? AND run.submit_time = ?
 """
 #: How Jobstats begins its part of AdminComment.
 _JOBSTATS: Final = "JS1:"
@@ -91,7 +91,17 @@ def memory(steps: Sequence[Step]) -> int | None:
     known = [(one, used) for one in steps if (used := _of_step(one)) is not None]
     if not known:
         return None
-    return max(sum(used for other, used in known if _runs_at(other, one.start_time)) for one, _ in known)
+    changes: list[tuple[float, int]] = []
+    for one, used in known:
+        start = -math.inf if one.start_time is None else one.start_time
+        changes.append((start, used))
+        if one.start_time is not None and one.end_time is not None:
+            changes.append((max(one.end_time, one.start_time + 1), -used))
+    most = now = 0
+    for _, change in sorted(changes):  # at one moment ends come before starts
+        now += change
+        most = max(most, now)
+    return most
 
 
 def gpu_share(gpus: int, elapsed: int | None, steps: Sequence[Step], admin_comment: str | None) -> float | None:
@@ -115,31 +125,19 @@ def jobstats_gpu(admin_comment: str | None) -> float | None:
         text = inflate.decompress(packed, _MOST)
         nodes = json.loads(text)["nodes"] if not inflate.unconsumed_tail else {}
         shares = [float(one) / 100 for node in nodes.values() for one in node.get("gpu_utilization", {}).values()]
-    except (ValueError, zlib.error, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, zlib.error, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     if not shares or not all(0 <= one <= 1 for one in shares):
         return None
     return sum(shares) / len(shares)
 
 
-def steps_between(
-    db: sqlite3.Connection, cluster: str, since: int, until: int
-) -> Mapping[tuple[int, int], Sequence[Step]]:
-    """The steps of the runs that ended in [since, until], by (JobIDRaw, Submit)."""
-    found: dict[tuple[int, int], list[Step]] = defaultdict(list)
-    rows: Iterable[Any] = db.execute(_STEPS, (cluster, since, until))
-    for row in rows:
-        found[row[0], row[1]].append(Step(*row[2:]))
-    return found
+def steps_of(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int) -> list[Step]:
+    """The steps of one run."""
+    return [Step(*row) for row in db.execute(_STEPS, (cluster, job_id_raw, submit_time))]
 
 
 def _of_step(one: Step) -> int | None:
     if one.mem_used is not None:
         return one.mem_used
     return one.max_rss if one.tasks == 1 else None
-
-
-def _runs_at(one: Step, moment: int | None) -> bool:
-    if moment is None or one.start_time is None:
-        return True
-    return one.start_time <= moment and (one.end_time is None or moment < one.end_time or one.start_time == moment)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.efficiency import Efficiency, efficiency, steps_between
+from adminkit.stats.efficiency import Efficiency, efficiency, steps_of
 from adminkit.trace.run_view import TOO_LONG
 
 #: The runs of one user that started and ended.
@@ -74,10 +74,7 @@ class OwnName:
 def last_runs(db: sqlite3.Connection, owner: Owner, since: int, most: int) -> list[OwnRun]:
     """The last `most` runs that ended at or after `since`, the newest first."""
     rows = db.execute(_LAST, {**_values(owner, since), "most": most}).fetchall()
-    ends = [row[7] for row in rows]
-    steps: Mapping[tuple[int, int], Sequence[object]]
-    steps = steps_between(db, owner.cluster, min(ends), max(ends)) if ends else {}
-    return [_run(row, steps.get((row[0], row[1]), ())) for row in rows]
+    return [_run(row, steps_of(db, owner.cluster, row[0], row[1])) for row in rows]
 
 
 def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:

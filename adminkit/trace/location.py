@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,8 +57,16 @@ def _is_ours(folder: Path) -> bool:
 def data_home(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own folder for adminkit's data ($XDG_DATA_HOME/adminkit)."""
     environ = os.environ if environ is None else environ
-    base = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local/share")
-    return Path(base) / "adminkit"
+    named = environ.get("XDG_DATA_HOME")
+    return (Path(named) if named else home(environ) / ".local/share") / "adminkit"
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """The user's home folder. AdminkitError where neither HOME nor the system's users name one."""
+    try:
+        return Path(environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
+        raise AdminkitError(f"uid {os.getuid()} has no home folder here", "set HOME to a folder of its own") from error
 
 
 def mount_type(path: Path, mountinfo: str) -> str | None:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
-from adminkit.files import open_folder, read_plain, replace_file
+from adminkit.files import NotPlain, open_folder, read_plain, replace_file
 from adminkit.owner import of_somebody_else
+from adminkit.trace.location import home
 from adminkit.trace.schema import lay_out
 from adminkit.trace.sight import shadow
 from adminkit.trace.transaction import transaction
@@ -48,8 +49,7 @@ def cache_home(environ: Mapping[str, str] | None = None) -> Path:
     """The user's own folder for what adminkit can make again ($XDG_CACHE_HOME/adminkit)."""
     environ = os.environ if environ is None else environ
     named = environ.get("XDG_CACHE_HOME", "")
-    base = Path(named) if named.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".cache"
-    return base / "adminkit"
+    return (Path(named) if named.startswith("/") else home(environ) / ".cache") / "adminkit"
 
 
 def read(folder: Path) -> bytes | None:
@@ -150,7 +150,12 @@ def _own(folder: Path) -> Iterator[int]:
     """
     if not os.path.lexists(folder):
         raise FileNotFoundError(folder)
-    handle = open_folder(folder)
+    try:
+        handle = open_folder(folder)
+    except NotPlain:
+        raise
+    except AdminkitError as error:
+        raise AdminkitError(error.message, "name another place: XDG_CACHE_HOME") from error
     try:
         facts = os.fstat(handle)
         if facts.st_uid != os.geteuid():
@@ -173,6 +178,8 @@ def _is_of_this_release(data: bytes) -> bool:
         expected = ours.execute(_SCHEMA).fetchall()
     try:
         with opened(data) as db:
-            return db.execute(_SCHEMA).fetchall() == expected
+            if db.execute(_SCHEMA).fetchall() != expected:
+                return False
+            return bool(db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
     except sqlite3.Error:
         return False

@@ -79,6 +79,58 @@ def test_a_job_that_failed_at_once_is_shown_and_one_that_never_began_is_not(
     assert found["limits"]["rows"][0]["runs"] == 40
 
 
+def test_only_names_that_a_limit_is_shown_for_are_looked_up(slurm: OwnSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes a moment, and a user may have thousands of open jobs."""
+    from adminkit.recommend.advice import Advice, History
+    from adminkit.stats.runs import Kind
+
+    asked: list[str | None] = []
+    advice = History.advice
+
+    def noted(self: History, kind: Kind) -> Advice:
+        asked.append(kind.job_name)
+        return advice(self, kind)
+
+    monkeypatch.setattr(History, "advice", noted)
+    slurm.queue = [queued(n, ("PD", "R")[n % 2], Name=("train", f"never ended {n}")[n % 2]) for n in range(100)]
+    slurm.write()
+    assert main(["my"]) == 0
+    assert asked == ["train"]
+
+
+@pytest.mark.parametrize("state", ["PD", "RQ", "RF", "RH", "SE", "RD"])
+def test_what_was_requeued_or_is_held_after_a_failure_waits(
+    slurm: OwnSlurm, capsys: pytest.CaptureFixture[str], state: str
+) -> None:
+    slurm.queue = [queued(70, state, Reason="job_requeued_in_held_state")]
+    slurm.write()
+    found = shown(capsys, "my")
+    assert found["running"]["rows"] == [] and found["waiting"]["rows"][0]["meaning"].startswith(
+        "it was requeued and is held"
+    )
+    (words,) = slurm.asked("squeue")
+    assert "-t" not in words, "squeue compares a state with its flags: -t PD leaves out what is held"
+
+
+def test_squeue_is_asked_by_a_clusters_name_only_for_another_one(
+    slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """squeue -M asks slurmdbd, which may be away."""
+    slurm.clusters = ["alpha", "beta"]
+    slurm.write()
+    assert main(["my"]) == 0 and main(["my", "-M", "beta"]) == 0
+    assert [("-M" in words) for words in slurm.asked("squeue")] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["alhpa", "alpha,beta", "all", "\x1b[31m"])
+def test_a_cluster_that_slurmdbd_does_not_know_is_refused(
+    slurm: OwnSlurm, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main(["my", "-M", name]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "no such cluster: " in said.err and "\x1b" not in said.err
+
+
 def test_what_runs_and_what_waits(slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]) -> None:
     found = shown(capsys, "my")
     warnings = {row["job_id"]: row["warning"] for row in found["running"]["rows"]}
@@ -228,13 +280,18 @@ def test_watch_asks_squeue_at_its_pace_and_sacct_once_and_an_interrupt_ends_it(
     assert pauses == [30] * 4 and len(slurm.asked("squeue")) == 4
     whole, steps = slurm.asked("sacct")
     assert "-X" in whole and len(steps[steps.index("-j") + 1].split(",")) == 40
-    assert "every 30 s" in capsys.readouterr().out
+    drawn = capsys.readouterr().out
+    places = [
+        drawn.index(title) for title in ("every 30 s", "Waiting jobs", "Running jobs", "A limit for", "Your last")
+    ]
+    assert places == sorted(places), "what changes is above what a small terminal cuts off"
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--watch", "--every", "29"], "--every"),
+        (["--watch", "--every", "100000000000"], "--every"),
         (["--watch", "--format", "json"], "--watch draws in the terminal"),
         (["--watch", "--everything"], "--watch draws in the terminal"),
         (["--last", "201"], "--last"),
@@ -279,7 +336,9 @@ def test_days_that_slurmdbd_does_not_answer_for_are_said_each_time(
     assert main(["my"]) == 0
     capsys.readouterr()
     assert main(["my", *options]) == 0
-    assert ("slurmdbd answers for 7 days, not for 30" in capsys.readouterr().err) is said
+    captured = capsys.readouterr()
+    assert ("slurmdbd answers for 7 days, not for 30" in captured.err) is said
+    assert ("ended in the last 7 days" if said else "ended in the last 5 days") in captured.out
 
 
 def test_a_copy_that_my_made_serves_recommend_which_asks_for_the_queues_once(slurm: OwnSlurm) -> None:

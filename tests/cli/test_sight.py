@@ -45,6 +45,9 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "feedback"), 2, "only operators may see", False),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "the jobs of bob are for", True),
     (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),
+    (("my",), 0, "Your last jobs on aaic", False),
+    (("my", "-f", "json", "--last", "200", "--days", "3650"), 0, '"job_name": "mine"', False),
+    (("recommend", "walltime", "--name", "mine", "-f", "json"), 0, '"limit"', False),
     (("recommend", "walltime", "--backtest"), 0, f"user {ME}", False),
     (("incentives", "show", *POINTS), 0, f"Incentives of {ME}", True),
     (("incentives", "show", "bob", *POINTS), 2, "the jobs of bob are for", True),
@@ -134,6 +137,25 @@ def test_an_outsider_is_shown_their_own_and_operators_everybodys(
     for seen in (everything, theirs[1], grouped[1]):
         assert "are for bob and" not in seen and "only operators" not in seen.replace("operators' ", "")
         assert not named or any(fact in seen for fact in (*BOBS, "16 counted")), seen
+
+
+def test_of_everybodys_outcomes_one_number_reaches_an_outsider_and_it_is_bounded(trace: Path, here: None) -> None:
+    """The control reads the runs of all users, past the views: what comes out of it is the risk to aim at."""
+    from adminkit.recommend.control import control
+    from adminkit.recommend.predict import Rule
+    from adminkit.stats.runs import latest, runs
+
+    def outsider() -> tuple[str, str, str]:
+        with reader(trace) as db:
+            everybodys = list(latest(db, "aaic", checkpoint_code=85))
+            seen = {run.kind.user for run in runs(db, [], [], checkpoint_code=85)}
+            risk = control([everybodys], Rule(risk=0.1)).risk("aaic", ME)
+        return str(sorted({str(run.kind.user) for run in everybodys})), str(sorted(map(str, seen))), str(risk)
+
+    everybodys, seen, risk = as_user(READER, OUTSIDER, outsider)
+    assert everybodys == str(sorted(["bob", ME])), "it is the site's for an outsider too"
+    assert seen == str([ME])
+    assert 0.1 * 0.05 <= float(risk) <= 0.1 * 4
 
 
 def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:

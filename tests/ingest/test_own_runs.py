@@ -92,6 +92,17 @@ def test_what_has_come_since_is_asked_for_alone(slurm: OwnSlurm, said: list[str]
     )
 
 
+def test_an_answer_from_a_clock_that_was_ahead_is_asked_for_again(slurm: OwnSlurm, said: list[str]) -> None:
+    slurm.jobs = [run(1, NOW - HOUR)]
+    slurm.write()
+    ask(said, NOW, newest=60)
+    ask(said, NOW + 12 * HOUR, newest=60)
+    slurm.write()
+    for now, asked in ((NOW + HOUR, 1), (NOW + HOUR + 59, 1), (NOW + HOUR + 60, 2)):
+        ask(said, now, newest=60)
+        assert len(slurm.asked("sacct")) == asked
+
+
 def test_steps_are_of_the_last_runs_and_each_is_asked_for_once(slurm: OwnSlurm, said: list[str]) -> None:
     slurm.jobs = [run(n, NOW - n * 60) for n in range(1, MOST_STEPS + 51)]
     used = {"TRESUsageInTot": "cpu=00:40:00,mem=2G,gres/gpuutil=55", "TotalCPU": "40:00"}
@@ -110,6 +121,17 @@ def test_steps_are_of_the_last_runs_and_each_is_asked_for_once(slurm: OwnSlurm, 
     ask(said, NOW + 9 * HOUR, steps=True, newest=60)
     _, steps = slurm.asked("sacct")
     assert steps[steps.index("-j") + 1] == "900"
+
+
+def test_without_an_answer_about_steps_the_runs_are_kept_and_that_is_said(slurm: OwnSlurm, said: list[str]) -> None:
+    slurm.jobs, slurm.steps_refused = [run(1, NOW - HOUR)], True
+    slurm.write()
+    assert numbers(ask(said, steps=True)) == [1]
+    assert len(said) == 1 and said[0].endswith("what the last jobs used is not known")
+    slurm.steps, slurm.steps_refused = [step(1, "batch", Start=NOW - 2 * HOUR)], False
+    slurm.write()
+    with runs_of(ask(said, steps=True)) as db:
+        assert db.execute("SELECT count(*) FROM step").fetchone() == (1,), "and they are asked for again"
 
 
 def test_no_more_runs_are_held_than_a_copy_may_have(

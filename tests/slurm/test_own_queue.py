@@ -34,6 +34,7 @@ FIRST = Queued("7", "PD", "gq", 86_400, 0, 1_700_000_000, None, 1, 8, "Priority"
         (f"{line(name='two' + chr(10) + 'lines')}\n{line('8')}\n", ["7", "8"], "a newline in a name"),
         (line(submit="1700000000"), [], "a time that squeue did not print"),
         (line()[:-60], [], "half a record"),
+        (line(state="RV"), [], "a federation's sibling that another cluster took"),
         ("", [], "no job"),
     ],
 )

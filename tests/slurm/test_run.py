@@ -37,7 +37,14 @@ def test_variables_that_would_change_the_question_do_not_reach_the_program(
     programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs.add("sacct", "env")
-    for name in ("SLURM_CLUSTERS", "SACCT_FORMAT", "SACCT_FEDERATION", "SACCT_LOCAL"):
+    for name in (
+        "SLURM_CLUSTERS",
+        "SACCT_FORMAT",
+        "SACCT_FEDERATION",
+        "SACCT_LOCAL",
+        "SQUEUE_STATES",
+        "SQUEUE_PARTITION",
+    ):
         monkeypatch.setenv(name, "trap")
     assert "trap" not in process.ask(["sacct"])
 

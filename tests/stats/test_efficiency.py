@@ -34,7 +34,13 @@ def jobstats(nodes: object) -> str:
         ([step(mem_used=GIB), step(100, 200, mem_used=2 * GIB)], 2 * GIB, "one after the other"),
         ([step(mem_used=GIB), step(50, 200, mem_used=2 * GIB)], 3 * GIB, "beside each other"),
         ([step(mem_used=GIB), step(None, None, mem_used=GIB)], 2 * GIB, "one of which nothing is known"),
+        (
+            [step(mem_used=GIB), step(100, 200, mem_used=GIB), step(None, None, mem_used=GIB)],
+            2 * GIB,
+            "beside two in turn",
+        ),
         ([step(0, 0, mem_used=GIB)], GIB, "shorter than a second"),
+        ([step(n, n + 2, mem_used=GIB) for n in range(100_000)], 2 * GIB, "as many as a loop of srun makes"),
         ([step(0, None, mem_used=GIB), step(500, 600, mem_used=GIB)], 2 * GIB, "one without an end"),
     ],
 )
@@ -72,6 +78,7 @@ def test_shares_are_of_what_was_allocated(given: dict[str, Any], shares: tuple[f
         (jobstats({"n1": {"gpu_utilization": {"0": "x"}}}), None, "no number"),
         (jobstats({"n1": {"gpu_utilization": {"0": 400}}}), None, "more than there is"),
         (jobstats({"n1": {"gpu_utilization": {"0": float("nan")}}}), None, "not a number"),
+        (jobstats({"n1": {"gpu_utilization": {"0": 10**400}}}), None, "too large for a float"),
         (jobstats([1]), None, "another shape"),
         ("JS1:" + base64.b64encode(gzip.compress(b"[" * 100_000, mtime=0)).decode(), None, "deep"),
         ("JS1:" + base64.b64encode(gzip.compress(b" " * (64 << 20), mtime=0)).decode(), None, "a bomb"),

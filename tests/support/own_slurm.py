@@ -49,7 +49,7 @@ if name == "scontrol" and "config" in args:
 elif name == "scontrol":
     print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
 elif name == "sacctmgr":
-    print("alpha")
+    print("\n".join(state["clusters"]))
 elif name == "squeue":
     print("CLUSTER: alpha")
     out = []
@@ -77,6 +77,9 @@ elif name == "sacct":
         print(f'sacct: fatal: Invalid field requested: "{strange[0]}"', file=sys.stderr)
         sys.exit(1)
     ids = after["-j"].split(",") if "-j" in after else None
+    if ids is not None and state["steps_refused"]:
+        print("sacct: error: slurmdbd: Getting response to message type: DBD_GET_JOBS_COND", file=sys.stderr)
+        sys.exit(1)
     rows = []
     since = calendar.timegm(time.strptime(after["-S"], "%%Y-%%m-%%dT%%H:%%M:%%S"))
     for job in state["jobs"]:
@@ -150,6 +153,8 @@ class OwnSlurm:
         self.most_days: int | None = None  # MaxQueryTimeRange
         self.lacks: list[str] = []  # fields that this sacct no longer has
         self.ignores_user = False
+        self.clusters = ["alpha"]
+        self.steps_refused = False
         self.write()
 
     @property
@@ -159,7 +164,8 @@ class OwnSlurm:
 
     def write(self) -> None:
         """What it answers from now on; the questions so far are forgotten."""
-        words = ("jobs", "steps", "queue", "down", "says", "release", "most_days", "lacks", "ignores_user")
+        words = ("jobs", "steps", "queue", "down", "says", "release", "most_days", "lacks", "ignores_user",
+                 "clusters", "steps_refused")  # fmt: skip
         (self.folder / "state").write_text(json.dumps({word: getattr(self, word) for word in words}))
         (self.folder / "asked.log").write_text("")
 

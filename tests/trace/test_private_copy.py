@@ -10,6 +10,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.trace import private_copy
+from adminkit.trace.location import data_home
 from adminkit.trace.schema import SCHEMA_VERSION
 
 
@@ -69,10 +70,39 @@ def test_root_leaves_nothing_in_the_folder_of_somebody_else(tmp_path: Path, copy
     assert list(tmp_path.glob("cache/*")) == []
 
 
-@pytest.mark.parametrize("data", [b"", b"SQLite format 3\0", b"x" * 10_000, b"half", b"page"])
+def _rotten(copy: bytes) -> bytes:
+    """Its schema is whole, no other page is."""
+    with private_copy.opened(copy) as db:
+        pages = [row[0] for row in db.execute("SELECT rootpage FROM sqlite_schema WHERE type = 'index'")]
+    spoilt = bytearray(copy)
+    for page in pages:
+        spoilt[(page - 1) * 4096 : page * 4096] = b"U" * 4096
+    return bytes(spoilt)
+
+
+def test_a_file_in_the_place_of_the_folder_is_named_with_what_a_user_can_do(tmp_path: Path, copy: bytes) -> None:
+    (tmp_path / "adminkit").write_text("")
+    for use in (
+        lambda: private_copy.read(tmp_path / "adminkit"),
+        lambda: private_copy.keep(tmp_path / "adminkit", copy),
+    ):
+        with pytest.raises(AdminkitError, match="not a directory") as error:
+            use()
+        assert error.value.hint == "name another place: XDG_CACHE_HOME"
+
+
+def test_who_has_no_home_is_told_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)  # in no passwd
+    for where in (private_copy.cache_home, data_home):
+        with pytest.raises(AdminkitError, match="no home folder") as error:
+            where({})
+        assert "HOME" in error.value.hint
+
+
+@pytest.mark.parametrize("data", [b"", b"SQLite format 3\0", b"x" * 10_000, b"half", b"page", b"rotten"])
 def test_what_is_no_copy_of_this_release_counts_for_none(tmp_path: Path, copy: bytes, data: bytes) -> None:
     folder = tmp_path / "adminkit"
-    whole = {b"half": copy[: len(copy) // 2], b"page": copy[:-4096]}
+    whole = {b"half": copy[: len(copy) // 2], b"page": copy[:-4096], b"rotten": _rotten(copy)}
     private_copy.keep(folder, whole.get(data, data))
     assert private_copy.read(folder) is None
 
