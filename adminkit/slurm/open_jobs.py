@@ -15,9 +15,10 @@ _WIDTH: Final = 1100
 
 
 def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
-    """(JobIDRaw, Submit, AdminComment) of every pending, running or suspended job that has one.
+    """(JobIDRaw, Submit, AdminComment) of every open job that has one.
 
     Raises AdminkitError when slurmctld is away. Pending tasks of an array share one line, as they share one record.
+    Trap: `-t PD` leaves out a pending job with a flag, such as one that is held after a requeue.
     """
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and cluster == local_cluster():
@@ -25,7 +26,7 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
     marks = draw()
     mark = marks.delimiter
     shape = f"JobID:20{mark},SubmitTime:{SEALED_WIDTH}{mark},admin_comment:{_WIDTH}{mark}"
-    return parse(ask(["squeue", "-a", "-h", "-M", cluster, "-t", "PD,R,S", "-O", shape], seal=marks.seal), marks)
+    return parse(ask(["squeue", "-a", "-h", "-M", cluster, "-O", shape], seal=marks.seal), marks)
 
 
 def parse(text: str, marks: Marks) -> list[tuple[int, int, str]]:

@@ -76,6 +76,20 @@ def test_its_programs_are_found_below_slurm_prefix(reached: Cluster, monkeypatch
     assert release.sacct_fields() == fields_of(release.release())
 
 
+def test_what_was_recorded_is_read_of_a_job_that_is_held_in_a_special_state(reached: Cluster) -> None:
+    """squeue -t PD has no job with a flag beside PENDING."""
+    job = reached.submit("sleep 600", "--time=5", user="games")
+    try:
+        reached.wait(job, "RUNNING")
+        reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
+        reached.ask("scontrol", "requeuehold", "State=SpecialExit", str(job))
+        state = lambda: reached.ask("scontrol", "-o", "show", "job", str(job))  # noqa: E731
+        until("the job to be held", lambda: "JobState=SPECIAL_EXIT" in state(), 60.0)
+        assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == job] == ["a word"]
+    finally:
+        reached.ask("scancel", str(job))
+
+
 def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Cluster, tmp_path: Path) -> None:
     words = ["make", "-s", "-C", str(known.ROOT / "spank"), "install", f"DESTDIR={tmp_path}", f"OUT={tmp_path}/out"]
     subprocess.run([*words, "CFLAGS=-O0", f"SLURM_PREFIX={machine.PREFIX}"], check=True)
