@@ -77,9 +77,7 @@ def check_folder(folder: Path, trace: Path | None = None) -> None:
     if not stat.S_ISDIR(facts.st_mode):
         raise AdminkitError(f"{folder} is no folder", "remove it, or name another in [feedback] prefs")
     if facts.st_uid not in (0, os.geteuid()) and facts.st_uid != _owner(trace):
-        raise AdminkitError(
-            f"{folder} belongs to uid {facts.st_uid}", f"give it to root or to the trace's owner: chown OWNER {folder}"
-        )
+        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "give it to root or to the owner of the trace")
     if mode & 0o022 and not mode & stat.S_ISVTX:
         raise AdminkitError(f"{folder} has mode {mode:04o}: users could remove each other's choices", repair)
     if mode & 0o044:
