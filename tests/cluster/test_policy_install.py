@@ -93,7 +93,7 @@ def test_a_change_by_hand_is_said_and_put_right(ruled: Ruled) -> None:
     path = ruled.inner / "policy.lua"
     path.write_text(path.read_text().replace("18000", "18060"))
     said = ruled.adminkit("policy", "status", code=1).stdout
-    assert "changed since they were installed: adminkit/policy.lua" in said
+    assert "changed by hand since they were installed: adminkit/policy.lua" in said
     doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=None).stdout
     assert re.search(r"warn +rules .*changed by hand: adminkit/policy.lua", doctor), doctor
     ruled.text = ""
