@@ -247,6 +247,10 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
     job = cluster.submit("true", "-t", "5", user="games")
     cluster.wait(job, "COMPLETED")
     cluster.settle()
+    ended = (
+        f"select 1 from {cluster.name}_job_table where id_job = {job} and time_end between 1 and unix_timestamp() - 2"
+    )
+    until("slurmdbd to have its end", lambda: cluster.sql(ended), 60.0)
     adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
     change = ("set", f"derivedexitcode={85 << 8}", "comment=x", "where", f"jobid={job}")
     cluster.ask("sacctmgr", "-i", "modify", "job", *change, user="games")
