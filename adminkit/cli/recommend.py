@@ -16,12 +16,12 @@ from adminkit.cli.policy import PolicyFile
 from adminkit.errors import UsageError
 from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all
-from adminkit.recommend.control import control
+from adminkit.recommend.control import trace_control
 from adminkit.recommend.menu import LEAST_RISK, MOST_RISK
 from adminkit.recommend.predict import Rule
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend import History, advice_report, backtest_report
-from adminkit.stats.runs import Kind, latest, queue_maximum, runs, untimed
+from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
 from adminkit.units import moment, parse_duration
@@ -107,7 +107,7 @@ def walltime(
         else:
             most = queue_maximum(trace, queue, cluster, when.now) if queue else None
             sites = _listed(cluster) or clusters(trace)
-            steered = control((latest(trace, site, checkpoint_code=code) for site in sites), history.rule)
+            steered = trace_control(trace, sites, offer.risk, checkpoint_code=code)
             report = advice_report(advise(found, kind, offer, most, steered.risk(cluster, user)), history)
     emit(report.dated(when.as_of), way)
 

@@ -19,12 +19,10 @@ from adminkit.economy.tables import Hint, Points, hints_table, incentives_table,
 from adminkit.errors import AdminkitError, cause
 from adminkit.lua.runtime import Lua
 from adminkit.owner import as_owner
-from adminkit.recommend.control import control
+from adminkit.recommend.control import trace_control
 from adminkit.recommend.hints import hints
-from adminkit.recommend.predict import Rule
 from adminkit.slurm import priority
 from adminkit.stats import incentives
-from adminkit.stats.runs import latest
 from adminkit.stats.runs import runs as ended_runs
 from adminkit.stats.select import snapshot, span
 
@@ -195,8 +193,7 @@ def learnt(
     """Hints for every user who wants them, the largest excess first."""
     if not policy.hints.enabled:
         return
-    lately = latest(db, computed.cluster, acting=True, checkpoint_code=checkpoint_code)
-    steered = control([lately], Rule(risk=policy.risk))
+    steered = trace_control(db, [computed.cluster], policy.risk, acting=True, checkpoint_code=checkpoint_code)
     ended = ended_runs(db, clusters=[computed.cluster], acting=True, checkpoint_code=checkpoint_code)
     for one in hints(ended, now, policy.offer, control=steered):
         if one.user in policy.hints.users_off or held_out(one.uid):

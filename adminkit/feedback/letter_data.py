@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 from adminkit.feedback.letter import DigestLetter, Due, OperatorLetter
 from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
-from adminkit.recommend.control import Control, control
+from adminkit.recommend.control import Control, trace_control
 from adminkit.recommend.menu import Offer
-from adminkit.recommend.predict import Rule
 from adminkit.recommend.recent import Recent
-from adminkit.stats.runs import Kind, Run, latest, queue_maximum, runs
+from adminkit.stats.runs import Kind, Run, queue_maximum, runs
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
 from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
@@ -106,8 +105,10 @@ class Known:
 
     def _control(self, cluster: str) -> Control:
         if cluster not in self._controls:
-            lately = latest(self._db, cluster, acting=True, checkpoint_code=self._settings.checkpoint.code)
-            self._controls[cluster] = control([lately], Rule(risk=self._offer.risk))
+            code = self._settings.checkpoint.code
+            self._controls[cluster] = trace_control(
+                self._db, [cluster], self._offer.risk, acting=True, checkpoint_code=code
+            )
         return self._controls[cluster]
 
     def names(self, due: DigestLetter) -> Mapping[str | None, Name]:

@@ -16,12 +16,13 @@ The state is a function of the runs that it was fed with, and is kept nowhere.
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adminkit.recommend.online import online
 from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, needed, was_cut
-from adminkit.stats.runs import Kind, Run
+from adminkit.stats.runs import Kind, Run, latest
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +163,11 @@ def control(sites: Iterable[Iterable[Run]], rule: Rule) -> Control:
             else:
                 steered.submitted(run)
     return steered.control
+
+
+def trace_control(
+    db: sqlite3.Connection, clusters: Iterable[str], risk: float, *, acting: bool = False, checkpoint_code: int
+) -> Control:
+    """The state after the last runs of these clusters that the trace has; `acting` as in `latest`."""
+    lately = (latest(db, cluster, acting=acting, checkpoint_code=checkpoint_code) for cluster in clusters)
+    return control(lately, Rule(risk=risk))

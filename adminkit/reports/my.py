@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.recommend.advice import Advice, History, levels_of
-from adminkit.recommend.control import control
+from adminkit.recommend.control import trace_control
 from adminkit.recommend.menu import Offer
-from adminkit.recommend.predict import Rule
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.slurm.own_queue import Queued
 from adminkit.slurm.reasons import meaning
 from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, names
-from adminkit.stats.runs import Kind, latest, runs
+from adminkit.stats.runs import Kind, runs
 from adminkit.stats.select import clusters
 from adminkit.units import show_duration, show_time
 
@@ -106,14 +105,15 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
     since, owner = asked.since, asked.owner
     mine = last_runs(db, owner, since, asked.most)
     listed = names(db, owner, since, NAMES)
-    users = sorted({one.user for one in names(db, owner, 0, 1) if one.user is not None}) or [owner.user]
+    every = names(db, owner, 0, -1)
+    user = every[0].user if every and every[0].user is not None else owner.user  # the last that is known
     # A name without runs has no limit of its own; each that is looked up takes a moment, and thousands may be open.
-    known = {one.job_name for one in names(db, owner, 0, -1)}
+    known = {one.job_name for one in every}
     wanted = {one.job_name for one in listed} | (known & {one.job_name for one in queue if not one.waits})
-    kinds = {name: Kind(user=users[0], job_name=name) for name in wanted}
-    steered = control((latest(db, one, checkpoint_code=asked.code) for one in clusters(db)), Rule(risk=offer.risk))
-    found, levels = runs(db, users, [], checkpoint_code=asked.code), levels_of(Kind(user=users[0], job_name=""))
-    history = History(found, offer, levels, steered.risk(None, users[0]))
+    kinds = {name: Kind(user=user, job_name=name) for name in wanted}
+    steered = trace_control(db, clusters(db), offer.risk, checkpoint_code=asked.code)
+    found, levels = runs(db, [user], [], checkpoint_code=asked.code), levels_of(Kind(user=user, job_name=""))
+    history = History(found, offer, levels, steered.risk(None, user))
     advice = {name: history.advice(kind) for name, kind in sorted(kinds.items())}
     return Mine(mine, counted(db, owner, since)[0], listed, advice)
 
