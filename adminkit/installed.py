@@ -1,4 +1,4 @@
-"""Where the parts of this installation are that Python does not import: the helper, and the data files."""
+"""Where the parts of this installation are that Python does not import: its programs in C, and the data files."""
 
 from __future__ import annotations
 
@@ -11,26 +11,37 @@ from pathlib import Path
 from adminkit.errors import AdminkitError
 from adminkit.owner import as_caller
 
-NAME = "adminkit-ingest"
+HELPER = "adminkit-ingest"
+SIMULATOR = "adminkit-simulate"
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
-@as_caller()
 def helper_path() -> str:
-    """The helper of this installation: beside the running Python's scripts, else on PATH."""
+    """The program that reads accounting text, of this installation."""
+    return _program(HELPER)
+
+
+def simulator_path() -> str:
+    """The program that simulates a scheduler, of this installation."""
+    return _program(SIMULATOR)
+
+
+@as_caller()
+def _program(name: str) -> str:
+    """A program of this installation: beside the running Python's scripts, else on PATH."""
     for folder in (
         sysconfig.get_path("scripts"),
         str(Path(sys.argv[0]).resolve().parent),
         str(Path(sys.executable).parent),
     ):
-        candidate = Path(folder) / NAME
+        candidate = Path(folder) / name
         with suppress(PermissionError):  # a folder that this user may not enter
             if candidate.is_file():
                 return str(candidate)
-    path = shutil.which(NAME)
+    path = shutil.which(name)
     if path is None:
         raise AdminkitError(
-            f"{NAME} is not installed",
+            f"{name} is not installed",
             "install adminkit with pip, which builds it (a C compiler and SQLite's headers are needed)",
         )
     return path

@@ -140,6 +140,7 @@ def test_the_wheel_is_for_this_machine_and_for_any_python(site: Site) -> None:
     [
         ("adminkit.__file__", f"{PACKAGES}/adminkit/__init__.py"),
         ("i.helper_path()", "bin/adminkit-ingest"),
+        ("i.simulator_path()", "bin/adminkit-simulate"),
         ("i.data_file('etc', 'adminkit.toml')", "share/adminkit/etc/adminkit.toml"),
         ("i.data_file('etc', 'maps', 'philly.toml')", "share/adminkit/etc/maps/philly.toml"),
         ("i.data_file('etc', 'policy.toml')", "share/adminkit/etc/policy.toml"),
@@ -151,9 +152,9 @@ def test_every_part_comes_from_the_installation(site: Site, code: str, where: st
     assert [site.python(code)] == list(site.prefix.glob(where))
 
 
-def test_both_programs_are_of_the_same_release(site: Site) -> None:
-    ours, helpers = (site.run(program, "--version").split()[:2] for program in ("adminkit", "adminkit-ingest"))
-    assert (ours, helpers) == (["adminkit", adminkit.__version__], ["adminkit-ingest", adminkit.__version__])
+@pytest.mark.parametrize("program", ["adminkit", "adminkit-ingest", "adminkit-simulate"])
+def test_all_programs_are_of_the_same_release(site: Site, program: str) -> None:
+    assert site.run(program, "--version").split()[:2] == [program, adminkit.__version__]
 
 
 def test_jobs_are_imported_and_reported(site: Site) -> None:

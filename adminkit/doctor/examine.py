@@ -19,7 +19,7 @@ from adminkit.doctor import audit, ckpt, letters, rules, sees
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
-from adminkit.installed import NAME, helper_path
+from adminkit.installed import HELPER, helper_path
 from adminkit.owner import as_owner, of_own_child
 from adminkit.slurm import bindings, cluster, partitions, process, release
 from adminkit.stats import status
@@ -77,7 +77,7 @@ def _helper() -> Check:
         )
     words = done.stdout.split()
     version = words[1] if len(words) > 1 else "?"
-    if words[:1] != [NAME] or version != adminkit.__version__:
+    if words[:1] != [HELPER] or version != adminkit.__version__:
         return Check(
             "helper", "missing", f"{path} is {version}, adminkit is {adminkit.__version__}",
             "install adminkit again, or take the other helper off PATH",

@@ -14,33 +14,33 @@
 #define SIM_MESSAGE 256
 
 enum sim_outcome {
-    SIM_NOT_RUN,  /* it fits the site never, or the run ended before it could start */
-    SIM_DONE,     /* it ran as long as it needed */
-    SIM_KILLED,   /* it ran to its limit */
+    SIM_NOT_RUN, /* it fits the site never, or the run ended before it could start */
+    SIM_DONE,    /* it ran as long as it needed */
+    SIM_KILLED,  /* it ran to its limit */
     SIM_OUTCOMES
 };
 
 /* One job. The first four are every model's, the fifth the plain models', the rest the slurm model's. */
 struct sim_job {
-    int64_t id;     /* breaks ties of submit, and nothing else */
-    int64_t submit; /* when it is eligible to start */
-    int32_t run;    /* what it needs, > 0 */
-    int32_t limit;  /* the end is at most start + limit; SIM_NONE: its queue's default */
-    int32_t procs;  /* of one pool, > 0 */
-    int32_t plan;   /* what backfill plans with; SIM_NONE: limit. For the slurm model it is --time-min */
+    int64_t id;       /* breaks ties of submit, and nothing else */
+    int64_t submit;   /* when it is eligible to start */
+    int32_t run;      /* what it needs, > 0 */
+    int32_t limit;    /* the end is at most start + limit; SIM_NONE: its queue's default */
+    int32_t procs;    /* of one pool, > 0 */
+    int32_t plan;     /* what backfill plans with; SIM_NONE: limit. For the slurm model it is --time-min */
     int32_t priority; /* SIM_NONE: computed from the factors */
 
-    int64_t queues;   /* a bit for each queue that it names */
-    int64_t features; /* a bit for each feature that all its nodes have */
-    int32_t nodes;    /* how many at least, > 0 */
-    int32_t most_nodes; /* SIM_NONE: as many as nodes */
-    int32_t cpus;     /* of the whole job */
-    int32_t mem;      /* MiB on each node */
-    int32_t gpus;     /* of the whole job */
-    int32_t gpu_type; /* SIM_NONE: any */
+    int64_t queues;           /* a bit for each queue that it names */
+    int64_t features;         /* a bit for each feature that all its nodes have */
+    int32_t nodes;            /* how many at least, > 0 */
+    int32_t most_nodes;       /* SIM_NONE: as many as nodes */
+    int32_t cpus;             /* of the whole job */
+    int32_t mem;              /* MiB on each node */
+    int32_t gpus;             /* of the whole job */
+    int32_t gpu_type;         /* SIM_NONE: any */
     int32_t user, array, qos; /* numbers of their names; SIM_NONE: none */
     int32_t nice, site_factor;
-    int32_t whole;    /* 1: its nodes are its alone */
+    int32_t whole; /* 1: its nodes are its alone */
 
     int64_t start, end; /* out; SIM_NONE where not run */
     int32_t outcome;    /* out, enum sim_outcome */
@@ -49,11 +49,11 @@ struct sim_job {
 
 /* A queue. SIM_NONE: no such limit. */
 struct sim_queue {
-    int64_t tier;        /* PriorityTier */
-    int64_t factor;      /* PriorityJobFactor */
+    int64_t tier;   /* PriorityTier */
+    int64_t factor; /* PriorityJobFactor */
     int64_t max_limit, default_limit;
     int64_t min_nodes, max_nodes;
-    int64_t whole;       /* OverSubscribe=EXCLUSIVE */
+    int64_t whole; /* OverSubscribe=EXCLUSIVE */
     int64_t up;
 };
 
@@ -71,7 +71,7 @@ struct sim_down {
 };
 
 struct sim_qos {
-    int64_t priority; /* 0 to the largest of the site's */
+    int64_t priority;                                    /* 0 to the largest of the site's */
     int64_t max_user_cpus, max_user_gpus, max_user_jobs; /* SIM_NONE: no limit */
     int64_t group_cpus, group_gpus, group_jobs;
 };
@@ -86,7 +86,8 @@ struct sim_settings {
     int64_t release; /* of Slurm, as 2205, 2411, 2605 */
     /* slurm.conf's own names from here on; seconds, and 0 or 1 for a flag */
     int64_t default_queue_depth, partition_job_depth, sched_interval, sched_min_interval, batch_sched_delay;
-    int64_t backfill, bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_start, bf_max_job_user;
+    int64_t backfill, bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_start,
+        bf_max_job_user;
     int64_t bf_max_job_part, bf_max_job_array_resv, bf_max_time, bf_continue, bf_min_prio_reserve;
     int64_t bf_min_age_reserve, bf_job_part_count_reserve, bf_one_resv_per_job, bf_window_linear;
     int64_t bf_yield_interval, bf_yield_sleep; /* microseconds */
@@ -115,26 +116,20 @@ struct sim {
     int32_t *turn; /* the jobs that can run at all, by submit, then id: what a model goes through */
     size_t turns;
     struct sim_fact fact[SIM_MAX_FACTS]; /* out: what the run counted */
-    size_t facts;
+    size_t facts, started;
     bool progress;
     char error[SIM_MESSAGE];
 };
 
-/* A model gives each job of `turn` its start, end and outcome. False: sim->error. */
+/* A model starts each job of `turn` that fits. False: sim->error. */
 typedef bool sim_model(struct sim *sim);
-sim_model sim_fcfs, sim_easy, sim_easy_sjbf, sim_conservative, sim_slurm;
+sim_model sim_fcfs;
 
 struct sim_model_name {
     const char *name;
     sim_model *run;
+    bool pool; /* its jobs take procs of one pool */
 };
 extern const struct sim_model_name sim_models[]; /* ends with a name of NULL */
-
-/* Writes down what a run counted; for the caller's reader, nothing depends on it. */
-void sim_fact(struct sim *sim, const char *name, int64_t value);
-/* Says on standard error how many of the jobs have started: at most five times a second. */
-void sim_progress(const struct sim *sim, size_t started);
-/* Gives the job its start; its end and its outcome follow from run and limit. Returns the end. */
-int64_t sim_start(struct sim *sim, struct sim_job *job, int64_t at);
 
 #endif

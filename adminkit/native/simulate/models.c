@@ -1,0 +1,7 @@
+/* models.c - the models by name. */
+#include "workload.h"
+
+const struct sim_model_name sim_models[] = {
+    {"fcfs", sim_fcfs, true},
+    {0},
+};

@@ -1,0 +1,66 @@
+/* run.c - what every model shares: the jobs in their turn, a start, what is counted. */
+#include "workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "run.h"
+
+static int by_submit(const void *a, const void *b, void *jobs) {
+    const struct sim_job *one = (struct sim_job *)jobs + *(const int32_t *)a;
+    const struct sim_job *two = (struct sim_job *)jobs + *(const int32_t *)b;
+    if (one->submit != two->submit)
+        return one->submit < two->submit ? -1 : 1;
+    if (one->id != two->id)
+        return one->id < two->id ? -1 : 1;
+    return *(const int32_t *)a < *(const int32_t *)b ? -1 : 1;
+}
+
+bool sim_prepare(struct sim *sim) {
+    sim->turn = malloc((sim->jobs + 1) * sizeof *sim->turn);
+    if (!sim->turn) {
+        snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
+        return false;
+    }
+    for (size_t i = 0; i < sim->jobs; i++) {
+        struct sim_job *job = &sim->job[i];
+        job->start = job->end = job->order = SIM_NONE;
+        job->outcome = SIM_NOT_RUN;
+        if (job->run > 0)
+            sim->turn[sim->turns++] = (int32_t)i;
+    }
+    qsort_r(sim->turn, sim->turns, sizeof *sim->turn, by_submit, sim->job);
+    return true;
+}
+
+int64_t sim_start(struct sim *sim, struct sim_job *job, int64_t at) {
+    bool killed = job->limit != SIM_NONE && job->run > job->limit;
+    job->start = at;
+    job->end = at + (killed ? job->limit : job->run);
+    job->outcome = killed ? SIM_KILLED : SIM_DONE;
+    job->order = (int32_t)sim->started++;
+    sim_progress(sim);
+    return job->end;
+}
+
+void sim_fact(struct sim *sim, const char *name, int64_t value) {
+    if (sim->facts < SIM_MAX_FACTS)
+        sim->fact[sim->facts++] = (struct sim_fact){name, value};
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void sim_say_progress(const struct sim *sim, bool done) {
+    static double said;
+    double at = now();
+    if (!sim->progress || (!done && at - said < 0.2))
+        return;
+    said = at;
+    fprintf(stderr, "{\"done\": %s, \"started\": %zu}\n", done ? "true" : "false", sim->started);
+}

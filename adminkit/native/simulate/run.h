@@ -1,0 +1,23 @@
+/* run.h - what every model shares. */
+#ifndef ADMINKIT_SIMULATE_RUN_H
+#define ADMINKIT_SIMULATE_RUN_H
+
+#include "workload.h"
+
+/* Puts the jobs that may run into sim->turn, by submit, then id. False: sim->error. */
+bool sim_prepare(struct sim *sim);
+/* Gives the job its start; its end, outcome and order follow. Returns the end. */
+int64_t sim_start(struct sim *sim, struct sim_job *job, int64_t at);
+/* Writes down what a run counted; for the caller's reader: nothing depends on it. `name` stays the caller's.
+ */
+void sim_fact(struct sim *sim, const char *name, int64_t value);
+/* Says on standard error how many jobs have started, at most five times a second; always when `done`. */
+void sim_say_progress(const struct sim *sim, bool done);
+
+/* Cheap enough for every start. */
+static inline void sim_progress(const struct sim *sim) {
+    if (sim->progress && (sim->started & 1023) == 0)
+        sim_say_progress(sim, false);
+}
+
+#endif

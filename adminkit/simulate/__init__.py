@@ -1,0 +1,1 @@
+"""What would happen if: the site's own scheduler, simulated on the site's own jobs."""

@@ -1,0 +1,93 @@
+"""The program and what talks to it: the format, both ways, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.installed import simulator_path
+from adminkit.simulate.core import Request, simulate
+
+
+def request(*jobs: tuple[int, int, int, int], procs: int = 4) -> Request:
+    """Jobs of (submit, run, limit, procs) for fcfs."""
+    names = ("submit", "run", "limit", "procs")
+    columns = np.array(jobs, np.int64).reshape(-1, len(names)).T
+    return Request("fcfs", dict(zip(names, columns, strict=True)), {"procs": procs})
+
+
+@pytest.mark.parametrize(
+    ("jobs", "start", "end", "outcome", "why"),
+    [
+        ([], [], [], [], "no jobs at all"),
+        ([(5, 10, 60, 1)], [5], [15], [1], "an empty site"),
+        ([(0, 10, 60, 4), (1, 10, 60, 1)], [0, 10], [10, 20], [1, 1], "the site is full"),
+        ([(0, 10, 60, 3), (1, 10, 60, 4), (2, 1, 60, 1)], [0, 10, 20], [10, 20, 21], [1, 1, 1], "nobody passes"),
+        ([(0, 90, 60, 1)], [0], [60], [2], "it runs to its limit and no longer"),
+        ([(0, 90, -1, 1)], [0], [90], [1], "no limit"),
+        ([(3, 10, 60, 4), (0, 10, 60, 4)], [10, 0], [20, 10], [1, 1], "by submit, whatever their order"),
+        ([(0, 0, 60, 1), (0, 5, 60, 9), (0, 5, 60, 1)], [-1, -1, 0], [-1, -1, 5], [0, 0, 1], "no run, too large"),
+    ],
+)
+def test_a_run_gives_each_job_its_start(
+    jobs: list[tuple[int, int, int, int]], start: list[int], end: list[int], outcome: list[int], why: str
+) -> None:
+    said = simulate(request(*jobs))
+    assert (said.start.tolist(), said.end.tolist(), said.outcome.tolist()) == (start, end, outcome), why
+
+
+def test_order_numbers_the_starts() -> None:
+    said = simulate(request((9, 1, 9, 1), (0, 1, 9, 1), (0, 0, 9, 1)))
+    assert said.order.tolist() == [1, 0, -1]
+    assert said.facts["started"] == 2
+
+
+HEAD = b"adminkit-simulate 1\nmodel fcfs\nset procs=4\n"
+ONE = b"jobs 1\ncolumn submit\ncolumn run\ncolumn procs\ndata\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "line 1 of the input: the input ends before data"),
+        (b"adminkit-simulate 2\n", "line 1 of the input: not adminkit-simulate 1"),
+        (b"adminkit-simulate 1\nmodel lifo\n", "line 2 of the input: no such model: lifo"),
+        (HEAD + b"set bf_intervall=3\n", "line 4 of the input: no such field: bf_intervall"),
+        (HEAD + b"set bf_interval=0\n", "line 4 of the input: bf_interval cannot be 0"),
+        (HEAD + b"set bf_interval=9999999999999999999\n", "bf_interval cannot be 9999999999999999999"),
+        (HEAD + b"set bf_interval\n", "no = in bf_interval"),
+        (HEAD + b"jobs -1\n", "no number of jobs: -1"),
+        (HEAD + b"jobs 1\njobs 1\n", "no number of jobs: 1"),
+        (HEAD + b"column run\n", "a column before jobs"),
+        (HEAD + b"jobs 1\ncolumn name\n", "no such column: name"),
+        (HEAD + b"jobs 1\ncolumn run\ncolumn run\n", "the column run twice"),
+        (HEAD + b"data\n", "data before jobs"),
+        (HEAD + b"x" * 5000, "longer than 4095 bytes, or no newline"),
+        (HEAD + b"jobs 0\ncolumn submit\ncolumn run\ndata\n", "no column procs"),
+        (HEAD + ONE + bytes(23), "the column procs ends too early"),
+        (HEAD + ONE + bytes(25), "more bytes than columns"),
+        (HEAD + ONE + bytes(8) + b"\xff" * 7 + b"\x7f" + bytes(8), "run of job 0 cannot be 9223372036854775807"),
+        (HEAD + b"down nodes=0\n" + ONE + bytes(24), "down: no nodes of number 0"),
+        (b"adminkit-simulate 1\n" + ONE + bytes(24), "no model"),
+        (b"adminkit-simulate 1\nmodel fcfs\n" + ONE + bytes(24), "no procs"),
+    ],
+)
+def test_what_it_cannot_take_is_said_and_nothing_is_written(text: bytes, said: str) -> None:
+    done = subprocess.run([simulator_path()], input=text, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith("error: line ")
+    assert done.stderr.decode().endswith(f"{said}\n")
+
+
+def test_a_refusal_reaches_the_caller() -> None:
+    with pytest.raises(AdminkitError, match=r"adminkit-simulate: line .*: no such field: nonsense"):
+        simulate(Request("fcfs", {"submit": np.zeros(1)}, {"nonsense": 1}))
+
+
+def test_progress_ends_with_all_jobs() -> None:
+    heard: list[int] = []
+    simulate(request((0, 1, 1, 1), (0, 1, 1, 1)), heard.append)
+    assert heard[-1] == 2
