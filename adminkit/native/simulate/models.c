@@ -3,5 +3,8 @@
 
 const struct sim_model_name sim_models[] = {
     {"fcfs", sim_fcfs, true},
+    {"easy", sim_easy, true},
+    {"easy-sjbf", sim_easy_sjbf, true},
+    {"conservative", sim_conservative, true},
     {0},
 };

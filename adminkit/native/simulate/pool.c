@@ -124,3 +124,9 @@ struct sim_event sim_pool_event(struct sim_pool *pool) {
     sim_ends_add(&pool->ends, (struct sim_end){job->end, first.order | SIM_ENDS, first.place});
     return (struct sim_event){SIM_OUTLIVED, first.place, first.time};
 }
+
+int64_t sim_pool_next(const struct sim_pool *pool) {
+    int64_t submit = pool->next < pool->tasks ? pool->task[pool->next].submit : INT64_MAX;
+    int64_t end = pool->ends.used ? pool->ends.heap[0].time : INT64_MAX;
+    return submit < end ? submit : end;
+}

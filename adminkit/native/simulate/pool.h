@@ -55,6 +55,8 @@ struct sim_event {
 /* What happens next. At the same time jobs outlive their plans first, then submissions come, by place, then
  * ends, by the order of starts. SIM_NO_EVENT: all is done. */
 struct sim_event sim_pool_event(struct sim_pool *pool);
+/* When that is; INT64_MAX: all is done. */
+int64_t sim_pool_next(const struct sim_pool *pool);
 
 /* When the plan of a job's start ends it; when its limit does, with which one plans once it outlived the
  * plan; and the one that was in force when it ended. */

@@ -24,14 +24,19 @@ bool sim_prepare(struct sim *sim) {
         snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
         return false;
     }
+    bool sorted = true;
     for (size_t i = 0; i < sim->jobs; i++) {
         struct sim_job *job = &sim->job[i];
         job->start = job->end = job->order = SIM_NONE;
         job->outcome = SIM_NOT_RUN;
-        if (job->run > 0)
-            sim->turn[sim->turns++] = (int32_t)i;
+        if (job->run <= 0)
+            continue;
+        sim->turn[sim->turns++] = (int32_t)i;
+        sorted = sorted && (sim->turns < 2 ||
+                            by_submit(&sim->turn[sim->turns - 2], &sim->turn[sim->turns - 1], sim->job) < 0);
     }
-    qsort_r(sim->turn, sim->turns, sizeof *sim->turn, by_submit, sim->job);
+    if (!sorted)
+        qsort_r(sim->turn, sim->turns, sizeof *sim->turn, by_submit, sim->job);
     return true;
 }
 
