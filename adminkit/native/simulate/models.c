@@ -3,5 +3,6 @@
 
 const struct sim_model_name sim_models[] = {
     {"fcfs", sim_fcfs, true},
+    {"slurm", sim_slurm, false},
     {0},
 };
