@@ -6,5 +6,6 @@ const struct sim_model_name sim_models[] = {
     {"easy", sim_easy, true},
     {"easy-sjbf", sim_easy_sjbf, true},
     {"conservative", sim_conservative, true},
+    {"slurm", sim_slurm, false},
     {0},
 };

@@ -123,7 +123,7 @@ struct sim {
 
 /* A model starts each job of `turn` that fits. False: sim->error. */
 typedef bool sim_model(struct sim *sim);
-sim_model sim_fcfs, sim_easy, sim_easy_sjbf, sim_conservative;
+sim_model sim_fcfs, sim_easy, sim_easy_sjbf, sim_conservative, sim_slurm;
 
 struct sim_model_name {
     const char *name;

@@ -1,0 +1,242 @@
+/* slurm_running.c - jobs from their start to their release, in the order of their ends. */
+#include "slurm_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends before releases, each by turn. */
+static bool sooner(const struct slurm_event *a, const struct slurm_event *b) {
+    if (a->at != b->at)
+        return a->at < b->at;
+    return a->release != b->release ? b->release : a->turn < b->turn;
+}
+
+static bool push(struct slurm *m, struct slurm_event event) {
+    if (m->events == m->event_room && !slurm_grow(m, &m->event, &m->event_room, sizeof event))
+        return false;
+    size_t at = m->events++;
+    for (; at > 0 && sooner(&event, &m->event[(at - 1) / 2]); at = (at - 1) / 2)
+        m->event[at] = m->event[(at - 1) / 2];
+    m->event[at] = event;
+    return true;
+}
+
+static struct slurm_event pop(struct slurm *m) {
+    struct slurm_event first = m->event[0], last = m->event[--m->events];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < m->events; at = child) {
+        if (child + 1 < m->events && sooner(&m->event[child + 1], &m->event[child]))
+            child++;
+        if (!sooner(&m->event[child], &last))
+            break;
+        m->event[at] = m->event[child];
+    }
+    m->event[at] = last;
+    return first;
+}
+
+int64_t slurm_soft_end(const struct slurm_live *live, int64_t now) {
+    if (live->soft_start == SLURM_NO_TIME)
+        return live->hard_end;
+    if (live->soft_start >= now)
+        return live->soft_start;
+    return live->hard_end > now ? now + (live->hard_end - now) / 2 : live->hard_end;
+}
+
+static bool ends_first(const struct slurm_end *a, const struct slurm_end *b) {
+    return a->at != b->at ? a->at < b->at : a->turn < b->turn;
+}
+
+static int by_end(const void *a, const void *b) {
+    return ends_first(a, b) ? -1 : 1;
+}
+
+static size_t place(const struct slurm *m, const struct slurm_end *end) {
+    size_t low = 0, high = m->ends;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ends_first(&m->end[middle], end))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void slurm_sort_ends(struct slurm *m, int64_t now) {
+    if (!m->soft_ends || m->ends_at == now)
+        return;
+    for (size_t i = 0; i < m->ends; i++)
+        m->end[i].at = slurm_soft_end(&m->live[m->end[i].live], now);
+    qsort(m->end, m->ends, sizeof *m->end, by_end);
+    m->ends_at = now;
+}
+
+static bool add_end(struct slurm *m, int32_t at) {
+    const struct slurm_live *live = &m->live[at];
+    struct slurm_end end = {live->hard_end, live->turn, at};
+    if (m->ends == m->end_room && !slurm_grow(m, &m->end, &m->end_room, sizeof end))
+        return false;
+    size_t to = m->soft_ends ? m->ends : place(m, &end);
+    memmove(&m->end[to + 1], &m->end[to], (m->ends - to) * sizeof end);
+    m->end[to] = end;
+    m->ends++;
+    m->ends_at = SLURM_NO_TIME;
+    return true;
+}
+
+static void remove_end(struct slurm *m, int32_t at) {
+    const struct slurm_live *live = &m->live[at];
+    struct slurm_end end = {live->hard_end, live->turn, at};
+    size_t from = m->soft_ends ? 0 : place(m, &end);
+    while (m->end[from].live != at)
+        from++;
+    memmove(&m->end[from], &m->end[from + 1], (--m->ends - from) * sizeof end);
+}
+
+void slurm_give_back(struct slurm *m, const struct slurm_live *live, struct slurm_room *room) {
+    const struct slurm_shape *shape = &m->shape[live->shape];
+    for (int32_t i = 0; i < live->shares; i++) {
+        const struct slurm_share *share = slurm_shares(live) + i;
+        struct slurm_room *on = &room[share->node];
+        if (shape->whole) {
+            *on = m->full[share->node];
+            continue;
+        }
+        on->cpus += share->cpus;
+        on->gpus += shape->gpus;
+        on->mem += shape->mem;
+        on->jobs--;
+    }
+}
+
+static void occupy(struct slurm *m, const struct slurm_live *live) {
+    const struct slurm_shape *shape = &m->shape[live->shape];
+    for (int32_t i = 0; i < live->shares; i++) {
+        const struct slurm_share *share = slurm_shares(live) + i;
+        size_t node = (size_t)share->node;
+        struct slurm_room *on = &m->room[node];
+        if (shape->whole) {
+            *on = (struct slurm_room){.jobs = 1};
+            m->node[node].whole++;
+            slurm_put(m->held, node);
+        } else {
+            on->cpus -= share->cpus;
+            on->gpus -= shape->gpus;
+            on->mem -= shape->mem;
+            on->jobs++;
+        }
+        slurm_put(m->busy, node);
+    }
+}
+
+static void vacate(struct slurm *m, const struct slurm_live *live) {
+    slurm_give_back(m, live, m->room);
+    for (int32_t i = 0; i < live->shares; i++) {
+        size_t node = (size_t)slurm_shares(live)[i].node;
+        if (m->room[node].jobs == 0)
+            slurm_drop(m->busy, node);
+        if (m->shape[live->shape].whole && --m->node[node].whole == 0)
+            slurm_drop(m->held, node);
+    }
+    m->freed++;
+}
+
+static void complete(struct slurm *m, const struct slurm_live *live, int32_t sign) {
+    for (int32_t i = 0; i < live->shares; i++) {
+        size_t node = (size_t)slurm_shares(live)[i].node;
+        m->node[node].completing += sign;
+        if (m->node[node].completing > 0)
+            slurm_put(m->completing, node);
+        else
+            slurm_drop(m->completing, node);
+    }
+    m->completing_jobs += (size_t)sign;
+}
+
+/* When the job ends, what becomes of it, and for how long its nodes complete. */
+static void fate(struct slurm *m, struct slurm_live *live, int64_t at, int64_t limit) {
+    const struct sim_settings *set = &m->set;
+    struct sim_job *job = live->job;
+    int64_t kill = SLURM_NEVER, completes = set->epilog;
+    live->hard_end = at + (limit == SIM_NONE ? SLURM_YEAR : limit);
+    if (limit != SIM_NONE)
+        kill = m->origin + slurm_ceil(live->hard_end + set->over_time_limit - m->origin, set->tick);
+    if (kill < at + job->run)
+        completes += set->kill_wait;
+    sim_start(m->sim, job, at);
+    job->end = kill < at + job->run ? kill : at + job->run;
+    job->outcome = limit != SIM_NONE && job->run > limit + set->over_time_limit ? SIM_KILLED : SIM_DONE;
+    live->release = job->end + completes;
+    live->soft_start = SLURM_NO_TIME;
+    if (m->soft && job->plan != SIM_NONE && (limit == SIM_NONE || job->plan < limit))
+        live->soft_start = at + job->plan;
+}
+
+bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at, int64_t limit) {
+    struct slurm_live *live = &m->live[record->live];
+    live->shape = record->shape;
+    live->shares = (int32_t)m->npicked;
+    live->one = m->picked[0];
+    if (live->shares > 1 && !(live->more = malloc(m->npicked * sizeof *live->more))) {
+        live->shares = 0;
+        m->failed = true;
+        return false;
+    }
+    if (live->shares > 1)
+        memcpy(live->more, m->picked, m->npicked * sizeof *live->more);
+    live->state = SLURM_RUNNING;
+    m->waiting--;
+    m->idle_full = m->idle_over = false;
+    m->dead += (size_t)__builtin_popcountll((uint64_t)live->job->queues);
+    fate(m, live, at, limit);
+    occupy(m, live);
+    slurm_qos_count(m, live, 1);
+    slurm_changed(m, at);
+    return add_end(m, record->live) &&
+           push(m, (struct slurm_event){live->job->end, live->turn, record->live, false});
+}
+
+static void let_go(struct slurm *m, int32_t at) {
+    struct slurm_live *live = &m->live[at];
+    if (live->shares > 1)
+        free(live->more);
+    live->shares = 0;
+    live->state = SLURM_FREE;
+    live->next_free = m->free_live;
+    m->free_live = at;
+    m->requested = true;
+}
+
+bool slurm_finish(struct slurm *m, int64_t at) {
+    if (m->events == 0 || m->event[0].at > at)
+        return false;
+    struct slurm_event event = pop(m);
+    struct slurm_live *live = &m->live[event.live];
+    slurm_changed(m, event.at);
+    if (event.release) {
+        complete(m, live, -1);
+        m->freed++;
+        let_go(m, event.live);
+        return true;
+    }
+    remove_end(m, event.live);
+    vacate(m, live);
+    slurm_qos_count(m, live, -1);
+    if (live->release == event.at) {
+        let_go(m, event.live);
+        return true;
+    }
+    live->state = SLURM_COMPLETING;
+    complete(m, live, 1);
+    return push(m, (struct slurm_event){live->release, live->turn, event.live, true});
+}
+
+bool slurm_just_ended(const struct slurm *m, int64_t at) {
+    if (m->set.complete_wait == 0 || m->completing_jobs == 0)
+        return false;
+    for (size_t i = 0; i < m->events; i++)
+        if (m->event[i].release && m->live[m->event[i].live].job->end >= at - m->set.complete_wait)
+            return true;
+    return false;
+}

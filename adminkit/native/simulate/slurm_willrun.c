@@ -1,0 +1,134 @@
+/* slurm_willrun.c - where and when a job could start, as running jobs come to their planned ends. */
+#include "slurm_model.h"
+
+#include <string.h>
+
+#define FIRST_WINDOW 30 /* seconds within which ends are one */
+#define MOST_AT_ONCE 200
+
+/* Running jobs that have been given back, in the order of their planned ends. */
+struct future {
+    struct slurm *m;
+    const struct slurm_test *test;
+    size_t next;    /* of m->end */
+    int32_t usable; /* nodes of the set that have room by then */
+    bool copied;    /* m->later has what is free by then */
+    int64_t window, group;
+};
+
+static int32_t count_usable(const struct slurm *m, const struct slurm_test *test,
+                            const struct slurm_room *room) {
+    int32_t n = 0;
+    for (size_t i = 0; i < m->words; i++)
+        for (slurm_word left = test->set[i]; left; left &= left - 1)
+            n += slurm_usable(test->shape, &room[i * 64 + (size_t)__builtin_ctzll(left)]);
+    return n;
+}
+
+static bool on_set(const struct slurm_live *live, const slurm_word *set) {
+    for (int32_t i = 0; i < live->shares; i++)
+        if (slurm_in(set, (size_t)slurm_shares(live)[i].node))
+            return true;
+    return false;
+}
+
+static int32_t usable_shares(const struct future *future, const struct slurm_live *live) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < live->shares; i++) {
+        size_t node = (size_t)slurm_shares(live)[i].node;
+        n += slurm_in(future->test->set, node) && slurm_usable(future->test->shape, &future->m->later[node]);
+    }
+    return n;
+}
+
+static void remove_job(struct future *future, const struct slurm_live *live) {
+    struct slurm *m = future->m;
+    if (!future->copied)
+        memcpy(m->later, m->room, m->nodes * sizeof *m->later);
+    future->copied = true;
+    future->usable -= usable_shares(future, live);
+    slurm_give_back(m, live, m->later);
+    future->usable += usable_shares(future, live);
+}
+
+static bool fits(struct future *future) {
+    const struct slurm_test *test = future->test;
+    struct slurm *m = future->m;
+    return future->usable >= test->shape->least &&
+           slurm_pick(m, test->shape, test->set, future->copied ? m->later : m->room, false);
+}
+
+/* Gives back jobs that end close to each other. The last of them; NULL: none. *over: nobody ends later. */
+static const struct slurm_end *remove_group(struct future *future, bool *over) {
+    struct slurm *m = future->m;
+    const struct slurm_test *test = future->test;
+    const struct slurm_end *last = NULL;
+    for (int removed = 0;; future->next++) {
+        const struct slurm_end *end = &m->end[future->next];
+        if (future->next == m->ends || (m->newer && test->later != SLURM_NO_TIME && end->at > test->later)) {
+            *over = true;
+            return last;
+        }
+        if (!on_set(&m->live[end->live], test->set))
+            continue;
+        if (future->group == SLURM_NO_TIME)
+            future->group = slurm_floor(end->at, FIRST_WINDOW) + FIRST_WINDOW;
+        remove_job(future, &m->live[end->live]);
+        last = end;
+        *over = future->next + 1 == m->ends;
+        if (*over || end[1].at > future->group + future->window) {
+            future->next++;
+            return last;
+        }
+        if (removed++ > MOST_AT_ONCE) {
+            future->next++;
+            return NULL;
+        }
+    }
+}
+
+static int64_t overdue(const struct slurm *m, int64_t end, int64_t now) {
+    int64_t guess = end + m->set.kill_wait + m->set.over_time_limit;
+    return end > now ? end : guess > now ? guess : now + 1;
+}
+
+static void widen(struct future *future, bool over) {
+    const struct slurm *m = future->m;
+    do
+        future->window += m->set.bf_window_linear > 0 ? m->set.bf_window_linear : future->window;
+    while (!over && m->end[future->next].at > future->group + future->window);
+}
+
+static bool later_start(struct slurm *m, const struct slurm_test *test, int64_t *when) {
+    struct future future = {m, test, 0, count_usable(m, test, m->room), false, FIRST_WINDOW, SLURM_NO_TIME};
+    slurm_sort_ends(m, test->now);
+    if (m->newer) {
+        for (; future.next < m->ends && m->end[future.next].at < test->start; future.next++)
+            if (on_set(&m->live[m->end[future.next].live], test->set))
+                remove_job(&future, &m->live[m->end[future.next].live]);
+        *when = test->now;
+        if (fits(&future))
+            return true;
+    }
+    for (bool over = false; !over;) {
+        size_t before = future.next;
+        const struct slurm_end *last = remove_group(&future, &over);
+        if (!last && (over || future.next == before))
+            return false;
+        if (!last)
+            continue;
+        if (fits(&future)) {
+            *when = overdue(m, last->at, test->now);
+            return true;
+        }
+        widen(&future, over);
+    }
+    return false;
+}
+
+bool slurm_willrun(struct slurm *m, const struct slurm_test *test, int64_t *when) {
+    *when = test->now;
+    if (test->start <= test->now && slurm_pick(m, test->shape, test->set, m->room, true))
+        return true;
+    return !test->noreserve && later_start(m, test, when);
+}
