@@ -1,6 +1,7 @@
 /* slurm_running.c - jobs from their start to their release, in the order of their ends. */
 #include "slurm_model.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,7 @@ static void occupy(struct slurm *m, const struct slurm_live *live) {
             on->mem -= shape->mem;
             on->jobs++;
         }
+        assert(on->cpus >= 0 && on->gpus >= 0 && on->mem >= 0); /* nothing is given twice */
         slurm_put(m->busy, node);
     }
 }
