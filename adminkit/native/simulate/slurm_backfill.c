@@ -73,35 +73,64 @@ static bool yield(struct slurm *m, struct slurm_backfill *b) {
     return slurm_advance(m, b->now) && (m->set.bf_continue || m->change_count == changes);
 }
 
-/* The nodes that the job may have from start to end: b->free. *later: where the line frees others, else as it
- * was. */
-static size_t free_nodes(struct slurm *m, struct slurm_backfill *b, const struct job *job, int64_t start,
-                         int64_t end, int64_t *later) {
+/* One try of a start. */
+struct try {
+    int64_t start, end, later; /* later: where the line frees other nodes; SLURM_NO_TIME: nowhere */
+    size_t slot, later_slot;   /* those before it end before start; before later */
+};
+
+/* Whether after `slot` other nodes are free than are left until its end. */
+static bool frees_others(const struct slurm *m, const struct slurm_backfill *b, size_t slot) {
+    const slurm_word *here = slurm_slot_free(m, &b->line, slot);
+    const slurm_word *there = slurm_slot_free(m, &b->line, b->line.slot[slot].next);
+    for (size_t i = 0; i < m->words; i++)
+        if (b->able[i] & there[i] & ~(b->free[i] & here[i]))
+            return true;
+    return false;
+}
+
+/* How many nodes are left of b->free with those of the slot; SIZE_MAX: as many as before. */
+static size_t leave(const struct slurm *m, struct slurm_backfill *b, size_t slot) {
+    const slurm_word *here = slurm_slot_free(m, &b->line, slot);
+    slurm_word gone = 0;
+    for (size_t i = 0; i < m->words; i++) {
+        gone |= b->free[i] & ~here[i];
+        b->free[i] &= here[i];
+    }
+    return gone ? slurm_size(m, b->free) : SIZE_MAX;
+}
+
+/* The nodes that the job may have from start to end: b->free. False: fewer than it needs. */
+static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct job *job, struct try *try) {
     const slurm_word *eligible = slurm_kept(m, job->shape->nodes);
-    const struct slurm_timeline *line = &b->line;
+    const struct slurm_slot *slots = b->line.slot;
+    size_t least = (size_t)job->shape->least, left;
+    try->later = SLURM_NO_TIME;
     for (size_t i = 0; i < m->words; i++)
         b->free[i] = b->able[i] = eligible[i] & m->up[i];
-    for (size_t at = 0;; at = line->slot[at].next) {
-        const struct slurm_slot *slot = &line->slot[at];
-        const slurm_word *here = slurm_slot_free(m, line, at), *there = slurm_slot_free(m, line, slot->next);
-        if (slot->end > start && slot->next && *later == SLURM_NO_TIME)
-            for (size_t i = 0; i < m->words; i++)
-                if (b->able[i] & there[i] & ~(b->free[i] & here[i])) {
-                    *later = slot->end;
-                    break;
+    bool enough = slurm_size(m, b->free) >= least;
+    for (size_t at = try->slot;; at = slots[at].next) {
+        const struct slurm_slot *slot = &slots[at];
+        if (slot->end > try->start) {
+            if (slot->next && try->later == SLURM_NO_TIME && frees_others(m, b, at)) {
+                try->later = slot->end;
+                try->later_slot = at;
+            }
+            if (slot->begin > try->end) {
+                if (m->newer && try->later == SLURM_NO_TIME && slot->next && slots[slot->next].next) {
+                    try->later = slots[slot->next].end;
+                    try->later_slot = slot->next;
                 }
-        if (slot->end > start && slot->begin <= end) {
-            for (size_t i = 0; i < m->words; i++)
-                b->free[i] &= here[i];
-        } else if (slot->end > start) {
-            if (m->newer && *later == SLURM_NO_TIME && slot->next && line->slot[slot->next].next)
-                *later = line->slot[slot->next].end;
-            break;
+                return enough;
+            }
+            if ((left = leave(m, b, at)) != SIZE_MAX)
+                enough = left >= least;
+            if (!enough && try->later != SLURM_NO_TIME)
+                return false;
         }
         if (!slot->next)
-            break;
+            return enough;
     }
-    return slurm_size(m, b->free);
 }
 
 static void gather(const struct slurm *m, slurm_word *set) {
@@ -222,37 +251,39 @@ static enum go decide(struct slurm *m, struct slurm_backfill *b, const struct jo
 
 /* Steps 6 to 15: tries one start after the other. */
 static enum go try_starts(struct slurm *m, struct slurm_backfill *b, struct job *job) {
-    int64_t start = b->now, next = start;
+    int64_t next = b->now, when;
+    struct try try = {.later = SLURM_NO_TIME};
     bool counted = false;
-    for (;; start = next) {
+    do {
+        try.start = next;
+        if (try.later != SLURM_NO_TIME && try.start >= try.later)
+            try.slot = try.later_slot;
         if (b->now - b->began >= m->set.bf_max_time || !yield(m, b))
             return STOP;
-        if (!slurm_waits(m, job->record) || b->window_end < start)
+        if (!slurm_waits(m, job->record) || b->window_end < try.start)
             return NEXT;
         job->shape = &m->shape[job->record->shape]; /* submissions may have moved it */
-        int64_t later = SLURM_NO_TIME, when;
-        size_t n = free_nodes(m, b, job, start, (start > b->now ? start : b->now) + job->plan, &later);
-        next = later == SLURM_NO_TIME || job->noreserve ? start : later;
-        if (n >= (size_t)job->shape->least) {
-            b->tests += !counted;
-            counted = true;
-            b->micros += m->set.test_micros;
-            m->count.job_tests++;
-            struct slurm_test test = {job->shape, b->free, b->now, start, later, job->noreserve};
-            bool found = slurm_willrun(m, &test, &when);
-            b->now = b->began + b->micros / 1000000;
-            if (found) {
-                gather(m, b->nodes);
-                next = start;
-                enum go go = decide(m, b, job, when > start ? when : start, later, &next);
-                if (next == start)
-                    return go;
-                continue;
-            }
-        }
-        if (next == start)
-            return NEXT;
-    }
+        try.end = (try.start > b->now ? try.start : b->now) + job->plan;
+        bool enough = free_nodes(m, b, job, &try);
+        next = try.later == SLURM_NO_TIME || job->noreserve ? try.start : try.later;
+        if (!enough)
+            continue;
+        b->tests += !counted;
+        counted = true;
+        b->micros += m->set.test_micros;
+        m->count.job_tests++;
+        struct slurm_test test = {job->shape, b->free, b->now, try.start, try.later, job->noreserve};
+        bool found = slurm_willrun(m, &test, &when);
+        b->now = b->began + b->micros / 1000000;
+        if (!found)
+            continue;
+        gather(m, b->nodes);
+        next = try.start;
+        enum go go = decide(m, b, job, when > try.start ? when : try.start, try.later, &next);
+        if (next == try.start)
+            return go;
+    } while (next != try.start);
+    return NEXT;
 }
 
 /* Whether the pass's limits let this record be tested; counts it. */

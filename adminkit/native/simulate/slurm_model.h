@@ -136,7 +136,7 @@ struct slurm {
     struct slurm_node *node;
     struct slurm_room *room;  /* now */
     struct slurm_room *full;  /* of the empty site */
-    struct slurm_room *later; /* a will-run test's */
+    struct slurm_room *later; /* a will-run test's; between tests as `room` */
     int64_t *key;             /* 2 * weight */
     int64_t site_cpus;
     slurm_word *up, *busy, *completing, *held, *avail, *set_a, *set_b;
@@ -176,7 +176,8 @@ struct slurm {
     struct slurm_share *picked;
     size_t npicked;
     int64_t picked_cpus;
-    int32_t *usable;
+    int32_t *usable, *undo;
+    size_t undos; /* nodes of `later` that differ from `room` */
     struct slurm_run *run;
 
     int64_t origin, second; /* second: steps 1 to 5 are over */
@@ -275,7 +276,7 @@ bool slurm_main_pass(struct slurm *m, int64_t at, bool full);
 
 /* slurm_willrun.c: where and when a job could start. */
 struct slurm_test {
-    const struct slurm_shape *shape;
+    struct slurm_shape *shape;
     const slurm_word *set;
     int64_t now, start, later; /* later: SLURM_NO_TIME for none */
     bool noreserve;

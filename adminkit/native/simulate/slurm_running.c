@@ -128,6 +128,7 @@ static void occupy(struct slurm *m, const struct slurm_live *live) {
             on->jobs++;
         }
         assert(on->cpus >= 0 && on->gpus >= 0 && on->mem >= 0); /* nothing is given twice */
+        m->later[node] = *on;
         slurm_put(m->busy, node);
     }
 }
@@ -136,6 +137,7 @@ static void vacate(struct slurm *m, const struct slurm_live *live) {
     slurm_give_back(m, live, m->room);
     for (int32_t i = 0; i < live->shares; i++) {
         size_t node = (size_t)slurm_shares(live)[i].node;
+        m->later[node] = m->room[node];
         if (m->room[node].jobs == 0)
             slurm_drop(m->busy, node);
         if (m->shape[live->shape].whole && --m->node[node].whole == 0)

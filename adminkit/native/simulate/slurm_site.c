@@ -102,7 +102,7 @@ static void lay_out(struct slurm *m) {
         const struct sim_nodes *class = &sim->nodes[c];
         for (int64_t i = 0; i < class->count; i++, node++) {
             m->node[node] = (struct slurm_node){.cls = (int32_t)c, .down = -1};
-            m->full[node] = m->room[node] =
+            m->full[node] = m->room[node] = m->later[node] =
                 (struct slurm_room){class->mem, (int32_t) class->cpus, (int32_t) class->gpus, 0};
             m->key[node] = 2 * class->weight;
             m->site_cpus += class->cpus;
@@ -204,10 +204,11 @@ bool slurm_open(struct slurm *m, struct sim *sim) {
     m->key = calloc(m->nodes + 1, sizeof *m->key);
     m->picked = calloc(m->nodes + 1, sizeof *m->picked);
     m->usable = calloc(m->nodes + 1, sizeof *m->usable);
+    m->undo = calloc(m->nodes + 1, sizeof *m->undo);
     m->run = calloc(m->nodes + 1, sizeof *m->run);
     m->up = calloc(m->words * (7 + sim->queues), sizeof *m->up);
-    if (!m->node || !m->room || !m->full || !m->later || !m->key || !m->picked || !m->usable || !m->run ||
-        !m->up || !ranks(m) || !usages(m) || !downs(m))
+    if (!m->node || !m->room || !m->full || !m->later || !m->key || !m->picked || !m->usable || !m->undo ||
+        !m->run || !m->up || !ranks(m) || !usages(m) || !downs(m))
         return fail(m, "out of memory for the site");
     m->busy = m->up + m->words;
     m->completing = m->busy + m->words;
@@ -229,11 +230,11 @@ void slurm_close(struct slurm *m) {
             free(m->live[i].more);
     for (size_t i = 0; m->user_usage && i < m->sim->qoses; i++)
         free(m->user_usage[i]);
-    void *all[] = {
-        m->queue,  m->node,       m->room,   m->full,      m->later,  m->key,         m->picked,
-        m->usable, m->run,        m->up,     m->users,     m->arrays, m->array,       m->array_reservations,
-        m->group,  m->user_usage, m->change, m->sets.word, m->shape,  m->shape_chain, m->live,
-        m->line,   m->event,      m->end};
+    void *all[] = {m->queue,       m->node,       m->room,   m->full,      m->later,
+                   m->key,         m->picked,     m->usable, m->undo,      m->run,
+                   m->up,          m->users,      m->arrays, m->array,     m->array_reservations,
+                   m->group,       m->user_usage, m->change, m->sets.word, m->shape,
+                   m->shape_chain, m->live,       m->line,   m->event,     m->end};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }

@@ -1,8 +1,6 @@
 /* slurm_willrun.c - where and when a job could start, as running jobs come to their planned ends. */
 #include "slurm_model.h"
 
-#include <string.h>
-
 #define FIRST_WINDOW 30 /* seconds within which ends are one */
 #define MOST_AT_ONCE 200
 
@@ -12,16 +10,16 @@ struct future {
     const struct slurm_test *test;
     size_t next;    /* of m->end */
     int32_t usable; /* nodes of the set that have room by then */
-    bool copied;    /* m->later has what is free by then */
     int64_t window, group;
 };
 
-static int32_t count_usable(const struct slurm *m, const struct slurm_test *test,
-                            const struct slurm_room *room) {
+static int32_t count_usable(struct slurm *m, const struct slurm_test *test) {
     int32_t n = 0;
+    if (test->shape->least == 1 && !slurm_has_room(m, test->shape))
+        return 0;
     for (size_t i = 0; i < m->words; i++)
         for (slurm_word left = test->set[i]; left; left &= left - 1)
-            n += slurm_usable(test->shape, &room[i * 64 + (size_t)__builtin_ctzll(left)]);
+            n += slurm_usable(test->shape, &m->room[i * 64 + (size_t)__builtin_ctzll(left)]);
     return n;
 }
 
@@ -43,9 +41,11 @@ static int32_t usable_shares(const struct future *future, const struct slurm_liv
 
 static void remove_job(struct future *future, const struct slurm_live *live) {
     struct slurm *m = future->m;
-    if (!future->copied)
-        memcpy(m->later, m->room, m->nodes * sizeof *m->later);
-    future->copied = true;
+    for (int32_t i = 0; i < live->shares; i++) {
+        int32_t node = slurm_shares(live)[i].node;
+        if (m->later[node].jobs == m->room[node].jobs)
+            m->undo[m->undos++] = node;
+    }
     future->usable -= usable_shares(future, live);
     slurm_give_back(m, live, m->later);
     future->usable += usable_shares(future, live);
@@ -54,8 +54,7 @@ static void remove_job(struct future *future, const struct slurm_live *live) {
 static bool fits(struct future *future) {
     const struct slurm_test *test = future->test;
     struct slurm *m = future->m;
-    return future->usable >= test->shape->least &&
-           slurm_pick(m, test->shape, test->set, future->copied ? m->later : m->room, false);
+    return future->usable >= test->shape->least && slurm_pick(m, test->shape, test->set, m->later, false);
 }
 
 /* Gives back jobs that end close to each other. The last of them; NULL: none. *over: nobody ends later. */
@@ -100,7 +99,7 @@ static void widen(struct future *future, bool over) {
 }
 
 static bool later_start(struct slurm *m, const struct slurm_test *test, int64_t *when) {
-    struct future future = {m, test, 0, count_usable(m, test, m->room), false, FIRST_WINDOW, SLURM_NO_TIME};
+    struct future future = {m, test, 0, count_usable(m, test), FIRST_WINDOW, SLURM_NO_TIME};
     slurm_sort_ends(m, test->now);
     if (m->newer) {
         for (; future.next < m->ends && m->end[future.next].at < test->start; future.next++)
@@ -128,7 +127,13 @@ static bool later_start(struct slurm *m, const struct slurm_test *test, int64_t 
 
 bool slurm_willrun(struct slurm *m, const struct slurm_test *test, int64_t *when) {
     *when = test->now;
-    if (test->start <= test->now && slurm_pick(m, test->shape, test->set, m->room, true))
+    if (test->start <= test->now && slurm_has_room(m, test->shape) &&
+        slurm_pick(m, test->shape, test->set, m->room, true))
         return true;
-    return !test->noreserve && later_start(m, test, when);
+    if (test->noreserve)
+        return false;
+    bool found = later_start(m, test, when);
+    for (; m->undos > 0; m->undos--)
+        m->later[m->undo[m->undos - 1]] = m->room[m->undo[m->undos - 1]];
+    return found;
 }
