@@ -53,7 +53,10 @@ static void wait_behind(struct conservative *c, int32_t place) {
 static bool reserve(struct conservative *c, int32_t place) {
     const struct sim_task *task = &c->pool.task[place];
     const int32_t rank = c->queue.rank[place];
-    const int64_t at = sim_profile_earliest(&c->profile, c->now, INT64_MAX, task->procs, task->plan);
+    struct sim_cursor cursor = sim_profile_at(&c->profile, c->now);
+    const struct sim_want want = {task->procs, task->plan, INT64_MAX};
+    int32_t least;
+    const int64_t at = sim_profile_earliest(&c->profile, &cursor, c->now, want, &least);
     int32_t number = c->reserved.last, behind = -1;
     while (number >= 0 && c->queue.rank[c->reserved.bunch[number].first] > rank)
         number = c->reserved.bunch[number].before;
@@ -78,51 +81,97 @@ static bool drop_last(struct conservative *c) {
     return sim_profile_take(&c->profile, bunch.at, bunch.at + bunch.plan, -bunch.procs);
 }
 
-/* Moves the first jobs of a bunch, as many as fit there, to `at`, which is earlier. How many; 0: no memory.
- */
-static int32_t move(struct conservative *c, int32_t number, int64_t at) {
-    const struct sim_bunch bunch = c->reserved.bunch[number];
-    const int64_t until = at + bunch.plan, meets = until < bunch.at ? until : bunch.at;
-    int32_t jobs = 1;
-    if (bunch.jobs > 1) {
-        jobs = sim_profile_least(&c->profile, at, meets) / bunch.procs;
-        jobs = jobs < bunch.jobs ? jobs : bunch.jobs;
-    }
-    const int64_t from = until > bunch.at ? until : bunch.at;
-    if (!sim_profile_take(&c->profile, from, bunch.at + bunch.plan, -jobs * bunch.procs) ||
-        !sim_profile_take(&c->profile, at, meets, jobs * bunch.procs) ||
-        !sim_bunches_move(&c->reserved, number, jobs, at))
-        return 0;
-    c->moved += jobs;
-    if (at < c->due)
-        c->due = at;
-    return jobs;
+/* Jobs of one kind that moved one after the other, the first to `to`, each next one to where the one before
+ * had been, the last from `from`: to the profile that is one move. It is kept back, as the next job may
+ * lengthen it. */
+struct slide {
+    int64_t to, from;
+    int32_t jobs;        /* abreast; 0: no slide */
+    int32_t procs, plan; /* of one */
+};
+
+/* Where the search for earlier reservations is. */
+struct sweep {
+    struct slide slide;
+    int64_t after;            /* the next job of the kind cannot start before */
+    struct sim_cursor cursor; /* at `after` */
+    bool stale;               /* the cursor is */
+};
+
+/* Moves the slide in the profile. */
+static bool move(struct conservative *c, struct sweep *sweep) {
+    const struct slide slide = sweep->slide;
+    const int64_t end = slide.to + slide.plan;
+    const int32_t procs = slide.jobs * slide.procs;
+    sweep->slide.jobs = 0;
+    sweep->stale = true;
+    return !procs || (sim_profile_take(&c->profile, end > slide.from ? end : slide.from,
+                                       slide.from + slide.plan, -procs) &&
+                      sim_profile_take(&c->profile, slide.to, end < slide.from ? end : slide.from, procs));
 }
 
-/* Gives each job in the order of the queue an earlier reservation, where there is one. */
-static bool compress(struct conservative *c) {
-    int64_t from = c->now,
-            last = INT64_MAX; /* the last job wanted the same and was at `last`: none before `from` */
-    int32_t procs = 0, plan = 0;
-    for (int32_t number = c->reserved.first; number >= 0;) {
-        const struct sim_bunch bunch = c->reserved.bunch[number];
-        if (bunch.procs != procs || bunch.plan != plan || bunch.at < last)
-            from = c->now;
-        procs = bunch.procs;
-        plan = bunch.plan;
-        last = bunch.at;
-        for (int32_t left = bunch.jobs; left > 0;) {
-            from = sim_profile_earliest(&c->profile, from, bunch.at, procs, plan);
-            if (from == bunch.at)
-                break;
-            const int32_t jobs = move(c, number, from);
-            if (!jobs)
+/* Searches from `after` on: when the next of the kind may start, `stop` at the latest. */
+static int64_t search(struct conservative *c, struct sweep *sweep, int64_t procs, int64_t plan, int64_t stop,
+                      int32_t *least) {
+    if (sweep->stale)
+        sweep->cursor = sim_profile_at(&c->profile, sweep->after);
+    sweep->stale = false;
+    const struct sim_want want = {procs < INT32_MAX ? (int32_t)procs : INT32_MAX, plan, stop};
+    sweep->after = sim_profile_earliest(&c->profile, &sweep->cursor, sweep->after, want, least);
+    sweep->stale = sweep->after < stop;
+    return sweep->after;
+}
+
+/* Gives the jobs of a bunch earlier reservations, as many as can have one. The slide ends before `after`:
+ * what it takes does not count there, and what it gives back only to a job that would reach it. */
+static bool compress_bunch(struct conservative *c, struct sweep *sweep, int32_t number) {
+    const struct sim_bunch bunch = c->reserved.bunch[number];
+    struct slide *slide = &sweep->slide;
+    for (int32_t left = bunch.jobs, least; left > 0;) {
+        if (slide->jobs && bunch.at > slide->to + bunch.plan && !move(c, sweep))
+            return false;
+        const int64_t to = search(c, sweep, bunch.procs, bunch.plan, bunch.at, &least);
+        if (to == bunch.at)
+            return true;
+        const int32_t jobs = least / bunch.procs < left ? least / bunch.procs : left;
+        if (!sim_bunches_move(&c->reserved, number, jobs, to))
+            return false;
+        left -= jobs;
+        c->moved += jobs;
+        c->due = to < c->due ? to : c->due;
+        if (slide->jobs == jobs && slide->from == to && to + bunch.plan >= bunch.at) {
+            slide->from = bunch.at;
+        } else {
+            if (slide->jobs && !move(c, sweep))
                 return false;
-            left -= jobs;
+            *slide = (struct slide){to, bunch.at, jobs, bunch.procs, bunch.plan};
         }
-        number = bunch.after;
+        /* May one more come between `to` and where these were? */
+        if (to + bunch.plan < bunch.at ||
+            search(c, sweep, (int64_t)bunch.procs * (jobs + 1), bunch.plan, bunch.at, &least) < bunch.at)
+            if (!move(c, sweep))
+                return false;
     }
     return true;
+}
+
+/* Gives each job, in the order of the queue, an earlier reservation, where there is one. */
+static bool compress(struct conservative *c) {
+    struct sweep sweep = {.stale = true};
+    struct sim_bunch last = {0};
+    for (int32_t number = c->reserved.first, after; number >= 0; number = after) {
+        const struct sim_bunch bunch = c->reserved.bunch[number];
+        after = bunch.after;
+        if (bunch.procs != last.procs || bunch.plan != last.plan || bunch.at < last.at) {
+            if (!move(c, &sweep))
+                return false;
+            sweep.after = c->now;
+        }
+        last = bunch;
+        if (!compress_bunch(c, &sweep, number))
+            return false;
+    }
+    return move(c, &sweep);
 }
 
 /* Starts those whose reservation is now. */

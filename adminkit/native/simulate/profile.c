@@ -23,9 +23,11 @@ static bool grow(struct sim_profile *p) {
     p->member = made;
     GROW(block)
     GROW(first)
-    GROW(least) GROW(most) GROW(more)
+    GROW(least)
+    GROW(most)
+    GROW(more)
 #undef GROW
-        p->size = more;
+    p->size = more;
     return true;
 }
 
@@ -93,14 +95,9 @@ static size_t search(const int64_t *sorted, size_t n, int64_t time) {
     return (size_t)(base - sorted);
 }
 
-struct place {
-    size_t block;
-    int32_t step;
-};
-
-static struct place find(const struct sim_profile *p, int64_t time) {
+struct sim_cursor sim_profile_at(const struct sim_profile *p, int64_t time) {
     size_t at = search(p->first, p->blocks, time);
-    return (struct place){at, (int32_t)search(p->block[at]->time, (size_t)p->block[at]->used, time)};
+    return (struct sim_cursor){at, (int32_t)search(p->block[at]->time, (size_t)p->block[at]->used, time)};
 }
 
 static bool split(struct sim_profile *p, size_t at) {
@@ -122,15 +119,15 @@ static bool split(struct sim_profile *p, size_t at) {
 
 /* ---- steps ---- */
 
-/* Makes `time` the time of a step; block SIZE_MAX: no memory. */
-static struct place cut(struct sim_profile *p, int64_t time) {
-    struct place place = find(p, time);
+/* Makes `time` the time of a step. False: no memory. */
+static bool cut(struct sim_profile *p, int64_t time) {
+    struct sim_cursor place = sim_profile_at(p, time);
     if (p->block[place.block]->time[place.step] == time)
-        return place;
+        return true;
     if (p->block[place.block]->used == BLOCK) {
         if (!split(p, place.block))
-            return (struct place){SIZE_MAX, 0};
-        place = find(p, time);
+            return false;
+        place = sim_profile_at(p, time);
     }
     struct sim_profile_block *block = p->block[place.block];
     size_t after = (size_t)(block->used++ - ++place.step);
@@ -139,37 +136,32 @@ static struct place cut(struct sim_profile *p, int64_t time) {
     block->time[place.step] = time;
     block->free[place.step] = block->free[place.step - 1];
     p->steps++;
-    return place;
+    return true;
 }
 
-static void remove_step(struct sim_profile *p, struct place place) {
+/* Removes a step that does not differ from the one before. */
+static void join(struct sim_profile *p, struct sim_cursor place) {
     struct sim_profile_block *block = p->block[place.block];
+    if (!place.step && !place.block)
+        return;
+    const struct sim_profile_block *left = place.step ? block : p->block[place.block - 1];
+    const int32_t more = place.step ? p->more[place.block] : p->more[place.block - 1];
+    if (block->free[place.step] + p->more[place.block] !=
+        left->free[place.step ? place.step - 1 : left->used - 1] + more)
+        return;
     size_t after = (size_t)(--block->used - place.step);
     memmove(block->time + place.step, block->time + place.step + 1, after * sizeof *block->time);
     memmove(block->free + place.step, block->free + place.step + 1, after * sizeof *block->free);
     p->steps--;
-    if (block->used) {
+    if (!block->used) {
+        free(block);
+        shift_blocks(p, place.block, place.block + 1);
+    } else if (!place.step) {
         measure(p, place.block);
-        return;
     }
-    free(block);
-    shift_blocks(p, place.block, place.block + 1);
 }
 
-/* Removes the step at `time` when it does not differ from the one before. */
-static void join(struct sim_profile *p, int64_t time) {
-    struct place place = find(p, time), before = place;
-    if (place.step)
-        before.step--;
-    else if (place.block)
-        before = (struct place){place.block - 1, p->block[place.block - 1]->used - 1};
-    else
-        return;
-    if (p->block[place.block]->free[place.step] + p->more[place.block] ==
-        p->block[before.block]->free[before.step] + p->more[before.block])
-        remove_step(p, place);
-}
-
+/* Adds to the steps of a block from one to another, or to its end. */
 static void add(struct sim_profile *p, size_t at, int32_t from, int32_t to, int32_t procs) {
     struct sim_profile_block *block = p->block[at];
     for (int32_t i = from; i < to; i++)
@@ -180,13 +172,9 @@ static void add(struct sim_profile *p, size_t at, int32_t from, int32_t to, int3
 bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t procs) {
     if (start >= end)
         return true;
-    struct place to = cut(p, end);
-    if (to.block == SIZE_MAX)
+    if (!cut(p, end) || !cut(p, start))
         return false;
-    struct place from = cut(p, start);
-    if (from.block == SIZE_MAX)
-        return false;
-    to = find(p, end);
+    const struct sim_cursor from = sim_profile_at(p, start), to = sim_profile_at(p, end);
     if (from.block == to.block) {
         add(p, from.block, from.step, to.step, -procs);
     } else {
@@ -198,53 +186,71 @@ bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t
         }
         add(p, to.block, 0, to.step, -procs);
     }
-    join(p, end);
-    join(p, start);
+    join(p, to);
+    join(p, from);
     return true;
 }
 
-int64_t sim_profile_earliest(const struct sim_profile *p, int64_t now, int64_t stop, int32_t procs,
-                             int64_t seconds) {
-    struct place place = find(p, now);
-    int64_t found = now;
+int64_t sim_profile_earliest(const struct sim_profile *p, struct sim_cursor *cursor, int64_t from,
+                             struct sim_want want, int32_t *least) {
+    int64_t found = from, enough = from + want.seconds;
+    int32_t step = cursor->step;
     bool fits = true;
-    for (size_t at = place.block; at < p->blocks; at++, place.step = 0) {
+    *least = INT32_MAX;
+    for (size_t at = cursor->block; at < p->blocks; at++, step = 0) {
         const struct sim_profile_block *block = p->block[at];
-        int64_t first = block->time[place.step];
-        if (fits && first > now && first >= found + seconds)
-            return found;
-        if (first >= stop)
-            return fits ? found : stop;
-        if (p->most[at] < procs) {
-            fits = false;
-            continue;
+        const int32_t more = p->more[at];
+        if (at + 1 < p->blocks && p->first[at + 1] < want.stop) {
+            const bool none = p->most[at] < want.procs;
+            if (none || p->least[at] >= want.procs) {
+                const int64_t time = block->time[step] > from ? block->time[step] : from;
+                if (fits && time >= enough) {
+                    *cursor = (struct sim_cursor){at, step};
+                    return found;
+                }
+                if (!none && !fits) {
+                    found = time;
+                    enough = time + want.seconds;
+                    *least = INT32_MAX;
+                }
+                fits = !none;
+                *least = p->least[at] < *least ? p->least[at] : *least;
+                continue;
+            }
         }
-        if (p->least[at] >= procs) {
-            if (!fits)
-                found = first;
-            fits = true;
-            continue;
-        }
-        const int32_t wanted = procs - p->more[at];
-        for (int32_t i = place.step; i < block->used; i++) {
-            const int64_t time = block->time[i];
-            if (fits && time >= found + seconds)
+        for (int32_t i = step; i < block->used; i++) {
+            const int64_t time = block->time[i] > from ? block->time[i] : from;
+            const int32_t free = block->free[i] + more;
+            if (time >= want.stop) {
+                *cursor = (struct sim_cursor){at, i};
+                if (block->time[i] > want.stop) {
+                    *cursor = i ? (struct sim_cursor){at, i - 1}
+                                : (struct sim_cursor){at - 1, p->block[at - 1]->used - 1};
+                }
+                return fits ? found : want.stop;
+            }
+            if (fits && time >= enough) {
+                *cursor = (struct sim_cursor){at, i};
                 return found;
-            if (time >= stop)
-                return fits ? found : stop;
-            if (block->free[i] < wanted) {
+            }
+            if (free < want.procs) {
                 fits = false;
             } else if (!fits) {
                 fits = true;
                 found = time;
+                enough = time + want.seconds;
+                *least = free;
+            } else if (free < *least) {
+                *least = free;
             }
         }
     }
-    return fits ? found : stop;
+    *cursor = (struct sim_cursor){p->blocks - 1, p->block[p->blocks - 1]->used - 1};
+    return fits ? found : want.stop;
 }
 
 int32_t sim_profile_least(const struct sim_profile *p, int64_t start, int64_t end) {
-    struct place place = find(p, start);
+    struct sim_cursor place = sim_profile_at(p, start);
     int32_t least = INT32_MAX;
     for (size_t at = place.block; at < p->blocks && p->first[at] < end; at++, place.step = 0) {
         if (p->least[at] >= least)
@@ -258,7 +264,7 @@ int32_t sim_profile_least(const struct sim_profile *p, int64_t start, int64_t en
 }
 
 int64_t sim_profile_below(const struct sim_profile *p, int64_t now, int32_t procs) {
-    struct place place = find(p, now);
+    struct sim_cursor place = sim_profile_at(p, now);
     for (size_t at = place.block; at < p->blocks; at++, place.step = 0) {
         if (p->least[at] >= procs)
             continue;
@@ -276,4 +282,14 @@ void sim_profile_forget(struct sim_profile *p, int64_t now) {
         free(p->block[0]);
         shift_blocks(p, 0, 1);
     }
+    struct sim_profile_block *block = p->block[0];
+    const size_t past = search(block->time, (size_t)block->used, now);
+    if (past) {
+        block->used -= (int32_t)past;
+        p->steps -= past;
+        memmove(block->time, block->time + past, (size_t)block->used * sizeof *block->time);
+        memmove(block->free, block->free + past, (size_t)block->used * sizeof *block->free);
+    }
+    block->time[0] = now;
+    measure(p, 0);
 }

@@ -23,9 +23,24 @@ void sim_profile_free(struct sim_profile *profile);
 
 /* Takes `procs` from start to end; below 0 gives back. False: no memory. */
 bool sim_profile_take(struct sim_profile *profile, int64_t start, int64_t end, int32_t procs);
-/* The first moment from `now` on from which `procs` are free for `seconds`, where all are from `stop` on. */
-int64_t sim_profile_earliest(const struct sim_profile *profile, int64_t now, int64_t stop, int32_t procs,
-                             int64_t seconds);
+/* A step of a profile; nothing may be taken or forgotten between its making and its use. */
+struct sim_cursor {
+    size_t block;
+    int32_t step;
+};
+struct sim_cursor sim_profile_at(const struct sim_profile *profile, int64_t time);
+
+/* What a job wants: `procs` for `seconds`, where all are free from `stop` on. */
+struct sim_want {
+    int32_t procs;
+    int64_t seconds, stop;
+};
+
+/* The first moment from `from` on at which a job may start, `stop` at the latest. The cursor is at `from`
+ * before, and at the place where the search ended after, which is `stop` if it went as far. `least`: at least
+ * as many are free until the job would end or `stop`. */
+int64_t sim_profile_earliest(const struct sim_profile *profile, struct sim_cursor *cursor, int64_t from,
+                             struct sim_want want, int32_t *least);
 /* The fewest that are free from start to end. */
 int32_t sim_profile_least(const struct sim_profile *profile, int64_t start, int64_t end);
 /* The first moment from `now` on at which fewer than `procs` are free; INT64_MAX: none. */
