@@ -16,6 +16,7 @@ from adminkit.simulate.core import NONE, Model, Request
 from adminkit.simulate.jobs import Jobs, Unit
 from adminkit.slurm.scheduler import settings_of
 from adminkit.slurm.site import UNTYPED, Site, SiteNode, SiteQos, SiteQueue
+from adminkit.stats.machine import Outage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,15 +30,6 @@ MOST_BITS: Final = 63
 _MIB: Final = 1 << 20
 #: When a node that is still down comes back: after every job.
 NEVER: Final = 1 << 40
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """A time in which a node took no job, epoch seconds; `end` None: it lasts."""
-
-    node: str
-    start: int
-    end: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,15 @@ def describe() -> Gathered:
     return replace(gathered, site=whole, notes=(*gathered.notes, *left_out))
 
 
+def complete(site: Site) -> Site:
+    """The local cluster with its scheduler and QOS, and with what pyslurm does not have of queues. AdminkitError where
+    slurmctld or slurmdbd does not say.
+    """
+    told = partitions.told_by_scontrol() if partitions.source() == "pyslurm" else {}
+    queues = tuple(_with(queue, told[queue.name]) if queue.name in told else queue for queue in site.queues)
+    return replace(site, queues=queues, qos=tuple(associations.qos()), scheduler=scheduler())
+
+
 def _nodes() -> tuple[list[SiteNode], list[str]]:
     """With PrivateData=nodes slurmctld refuses whoever is no operator, and tells them of queues all the same."""
     try:

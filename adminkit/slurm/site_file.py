@@ -53,7 +53,11 @@ class _Wrong(Exception):
 
 def load_site(path: Path) -> Site:
     """The Site in a file. AdminkitError says file, line and key of the first thing that is wrong."""
-    text = _read(path)
+    return parse_site(_read(path), path)
+
+
+def parse_site(text: str, path: Path) -> Site:
+    """The Site in a text that came from `path`, whose ending tells the form; without one the first character does."""
     json_form = path.suffix == ".json" or (path.suffix != ".toml" and text.lstrip()[:1] in ("{", "["))
     table = _parse(path, text, json_form)
     try:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
 
 #: Column -> SQL over the view run. Times are epoch seconds, durations seconds, `mem` bytes of the whole job.
-#: The limit is the last one, which the scheduler planned with when the job started.
+#: The limit is the last one, which the scheduler planned with when the job started. Sizes are what was allocated; of an
+#: SWF trace what was asked for, as published schedules of these have it.
 NUMBERS: Final[Mapping[str, str]] = {
     "id": "job_id_raw",
     "submit": "submit_time",
@@ -32,7 +33,7 @@ NUMBERS: Final[Mapping[str, str]] = {
     "suspended": "suspended",
     "limit": f"CASE WHEN time_limit > 0 AND time_limit < {TOO_LONG} THEN time_limit ELSE req_limit END",
     "nodes": "size_nodes",
-    "cpus": "size_cpus",
+    "cpus": "CASE WHEN source = 'swf' THEN coalesce(req_cpus, cpus) ELSE size_cpus END",
     "gpus": "size_gpus",
     "mem": "coalesce(mem, req_mem)",
     "priority": "priority",
