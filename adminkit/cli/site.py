@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adminkit.cli import options
+
+if TYPE_CHECKING:
+    from adminkit.slurm.site import Site
 
 
 class Form(StrEnum):
@@ -27,17 +32,20 @@ def site(
     output: options.Output = None,
 ) -> None:
     """Write the cluster into a file for --site: its queues, nodes, QOS and associations, as Slurm has them now."""
-    from adminkit.render.sink import write_aside
-    from adminkit.slurm.gather import describe
-    from adminkit.slurm.site_file import load_site, site_text
+    from adminkit.slurm.gather import Gathered, describe
+    from adminkit.slurm.site_file import load_site
 
-    if site is not None:
-        cluster = load_site(site)
-    else:
-        gathered = describe()
-        cluster = gathered.site
-        for note in gathered.notes:
-            print(f"note: {note}", file=sys.stderr)
+    gathered = describe() if site is None else Gathered(load_site(site))
+    write_site(gathered.site, gathered.notes, format, output)
+
+
+def write_site(cluster: Site, notes: Sequence[str], format: Form | None, output: Path | None) -> None:
+    """The notes go to stderr, the site to `output` or stdout."""
+    from adminkit.render.sink import write_aside
+    from adminkit.slurm.site_file import site_text
+
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     ending = Form.JSON if output is not None and output.suffix == ".json" else Form.TOML
     text = site_text(cluster, (format or ending).value)
     if output is None:

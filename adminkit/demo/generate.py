@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Final, NamedTuple
 
 from adminkit.demo import times
-from adminkit.demo.nodes import NODES, Request, place
+from adminkit.demo.nodes import GPUS_PER_NODE, NODES, Request, place
 from adminkit.demo.users import BEGIN, END, USERS, Run, runs
 from adminkit.job import Job
-from adminkit.slurm.site import Site, SiteQueue
+from adminkit.slurm.site import Site, SiteNode, SiteQueue, SiteScheduler
 from adminkit.trace.comment_words import RECORD
 
 __all__ = ["BEGIN", "CLUSTER", "COLUMNS", "END", "QUEUES", "SEED", "SITE", "jobs", "sacct_text"]
@@ -28,12 +29,26 @@ SEED: Final = 2018
 #: Queue -> (default limit in seconds, maximum limit in seconds, nodes). Every queue may use every node.
 QUEUES: Final = {name: (queue.default_limit, queue.max_limit, NODES) for name, queue in times.MODEL.items()}
 
+_CPUS_PER_GPU: Final = 5
+_MEM_PER_GPU: Final = 48 * 2**30
+_FIRST_JOB: Final = 1204
+_EPILOG: Final = 8  # seconds a node is kept after a job's end
+
+_NODE: Final = SiteNode(
+    "gpu001",
+    GPUS_PER_NODE * _CPUS_PER_GPU,
+    GPUS_PER_NODE * _MEM_PER_GPU,
+    {"p100": GPUS_PER_NODE},
+    queues=frozenset(QUEUES),
+)
 SITE: Final = Site(
     CLUSTER,
     tuple(
         SiteQueue(name, default, most, total_nodes=nodes, is_default=name == next(iter(QUEUES)))
         for name, (default, most, nodes) in QUEUES.items()
     ),
+    nodes=tuple(replace(_NODE, name=f"gpu{number:03}") for number in range(1, NODES + 1)),
+    scheduler=SiteScheduler(epilog=_EPILOG),
 )
 
 #: sacct's field names, in the order printed. Times are epoch seconds, TimelimitRaw is minutes.
@@ -43,11 +58,6 @@ COLUMNS: Final = (
     "TimelimitRaw", "ReqNodes", "ReqCPUS", "ReqMem", "ReqTRES", "AllocNodes", "AllocCPUS", "AllocTRES", "NodeList",
     "Restarts", "AdminComment", "JobName",
 )  # fmt: skip
-
-_CPUS_PER_GPU: Final = 5
-_MEM_PER_GPU: Final = 48 * 2**30
-_FIRST_JOB: Final = 1204
-_EPILOG: Final = 8  # seconds a node is kept after a job's end
 
 
 def jobs(seed: int = SEED) -> Iterator[Job]:

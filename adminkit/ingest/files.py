@@ -14,7 +14,7 @@ from typing import IO, Final, TypeVar
 from adminkit import actions
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
-from adminkit.ingest.machine import store_nodes, store_queues
+from adminkit.ingest.machine import store_nodes, store_queues, store_site
 from adminkit.ingest.sources.mapping import TableMap, zone_of
 from adminkit.ingest.sources.sacct_fields import job_values, step_values
 from adminkit.ingest.sources.swf import binds, swf_values
@@ -152,6 +152,7 @@ def remember_site(db: sqlite3.Connection, wanted: Import) -> None:
     """The queues and nodes of a described cluster; without nodes, those that the trace has stay as they are."""
     if wanted.site is not None:
         store_queues(db, wanted.site.cluster, wanted.site.queues, wanted.site_since)
+        store_site(db, wanted.site, wanted.site_since)
         if wanted.site.nodes:
             store_nodes(db, wanted.site.cluster, wanted.site.nodes, wanted.site_since)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 
 from adminkit.slurm.events import NodeEvent
-from adminkit.slurm.site import SiteNode, SiteQueue
+from adminkit.slurm.site import Site, SiteNode, SiteQueue
+from adminkit.slurm.site_file import site_text, writable
 from adminkit.trace.machine import record_events, record_gone, record_node, record_queue
+from adminkit.trace.windows import SITE, fact, set_fact
 
 
 def store_queues(db: sqlite3.Connection, cluster: str, queues: Sequence[SiteQueue], since: int) -> None:
@@ -31,3 +34,13 @@ def store_events(db: sqlite3.Connection, cluster: str, events: Sequence[NodeEven
         cluster,
         ((e.node, e.start_time, e.end_time, e.state, e.reason, e.user, e.uid) for e in events),
     )
+
+
+def store_site(db: sqlite3.Connection, site: Site, now: int) -> None:
+    """What the tables of queues and nodes have no columns for; written where it changed. Nobody's name is in it."""
+    weighed = tuple(SiteNode(node.name, weight=node.weight) for node in site.nodes if node.weight not in (None, 1))
+    kept, _ = writable(replace(site, nodes=weighed, associations=(), privileged=frozenset({0}), uids={}))
+    text = site_text(kept)
+    before = fact(db, site.cluster, SITE)
+    if before is None or before[0] != text:
+        set_fact(db, site.cluster, SITE, text, now)

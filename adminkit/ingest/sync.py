@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit import actions
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.ingest.machine import store_events, store_nodes, store_queues
+from adminkit.ingest.machine import store_events, store_nodes, store_queues, store_site
 from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
@@ -21,8 +21,9 @@ from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
 from adminkit.ingest.windows import DAY
 from adminkit.quote import quote
-from adminkit.slurm import cluster, partitions
+from adminkit.slurm import cluster, gather, partitions
 from adminkit.slurm.events import node_events
+from adminkit.slurm.site import Site
 from adminkit.trace import altered, connect, runs, windows
 from adminkit.trace.actions import record_actions
 from adminkit.trace.load_log import record_load
@@ -112,6 +113,20 @@ def _note_machine(run: SyncRun, now: int) -> None:
     with transaction(run.db):
         if nodes:  # no node at all: slurmctld hides them
             store_nodes(run.db, name, nodes, now)
+    _note_site(run, Site(name, tuple(queues), nodes=tuple(nodes)), now)
+
+
+def _note_site(run: SyncRun, site: Site, now: int) -> None:
+    """Store how the cluster schedules, where this host belongs to it; what cannot be told stays as it was."""
+    try:
+        if cluster.local_cluster() != site.cluster:
+            return
+        described = gather.complete(site)
+    except AdminkitError as error:
+        run.talk(f"{error.message}; how jobs are scheduled is as last seen")
+        return
+    with transaction(run.db):
+        store_site(run.db, described, now)
 
 
 def _note_events(run: SyncRun, first: int, now: int) -> None:

@@ -23,7 +23,18 @@ _DRAWN: Final = 64
 _FIELDS: Final = ("Account", "User", "Partition", "ParentName", "Share", "MaxWall", "QOS", "DefaultQOS")
 #: 100G, 62.50G; megabytes where no unit stands there.
 _MEMORY: Final = re.compile(r"(\d{1,15}(?:\.\d{1,2})?)([KMGTPE]?)", re.ASCII)
-_QOS_FIELDS: Final = ("Name", "Priority", "MaxWall", "Flags", "Preempt", "MaxTRES", "MaxTRESPU", "GrpTRES")
+_QOS_FIELDS: Final = (
+    "Name",
+    "Priority",
+    "MaxWall",
+    "Flags",
+    "Preempt",
+    "MaxTRES",
+    "MaxTRESPU",
+    "GrpTRES",
+    "MaxJobsPU",
+    "GrpJobs",
+)
 
 
 def qos() -> list[SiteQos]:
@@ -37,7 +48,7 @@ def parse_qos(text: str) -> list[SiteQos]:
         cells = line.split("|")
         if len(cells) != len(_QOS_FIELDS) or bad_name(cells[0]):
             continue
-        name, priority, limit, flags, preempts, tres, user_tres, group_tres = cells
+        name, priority, limit, flags, preempts, tres, user_tres, group_tres, user_jobs, group_jobs = cells
         rows.append(
             SiteQos(
                 name,
@@ -48,6 +59,8 @@ def parse_qos(text: str) -> list[SiteQos]:
                 parse_tres(tres),
                 parse_tres(user_tres),
                 parse_tres(group_tres),
+                number(user_jobs),
+                number(group_jobs),
             )
         )
     return rows

@@ -73,6 +73,10 @@ def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
     ).rowcount
 
 
+#: Key of the fact that has the site, as JSON of docs/site.md: queues, QOS, the scheduler, and the nodes with a weight.
+SITE: Final = "site"
+
+
 def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:
     """(value, when it was written), or None."""
     row = db.execute("SELECT value, at FROM fact WHERE cluster = ? AND key = ?", (cluster, key)).fetchone()

@@ -1,0 +1,189 @@
+"""adminkit simulate …: what a scheduler would make of the trace's jobs. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.progress import progress
+from adminkit.cli.site import Form, write_site
+from adminkit.errors import UsageError
+from adminkit.render.sink import Way, emit, write_aside
+from adminkit.reports.answer import job_filter
+from adminkit.reports.spec import ReportOptions
+from adminkit.stats.select import Filter, only_cluster
+from adminkit.trace.connect import reader
+from adminkit.trace.location import find_trace
+from adminkit.trace.sight import operators_only
+from adminkit.units import Moment, moment
+
+if TYPE_CHECKING:
+    from adminkit.simulate.subject import Subject, Wanted
+
+app = typer.Typer(help="Simulate the site's scheduler.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Model(StrEnum):
+    """How jobs are scheduled; simulate.core.MODELS."""
+
+    FCFS = "fcfs"
+    EASY = "easy"
+    EASY_SJBF = "easy-sjbf"
+    CONSERVATIVE = "conservative"
+    SLURM = "slurm"
+
+
+class Order(StrEnum):
+    """The order of the plain models' queue; the core's numbers are their places here."""
+
+    SUBMIT = "submit"
+    SJF = "sjf"
+    PRIORITY = "priority"
+
+
+class Unit(StrEnum):
+    """What the pool of the plain models is made of; simulate.jobs.Unit."""
+
+    CPUS = "cpus"
+    GPUS = "gpus"
+
+
+class Arrival(StrEnum):
+    """When jobs come; simulate.jobs.Arrival."""
+
+    SUBMIT = "submit"
+    ELIGIBLE = "eligible"
+
+
+SiteFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--site",
+        metavar="FILE",
+        help="A file with the site, TOML or JSON, to use instead of the site that the trace knows.",
+        autocompletion=options.complete_site,
+    ),
+]
+ArrivalOption = Annotated[
+    Arrival | None,
+    typer.Option("--arrival", help="When jobs come. Default: eligible for the model slurm, submit for the others."),
+]
+Priority = Annotated[
+    bool, typer.Option("--trace-priority", help="Take the jobs' priorities from the trace instead of computing them.")
+]
+ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
+
+#: Who may not see the jobs of others cannot simulate them.
+OPERATORS: Final = ("a simulation needs the jobs of everybody", "ask an operator; your own jobs: adminkit my")
+
+
+@app.callback()
+def root() -> None:
+    """Simulate the site's scheduler."""
+
+
+@app.command()
+def run(
+    model: ModelOption = Model.SLURM,
+    procs: Annotated[
+        int | None,
+        typer.Option("--procs", min=1, metavar="N", help="Processors, or GPUs, of the pool of the plain models."),
+    ] = None,
+    order: Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")] = Order.SUBMIT,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the model conservative reserves for."),
+    ] = None,
+    unit: Annotated[
+        Unit | None,
+        typer.Option("--unit", help="What the pool has. Default: gpus where most jobs have some, else cpus."),
+    ] = None,
+    site: SiteFile = None,
+    arrival: ArrivalOption = None,
+    trace_priority: Priority = False,
+    schedule: Annotated[
+        Path | None, typer.Option("--schedule", metavar="FILE", help="Also write each job's start and end as CSV.")
+    ] = None,
+    db: options.Database = None,
+    cluster: options.OneCluster = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Schedule the jobs of the trace with a model, and measure waits, slowdowns and utilisation."""
+    from adminkit.reports.simulate import run_report, schedule_csv
+    from adminkit.simulate.core import simulate
+    from adminkit.simulate.machine import request
+    from adminkit.simulate.subject import Wanted
+    from adminkit.slurm.site_file import load_site
+
+    _refuse(model, procs, order, depth, unit)
+    way = Way(format.value, output)
+    settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
+    wanted = Wanted(
+        model.value, load_site(site) if site else None, procs, unit.value if unit else None,
+        arrival.value if arrival else None, trace_priority or order is Order.PRIORITY, settings,
+    )  # fmt: skip
+    when = moment(as_of, time.time())
+    taken, chosen, path = opened(wanted, db, cluster, since, until, when)
+    with progress("simulating") as tick:
+        made = simulate(request(taken.model, taken.jobs, taken.machine), lambda done: tick(done, len(taken.jobs), done))
+    if schedule is not None:
+        write_aside(schedule, schedule_csv(taken, made).encode())
+    emit(run_report(taken, made, chosen, str(path)).dated(when.as_of), way)
+
+
+def _refuse(model: Model, procs: int | None, order: Order, depth: int | None, unit: Unit | None) -> None:
+    """UsageError for an option that the model does not have."""
+    plain = {"--procs": procs, "--unit": unit, "--order": None if order is Order.SUBMIT else order}
+    if model is Model.SLURM and (given := [name for name, value in plain.items() if value is not None]):
+        raise UsageError(f"the model slurm has no {given[0]}", "its machine is the site: --site FILE")
+    if depth is not None and model is not Model.CONSERVATIVE:
+        raise UsageError(f"the model {model.value} has no --depth", "--model conservative has")
+
+
+def opened(
+    wanted: Wanted, db: Path | None, cluster: str | None, since: str | None, until: str | None, when: Moment
+) -> tuple[Subject, Filter, Path]:
+    """The jobs and the machine, what they were taken by, and the trace's file. AdminkitError for who is no operator."""
+    from adminkit.simulate.subject import subject
+
+    settings = config.load()
+    path = find_trace(db, settings.db)
+    chosen = job_filter(ReportOptions(since=since, until=until), settings, when.now)
+    with reader(path, when.as_of) as trace, progress("reading") as tick:
+        operators_only(path, *OPERATORS)
+        chosen = replace(chosen, clusters=(only_cluster(trace, cluster),))
+        return subject(trace, chosen, wanted, lambda done: tick(done, None, done)), chosen, path
+
+
+@app.command()
+def site(
+    db: options.Database = None,
+    cluster: options.OneCluster = None,
+    as_of: options.AsOf = None,
+    format: Annotated[
+        Form | None,
+        typer.Option("--format", "-f", help="The format. Default: by the ending of FILE of --output, else TOML."),
+    ] = None,
+    output: options.Output = None,
+) -> None:
+    """Write the site that the trace shows, for --site: sizes that were in use at once, limits that were seen."""
+    from adminkit.simulate.shown_site import shown_site
+    from adminkit.stats.used import uses
+
+    path = find_trace(db, config.load().db)
+    with reader(path, moment(as_of, time.time()).as_of) as trace:
+        operators_only(path, *OPERATORS)
+        name = only_cluster(trace, cluster)
+        made, notes = shown_site(name, uses(trace, name))
+    write_site(made, notes, format, output)

@@ -1,0 +1,100 @@
+"""What a run of the simulator says, as a Report, and its schedule as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from adminkit.render.format import plural
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.simulate.core import KILLED, Schedule
+from adminkit.simulate.jobs import Missing
+from adminkit.simulate.metrics import WARM_UP, Metrics, measure
+from adminkit.simulate.subject import Subject
+from adminkit.stats.select import Filter
+
+FIELDS: Final = (
+    Field("scenario", help="what was changed; today: nothing"),
+    Field("model", help="of the scheduler"),
+    Field("seed", "count", "of the shaking of submissions; 0: none"),
+    Field("jobs", "count", "that ran"),
+    Field("not_run", "count", "that could not: the header says why"),
+    Field("killed", "count", "at their limit"),
+    Field("avebsld", "ratio", "mean bounded slowdown (tau 10 s) of all jobs"),
+    Field("mean_bsld", "ratio", "the same of those submitted and ended in the steady part"),
+    Field("mean_wait", "duration", "from submission to start"),
+    Field("median_wait", "duration", "the same"),
+    Field("p95_wait", "duration", "the same"),
+    Field("mean_turnaround", "duration", "from submission to end"),
+    Field("makespan", "duration", "from the first submission to the last end"),
+    Field("utilization", "share", "of the machine, in the steady part"),
+    Field("utilization_all", "share", "of the machine, over the makespan"),
+)
+SCHEDULE: Final = ("job_id_raw", "submit_time", "start_time", "end_time", "nodes")
+#: Why the core itself leaves a job out.
+_NEVER: Final = "can never start on this machine"
+
+
+def steady_note() -> str:
+    """What the steady part is."""
+    return f"the steady part: from the submission behind the first {1 / WARM_UP:.0%} of the jobs to the last submission"
+
+
+def measured(subject: Subject, schedule: Schedule) -> Metrics:
+    """All jobs of a schedule."""
+    columns = subject.jobs.columns
+    killed = schedule.outcome == KILLED
+    return measure(columns["submit"], schedule.start, schedule.end, killed, columns["procs"], subject.units or None)
+
+
+def row_of(scenario: str, model: str, seed: int, metrics: Metrics, missing: int) -> list[Cell]:
+    """One row of FIELDS; `missing` jobs were left out before."""
+    m = metrics
+    return [
+        scenario, model, seed, m.jobs, m.not_run + missing, m.killed, m.avebsld, m.mean_bsld, m.mean_wait,
+        m.median_wait, m.p95_wait, m.mean_turnaround, m.makespan, m.utilization, m.utilization_all,
+    ]  # fmt: skip
+
+
+def run_report(subject: Subject, schedule: Schedule, filter: Filter, database: str) -> Report:
+    """One row: what the model made of the jobs."""
+    left = left_out(subject, schedule)
+    row = row_of("today", subject.model, 0, measured(subject, schedule), sum(one.jobs for one in subject.jobs.missing))
+    notes = [*subject.notes, *map(_sentence, left), steady_note()]
+    meta = meta_of("A schedule of the trace's jobs", subject, filter, database, notes)
+    return Report(meta, FIELDS, [row])
+
+
+def meta_of(title: str, subject: Subject, filter: Filter, database: str, notes: Sequence[str]) -> Meta:
+    """The header of an answer of the simulator's."""
+    window, runs = (filter.since, filter.until), subject.runs
+    return Meta(title, database, window, [runs.cluster], {}, len(subject.jobs), runs.excluded, notes, runs.span)
+
+
+def left_out(subject: Subject, schedule: Schedule) -> list[Missing]:
+    """Every job that did not run, by reason."""
+    ids = subject.jobs.columns["id"][schedule.start < 0]
+    never = [Missing(_NEVER, len(ids), tuple(map(int, ids[:5])))] if len(ids) else []
+    return [*subject.jobs.missing, *never]
+
+
+def _sentence(missing: Missing) -> str:
+    more = ", …" if missing.jobs > len(missing.ids) else ""
+    return f"not run: {plural(missing.jobs, 'job')} {missing.reason}: {', '.join(map(str, missing.ids))}{more}"
+
+
+def schedule_csv(subject: Subject, schedule: Schedule) -> str:
+    """A line per job by (submit, id): its key in the trace, start, end and nodes; empty where it did not run."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(SCHEDULE)
+    jobs: Mapping[str, Sequence[int]] = {name: column.tolist() for name, column in subject.jobs.columns.items()}
+    submit, start, end = subject.jobs.real["submit"].tolist(), schedule.start.tolist(), schedule.end.tolist()
+    for i, job in enumerate(jobs["id"]):
+        ran = start[i] >= 0
+        writer.writerow(
+            [job, submit[i], start[i] if ran else "", end[i] if ran else "", jobs["nodes"][i] if ran else ""]
+        )
+    return out.getvalue()

@@ -1,0 +1,143 @@
+"""What is simulated: the jobs of one cluster and its machine, from a trace and the site."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.simulate.core import Model
+from adminkit.simulate.jobs import Arrival, Jobs, Unit, jobs_of, usual_limits
+from adminkit.simulate.machine import Machine, machine_of, placed, pool
+from adminkit.slurm.site import Site
+from adminkit.stats.machine import Outage, known_site
+from adminkit.stats.select import Filter
+from adminkit.stats.workload import Runs, read_runs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.int64]
+
+#: Models that plan with limits.
+PLANNING: Final = ("easy", "easy-sjbf", "conservative", "slurm")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How jobs and machine are taken. None: as the trace or the site has it."""
+
+    model: Model = "slurm"
+    site: Site | None = None  # of --site
+    procs: int | None = None  # of the pool of the plain models
+    unit: Unit | None = None
+    arrival: Arrival | None = None  # None: eligible for the slurm model, submit for the others
+    priority: bool = False  # the trace's own
+    settings: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Jobs and their machine. `notes` are sentences on what was taken from where."""
+
+    model: Model
+    jobs: Jobs
+    machine: Machine
+    runs: Runs
+    units: int  # of jobs.unit
+    notes: tuple[str, ...] = ()
+
+
+def subject(
+    db: sqlite3.Connection, chosen: Filter, wanted: Wanted, tick: Callable[[int], None] = lambda done: None
+) -> Subject:
+    """The jobs that `chosen`, of one cluster, takes. AdminkitError where too little is known of them or the machine."""
+    runs = read_runs(db, chosen, tick)
+    site, outages = known_site(db, "".join(chosen.clusters))
+    site = wanted.site or site
+    arrival: Arrival = wanted.arrival or ("eligible" if wanted.model == "slurm" else "submit")
+    jobs = jobs_of(runs, unit=wanted.unit, arrival=arrival, priority=wanted.priority)
+    notes = [f"jobs come when they were {'eligible' if arrival == 'eligible' else 'submitted'}"]
+    if wanted.priority:
+        _need_priorities(jobs)
+        notes.append("priorities are the trace's own")
+    if wanted.model == "slurm":
+        return _on_site(wanted, site, outages, jobs, runs, notes)
+    return _on_pool(wanted, site, jobs, runs, notes)
+
+
+def _on_site(wanted: Wanted, site: Site, outages: list[Outage], jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
+    if not site.queues:
+        raise AdminkitError(
+            "the trace does not know the site's queues",
+            "adminkit simulate site --output site.toml writes what it shows; correct it, then: --site site.toml",
+        )
+    machine = machine_of(site, outages)
+    jobs = placed(jobs, machine)
+    _refuse_without_limits(jobs, {queue.name: queue.usual_limit for queue in site.queues})
+    notes += [*machine.notes, *_outages(machine)]
+    return Subject(wanted.model, jobs, machine, runs, machine.units(jobs.unit), tuple(notes))
+
+
+def _on_pool(wanted: Wanted, site: Site, jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
+    what = "GPUs" if jobs.unit == "gpus" else "processors"
+    procs = wanted.procs
+    if procs is None:
+        units = machine_of(site).units(jobs.unit) if site.nodes else 0
+        procs = units or most_at_once(jobs)
+        where = "the site's" if units else "the most that jobs held at once; --procs names another number"
+        notes.append(f"{procs} {what}: {where}")
+    limits = {queue.name: queue.usual_limit for queue in site.queues if queue.usual_limit}
+    if wanted.model in PLANNING:
+        jobs = usual_limits(jobs, limits)
+    machine = pool(procs, **wanted.settings)
+    if not (jobs.columns["procs"] <= procs).any():
+        least = int(jobs.columns["procs"].min())
+        raise AdminkitError(
+            f"every job is larger than {procs} {what}: the smallest has {least}", "name the machine's size with --procs"
+        )
+    return Subject(wanted.model, jobs, machine, runs, procs, (*notes, *jobs.notes))
+
+
+def _refuse_without_limits(jobs: Jobs, limits: Mapping[str, int | None]) -> None:
+    if not (jobs.columns["limit"] > 0).any() and not any(limits.values()):
+        raise AdminkitError(
+            "neither a job nor a queue has a time limit, and the scheduler plans with these",
+            "write the queues' default_limit into the file of --site, or import a trace with limits",
+        )
+
+
+def _need_priorities(jobs: Jobs) -> None:
+    if not (jobs.columns["priority"] >= 0).any():
+        raise AdminkitError("no job of the trace has a priority", "leave out --priority: they are computed then")
+
+
+def _outages(machine: Machine) -> list[str]:
+    if not machine.down:
+        return ["no node is known to have been down: the trace has no events of nodes"]
+    nodes = len({name for inside in machine.members for name in inside})
+    return [f"{len(machine.down)} times in which one of {nodes} nodes was down are of the machine"]
+
+
+def most_at_once(jobs: Jobs) -> int:
+    """The most units that jobs held at once, by their real starts; the largest job's where these are unknown."""
+    import numpy as np
+
+    known = (jobs.real["start"] >= 0) & (jobs.real["end"] > jobs.real["start"])
+    size = jobs.columns["procs"]
+    if not known.any():
+        return int(size.max())
+    return peak(jobs.real["start"][known], jobs.real["end"][known], size[known]) or int(np.max(size))
+
+
+def peak(start: Column, end: Column, size: Column) -> int:
+    """The largest sum of `size` of intervals [start, end) that overlap."""
+    import numpy as np
+
+    at = np.concatenate([start, end])
+    change = np.concatenate([size, -size])
+    order = np.lexsort((change, at))  # at the same time, ends come first
+    return int(np.cumsum(change[order]).max(initial=0))
