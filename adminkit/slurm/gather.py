@@ -11,6 +11,7 @@ from adminkit.slurm import associations, partitions
 from adminkit.slurm.cluster import OPERATORS, admin_level
 from adminkit.slurm.controller import Controller, controller
 from adminkit.slurm.process import ask
+from adminkit.slurm.scheduler import scheduler
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, sized
 from adminkit.slurm.site_file import writable
 
@@ -36,9 +37,9 @@ def gather(users: Iterable[str] = (), slurmctld: Controller | None = None) -> Ga
 
 
 def describe() -> Gathered:
-    """As `gather`, with QOS and associations. What slurmdbd does not tell is left out, with a note."""
+    """As `gather`, with the scheduler, QOS and associations. A note says what slurmdbd does not tell."""
     gathered = gather()
-    site = gathered.site
+    site = replace(gathered.site, scheduler=scheduler())
     try:
         whole = replace(
             site, qos=tuple(associations.qos()), associations=tuple(associations.associations(site.cluster))
@@ -63,9 +64,15 @@ def _queues(nodes: Sequence[SiteNode]) -> tuple[SiteQueue, ...]:
     """The local cluster's, with the size of the largest node of each."""
     queues = partitions.queues()
     if partitions.source() == "pyslurm":
-        whole = partitions.whole_queues()
-        queues = [replace(queue, whole=queue.name in whole) for queue in queues]
+        told = partitions.told_by_scontrol()
+        queues = [_with(queue, told[queue.name]) if queue.name in told else queue for queue in queues]
     return tuple(sized(queue, nodes) for queue in queues)
+
+
+def _with(queue: SiteQueue, told: SiteQueue) -> SiteQueue:
+    """The queue with what pyslurm does not have."""
+    known = {name: getattr(told, name) for name in ("whole", "priority_tier", "priority_factor")}
+    return replace(queue, **known)
 
 
 def privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:

@@ -20,7 +20,7 @@ _MIB: Final = 1 << 20
 def queues(cluster: str | None = None) -> list[SiteQueue]:
     """The queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away.
 
-    Trap: pyslurm does not have OverSubscribe, so gather.py asks scontrol for `whole`.
+    Trap: pyslurm does not have OverSubscribe and priorities, so gather.py asks scontrol for them.
     """
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
@@ -36,10 +36,9 @@ def nodes(cluster: str | None = None) -> list[SiteNode]:
     return parse_nodes(ask(["scontrol", "-o", *on(cluster), "--all", "show", "node"]))
 
 
-def whole_queues() -> frozenset[str]:
-    """The queues of the local cluster whose jobs take whole nodes."""
-    text = ask(["scontrol", "-o", "--all", "show", "partition"])
-    return frozenset(queue.name for queue in parse_queues(text) if queue.whole)
+def told_by_scontrol() -> dict[str, SiteQueue]:
+    """The queues of the local cluster by name, for what pyslurm does not have."""
+    return {queue.name: queue for queue in parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]))}
 
 
 def source() -> Source:
@@ -60,6 +59,8 @@ def parse_queues(text: str) -> list[SiteQueue]:
             up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
             is_default=words.get("Default") == "YES",
             whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",  # 26.05
+            priority_tier=number(words.get("PriorityTier")),
+            priority_factor=number(words.get("PriorityJobFactor")),
             total_nodes=number(words.get("TotalNodes")),
             allow_accounts=names(words.get("AllowAccounts")),
             deny_accounts=names(words.get("DenyAccounts")),
@@ -81,6 +82,7 @@ def parse_nodes(text: str) -> list[SiteNode]:
             gpus=parse_gres(given(words.get("Gres")) or ""),
             features=names(words.get("AvailableFeatures")) or frozenset(),
             queues=names(words.get("Partitions")) or frozenset(),
+            weight=number(words.get("Weight")),
         )
         for words in records(text, "NodeName")
     ]

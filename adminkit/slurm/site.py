@@ -46,6 +46,8 @@ class SiteQueue:
     deny_qos: frozenset[str] | None = None
     allow_groups: frozenset[str] | None = None
     whole: bool = False  # its jobs take whole nodes: OverSubscribe=EXCLUSIVE
+    priority_tier: int | None = None
+    priority_factor: int | None = None  # PriorityJobFactor
 
     @property
     def usual_limit(self) -> int | None:
@@ -65,6 +67,7 @@ class SiteNode:
     gpus: Mapping[str, int] = field(default_factory=dict)  # how many of each type; UNTYPED for one without
     features: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
+    weight: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ class SiteQos:
     max_tres: Mapping[str, int] = field(default_factory=dict)  # of one job; memory in bytes
     max_user_tres: Mapping[str, int] = field(default_factory=dict)  # of one user's running jobs
     group_tres: Mapping[str, int] = field(default_factory=dict)  # of all running jobs
+    max_user_jobs: int | None = None  # that run
+    group_jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,59 @@ class Association:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteScheduler:
+    """How slurmctld schedules, in the words of slurm.conf. Seconds, but for what yields, which is in microseconds.
+
+    None is unknown: the simulator takes Slurm's default.
+    """
+
+    __pydantic_config__ = _FORM
+
+    release: str | None = None  # 24.11
+    backfill: bool | None = None
+    default_queue_depth: int | None = None
+    partition_job_depth: int | None = None
+    sched_interval: int | None = None
+    sched_min_interval: int | None = None  # microseconds
+    batch_sched_delay: int | None = None
+    bf_interval: int | None = None
+    bf_window: int | None = None
+    bf_resolution: int | None = None
+    bf_max_job_test: int | None = None
+    bf_max_job_start: int | None = None
+    bf_max_job_user: int | None = None
+    bf_max_job_part: int | None = None
+    bf_max_job_array_resv: int | None = None
+    bf_max_time: int | None = None
+    bf_continue: bool | None = None
+    bf_min_prio_reserve: int | None = None
+    bf_min_age_reserve: int | None = None
+    bf_job_part_count_reserve: int | None = None
+    bf_one_resv_per_job: bool | None = None
+    bf_window_linear: int | None = None
+    bf_yield_interval: int | None = None  # microseconds
+    bf_yield_sleep: int | None = None  # microseconds
+    time_min_as_soft_limit: bool | None = None
+    kill_wait: int | None = None
+    complete_wait: int | None = None
+    epilog: int | None = None  # what the site's Epilog takes; Slurm does not tell
+    over_time_limit: int | None = None
+    priority_calc_period: int | None = None
+    priority_max_age: int | None = None
+    priority_favor_small: bool | None = None
+    priority_weight_age: int | None = None
+    priority_weight_job_size: int | None = None
+    priority_weight_partition: int | None = None
+    priority_weight_qos: int | None = None
+    priority_weight_fairshare: int | None = None
+    priority_weight_assoc: int | None = None
+    memory: bool | None = None  # it is handed out to jobs: CR_…_Memory
+    whole_nodes: bool | None = None  # every job has its nodes alone: select/linear
+    preemption: bool | None = None
+    other: frozenset[str] = frozenset()  # further words of SchedulerParameters that change when jobs start
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """One cluster. `privileged` are the uids of root, SlurmUser, operators and administrators."""
 
@@ -112,6 +170,7 @@ class Site:
     nodes: tuple[SiteNode, ...] = ()
     qos: tuple[SiteQos, ...] = ()
     associations: tuple[Association, ...] = ()
+    scheduler: SiteScheduler = field(default_factory=SiteScheduler)
 
     def queue(self, name: str) -> SiteQueue | None:
         """The queue of this name."""

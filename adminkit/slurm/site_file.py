@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, get_args
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.quote import quote
 from adminkit.slurm.lines import Place, line_of
-from adminkit.slurm.site import Association, Site, SiteNode, SiteQos, SiteQueue, keys_of, sized, unsized
+from adminkit.slurm.site import Association, Site, SiteNode, SiteQos, SiteQueue, SiteScheduler, keys_of, sized, unsized
 
 Form = Literal["toml", "json"]
 FORMS: Final = get_args(Form)
@@ -35,6 +35,7 @@ _KINDS: Final[Mapping[str, type]] = {
     "nodes": SiteNode,
     "qos": SiteQos,
     "associations": Association,
+    "scheduler": SiteScheduler,
 }
 _DEEPEST: Final = 8
 #: Characters that separate words in Slurm's own lists.
@@ -263,6 +264,8 @@ def _plain(value: Any) -> Any:
             return sorted(value)
         case tuple():
             return [_table(one) for one in value]
+        case SiteScheduler():
+            return _table(value)
         case Mapping():
             return dict(sorted(value.items()))
         case _:
@@ -275,8 +278,9 @@ def _toml(table: Mapping[str, Any]) -> Iterator[str]:
         if key not in _KINDS:
             yield f"{key} = {_toml_value(value)}\n"
     for key in _KINDS:
-        for item in table.get(key, ()):
-            yield f"\n[[{key}]]\n"
+        listed = table.get(key, ())
+        for item in [listed] if isinstance(listed, Mapping) else listed:
+            yield f"\n[{key}]\n" if item is listed else f"\n[[{key}]]\n"
             yield from (f"{name} = {_toml_value(value)}\n" for name, value in item.items())
 
 

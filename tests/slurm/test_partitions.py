@@ -13,11 +13,14 @@ from tests.support.fakes import Programs
 
 #: tests/data/slurm/scontrol-partitions.txt
 QUEUES = [
-    SiteQueue("gq", 3600, 259_200, 0, None, is_default=True, total_nodes=4),
-    SiteQueue("short", None, 10_800, 0, None, total_nodes=2),
-    SiteQueue("long", 259_200, None, 0, None, total_nodes=4),
-    SiteQueue("free", None, None, 0, None, total_nodes=0),
-    SiteQueue("tick", 90, 1_252_800, 0, None, total_nodes=1),
+    SiteQueue(*limits, is_default=limits[0] == "gq", total_nodes=nodes, priority_tier=1, priority_factor=1)
+    for *limits, nodes in (
+        ("gq", 3600, 259_200, 0, None, 4),
+        ("short", None, 10_800, 0, None, 2),
+        ("long", 259_200, None, 0, None, 4),
+        ("free", None, None, 0, None, 0),
+        ("tick", 90, 1_252_800, 0, None, 1),
+    )
 ]
 NODES = """\
 NodeName=n1 Arch=x86_64 CPUTot=40 AvailableFeatures=ib,fast Gres=gpu:a100:4(S:0-1),gpu:v100:2 RealMemory=256000 \

@@ -15,7 +15,17 @@ from hypothesis import strategies as some
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import site_file
-from adminkit.slurm.site import Association, Site, SiteNode, SiteQos, SiteQueue, keys_of, made_up, sized
+from adminkit.slurm.site import (
+    Association,
+    Site,
+    SiteNode,
+    SiteQos,
+    SiteQueue,
+    SiteScheduler,
+    keys_of,
+    made_up,
+    sized,
+)
 from adminkit.slurm.site_file import FORMS, MOST, Form, load_site, site_text, writable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +38,7 @@ WHOLE = Site(
     "alpha", (GQ, SiteQueue("debug", up=False, allow_qos=frozenset())), frozenset({0, 64030}), {"alice": 1001}, NODES,
     (SiteQos("normal"), SiteQos("high", 10, 3600, frozenset({"NoDecay"}), frozenset({"normal"}), {"gres/gpu": 8})),
     (Association("physics", parent="root", shares=1), Association("physics", "alice", "gq", default_qos="high")),
+    SiteScheduler("24.11", True, bf_window=86400, memory=False, other=frozenset({"bf_busy_nodes"})),
 )  # fmt: skip
 WHOLE = replace(WHOLE, queues=tuple(sized(queue, NODES) for queue in WHOLE.queues))
 
@@ -76,10 +87,11 @@ def test_the_example_of_the_docs_is_a_site_with_every_kind_of_thing(tmp_path: Pa
     assert site.queues[0].node_cpus == site.nodes[0].cpus == 40
 
 
-@pytest.mark.parametrize("kind", [SiteQueue, SiteNode, SiteQos, Association])
+@pytest.mark.parametrize("kind", [SiteQueue, SiteNode, SiteQos, Association, SiteScheduler])
 def test_the_docs_have_every_key(kind: type) -> None:
     page = (ROOT / "docs/site.md").read_text()
-    noun = {SiteQueue: "queue", SiteNode: "node", SiteQos: "QOS", Association: "association"}[kind]
+    nouns = {SiteQueue: "queue", SiteNode: "node", SiteQos: "QOS", Association: "association"}
+    noun = nouns.get(kind, "scheduler")
     listed = {"name"}
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
