@@ -30,9 +30,14 @@ def apply(case: Case, keys: Load, value: float, given: Given, luck: Luck) -> Cas
     """
     if keys.method == "compress":
         submit = case.column("submit")
-        first = int(submit.min(initial=0))
+        first = _first(case)
         return with_columns(case, submit=first + whole((submit - first) / value))
     return _fewer(case, value, luck) if value < 1 else _more(case, value, luck)
+
+
+def _first(case: Case) -> int:
+    """The first submission."""
+    return int(case.column("submit").min()) if case.count else 0
 
 
 def _days(case: Case) -> tuple[Any, int]:
@@ -73,7 +78,9 @@ def _fewer(case: Case, value: float, luck: Luck) -> Case:
 
 
 def _more(case: Case, value: float, luck: Luck) -> Case:
-    """A day that comes once more does so on the same day of another week, at the same times."""
+    """A day that comes once more does so on that day of another week, at the same times; in a trace of less than four
+    weeks, on another day.
+    """
     import numpy as np
 
     grown, left = case, value - 1
@@ -85,11 +92,13 @@ def _more(case: Case, value: float, luck: Luck) -> Case:
             drawn = np.unique(numbers)
         places = np.flatnonzero(np.isin(numbers, drawn))
         copy = take(case, places)
-        submit, first = copy.column("submit"), int(case.column("submit").min(initial=0))
-        weeks = max(1, (int(case.column("submit").max(initial=0)) + 1 - first) // _WEEK)
-        shift = luck.draw(f"weeks {turn}").integers(1 if weeks > 1 else 0, weeks, int(numbers.max(initial=-1)) + 1)
-        week, within = np.divmod(submit - first, _WEEK)
-        moved = first + (week + shift[numbers[places]]) % weeks * _WEEK + within
+        submit, first = copy.column("submit"), _first(case)
+        span = int(case.column("submit").max(initial=first)) + 1 - first
+        period = _WEEK if span >= 4 * _WEEK else _DAY
+        many = max(1, span // period)
+        shift = luck.draw(f"periods {turn}").integers(1 if many > 1 else 0, many, int(numbers.max(initial=-1)) + 1)
+        number, within = np.divmod(submit - first, period)
+        moved = first + (number + shift[numbers[places]]) % many * period + within
         none = np.full(copy.count, NONE, np.int64)
         grown = together(grown, with_facts(with_columns(copy, submit=moved), origin=none))
     return grown
