@@ -43,7 +43,22 @@ def prepare(keys: Nodes, sources: Sources) -> Given:
             f"scenario {quote(keys.name)}: the model {request.model} has one pool of processors, no nodes",
             "leave out queue and gpus, or use --model slurm",
         )
+    for value in keys.factor:
+        if value != 1 and keys.gpus is None and _same(sources.case, keys, value):
+            many = sum(one.get("count", 1) for one in request.nodes) or request.settings.get("procs", 0)
+            what = "nodes" if request.nodes else "processors"
+            raise AdminkitError(
+                f"scenario {quote(keys.name)}: {value:g} times {many} {what} are {many}: nothing changes",
+                "choose a factor that makes a whole node of difference",
+            )
     return {}
+
+
+def _same(case: Case, keys: Nodes, value: float) -> bool:
+    """Whether there are as many nodes and processors as today."""
+    other = apply(case, keys, value, {}, Luck(0)).request
+    count = [[one.get("count", 1) for one in request.nodes] for request in (case.request, other)]
+    return count[0] == count[1] and other.settings.get("procs") == case.request.settings.get("procs")
 
 
 def apply(case: Case, keys: Nodes, value: Any, given: Given, luck: Luck) -> Case:
