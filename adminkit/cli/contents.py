@@ -17,6 +17,7 @@ from adminkit.cli import (
     policy_refresh,
     recommend,
     report,
+    simulate_scenarios,
     site,
     sync,
     trace,
@@ -34,6 +35,7 @@ policy.app.command("install")(policy_install.install)
 policy.app.command("rollback")(policy_install.rollback)
 policy.app.command("refresh")(policy_refresh.refresh)
 policy.app.command("status")(policy_install.status)
+app.add_typer(simulate_scenarios.app, name="simulate")
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)
