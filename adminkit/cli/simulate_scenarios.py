@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -25,8 +23,7 @@ from adminkit.trace.private_copy import cache_home
 from adminkit.trace.sight import operators_only
 
 if TYPE_CHECKING:
-    from adminkit.simulate.change import Sources
-    from adminkit.stats.select import Filter
+    pass
 
 app = typer.Typer(help="What would happen if …", no_args_is_help=True, rich_markup_mode=None)
 
@@ -73,11 +70,11 @@ def scenarios(
     picture: options.Picture = None,
 ) -> None:
     """Compare scenarios with today on the same jobs: who gains, who loses, by how much, and how sure that is."""
-    from adminkit.reports.simulate_scenarios import Told, scenarios_report
+    from adminkit.policy.load import load_offer
     from adminkit.render.report import Meta
+    from adminkit.reports.simulate_scenarios import Told, scenarios_report
     from adminkit.simulate.answer import Effort, answer
     from adminkit.simulate.change import Sources
-    from adminkit.policy.load import load_offer
     from adminkit.simulate.jobs import jobs_of, usual_limits
     from adminkit.simulate.machine import pool, request
     from adminkit.simulate.scenario import load_scenarios

@@ -165,11 +165,14 @@ def _sized(asked: Submission, check: str, least: int, most: int | None) -> Submi
     per = nodes if check == "gpus_per_node" else 1
     wanted = max(now / per, least)
     wanted = int(wanted if most is None else min(wanted, most)) * per
-    name = "gpus" if check == "gpus_per_node" else check
-    return _with(asked, name, wanted)
+    if check != "nodes":
+        return _with(asked, **{"cpus" if check == "cpus" else "gpus": wanted})
+    # As many of each node as before.
+    sizes = {name: value * wanted // nodes for name in ("cpus", "gpus") if (value := getattr(asked, name)) is not None}
+    return _with(asked, nodes=wanted, **sizes)
 
 
-def _with(asked: Submission, name: str, value: int) -> Submission:
+def _with(asked: Submission, **sizes: int) -> Submission:
     """The request with another number of nodes, CPUs or GPUs."""
-    fields: dict[str, Any] = {name: value}
+    fields: dict[str, Any] = {**sizes}
     return asked._replace(**fields)
