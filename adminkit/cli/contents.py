@@ -18,6 +18,7 @@ from adminkit.cli import (
     recommend,
     report,
     simulate,
+    simulate_scenarios,
     site,
     sync,
     trace,
@@ -36,6 +37,7 @@ policy.app.command("rollback")(policy_install.rollback)
 policy.app.command("refresh")(policy_refresh.refresh)
 policy.app.command("status")(policy_install.status)
 app.add_typer(simulate.app, name="simulate")
+simulate.app.command("scenarios")(simulate_scenarios.scenarios)
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)

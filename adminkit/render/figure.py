@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
 from adminkit.render.format import number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Panel, Pictures, Report
+from adminkit.render.report import Bars, Boxes, Curves, Panel, Pictures, Report, Series
 from adminkit.units import show_short
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ def _height(panel: Panel) -> float:
     """Inches."""
     if isinstance(panel, Boxes):
         return 1.0 + 0.34 * len(panel.boxes)
+    if isinstance(panel, Series):
+        return 2.2
     if isinstance(panel, Bars):
         return 0.7 + 0.26 * len(panel.bars)
     return 2.75
@@ -158,11 +160,13 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], titled: bool = True
         _curves(ax, panel, span)
     elif isinstance(panel, Boxes):
         _boxes(ax, panel)
+    elif isinstance(panel, Series):
+        _series(ax, panel)
     else:
         _bars(ax, panel)
     if titled:
         subtitle = "" if isinstance(panel, Boxes) else panel.subtitle
-        above = 16 if isinstance(panel, Curves) else 4  # points, for the legend
+        above = 16 if isinstance(panel, (Curves, Series)) else 4  # points, for the legend
         style: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
         ax.annotate(clean(subtitle), (0, 1), xytext=(0, above), size=8.5, color=MUTED, **style)
         higher = above + (14 if subtitle else 0)
@@ -187,6 +191,23 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float]) -> None:
     ax.grid(axis="y", color=GRID, linewidth=0.8)
     ax.set_xlabel("time (logarithmic)", size=8)
     ax.set_ylabel("share of jobs", size=8)
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, handlelength=1.3,
+        columnspacing=1.1, handletextpad=0.4, borderpad=0.2,
+    )  # fmt: skip
+
+
+def _series(ax: Axes, panel: Series) -> None:
+    """Two lines over the days, the second thinner, so that both are seen where they are one."""
+    for (name, shares), colour, width in zip(panel.lines, (RAN, ASKED), (2.0, 1.1), strict=True):
+        edges = [panel.days * number / max(len(shares), 1) for number in range(len(shares) + 1)]
+        ax.stairs(shares, edges, baseline=None, color=colour, linewidth=width, label=clean(name))
+    ax.set_xlim(0, panel.days)
+    ax.set_ylim(0, 1.02)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    ax.grid(axis="y", color=GRID, linewidth=0.8)
+    ax.set_xlabel("days since the first submission", size=8)
+    ax.set_ylabel("in use", size=8)
     ax.legend(
         loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, handlelength=1.3,
         columnspacing=1.1, handletextpad=0.4, borderpad=0.2,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -36,6 +36,19 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
             return number(value)
 
 
+#: The unit of a row -> how its measured cells are shown.
+UNITS: Final[Mapping[str, Style]] = {"seconds": "duration", "ratio": "ratio", "share": "share", "count": "hours"}
+
+
+def _style(report: Report, row: Sequence[Cell], place: int) -> Style:
+    """The style of one cell."""
+    style = report.fields[place].style
+    if style != "measured":
+        return style
+    unit = next(value for field, value in zip(report.fields, row, strict=True) if field.name == "unit")
+    return UNITS[str(unit)]
+
+
 def number(value: float) -> str:
     return f"{value:,}"
 
@@ -63,7 +76,8 @@ def some(names: Sequence[str], most: int = 6) -> str:
 
 def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
     """The lines above every table: a short name and what it says."""
-    lines = [("database", meta.database)] if meta.database else []
+    lines = [("answer", answer) for answer in meta.answers]
+    lines += [("database", meta.database)] if meta.database else []
     if meta.as_of is not None:
         lines.append(("as of", show_time(meta.as_of, tz)))
     lines.append(("clusters", ", ".join(meta.clusters) or NONE))
@@ -100,6 +114,6 @@ def cells(report: Report, tz: tzinfo | None) -> tuple[list[Field], list[list[str
     ]
 
     def shown(row: Sequence[Cell]) -> list[str]:
-        return [show(row[place], report.fields[place].style, tz) for place in seen]
+        return [show(row[place], _style(report, row, place), tz) for place in seen]
 
     return [report.fields[i] for i in seen], [shown(row) for row in report.rows], [shown(row) for row in report.totals]

@@ -34,6 +34,7 @@ STYLES: Final[Mapping[Style, tuple[Dtype, str]]] = {
     "hours": ("Float64", "hours"),
     "time": ("datetime64[s, UTC]", "UTC"),
     "bytes": ("Int64", "bytes"),
+    "measured": ("Float64", "as `unit` says"),
 }
 
 

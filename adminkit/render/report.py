@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     import pandas
 
 Cell = str | int | float | None
-#: How a value is shown to people. JSON and CSV always carry the bare value in base units.
-Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", "bytes"]
+#: How a value is shown to people; "measured": as the row's `unit` says. JSON and CSV always carry the bare value in
+#: base units.
+Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", "bytes", "measured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Field:
 class Meta:
     """What every output begins with.
 
-    `excluded` counts, per filter in the order applied, the jobs it left out; `notes` are sentences a reader must know.
+    `excluded` counts, per filter in the order applied, the jobs it left out; `notes` are sentences a reader must know,
+    `answers` those that answer the question: they come first.
     `span` is the first and the last end of any job in the trace, for readers of an open window.
     """
 
@@ -45,6 +47,7 @@ class Meta:
     notes: Sequence[str] = ()
     span: tuple[int | None, int | None] = (None, None)
     as_of: int | None = None  # epoch seconds: the trace as it was then; None: as it is now
+    answers: Sequence[str] = ()
 
     @classmethod
     def plain(
@@ -113,7 +116,17 @@ class Bars:
     bars: Sequence[Bar]
 
 
-Panel = Curves | Boxes | Bars
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One panel of shares over time: `shares[i]` (0 to 1) is that of the i-th of equal parts of `days` days."""
+
+    title: str
+    subtitle: str
+    days: float
+    lines: Sequence[tuple[str, Sequence[float]]]
+
+
+Panel = Curves | Boxes | Bars | Series
 
 
 @dataclass(frozen=True, slots=True)

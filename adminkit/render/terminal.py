@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 
 from adminkit.quote import clean
 from adminkit.render.format import number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Line, Panel, Pictures
+from adminkit.render.report import Bars, Boxes, Curves, Line, Panel, Pictures, Series
 from adminkit.units import show_short
 
 #: Lines of a panel of curves, without its axis.
@@ -170,6 +170,8 @@ def _mark_names(names: Sequence[tuple[int, str]], width: int) -> str:
 def _other(panel: Panel, width: int, pen: _Pen) -> list[str]:
     if isinstance(panel, Boxes):
         return _boxes(panel, width, pen)
+    if isinstance(panel, Series):
+        return _series(panel, width, pen)
     assert isinstance(panel, Bars)
     return _bars(panel, width, pen)
 
@@ -203,6 +205,18 @@ def _boxes(panel: Boxes, width: int, pen: _Pen) -> list[str]:
     lines.append(" " * margin + signs.floor * inner)
     lines.append(" " * margin + _labels(ticks, inner) + " ")
     lines.append(" " * margin + panel.axis.center(inner))
+    return lines
+
+
+def _series(panel: Series, width: int, pen: _Pen) -> list[str]:
+    """A bar for each line: the mean over the time."""
+    means = [(name, sum(shares) / max(len(shares), 1)) for name, shares in panel.lines]
+    names = _names([name for name, _ in means], width)
+    room = max(width - cell_len(names[0]) - 10, 10)
+    lines = [f"{pen.paint(clean(panel.title), 'bold')}  {pen.paint(clean(panel.subtitle), 'dim')}"]
+    for name, (_, mean) in zip(names, means, strict=True):
+        length = round(min(mean, 1.0) * room)
+        lines.append(f"{name} {pen.paint(pen.signs.bar * length, 'ran')}{' ' * (room - length)} {percent(mean):>8}")
     return lines
 
 

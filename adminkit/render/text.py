@@ -115,6 +115,7 @@ def as_json(report: Report) -> str:
     meta = report.meta
     shown: dict[str, Any] = {
         "title": meta.title,
+        **({"answers": list(meta.answers)} if meta.answers else {}),
         "database": meta.database,
         "as_of": meta.as_of,
         "window": {"since": meta.window[0], "until": meta.window[1]},

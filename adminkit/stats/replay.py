@@ -21,11 +21,11 @@ KIND: Final = f"""CASE
     WHEN limit_kind = 'unlimited' THEN 'unlimited'
     WHEN limit_kind = 'finite' AND time_limit > 0 AND time_limit < {TOO_LONG} THEN 'finite' END"""
 
-#: One row per job: Submission's fields, then the seconds it ran.
+#: One row per job: Submission's fields, then the seconds it ran, and what names it.
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
-    limit_source = 'unknown' AND limit_kind = 'finite', elapsed
+    limit_source = 'unknown' AND limit_kind = 'finite', elapsed, job_id_raw, submit_time
 FROM run WHERE {{where}}
 """
 
@@ -56,7 +56,7 @@ class Submission(NamedTuple):
 
 
 def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
-    """A row per job that `chosen` takes, in no order: Submission's fields and the seconds it ran."""
+    """A row per job that `chosen` takes, in no order: Submission's fields, the seconds it ran, JobIDRaw and Submit."""
     selection = _selection(chosen)
     yield from db.execute(ROWS.format(where=selection.where), selection.params)
 

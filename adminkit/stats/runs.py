@@ -22,7 +22,7 @@ ENDED: Final = f"""FROM {{run}} WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND e
     AND user IS NOT NULL AND NOT {CARRIED_ON}{{more}}"""
 #: SQLite sorts in temporary files, so that no trace has to fit in memory.
 RUNS: Final = f"""
-SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state
+SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state, job_id_raw
 {ENDED}
 ORDER BY submit_time, cluster, job_id_raw
 """
@@ -61,6 +61,7 @@ class Run:
     end_time: int
     elapsed: int
     state: str | None
+    job_id_raw: int | None = None
 
 
 def runs(

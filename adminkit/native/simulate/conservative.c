@@ -250,6 +250,7 @@ static bool settle(struct conservative *c, bool freed) {
 }
 
 static bool submitted(struct conservative *c, int32_t place) {
+    sim_ranks_come(&c->queue, place);
     const bool room = c->reserved.jobs < c->depth && !c->waits_behind;
     if (!room && c->queue.rank[place] > last_rank(c)) {
         wait_behind(c, place);

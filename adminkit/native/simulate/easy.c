@@ -136,6 +136,9 @@ static bool pass(struct easy *easy) {
 /* Time alone takes room away from those who wait: unless something changed, only the new job can start. */
 static bool submitted(struct easy *easy, int32_t place) {
     const struct sim_task *task = &easy->pool.task[place];
+    sim_ranks_come(&easy->queue, place);
+    if (easy->sjbf)
+        sim_ranks_come(&easy->shortest, place);
     if (easy->changed || (easy->waits && easy->queue.rank[place] < easy->head)) {
         wait_for(easy, place);
         return pass(easy);

@@ -15,15 +15,16 @@ static bool start_first(struct sim_pool *pool, const struct sim_ranks *ranks, st
     }
 }
 
-static bool go(struct sim_pool *pool, const struct sim_ranks *ranks, struct sim_waiting *waiting) {
+static bool go(struct sim_pool *pool, struct sim_ranks *ranks, struct sim_waiting *waiting) {
     for (;;) {
         const struct sim_event event = sim_pool_event(pool);
         const struct sim_task *task = &pool->task[event.place];
         if (event.kind == SIM_NO_EVENT)
             return true;
-        if (event.kind == SIM_SUBMITTED)
+        if (event.kind == SIM_SUBMITTED) {
+            sim_ranks_come(ranks, event.place);
             sim_waiting_add(waiting, ranks->rank[event.place], task->procs, task->plan);
-        else if (event.kind == SIM_ENDED)
+        } else if (event.kind == SIM_ENDED)
             pool->free += task->procs;
         if (event.kind != SIM_OUTLIVED && !start_first(pool, ranks, waiting, event.time))
             return sim_no_memory(pool->sim);

@@ -111,6 +111,8 @@ const struct sim_field sim_job_fields[] = {
     JOB(procs, INT32_MIN, SIM_NONE),
     JOB(plan, SIM_NONE, SIM_NONE),
     JOB(priority, SIM_NONE, SIM_NONE),
+    JOB(after, SIM_NONE, SIM_NONE),
+    JOB(delay, 0, 0),
     JOB(nodes, 0, 1),
     JOB(most_nodes, SIM_NONE, SIM_NONE),
     JOB(cpus, 0, 1),

@@ -1,4 +1,5 @@
 #include "input.h"
+#include "follow.h"
 
 #include "fields.h"
 
@@ -215,6 +216,9 @@ static bool refers(struct reading *reading) {
     for (size_t i = 0; i < sim->jobs; i++)
         if (sim->job[i].qos != SIM_NONE && (size_t)sim->job[i].qos >= sim->qoses)
             return fail(reading, "job %zu: no qos of number %d", i, sim->job[i].qos);
+    for (size_t i = 0; i < sim->jobs; i++)
+        if (sim->job[i].after != SIM_NONE && (size_t)sim->job[i].after >= i)
+            return fail(reading, "job %zu: job %d is not before it", i, sim->job[i].after);
     return true;
 }
 
@@ -241,4 +245,5 @@ void sim_free(struct sim *sim) {
     free(sim->qos);
     free(sim->job);
     free(sim->turn);
+    sim_follow_free(sim);
 }

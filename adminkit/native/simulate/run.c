@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "follow.h"
 #include "run.h"
 
 static int by_submit(const void *a, const void *b, void *jobs) {
@@ -20,7 +21,7 @@ static int by_submit(const void *a, const void *b, void *jobs) {
 
 bool sim_prepare(struct sim *sim) {
     sim->turn = malloc((sim->jobs + 1) * sizeof *sim->turn);
-    if (!sim->turn) {
+    if (!sim->turn || !sim_follow_new(sim)) {
         snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
         return false;
     }
@@ -29,7 +30,7 @@ bool sim_prepare(struct sim *sim) {
         struct sim_job *job = &sim->job[i];
         job->start = job->end = job->order = SIM_NONE;
         job->outcome = SIM_NOT_RUN;
-        if (job->run <= 0)
+        if (job->run <= 0 || job->after != SIM_NONE)
             continue;
         sim->turn[sim->turns++] = (int32_t)i;
         sorted = sorted && (sim->turns < 2 ||

@@ -6,7 +6,8 @@
 
 /* Puts the jobs that may run into sim->turn, by submit, then id. False: sim->error. */
 bool sim_prepare(struct sim *sim);
-/* Gives the job its start; its end, outcome and order follow. Returns the end. */
+/* Gives the job its start; its end, outcome and order follow. Returns the end; a model that keeps it calls
+ * sim_ended (follow.h). */
 int64_t sim_start(struct sim *sim, struct sim_job *job, int64_t at);
 /* Writes down what a run counted; for the caller's reader: nothing depends on it. `name` stays the caller's.
  */

@@ -1,4 +1,5 @@
 /* slurm_events.c - the seconds in which something is due, and what is done in one. */
+#include "follow.h"
 #include "slurm_model.h"
 
 #include <stdio.h>
@@ -11,8 +12,17 @@ static int64_t next_on_grid(const struct slurm *m, int64_t period) {
     return m->origin + slurm_floor(m->second - m->origin, period) + period;
 }
 
+/* The number of the job that comes next; SIM_NONE: all have come. */
+static int32_t comes_next(const struct slurm *m) {
+    const struct sim_job *jobs = m->sim->job;
+    const int32_t late = sim_late(m->sim),
+                  first = m->next_turn < m->sim->turns ? m->sim->turn[m->next_turn] : SIM_NONE;
+    return late == SIM_NONE || (first != SIM_NONE && sim_earlier(&jobs[first], &jobs[late])) ? first : late;
+}
+
 static int64_t next_submit(const struct slurm *m) {
-    return m->next_turn < m->sim->turns ? m->sim->job[m->sim->turn[m->next_turn]].submit : SLURM_NEVER;
+    const int32_t number = comes_next(m);
+    return number != SIM_NONE ? m->sim->job[number].submit : SLURM_NEVER;
 }
 
 /* When a pass of the main loop that is requested may run. */
@@ -110,8 +120,13 @@ static bool first_steps(struct slurm *m, int64_t at) {
 
 static bool submissions(struct slurm *m, int64_t at) {
     while (next_submit(m) <= at) {
+        const int32_t number = comes_next(m);
         m->idle_full = m->idle_over = false;
-        if (!slurm_submit(m, (int32_t)m->next_turn++))
+        if (m->sim->job[number].after == SIM_NONE)
+            m->next_turn++;
+        else
+            sim_late_came(m->sim);
+        if (!slurm_submit(m, number, m->came++))
             return false;
     }
     return true;
@@ -128,7 +143,7 @@ bool slurm_advance(struct slurm *m, int64_t until) {
 }
 
 static bool over(const struct slurm *m) {
-    bool quiet = m->events == 0 && m->next_change == m->changes && m->next_turn == m->sim->turns;
+    bool quiet = m->events == 0 && m->next_change == m->changes && comes_next(m) == SIM_NONE;
     return quiet && (m->waiting == 0 || (m->idle_full && (m->idle_over || !m->set.backfill)));
 }
 

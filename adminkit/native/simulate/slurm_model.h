@@ -163,6 +163,7 @@ struct slurm {
     struct slurm_change *change;
     size_t changes, next_change;
     size_t next_turn;
+    int32_t came; /* jobs that have come */
 
     int32_t *users, *arrays; /* their numbers, ascending */
     size_t user_count, array_count;
@@ -234,8 +235,8 @@ bool slurm_pick(struct slurm *m, const struct slurm_shape *shape, const slurm_wo
                 const struct slurm_room *room, bool avoid);
 
 /* slurm_queue.c */
-/* The job is waiting from now on; or never can be. */
-bool slurm_submit(struct slurm *m, int32_t turn);
+/* The job is waiting from now on; or never can be. `turn`: how many came before it. */
+bool slurm_submit(struct slurm *m, int32_t number, int32_t turn);
 void slurm_priorities(struct slurm *m, int64_t at);
 /* Records of jobs that do not wait any more leave the line. */
 void slurm_tidy(struct slurm *m);

@@ -184,8 +184,8 @@ static bool loops(const struct slurm *m, const struct sim_job *job, size_t queue
     return record->main || record->backfill;
 }
 
-bool slurm_submit(struct slurm *m, int32_t turn) {
-    struct sim_job *job = &m->sim->job[m->sim->turn[turn]];
+bool slurm_submit(struct slurm *m, int32_t number, int32_t turn) {
+    struct sim_job *job = &m->sim->job[number];
     int32_t at = -1;
     if (qos_never(m, job))
         return true;

@@ -1,4 +1,5 @@
 /* slurm_running.c - jobs from their start to their release, in the order of their ends. */
+#include "follow.h"
 #include "slurm_model.h"
 
 #include <assert.h>
@@ -170,6 +171,7 @@ static void fate(struct slurm *m, struct slurm_live *live, int64_t at, int64_t l
         completes += set->kill_wait;
     sim_start(m->sim, job, at);
     job->end = kill < at + job->run ? kill : at + job->run;
+    sim_ended(m->sim, job);
     job->outcome = limit != SIM_NONE && job->run > limit + set->over_time_limit ? SIM_KILLED : SIM_DONE;
     live->release = job->end + completes;
     live->soft_start = SLURM_NO_TIME;

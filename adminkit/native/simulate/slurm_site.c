@@ -28,12 +28,12 @@ static int by_number(const void *a, const void *b) {
 
 /* The numbers that occur, once each, ascending. NULL: out of memory. */
 static int32_t *numbers(const struct sim *sim, size_t offset, size_t *count) {
-    int32_t *all = malloc((sim->turns + 1) * sizeof *all);
+    int32_t *all = malloc((sim->jobs + 1) * sizeof *all);
     size_t n = 0, kept = 0;
     if (!all)
         return NULL;
-    for (size_t i = 0; i < sim->turns; i++) {
-        int32_t number = *(int32_t *)((char *)&sim->job[sim->turn[i]] + offset);
+    for (size_t i = 0; i < sim->jobs; i++) {
+        int32_t number = *(int32_t *)((char *)&sim->job[i] + offset);
         if (number >= 0 && (n == 0 || all[n - 1] != number))
             all[n++] = number;
     }

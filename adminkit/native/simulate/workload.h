@@ -29,6 +29,8 @@ struct sim_job {
     int32_t procs;    /* of one pool, > 0 */
     int32_t plan;     /* what backfill plans with; SIM_NONE: limit. For the slurm model it is --time-min */
     int32_t priority; /* SIM_NONE: computed from the factors */
+    int32_t after; /* the number of an earlier job: it comes once that one has ended; SIM_NONE: by itself */
+    int32_t delay; /* it comes so long after that end, if that is later than its submit */
 
     int64_t queues;           /* a bit for each queue that it names */
     int64_t features;         /* a bit for each feature that all its nodes have */
@@ -113,8 +115,10 @@ struct sim {
     struct sim_qos *qos;
     struct sim_job *job; /* as it was given */
     size_t queues, classes, downs, qoses, jobs;
-    int32_t *turn; /* the jobs that can run at all, by submit, then id: what a model goes through */
+    int32_t
+        *turn; /* the jobs that can run and follow no other, by submit, then id: what a model goes through */
     size_t turns;
+    struct sim_followers *followers;     /* follow.h; NULL: no job follows another */
     struct sim_fact fact[SIM_MAX_FACTS]; /* out: what the run counted */
     size_t facts, started;
     bool progress;

@@ -1,0 +1,163 @@
+"""What scenarios would change: sentences, a table, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.render.format import number, percent, plural
+from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictures, Report, Series
+from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
+from adminkit.simulate.outcome import EDGES, Summary
+from adminkit.units import show_short
+
+FIELDS: Final = (
+    Field("scenario", help="of the file; with its value where it has several"),
+    Field("part", help="all, queue, class, size, length, account, or users: who follow the scenario and who do not"),
+    Field("value", help="which of them"),
+    Field("measure", help="what is compared"),
+    Field("unit", help="of the measure: seconds, ratio, share, count"),
+    Field("jobs", "count", "that ran on both sides; mean over the replicates"),
+    Field("today", "measured", "mean over the replicates"),
+    Field("then", "measured", "the same under the scenario"),
+    Field("change", "measured", "mean of the paired differences"),
+    Field("low", "measured", "of the 95 % interval of the change"),
+    Field("high", "measured", "of the 95 % interval of the change"),
+    Field("relative", "share", "the change as a share of today's"),
+    Field("verdict", help="less, more, or no significant change: they hold for all rows of a measure together"),
+)
+#: Measures of a table for people; JSON and CSV have all.
+SHORT: Final = ("mean_wait",)
+_PARTS: Final = ("queue", "class", "size", "length", "users", "account")
+#: Groups that a sentence names on each side.
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What stands above the rows. `refused`: the calibration gives no basis, so no number is shown."""
+
+    meta: Meta
+    calibration: str
+    replicates: int
+    refused: bool = False
+
+
+def scenarios_report(
+    rows: Sequence[Row], summaries: Mapping[str, Sequence[Summary]], told: Told, window: tuple[int, int]
+) -> Report:
+    """The answer: each scenario in sentences, each measure in a row, two panels for each scenario."""
+    from dataclasses import replace
+
+    if told.refused:
+        meta = replace(told.meta, answers=(told.calibration,))
+        return Report(meta, FIELDS, [])
+    names = list(dict.fromkeys(row.scenario for row in rows))
+    sentences = [text for name in names for text in sentences_of(name, rows)]
+    comparisons = sum(row.measure == "mean_wait" for row in rows)
+    notes = [
+        *told.meta.notes,
+        f"changes are means of {told.replicates} paired replicates, submissions moved by up to a minute, with 95 % "
+        "intervals (Student's t)",
+        f"verdicts hold for all {comparisons} rows of a measure together (Holm, 5 %)",
+    ]
+    meta = replace(told.meta, answers=(told.calibration, *sentences), notes=notes)
+    return Report(meta, FIELDS, [_cells(row) for row in rows], pictures=_pictures(names, summaries, window))
+
+
+def _cells(row: Row) -> list[Cell]:
+    return [
+        row.scenario, row.part, row.value, row.measure, row.unit, row.jobs, row.today, row.then, row.change, row.low,
+        row.high, row.relative, row.verdict,
+    ]  # fmt: skip
+
+
+def sentences_of(name: str, rows: Sequence[Row]) -> list[str]:
+    """What the scenario changes of waits, who gains and who loses; then what else it changes."""
+    own = [row for row in rows if row.scenario == name]
+    whole = {row.measure: row for row in own if row.part == "all"}
+    wait = whole.get("mean_wait")
+    if wait is None or wait.change is None:
+        return [f"{name}: too few jobs ran on both sides to compare"]
+    sentences = [f"{name}: {_change(wait)}"]
+    waits = [row for row in own if row.measure == "mean_wait" and row.part in _PARTS and row.change is not None]
+    shorter = sorted((row for row in waits if row.verdict == LESS), key=lambda row: row.relative or 0)
+    longer = sorted((row for row in waits if row.verdict == MORE), key=lambda row: -(row.relative or 0))
+    sides = [f"{verb} {_groups(few)}" for verb, few in (("gain:", shorter), ("lose:", longer)) if few]
+    if sides:
+        sentences.append(f"{name}: " + "; ".join(sides))
+    others = [_other(whole[key]) for key in ("utilization", "killed", "not_run") if key in whole]
+    if any(others):
+        sentences.append(f"{name}: " + "; ".join(filter(None, others)))
+    return sentences
+
+
+def _change(row: Row) -> str:
+    """Of the mean wait. The verdict stands in front, whatever it is."""
+    assert row.change is not None and row.low is not None and row.high is not None and row.today is not None
+    between = f"95 % interval {_signed(row.low)} to {_signed(row.high)}"
+    if row.verdict == NO_CHANGE:
+        return f"{NO_CHANGE} of the mean wait, today {show_short(row.today)} ({between})"
+    share = "" if row.relative is None else f", {percent(abs(row.relative), 0)}"
+    return (
+        f"the mean wait is {show_short(abs(row.change))} {'shorter' if row.verdict == LESS else 'longer'}{share}: "
+        f"{show_short(row.then or 0)} instead of {show_short(row.today)} ({between})"
+    )
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{show_short(abs(seconds))}"
+
+
+def _groups(rows: Sequence[Row]) -> str:
+    few = [f"{row.part} {row.value} ({_signed(row.change or 0)})" for row in rows[:_NAMED]]
+    more = len(rows) - _NAMED
+    return ", ".join(few) + (f" and {plural(more, 'other group')}" if more > 0 else "")
+
+
+def _other(row: Row) -> str:
+    """What is worth a sentence besides waits; "" for what does not change."""
+    if row.verdict not in (LESS, MORE) or row.change is None or row.then is None:
+        return ""
+    if row.measure == "utilization":
+        return f"{percent(row.then)} of the machine in use instead of {percent(row.today or 0)}"
+    what = "are ended at their limit" if row.measure == "killed" else "cannot run"
+    return f"{number(round(row.then))} jobs {what} instead of {number(round(row.today or 0))}"
+
+
+def _pictures(
+    names: Sequence[str], summaries: Mapping[str, Sequence[Summary]], window: tuple[int, int]
+) -> Pictures | None:
+    waits: list[Panel] = []
+    use: list[Panel] = []
+    days = max(window[1] - window[0], 1) / 86_400
+    for name in names:
+        several = summaries[name]
+        lines = [_line(side, [one["waits"][at] for one in several]) for at, side in enumerate(("today", "scenario"))]
+        if all(line.seconds for line in lines):
+            waits.append(Curves(name, "share of jobs that waited at most so long", lines))
+        busy = [_mean([one["busy"][at] for one in several]) for at in (0, 1)]
+        if all(busy):
+            title = "share of the machine in use"
+            use.append(Series(name, title, days, [("today", busy[0]), ("scenario", busy[1])]))
+    if not waits:
+        return None
+    caption = "Waits and use are means of all replicates. A wait curve that lies higher "
+    caption += "is of shorter waits; where one line is seen, both are the same."
+    return Pictures("Waits and use, today and under each scenario", caption, [*waits, *use])
+
+
+def _line(name: str, counts: Sequence[Sequence[int]]) -> Line:
+    """The share of jobs that waited at most so long, up to where all have; from one second on, for the logarithm."""
+    total = sum(one[-1] for one in counts)
+    if not total:
+        return Line(name, (), ())
+    shares = [sum(at) / total for at in zip(*counts, strict=True)]
+    last = next((place for place, share in enumerate(shares) if share >= 1), len(shares) - 1)
+    upto = slice(1, max(last + 1, 2))
+    return Line(name, EDGES[upto], shares[upto])
+
+
+def _mean(several: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(at) / len(several) for at in zip(*several, strict=True)]

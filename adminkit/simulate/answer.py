@@ -1,0 +1,58 @@
+"""From scenarios and today's case to the rows of an answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adminkit.installed import simulator_path
+from adminkit.simulate.change import Sources
+from adminkit.simulate.compare import Row, compare
+from adminkit.simulate.core import Request, Schedule, simulate
+from adminkit.simulate.groups import groups_of
+from adminkit.simulate.outcome import Summary
+from adminkit.simulate.replicates import Plan, Tick, replicates
+from adminkit.simulate.scenario import Scenario, prepare
+from adminkit.simulate.today import window_of
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How an answer is made: replicates and the first one's seed, processes at a time, where replicates are kept."""
+
+    replicates: int
+    seed: int = 1
+    cores: int | None = None
+    keep: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of all scenarios, the summaries of each, and the time in which use is measured."""
+
+    rows: Sequence[Row]
+    summaries: Mapping[str, Sequence[Summary]]
+    window: tuple[int, int]
+
+
+def answer(
+    scenarios: Sequence[Scenario],
+    sources: Sources,
+    effort: Effort,
+    tick: Tick = lambda done, total, jobs: None,
+    run: Callable[[Request, Callable[[int], None] | None], Schedule] = simulate,
+) -> Answer:
+    """Compare `scenarios` with today. AdminkitError for what does not go with the site or the trace."""
+    given, groups, window = prepare(scenarios, sources), groups_of(sources.case), window_of(sources.case)
+    seeds = range(effort.seed, effort.seed + effort.replicates)
+    plan = Plan(sources.case, scenarios, given, groups, window, seeds)
+    made = replicates(plan, effort.keep, _program(), tick, effort.cores, run)
+    names = [one.name for one in scenarios]
+    return Answer(compare(names, made, groups), dict(zip(names, made, strict=True)), window)
+
+
+def _program() -> bytes:
+    """What stands for the core that is installed: another one makes other replicates."""
+    return hashlib.sha256(Path(simulator_path()).read_bytes()).digest()

@@ -1,0 +1,178 @@
+"""What a policy would have made of each of today's jobs: slurmctld's own Lua decides, once for each distinct request.
+
+A refusal's text says what to type instead. For this its words are replaced by ones that can be read back; the rules
+and what they decide stay the same.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from adminkit.lua.runtime import Decider, Decision
+from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.kinds import ACTIONS, NUMBERS
+from adminkit.policy.model import Policy
+from adminkit.policy.replay import judge
+from adminkit.policy.texts import EN
+from adminkit.slurm.site import Site, made_up
+from adminkit.stats.replay import Submission, queue_limits, submissions
+from adminkit.stats.select import Filter, snapshot
+from adminkit.units import parse_duration
+
+#: How often somebody types what the refusal says before they give up.
+TRIES: Final = 5
+_WIDTH: Final = len(Submission._fields)
+#: A text without anything to type.
+_NOTHING: Final = "adminkit nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of a request that is accepted in the end. None: as it was asked for."""
+
+    limit: int | None = None
+    queue: str | None = None
+    points: int | None = None
+    nodes: int | None = None
+    cpus: int | None = None
+    gpus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The policy's answer to one request: at once, or after its owner typed what the refusal said, or went elsewhere.
+
+    None where it is refused; of `typed` and `moved` also where it is accepted at once.
+    """
+
+    at_once: Fate | None
+    typed: Fate | None = None
+    moved: Fate | None = None
+
+
+def answers(
+    db: sqlite3.Connection, policy: Policy, site: Site | None, cluster: str, checkpoint_code: int
+) -> Iterator[tuple[tuple[int, int], Answer]]:
+    """(JobIDRaw, submission) of each job and the policy's answer, as if the date of every rule had come.
+
+    Without a site the queues are the policy's and the trace's own, as `policy replay` has them.
+    """
+    chosen = Filter([cluster], checkpoint_code=checkpoint_code)
+    with snapshot(db):
+        if site is None:
+            limits = queue_limits(db, cluster)
+            site = made_up([*policy.queues(), *limits], policy.users(), limits)
+        now = max([policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)])
+        decider = Decider(policy_text(readable(policy_table(policy, site, now))).encode())
+        decide = judge(decider.decide, policy, site, now)
+        known: dict[Submission, Answer] = {}
+        for row in submissions(db, chosen):
+            asked = Submission(*row[:_WIDTH])  # type: ignore[arg-type]
+            if asked not in known:
+                known[asked] = answer(asked, decide)
+            yield (int(row[_WIDTH + 1]), int(row[_WIDTH + 2])), known[asked]  # type: ignore[arg-type]
+
+
+def readable(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The compiled table with texts that `_typed` reads back."""
+    texts = dict.fromkeys(EN, _NOTHING)
+    for check in ACTIONS:
+        if f"{check}.reject" in texts:
+            texts[f"{check}.reject"] = f"adminkit {check} {{min}} {{max}}"
+    texts["misfit.reject"] = texts["fit"] = "adminkit queue {fit}"
+    rules = [{key: value for key, value in rule.items() if key != "text"} for rule in table["rules"]]
+    bare = {key: value for key, value in table.items() if key != "help_url"}
+    return {**bare, "languages": ["en"], "texts": {"en": texts}, "rules": rules}
+
+
+def answer(asked: Submission, decide: Callable[[Submission], Decision]) -> Answer:
+    """Ask, and where the answer is no: type what it says, up to TRIES times; and go to the queue that it names."""
+    decision = decide(asked)
+    if decision.verdict != "reject":
+        return Answer(_fate(asked, asked, decision))
+    fit = _fit(decision)
+    elsewhere = None if fit is None else asked._replace(queue=fit)
+    return Answer(None, _typing(asked, asked, decision, decide), _going(asked, elsewhere, decide))
+
+
+def _going(first: Submission, asked: Submission | None, decide: Callable[[Submission], Decision]) -> Fate | None:
+    decision = None if asked is None else decide(asked)
+    return _fate(first, asked, decision) if asked and decision and decision.verdict != "reject" else None
+
+
+def _typing(
+    first: Submission, asked: Submission, decision: Decision, decide: Callable[[Submission], Decision]
+) -> Fate | None:
+    for _ in range(TRIES):
+        again = _typed(asked, decision)
+        if again == asked:
+            return None
+        asked, decision = again, decide(again)
+        if decision.verdict != "reject":
+            return _fate(first, asked, decision)
+    return None
+
+
+def _fate(first: Submission, asked: Submission, decision: Decision) -> Fate:
+    """What is in the queue in the end; only what differs from the first request."""
+    limit = decision.limit if decision.limit is not None else asked.time_limit if asked.limit_kind == "finite" else None
+    changed = {
+        name: value for name in ("nodes", "cpus", "gpus") if (value := getattr(asked, name)) != getattr(first, name)
+    }
+    queue = decision.queue or (asked.queue if asked.queue != first.queue else None)
+    return Fate(limit, queue, decision.points, **changed)
+
+
+def _lines(decision: Decision) -> Iterator[list[str]]:
+    for message in decision.messages:
+        for line in message.split("\n"):
+            words = line.split(" ")
+            if "adminkit" in words:
+                yield words[words.index("adminkit") + 1 :]
+
+
+def _fit(decision: Decision) -> str | None:
+    """The queue that the refusal names."""
+    return next((words[1] for words in _lines(decision) if words[0] == "queue" and words[1] != "-"), None)
+
+
+def _typed(asked: Submission, decision: Decision) -> Submission:
+    """The request with what the refusal says to type; the same where it says nothing that can be typed."""
+    own = [words for words in _lines(decision) if words[0] in ACTIONS]
+    if not own:
+        fit = _fit(decision)
+        return asked if fit is None else asked._replace(queue=fit)
+    for check, least, most, *_ in own:
+        if check in NUMBERS:
+            asked = _sized(asked, check, int(least), None if most == "-" else int(most))
+        elif check == "require_limit":
+            # The limit that the job had in the end is what its owner could have typed.
+            asked = asked._replace(limit_kind="finite") if asked.time_limit else asked
+        else:
+            asked = asked._replace(limit_kind="finite", time_limit=parse_duration(most))
+    return asked
+
+
+def _sized(asked: Submission, check: str, least: int, most: int | None) -> Submission:
+    """The nearest number that the rule allows."""
+    nodes = asked.nodes or 1
+    now = asked.gpus if check in ("gpus", "gpus_per_node") else asked.nodes if check == "nodes" else asked.cpus
+    if now is None:
+        return asked
+    per = nodes if check == "gpus_per_node" else 1
+    wanted = max(now / per, least)
+    wanted = int(wanted if most is None else min(wanted, most)) * per
+    if check != "nodes":
+        return _with(asked, **{"cpus" if check == "cpus" else "gpus": wanted})
+    # As many of each node as before.
+    sizes = {name: value * wanted // nodes for name in ("cpus", "gpus") if (value := getattr(asked, name)) is not None}
+    return _with(asked, nodes=wanted, **sizes)
+
+
+def _with(asked: Submission, **sizes: int) -> Submission:
+    """The request with another number of nodes, CPUs or GPUs."""
+    fields: dict[str, Any] = {**sizes}
+    return asked._replace(**fields)

@@ -1,0 +1,96 @@
+"""The parts of today's jobs for which an answer is given: all, by queue, class, size, length, account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from adminkit.simulate.case import Case, Column
+from adminkit.simulate.core import NONE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Accounts that have rows of their own; the others share one.
+ACCOUNTS: Final = 10
+LENGTHS: Final = ("up to 1 h", "1 to 4 h", "4 to 24 h", "above 24 h")
+_LENGTHS: Final = (3600, 4 * 3600, 24 * 3600)
+SIZES: Final = ("1", "2 to 8", "9 to 64", "above 64")
+_SIZES: Final = (1, 8, 64)
+#: Of a part that tells jobs whose users follow from others.
+FOLLOWS: Final = ("others", "who follow")
+UNKNOWN: Final = "(unknown)"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """For each part the group of each of today's jobs, a place in the part's names. `unit`: what sizes count."""
+
+    parts: Mapping[str, tuple[Column, Sequence[str]]]
+    unit: str
+
+    def to_bytes(self) -> bytes:
+        """The same bytes for the same groups."""
+        words = [f"{part}\n{chr(10).join(names)}".encode("utf-8", "surrogateescape") + codes.tobytes()
+                 for part, (codes, names) in self.parts.items()]  # fmt: skip
+        return b"\0".join([self.unit.encode(), *words])
+
+
+def groups_of(case: Case) -> Groups:
+    """The groups of today's jobs, which are in no pieces."""
+    import numpy as np
+
+    parts: dict[str, tuple[Column, Sequence[str]]] = {"all": (np.zeros(case.count, np.int64), ("(all)",))}
+    parts["queue"] = _named(_queue(case), case.names["queues"])
+    parts["class"] = _named(case.facts["class"], case.names["classes"])
+    unit = _unit(case)
+    names = [f"{size} {unit}{'' if size == '1' else 's'}" for size in SIZES]
+    parts["size"] = (np.searchsorted(_SIZES, sizes(case, unit), side="left"), names)
+    parts["length"] = (np.searchsorted(_LENGTHS, case.facts["needs"], side="left"), LENGTHS)
+    parts["account"] = _largest(case.facts["account"], case.names["accounts"])
+    several = {part: found for part, found in parts.items() if len(set(found[0].tolist())) > 1}
+    return Groups({"all": parts["all"], **several}, unit)
+
+
+def _unit(case: Case) -> str:
+    """What the size of a job is counted in: GPUs where most jobs have some."""
+    if case.request.model != "slurm":
+        return "processor"
+    return "GPU" if case.count and 2 * int((case.column("gpus", 0) > 0).sum()) > case.count else "CPU"
+
+
+def sizes(case: Case, unit: str) -> Column:
+    """How many GPUs, CPUs or processors each job takes."""
+    return case.column({"GPU": "gpus", "CPU": "cpus"}.get(unit, "procs"), 1)
+
+
+def _queue(case: Case) -> Column:
+    """The place of the first queue that each job names; NONE for none."""
+    import numpy as np
+
+    mask = case.column("queues", 1)
+    place = np.full(case.count, NONE, np.int64)
+    for number in reversed(range(len(case.names["queues"]))):
+        place[mask >> number & 1 == 1] = number
+    return place
+
+
+def _named(codes: Column, names: Sequence[str]) -> tuple[Column, Sequence[str]]:
+    import numpy as np
+
+    return np.where(codes == NONE, len(names), codes), [*names, UNKNOWN]
+
+
+def _largest(codes: Column, names: Sequence[str]) -> tuple[Column, Sequence[str]]:
+    """The accounts with the most jobs by name, the others together."""
+    import numpy as np
+
+    known, all_names = _named(codes, names)
+    jobs: NDArray[np.int64] = np.bincount(known, minlength=len(all_names))
+    kept = np.argsort(-jobs, kind="stable")[:ACCOUNTS]
+    kept = kept[jobs[kept] > 0]
+    new = np.full(len(all_names), len(kept), np.int64)
+    new[kept] = np.arange(len(kept))
+    return new[known], [*(all_names[one] for one in kept.tolist()), "(all others)"]

@@ -1,0 +1,82 @@
+"""What was known of each job when it was submitted: from the trace's runs that had ended by then, and no others.
+
+The history is the trace's, whatever a scenario would have changed of it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.quote import quote
+from adminkit.recommend.control import Steered
+from adminkit.recommend.menu import round_up
+from adminkit.recommend.online import online
+from adminkit.recommend.predict import Predictor, Rule
+from adminkit.simulate.case import Column
+from adminkit.simulate.core import NONE
+from adminkit.stats.runs import Run, runs
+
+if TYPE_CHECKING:
+    from adminkit.simulate.change import Sources
+
+_MINUTE: Final = 60
+
+
+def recommended(sources: Sources, scenario: str, risk: float, menu: Sequence[int]) -> Column:
+    """The limit of the menu that would have been recommended for each of today's jobs; NONE for none."""
+    steered = Steered(Rule(risk=risk))
+
+    def limit(run: Run) -> int | None:
+        safe = steered.submitted(run).safe
+        return None if safe is None else round_up(safe, menu)
+
+    return _told(sources, scenario, limit, steered.ended)
+
+
+def expected(sources: Sources, scenario: str, quantile: float) -> Column:
+    """What each of today's jobs was expected to need: so much is enough for this share of the runs like it.
+
+    In whole minutes, rounded up, as Slurm keeps --time-min; NONE where too few runs like it had ended.
+    """
+    predictor = Predictor(Rule(risk=1 - quantile, margin=1.0))
+
+    def plan(run: Run) -> int | None:
+        need = predictor.predict(run.kind).safe
+        return None if need is None else max(-(-need // _MINUTE) * _MINUTE, _MINUTE)
+
+    return _told(sources, scenario, plan, predictor.ended)
+
+
+def _told(
+    sources: Sources, scenario: str, submitted: Callable[[Run], int | None], ended: Callable[[Run], None]
+) -> Column:
+    """For each of today's jobs what `submitted` says of it. AdminkitError where the trace cannot say."""
+    import numpy as np
+
+    if sources.db is None or sources.keys is None:
+        raise AdminkitError(f"scenario {quote(scenario)} needs the history of a trace", "name a trace with --db")
+    ids, submits = (sources.keys[name].tolist() for name in ("job_id_raw", "submit_time"))
+    place = {key: number for number, key in enumerate(zip(ids, submits, strict=True))}
+    told = np.full(len(ids), NONE, np.int64)
+    seen = 0
+    for has_ended, run in online(_history(sources.db, sources)):
+        if has_ended:
+            ended(run)
+            continue
+        seen += 1
+        limit, at = submitted(run), place.get((run.job_id_raw, run.submit_time))
+        if limit is not None and at is not None:
+            told[at] = limit
+    if not seen:
+        raise AdminkitError(
+            f"scenario {quote(scenario)} needs to know when jobs of the trace ended, and it does not say",
+            "import a trace with starts and ends",
+        )
+    return told
+
+
+def _history(db: sqlite3.Connection, sources: Sources) -> Iterable[Run]:
+    return runs(db, clusters=[sources.cluster], checkpoint_code=sources.checkpoint_code)

@@ -1,0 +1,34 @@
+"""Every kind of scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from adminkit.simulate.change import Kind
+from adminkit.simulate.kinds import (
+    checkpoint,
+    estimates,
+    load,
+    multi_node,
+    nodes,
+    policy,
+    queue,
+    scheduler,
+    soft_limits,
+)
+
+KINDS: Final[Mapping[str, Kind]] = {
+    kind.name: kind
+    for kind in (
+        estimates.KIND,
+        soft_limits.KIND,
+        policy.KIND,
+        checkpoint.KIND,
+        queue.KIND,
+        scheduler.KIND,
+        nodes.KIND,
+        load.KIND,
+        multi_node.KIND,
+    )
+}

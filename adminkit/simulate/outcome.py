@@ -1,0 +1,178 @@
+"""What came of one replicate: a scenario beside today, job by job, as sums that can be kept and added up.
+
+Only jobs that ran on both sides count for waits. A job in several pieces waited as long as its pieces together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.simulate.case import Case, Column, Mask
+from adminkit.simulate.core import KILLED, NONE, Request, Schedule
+from adminkit.simulate.groups import FOLLOWS, Groups, sizes
+from adminkit.simulate.metrics import TAU, used
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Parts of the time for which the machine's use is kept.
+BINS: Final = 120
+#: Seconds up to which waits are counted: ten in each power of ten, to a year.
+EDGES: Final = (0, *sorted({round(10 ** (step / 10)) for step in range(76)}))
+
+#: A replicate, as JSON keeps it.
+Summary = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What became of today's jobs, each a row; NONE and NaN where a job did not run."""
+
+    ran: Mask
+    there: Mask  # whether it was in the case at all
+    wait: Column
+    slowdown: Floats
+    turnaround: Column
+    killed: Mask  # a run of it was ended at its limit
+
+
+def side(case: Case, schedule: Schedule, jobs: int) -> Side:
+    """Of `jobs` jobs of today; what a scenario adds does not count."""
+    import numpy as np
+
+    origin, known = case.facts["origin"], case.facts["origin"] != NONE
+    ready = case.column("submit").copy()
+    after = case.column("after")
+    later = np.flatnonzero(after != NONE)
+    ready[later] = np.maximum(ready[later], schedule.end[after[later]] + case.column("delay", 0)[later])
+    ran = schedule.start != NONE
+    rows = origin[known]
+    there = np.bincount(rows, minlength=jobs) > 0
+    failed = np.bincount(rows, (~ran)[known], jobs) > 0
+    wait = np.bincount(rows, np.where(ran, schedule.start - ready, 0)[known], jobs)
+    killed = np.bincount(rows, (schedule.outcome == KILLED)[known], jobs) > 0
+    begin = np.full(jobs, np.iinfo(np.int64).max)
+    np.minimum.at(begin, rows, case.column("submit")[known])
+    end = np.full(jobs, NONE, np.int64)
+    np.maximum.at(end, rows, schedule.end[known])
+    needs = np.zeros(jobs, np.int64)
+    needs[rows] = case.facts["needs"][known]
+    turnaround = np.where(there & ~failed, end - begin, NONE)
+    slowdown = np.maximum(1.0, turnaround / np.maximum(needs, TAU))
+    return Side(there & ~failed, there, wait.astype(np.int64), slowdown, turnaround, killed)
+
+
+def summary(
+    today: tuple[Case, Schedule], then: tuple[Case, Schedule], groups: Groups, window: tuple[int, int]
+) -> Summary:
+    """Both sides of a replicate. `window`: from when to when use is measured, the same in all replicates."""
+    import numpy as np
+
+    jobs = today[0].count
+    before, after = side(*today, jobs), side(*then, jobs)
+    both = before.ran & after.ran
+    parts: dict[str, tuple[Column, Any]] = dict(groups.parts)
+    follows = np.full(jobs, NONE, np.int64)
+    known = then[0].facts["origin"] != NONE
+    follows[then[0].facts["origin"][known]] = then[0].facts["follows"][known]
+    if (follows != NONE).any():
+        parts["users"] = (follows, FOLLOWS)
+    counted = {part: _sums(codes, len(names), both, before, after) for part, (codes, names) in parts.items()}
+    return {
+        "parts": counted,
+        "median_wait": _both(before.wait[both], after.wait[both], np.median),
+        "p95_wait": _both(before.wait[both], after.wait[both], lambda waits: np.quantile(waits, 0.95)),
+        "turnaround": _both(before.turnaround[both], after.turnaround[both], np.mean),
+        "killed": [int(before.killed.sum()), int(after.killed.sum())],
+        "not_run": [int((before.there & ~before.ran).sum()), int((after.there & ~after.ran).sum())],
+        "left": int((~after.there).sum()),
+        "added": int((then[0].facts["origin"] == NONE).sum()),
+        "utilization": [_use(*today, groups.unit, window), _use(*then, groups.unit, window)],
+        "waits": [_curve(before.wait[both]), _curve(after.wait[both])],
+        "busy": [busy(*today, groups.unit, window), busy(*then, groups.unit, window)],
+    }
+
+
+def _both(before: Any, after: Any, measure: Any) -> list[float | None]:
+    return [float(measure(waits)) if len(waits) else None for waits in (before, after)]
+
+
+def _sums(codes: Column, many: int, both: Mask, before: Side, after: Side) -> Mapping[str, list[float]]:
+    """For each group: jobs, and the sums of waits and slowdowns on both sides."""
+    import numpy as np
+
+    counted = both & (codes != NONE)
+    here = codes[counted]
+
+    def total(values: Any = None) -> list[float]:
+        found: list[float] = np.bincount(here, None if values is None else values[counted], many).tolist()
+        return found
+
+    return {
+        "jobs": total(),
+        "wait_today": total(before.wait),
+        "wait": total(after.wait),
+        "slowdown_today": total(before.slowdown),
+        "slowdown": total(after.slowdown),
+    }
+
+
+def capacity(request: Request, unit: str) -> int:
+    """GPUs, CPUs or processors of the machine."""
+    if unit == "processor":
+        return int(request.settings.get("procs", 0))
+    name = "gpus" if unit == "GPU" else "cpus"
+    return sum(one.get("count", 1) * one.get(name, 0 if name == "gpus" else 1) for one in request.nodes)
+
+
+def _held(case: Case, schedule: Schedule, unit: str) -> tuple[Column, Column, Column, int]:
+    """Start, end and size of what ran, and the capacity in the same unit."""
+    ran = schedule.start != NONE
+    return schedule.start[ran], schedule.end[ran], sizes(case, unit)[ran], capacity(case.request, unit)
+
+
+def _use(case: Case, schedule: Schedule, unit: str, window: tuple[int, int]) -> float | None:
+    """The share of the machine that jobs held in the window."""
+    start, end, size, units = _held(case, schedule, unit)
+    area = units * (window[1] - window[0])
+    return used(start, end, size, *window) / area if area > 0 else None
+
+
+def busy(case: Case, schedule: Schedule, unit: str, window: tuple[int, int]) -> list[float]:
+    """The same for BINS equal parts of the window."""
+    import numpy as np
+
+    start, end, size, units = _held(case, schedule, unit)
+    edges = np.linspace(window[0], window[1], BINS + 1)
+    area = units * (window[1] - window[0]) / BINS
+    if area <= 0:
+        return []
+    done = _started(start, size, edges) - _started(end, size, edges)
+    shares: list[float] = np.round(np.diff(done) / area, 6).tolist()
+    return shares
+
+
+def _started(moments: Column, size: Column, edges: Floats) -> Floats:
+    """Unit-seconds by each edge, if everything that began at its moment went on for ever."""
+    import numpy as np
+
+    order = np.argsort(moments, kind="stable")
+    at, units = moments[order], size[order].astype(np.float64)
+    count = np.concatenate([[0.0], np.cumsum(units)])
+    weighted = np.concatenate([[0.0], np.cumsum(units * (at - edges[0]))])
+    place = np.searchsorted(at, edges, side="right")
+    total: Floats = count[place] * (edges - edges[0]) - weighted[place]
+    return total
+
+
+def _curve(waits: Column) -> list[int]:
+    """How many jobs waited at most so long, for each of EDGES."""
+    import numpy as np
+
+    found: list[int] = np.searchsorted(np.sort(waits), EDGES, side="right").tolist()
+    return found

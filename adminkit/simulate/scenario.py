@@ -1,0 +1,212 @@
+"""Scenarios from a TOML file: each problem names file, line and key, and the nearest right word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from adminkit.config import read_toml
+from adminkit.errors import AdminkitError, cause, unknown_word
+from adminkit.quote import quote
+from adminkit.simulate.case import Case
+from adminkit.simulate.change import Change, Given, Kind, Sources
+from adminkit.simulate.kinds.catalogue import KINDS
+from adminkit.simulate.luck import Luck
+from adminkit.slurm.lines import Place, line_of
+from adminkit.units import show_duration
+
+_HINT: Final = "docs/simulate-scenarios.md has every key"
+#: Scenarios of one run, counted with every value of the keys that have several.
+MOST: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a scenario. `value` is that of the swept key."""
+
+    kind: Kind
+    keys: Change
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Changes, one after the other."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+    @property
+    def of_users(self) -> bool:
+        """Whether the last change is of some users' jobs."""
+        return self.steps[-1].kind.of_users
+
+    def apply(self, case: Case, given: Sequence[Given], luck: Luck) -> Case:
+        """The scenario's case; `given` as prepare() has it."""
+        for step, known in zip(self.steps, given, strict=True):
+            case = step.kind.apply(case, step.keys, step.value, known, luck)
+        return case
+
+
+def prepare(scenarios: Sequence[Scenario], sources: Sources) -> list[list[Given]]:
+    """What the changes of each scenario have to know; a [[scenarios]] is asked once, however many values it has.
+
+    AdminkitError for what does not go with the site or the trace.
+    """
+    known: dict[int, Given] = {}
+    for scenario in scenarios:
+        for step in scenario.steps:
+            if id(step.keys) not in known:
+                known[id(step.keys)] = step.kind.prepare(step.keys, sources)
+    return [[known[id(step.keys)] for step in scenario.steps] for scenario in scenarios]
+
+
+def load_scenarios(path: Path) -> list[Scenario]:
+    """The scenarios of this file. AdminkitError for the first thing that is wrong."""
+    raw = read_toml(path, "name a file of scenarios; etc/scenarios.toml is an example")
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", _HINT) from error
+    return scenarios_of(raw, str(path), text)
+
+
+def scenarios_of(raw: Mapping[str, Any], file: str, text: str) -> list[Scenario]:
+    """The scenarios of what TOML made of `text`."""
+    where = _Where(file, text, raw)
+    for key in raw:
+        if key not in ("version", "scenarios"):
+            raise where.wrong((key,), "no such key", unknown_word("key", key, ("version", "scenarios")).hint)
+    if raw.get("version") != 1:
+        raise where.wrong(("version",), "this release of adminkit knows version 1", "write version = 1")
+    tables = raw.get("scenarios")
+    if not isinstance(tables, list) or not tables or not all(isinstance(one, dict) for one in tables):
+        raise where.wrong(("scenarios",), "no scenario", "write [[scenarios]] and below it name and kind; " + _HINT)
+    changes = [_change(where, number, table) for number, table in enumerate(tables)]
+    return _ordered(where, changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Names places of the file."""
+
+    file: str
+    text: str
+    raw: Mapping[str, Any]
+
+    def wrong(self, place: Place, message: str, hint: str = _HINT) -> AdminkitError:
+        line = line_of(place, self.text, False)
+        at = self.file if line is None else f"{self.file}:{line}"
+        return AdminkitError(f"{at}: {self._dotted(place)}{message}", hint)
+
+    def _dotted(self, place: Place) -> str:
+        """scenarios[2].uptake (better): , counted from 1."""
+        text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+        value: Any = self.raw
+        name = ""
+        for part in place[:2]:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return f"{text}: "
+        if isinstance(value, dict) and isinstance(value.get("name"), str):
+            name = f" ({quote(value['name'])})"
+        return f"{text}{name}: "
+
+
+def _change(where: _Where, number: int, table: Mapping[str, Any]) -> Change:
+    """One [[scenarios]], checked. Its kind first: the keys depend on it."""
+    place: Place = ("scenarios", number)
+    kind = table.get("kind")
+    if kind is None:
+        raise where.wrong(place, "no kind", f'give it one: kind = "…"; known: {", ".join(sorted(KINDS))}')
+    if not isinstance(kind, str) or kind not in KINDS:
+        near = unknown_word("kind", str(kind), KINDS)
+        raise where.wrong((*place, "kind"), near.message, near.hint)
+    model = KINDS[kind].keys
+    try:
+        return model.model_validate(dict(table))
+    except ValidationError as error:
+        raise _problem(where, place, model, error.errors(include_url=False)) from None
+
+
+def _problem(where: _Where, place: Place, model: type[BaseModel], errors: Sequence[Any]) -> AdminkitError:
+    """One of pydantic's errors in an operator's words. An unknown key goes first: it may be the one missing."""
+    error = min(errors, key=lambda one: one["type"] != "extra_forbidden")
+    loc = tuple(part for part in error["loc"] if part != "[key]")
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        near = unknown_word("key", str(loc[-1]), _keys(model, loc[:-1]))
+        return where.wrong((*place, *loc), "no such key", near.hint)
+    if kind == "missing":
+        return where.wrong((*place, *loc), "is missing", "give it one")
+    if kind == "literal_error":
+        words = [one.strip().strip("'") for one in error["ctx"]["expected"].replace(" or ", ", ").split(",")]
+        near = unknown_word("word", str(error["input"]), words)
+        return where.wrong((*place, *loc), near.message, near.hint)
+    message: str = error["msg"]
+    shown = "" if isinstance(error["input"], (dict, BaseModel)) else f"{quote(repr(error['input']))}: "
+    said = message.removeprefix("Value error, ").removeprefix("Input ")
+    if "; did you mean" in said or "; known: " in said:
+        said, _, hint = said.partition("; ")
+        return where.wrong((*place, *loc), said, hint)
+    return where.wrong((*place, *loc), shown + said[:1].lower() + said[1:])
+
+
+def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    """The keys that may stand at a place."""
+    for part in loc:
+        found = model.model_fields.get(str(part))
+        inner = None if found is None else _model_in(found.annotation)
+        if inner is None:
+            return []
+        model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part)) is not None), None)
+
+
+def _ordered(where: _Where, changes: Sequence[Change]) -> list[Scenario]:
+    """A scenario for each value of each change, behind those of the one that it is `on`."""
+    made: dict[str, list[Scenario]] = {}
+    for number, keys in enumerate(changes):
+        place: Place = ("scenarios", number)
+        if keys.name in made:
+            raise where.wrong((*place, "name"), "two scenarios of one name", "the answer names them: give each its own")
+        before: tuple[Step, ...] = ()
+        if keys.on is not None:
+            if keys.on not in made:
+                near = unknown_word("scenario above this one", keys.on, made)
+                raise where.wrong((*place, "on"), near.message, near.hint if made else "write the other one above it")
+            if len(made[keys.on]) > 1:
+                raise where.wrong(
+                    (*place, "on"), f"{quote(keys.on)} has several values", "give that one a single value"
+                )
+            before = made[keys.on][0].steps
+        made[keys.name] = list(_values(keys, before))
+    scenarios = [one for several in made.values() for one in several]
+    if len(scenarios) > MOST:
+        raise where.wrong(("scenarios",), f"{len(scenarios)} scenarios, counted with every value; {MOST} at most")
+    return scenarios
+
+
+def _values(keys: Change, before: tuple[Step, ...]) -> Iterator[Scenario]:
+    kind = KINDS[keys.kind]
+    values = getattr(keys, keys.swept) if keys.swept else (None,)
+    for value in values:
+        name = keys.name if len(values) == 1 else f"{keys.name} {_shown(keys.swept, value)}"
+        yield Scenario(name, (*before, Step(kind, keys, value)))
+
+
+def _shown(key: str, value: Any) -> str:
+    if key.endswith("limit"):
+        return show_duration(value)
+    return f"{100 * value:g} %" if key in ("uptake", "share") else f"{value:g}"

@@ -1,0 +1,162 @@
+"""Answers: known effects are found with their sign, and what changes nothing is said to change nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.recommend.menu import Offer
+from adminkit.simulate.answer import Answer, Effort, answer
+from adminkit.simulate.case import Case
+from adminkit.simulate.change import Sources
+from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
+from adminkit.simulate.core import Request, Schedule, simulate
+from adminkit.simulate.scenario import scenarios_of
+from tests.simulate.cases import many
+
+ROOT = Path(__file__).parents[2]
+
+
+def asked(text: str, case: Case | None = None, keep: Path | None = None, **parts: object) -> Answer:
+    full = f"version = 1\n{text}"
+    scenarios = scenarios_of(tomllib.loads(full), "s.toml", full)
+    sources = Sources(case or many(), Path(), Offer())
+    return answer(scenarios, sources, Effort(20, cores=2, keep=keep), **parts)  # type: ignore[arg-type]
+
+
+def scenario(kind: str, keys: str, name: str = "it") -> str:
+    return f'[[scenarios]]\nname = "{name}"\nkind = "{kind}"\n{keys}\n'
+
+
+def row(found: Answer, measure: str = "mean_wait", part: str = "all", value: str | None = None) -> Row:
+    return next(one for one in found.rows if (one.measure, one.part) == (measure, part) and value in (None, one.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "why"),
+    [
+        (scenario("nodes", "factor = 2"), LESS, "twice the processors"),
+        (scenario("nodes", "factor = 0.75"), MORE, "fewer processors"),
+        (scenario("load", "factor = 0.7"), LESS, "fewer jobs"),
+        (scenario("load", "factor = 1.3"), MORE, "more jobs"),
+        (scenario("load", 'factor = 1.5\nmethod = "compress"'), MORE, "the same jobs in a shorter time"),
+        (scenario("scheduler", "set = { order = 0 }"), NO_CHANGE, "what is so today"),
+        (scenario("load", "factor = 1"), NO_CHANGE, "as many jobs"),
+        (scenario("queue", 'queue = "gq"\nmax_limit = "7-00:00:00"'), NO_CHANGE, "no job is above it"),
+    ],
+)
+def test_a_known_effect_has_its_sign(text: str, verdict: str, why: str) -> None:
+    assert row(asked(text)).verdict == verdict, why
+
+
+def test_what_changes_nothing_runs_today_once_and_has_no_width() -> None:
+    runs: list[Request] = []
+
+    def counted(request: Request, progress: object = None) -> Schedule:
+        runs.append(request)
+        return simulate(request)
+
+    found = row(asked(scenario("load", "factor = 1"), run=counted))
+    assert (found.change, found.low, found.high) == (0, 0, 0)
+    assert len(runs) == 20
+
+
+def test_each_interval_holds_its_change_and_each_verdict_its_sign() -> None:
+    found = asked(scenario("load", "factor = [0.8, 1.2]"))
+    for one in found.rows:
+        assert one.low is not None and one.change is not None and one.high is not None
+        assert one.low <= one.change <= one.high
+        assert one.verdict != LESS or one.change < 0
+        assert one.verdict != MORE or one.change > 0
+
+
+def test_the_same_question_has_the_same_answer_and_another_seed_another_one() -> None:
+    text = scenario("load", "factor = 1.1")
+    assert asked(text).rows == asked(text).rows
+    full = f"version = 1\n{text}"
+    sources = Sources(many(), Path(), Offer())
+    other = answer(scenarios_of(tomllib.loads(full), "s.toml", full), sources, Effort(20, seed=99))
+    assert other.rows != asked(text).rows
+
+
+def test_finished_replicates_are_not_run_again(tmp_path: Path) -> None:
+    runs: list[Request] = []
+
+    def counted(request: Request, progress: object = None) -> Schedule:
+        runs.append(request)
+        return simulate(request)
+
+    text = scenario("nodes", "factor = 2")
+    first = asked(text, keep=tmp_path, run=counted)
+    assert len(runs) == 40
+    assert asked(text, keep=tmp_path, run=counted) == first
+    assert len(runs) == 40
+    more = asked(text + scenario("load", "factor = 1.2", "more"), keep=tmp_path, run=counted)
+    assert len(runs) == 80, "a scenario that is new runs, and today beside it"
+    assert [one for one in more.rows if one.scenario == "it" and one.measure == "killed"]
+
+
+def test_a_replicate_that_was_damaged_is_run_again(tmp_path: Path) -> None:
+    text = scenario("nodes", "factor = 2")
+    first = asked(text, keep=tmp_path)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 20
+    files[0].write_text('{"parts"')
+    files[1].write_text("[]")
+    assert asked(text, keep=tmp_path) == first
+
+
+def test_another_core_makes_other_replicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = scenario("nodes", "factor = 2")
+    asked(text, keep=tmp_path)
+    monkeypatch.setattr("adminkit.simulate.answer._program", lambda: b"another")
+    asked(text, keep=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 40
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.simulate.test_answer import asked, scenario
+from tests.simulate.cases import many
+text = scenario("nodes", "factor = [1.5, 2]") + scenario("load", "factor = 1.1", "more")
+found = asked(text, many(3000), keep=Path(sys.argv[1]))
+print(*found.rows, sep="\\n")
+"""
+
+
+def test_a_kill_in_the_middle_resumes_to_the_same_bytes(tmp_path: Path) -> None:
+    def start(folder: str) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-c", KILLED, str(tmp_path / folder)]
+        return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE)
+
+    whole = start("whole").communicate()[0]
+    cut = start("cut")
+    folder = tmp_path / "cut"
+    while cut.poll() is None and len(list(folder.glob("*.json"))) < 5:
+        time.sleep(0.005)
+    os.kill(cut.pid, signal.SIGKILL)
+    cut.communicate()
+    assert cut.returncode == -signal.SIGKILL
+    kept = list(folder.glob("*.json"))
+    assert 5 <= len(kept) < 60
+    for one in kept:
+        json.loads(one.read_text())
+    assert start("cut").communicate()[0] == whole
+    assert whole.count(b"\n") > 10
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AdminkitError, match="couldn't keep a replicate in") as caught:
+        asked(scenario("nodes", "factor = 2"), keep=tmp_path / "file" / "folder")
+    assert caught.value.hint == "name another folder with --keep"
