@@ -106,7 +106,7 @@ static bool qos_never(const struct slurm *m, const struct sim_job *job) {
     const int64_t wanted[] = {1, job->cpus, job->gpus};
     for (size_t i = 0; i < 3; i++)
         if ((limits[i] != SIM_NONE && wanted[i] > limits[i]) ||
-            (job->user != SIM_NONE && user_limits[i] != SIM_NONE && wanted[i] > user_limits[i]))
+            (user_limits[i] != SIM_NONE && wanted[i] > user_limits[i]))
             return true;
     return false;
 }
