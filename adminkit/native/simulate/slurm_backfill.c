@@ -18,6 +18,7 @@ static struct slurm_backfill *open_pass(struct slurm *m, int64_t at) {
     b->began = b->now = b->resumed = at;
     b->window_end = slurm_floor(at + set->bf_window, set->bf_resolution);
     b->micros = b->yielded = b->tests = b->starts = 0;
+    b->same_until = SLURM_NEVER;
     memset(b->tests_of, 0, sizeof b->tests_of);
     memset(b->reserved_of, 0, sizeof b->reserved_of);
     if (set->bf_max_job_user > 0)
@@ -86,6 +87,8 @@ static enum slurm_go one_record(struct slurm *m, struct slurm_backfill *b,
                                   0,
                                   false};
     int64_t most = m->queue[queue].max_limit;
+    if (b->now - given->submit < set->bf_min_age_reserve)
+        slurm_same_until(b, given->submit + set->bf_min_age_reserve);
     if (job.limit == SIM_NONE)
         job.limit = most != SIM_NONE ? most : SLURM_YEAR;
     job.limit = most != SIM_NONE && job.limit > most ? most : job.limit;
@@ -100,12 +103,41 @@ static enum slurm_go one_record(struct slurm *m, struct slurm_backfill *b,
     return slurm_try_starts(m, b, &job);
 }
 
+/* How long planned ends stay what they are. */
+static void same_ends(struct slurm *m, struct slurm_backfill *b) {
+    slurm_sort_ends(m, b->now);
+    if (m->ends > 0)
+        slurm_same_until(b, m->end[0].at);
+    for (size_t i = 0; m->soft_ends && i < m->ends; i++) {
+        const struct slurm_live *live = &m->live[m->end[i].live];
+        if (live->soft_start < b->now && live->soft_start != SLURM_NO_TIME)
+            slurm_same_until(b, b->now);
+    }
+}
+
+/* A pass that would find all as the last one, which started nobody. */
+static bool repeats(struct slurm *m, int64_t at) {
+    struct slurm_backfill *b = m->backfill;
+    if (!b || b->starts > 0 || b->states != m->states || at >= b->same_until || m->set.test_micros > 0)
+        return false;
+    m->count.backfill_passes++;
+    m->count.backfill_repeats++;
+    m->count.job_tests += b->job_tests;
+    m->count.reservations += b->reservations;
+    m->last_bf = m->locked_until = at;
+    m->idle_over = m->idle_full;
+    return true;
+}
+
 bool slurm_backfill_pass(struct slurm *m, int64_t at) {
+    if (repeats(m, at))
+        return true;
     struct slurm_backfill *b = open_pass(m, at);
-    int64_t starts = m->count.backfill_starts;
+    struct slurm_counts before = m->count;
     if (!b)
         return false;
     slurm_tidy(m);
+    same_ends(m, b);
     b->pass = ++m->pass;
     m->count.backfill_passes++;
     const struct slurm_record *record = m->line;
@@ -120,6 +152,9 @@ bool slurm_backfill_pass(struct slurm *m, int64_t at) {
         if (one_record(m, b, &record[i]) == SLURM_STOP)
             break;
     m->last_bf = m->locked_until = b->now;
-    m->idle_over = m->idle_full && m->count.backfill_starts == starts;
+    m->idle_over = m->idle_full && b->starts == 0;
+    b->states = m->states;
+    b->job_tests = m->count.job_tests - before.job_tests;
+    b->reservations = m->count.reservations - before.reservations;
     return !m->failed;
 }

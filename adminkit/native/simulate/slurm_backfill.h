@@ -14,6 +14,11 @@ struct slurm_backfill {
     slurm_word *free, *nodes, *able;
     struct slurm_record *record; /* the list of this pass, where locks are yielded */
     size_t record_room;
+
+    /* Until then, and while m->states is this, a pass does the same as the last one. */
+    int64_t same_until;
+    uint64_t states;
+    int64_t job_tests, reservations; /* of the last pass */
 };
 
 /* A record that is tested. */
@@ -28,6 +33,11 @@ struct slurm_candidate {
 
 /* On to the next record, or the pass ends. */
 enum slurm_go { SLURM_NEXT, SLURM_STOP };
+
+/* The pass met a time that now will have reached by `at`. */
+static inline void slurm_same_until(struct slurm_backfill *b, int64_t at) {
+    b->same_until = at < b->same_until ? at : b->same_until;
+}
 
 /* slurm_backfill.c: lets others have the locks when it is time. False: the pass ends. */
 bool slurm_yield(struct slurm *m, struct slurm_backfill *b);

@@ -30,6 +30,17 @@ static size_t leave(const struct slurm *m, struct slurm_backfill *b, size_t slot
     return gone ? slurm_size(m, b->free) : SIZE_MAX;
 }
 
+/* How long the job, tried from now on, meets no slot that it does not meet now. `slot`: the first of those.
+ */
+static void same_slots(const struct slurm *m, struct slurm_backfill *b, size_t slot, int64_t plan) {
+    for (; b->line.slot[slot].begin - plan < b->same_until; slot = b->line.slot[slot].next) {
+        if (!slurm_within(m, b->free, slurm_slot_free(m, &b->line, slot)))
+            slurm_same_until(b, b->line.slot[slot].begin - plan);
+        if (!b->line.slot[slot].next)
+            return;
+    }
+}
+
 /* The nodes that the job may have from start to end: b->free. False: fewer than it needs. */
 static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
                        struct try *try) {
@@ -48,6 +59,10 @@ static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct s
                 try->later_slot = at;
             }
             if (slot->begin > try->end) {
+                if (try->start == b->now && try->later == SLURM_NO_TIME)
+                    slurm_same_until(b, slot->begin - job->plan);
+                else if (try->start == b->now)
+                    same_slots(m, b, at, job->plan);
                 if (m->newer && try->later == SLURM_NO_TIME && slot->next && slots[slot->next].next) {
                     try->later = slots[slot->next].end;
                     try->later_slot = slot->next;
@@ -70,11 +85,25 @@ static void gather(const struct slurm *m, slurm_word *set) {
         slurm_put(set, (size_t)m->picked[i].node);
 }
 
-static bool overlaps(const struct slurm *m, const struct slurm_backfill *b, const struct slurm_candidate *job,
+/* The time that the job takes in the line. */
+static void slot_of(const struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
+                    int64_t when, int64_t *begin, int64_t *end) {
+    int64_t unit = m->set.bf_resolution;
+    *begin = slurm_floor(when, unit);
+    *end = m->newer ? slurm_ceil(when + job->plan, unit) : slurm_floor(when + job->plan, unit);
+    slurm_same_until(b, *begin > b->line.slot[0].begin ? *begin : b->now);
+    if (*begin >= b->window_end)
+        slurm_same_until(b, *begin - m->set.bf_window);
+    int64_t last = *end > *begin + unit ? *end : *begin + unit;
+    if (last >= b->window_end)
+        slurm_same_until(b, last - m->set.bf_window);
+}
+
+static bool overlaps(const struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
                      int64_t when) {
-    int64_t unit = m->set.bf_resolution, end = when + job->plan;
-    return slurm_timeline_overlaps(m, &b->line, slurm_floor(when, unit),
-                                   m->newer ? slurm_ceil(end, unit) : slurm_floor(end, unit), b->nodes);
+    int64_t begin, end;
+    slot_of(m, b, job, when, &begin, &end);
+    return slurm_timeline_overlaps(m, &b->line, begin, end, b->nodes);
 }
 
 /* The limit of a job that backfill starts on what was picked; SIM_NONE: none. */
@@ -128,14 +157,14 @@ static void accept(const struct slurm_candidate *job) {
 
 static enum slurm_go reserve(struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
                              int64_t when) {
-    int64_t unit = m->set.bf_resolution, end = when + job->plan;
+    int64_t begin, end;
+    slot_of(m, b, job, when, &begin, &end);
     b->reserved_of[job->queue]++;
     accept(job);
     m->live[job->record->live].planned = b->pass;
     if ((int64_t)b->line.n >= m->set.bf_max_job_test)
         return SLURM_STOP;
-    slurm_timeline_add(m, &b->line, slurm_floor(when, unit),
-                       m->newer ? slurm_ceil(end, unit) : slurm_floor(end, unit), b->nodes);
+    slurm_timeline_add(m, &b->line, begin, end, b->nodes);
     m->count.reservations++;
     if (job->array)
         job->array->reservations[job->queue]++;
@@ -146,6 +175,8 @@ static enum slurm_go reserve(struct slurm *m, struct slurm_backfill *b, const st
 static enum slurm_go decide(struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
                             int64_t when, int64_t later, int64_t *start) {
     bool checked = m->newer && when > b->now;
+    if (when <= b->now)
+        slurm_same_until(b, b->now);
     if (checked && overlaps(m, b, job, when)) {
         *start = when;
         return SLURM_NEXT;
@@ -172,6 +203,7 @@ static enum slurm_go decide(struct slurm *m, struct slurm_backfill *b, const str
         return SLURM_NEXT;
     }
     if (when > b->resumed + m->set.bf_window) {
+        slurm_same_until(b, when - m->set.bf_window);
         m->live[job->record->live].planned = b->pass;
         return SLURM_NEXT;
     }
@@ -193,6 +225,8 @@ enum slurm_go slurm_try_starts(struct slurm *m, struct slurm_backfill *b, struct
             try.slot = try.later_slot;
         if (b->now - b->began >= m->set.bf_max_time || !slurm_yield(m, b))
             return SLURM_STOP;
+        if (try.start >= b->window_end)
+            slurm_same_until(b, try.start - m->set.bf_window);
         if (!slurm_waits(m, job->record) || b->window_end < try.start)
             return SLURM_NEXT;
         job->shape = &m->shape[job->record->shape]; /* submissions may have moved it */

@@ -103,7 +103,7 @@ bool slurm_main_pass(struct slurm *m, int64_t at, bool full) {
     if (pass.looked_at > 0) {
         m->count.passes++;
         m->count.full_passes += full;
-        slurm_changed(m, at);
+        slurm_touched(m, at);
     }
     m->idle_full = m->count.main_starts == starts && (full || m->idle_full);
     return !m->failed;
