@@ -110,12 +110,12 @@ static bool move(struct conservative *c, struct sweep *sweep) {
                       sim_profile_take(&c->profile, slide.to, end < slide.from ? end : slide.from, procs));
 }
 
-/* Searches from `after` on: when the next of the kind may start, `stop` at the latest. */
+/* Searches from `after` on: when the next of the kind may start, `stop` at the latest. The cursor is at
+ * `stop` then, if a job that starts there would reach it. */
 static int64_t search(struct conservative *c, struct sweep *sweep, int64_t procs, int64_t plan, int64_t stop,
                       int32_t *least) {
     if (sweep->stale)
         sweep->cursor = sim_profile_at(&c->profile, sweep->after);
-    sweep->stale = false;
     const struct sim_want want = {procs < INT32_MAX ? (int32_t)procs : INT32_MAX, plan, stop};
     sweep->after = sim_profile_earliest(&c->profile, &sweep->cursor, sweep->after, want, least);
     sweep->stale = sweep->after < stop;
@@ -139,16 +139,23 @@ static bool compress_bunch(struct conservative *c, struct sweep *sweep, int32_t 
         left -= jobs;
         c->moved += jobs;
         c->due = to < c->due ? to : c->due;
-        if (slide->jobs == jobs && slide->from == to && to + bunch.plan >= bunch.at) {
+        const bool meets = to + bunch.plan >= bunch.at;
+        const int64_t one_more = (int64_t)bunch.procs * (jobs + 1);
+        const bool full = meets && sim_profile_before(&c->profile, sweep->cursor, bunch.at) < one_more;
+        if (slide->jobs == jobs && slide->from == to && meets) {
             slide->from = bunch.at;
+            sweep->stale = !full;
         } else {
-            if (slide->jobs && !move(c, sweep))
+            const bool kept = !slide->jobs;
+            if (!kept && !move(c, sweep))
                 return false;
+            sweep->stale = !kept || !full;
             *slide = (struct slide){to, bunch.at, jobs, bunch.procs, bunch.plan};
         }
-        /* May one more come between `to` and where these were? */
-        if (to + bunch.plan < bunch.at ||
-            search(c, sweep, (int64_t)bunch.procs * (jobs + 1), bunch.plan, bunch.at, &least) < bunch.at)
+        /* Nobody can start between `to` and where these were, unless there is still room. */
+        if (full)
+            sweep->after = bunch.at;
+        else if (!meets || search(c, sweep, one_more, bunch.plan, bunch.at, &least) < bunch.at)
             if (!move(c, sweep))
                 return false;
     }
@@ -163,9 +170,11 @@ static bool compress(struct conservative *c) {
         const struct sim_bunch bunch = c->reserved.bunch[number];
         after = bunch.after;
         if (bunch.procs != last.procs || bunch.plan != last.plan || bunch.at < last.at) {
-            if (!move(c, &sweep))
+            if (sweep.slide.jobs && !move(c, &sweep))
                 return false;
             sweep.after = c->now;
+            sweep.cursor = (struct sim_cursor){0, 0};
+            sweep.stale = false;
         }
         last = bunch;
         if (!compress_bunch(c, &sweep, number))
