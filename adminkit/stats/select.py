@@ -114,7 +114,7 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
     if limits:
         rules.append(("checkpoint", f"NOT {CARRIED_ON}"))
         rules += [
-            (f"limit_{kind}", f"(req_limit > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")
+            (f"limit_{kind}", f"(limit_kind <> '{kind}' OR req_limit > 0)") for kind in ("unlimited", "partition")
         ]
         rules.append(("limit_unknown", "req_limit > 0"))
     if chosen.limit_source:

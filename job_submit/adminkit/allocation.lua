@@ -211,7 +211,7 @@ function allocation.sure_class(job, request, ruleset)
     if request.gpus_of_sockets then
         return nil -- 24.11 and 26.05 gave such jobs no GPU and ran them
     end
-    for i = 1, max(#named, 1) do
+    for i = 1, #named > 1 and #named or 1 do
         local queue = named[i] or ruleset.default
         if may_be(OTHERS[class], job, request, queue and ruleset.facts[queue] or nil) then
             return nil

@@ -77,18 +77,21 @@ end
 local function judge_queue(outcome, job, queue, request, ruleset, accept)
     local facts = queue and ruleset.facts[queue]
     local checks = queue and (ruleset.of_queue[queue] or ruleset.anywhere) or ruleset.everything
-    local changed = false
+    local changed, measured, first, second = false, nil, nil, nil
     for c = 1, #checks do
         local list = checks[c]
         local measure, compare = list.measure, list.compare
-        local first, second = measure(job, facts, request)
-        local most = compare(first, second, list.tightest, request) and #list or 0
-        for i = 1, most do
-            local rule = list[i]
-            local number = compare(first, second, rule.value, request)
-            if number then
-                changed = judge(outcome, rule, number, job, queue, facts, request, accept) or changed
-                first, second = measure(job, facts, request) -- which the rule may have changed
+        if measure ~= measured then -- else the check before it has measured the same
+            measured, first, second = measure, measure(job, facts, request)
+        end
+        if compare(first, second, list.tightest, request) then
+            for i = 1, #list do
+                local rule = list[i]
+                local number = compare(first, second, rule.value, request)
+                if number then
+                    changed = judge(outcome, rule, number, job, queue, facts, request, accept) or changed
+                    first, second = measure(job, facts, request) -- which the rule may have changed
+                end
             end
         end
     end

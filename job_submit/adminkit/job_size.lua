@@ -18,13 +18,6 @@ local function u16(value)
     return nil
 end
 
-local function u32(value)
-    if value and value < NO_VAL and value > 0 then
-        return value
-    end
-    return nil
-end
-
 -- Clients do not fill num_tasks for --ntasks-per-node in every release.
 local function tasks_of(made, source, nodes)
     local tasks = made.num_tasks
@@ -49,8 +42,8 @@ end
 -- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
 -- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show, and none for
 -- gpu=4 on each of eight sockets.
-local function gpus_by_parts(made, source, nodes, read)
-    local of_task, of_socket, counted = made.tres_per_task, source.tres_per_socket, made.num_tasks
+local function gpus_by_parts(made, source, nodes, of_socket, read)
+    local of_task, counted = made.tres_per_task, made.num_tasks
     local total, node, fixed, each, kind
     local doubtful = false
     if of_task then
@@ -61,7 +54,7 @@ local function gpus_by_parts(made, source, nodes, read)
             doubtful = is_doubtful(gpus)
         end
     end
-    if of_socket and of_socket ~= "" then
+    if of_socket then
         local gpus = read[of_socket]
         if gpus.most then
             local has_sockets = made.older or u16(source.sockets_per_node)
@@ -80,20 +73,21 @@ end
 
 -- The tasks, CPUs and GPUs by tasks that everything below looks at, into `made`.
 function job_size.read_tasks(made, source)
-    local list = source.tres_per_task
-    made.num_tasks, made.min_cpus = u32(source.num_tasks) or false, u32(source.min_cpus) or false
-    made.ntasks_per_tres = u16(source.ntasks_per_tres) or false
+    local tasks, cpus, per_gpu, list = source.num_tasks, source.min_cpus, source.ntasks_per_tres, source.tres_per_task
+    made.num_tasks = tasks and tasks < NO_VAL and tasks > 0 and tasks or false
+    made.min_cpus = cpus and cpus < NO_VAL and cpus > 0 and cpus or false
+    made.ntasks_per_tres = per_gpu and per_gpu < NO_VAL16 and per_gpu > 0 and per_gpu or false
     made.tres_per_task = list ~= "" and list or false
 end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
 -- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
--- names no GPUs has that many, and one that names fewer has an unknown number.
-function job_size.read_gpus(made, source, nodes, counted, gres_slash)
-    local read = gres.reader(gres_slash)
-    local of_job, of_node = source.tres_per_job, source.tres_per_node
+-- names no GPUs has that many, and one that names fewer has an unknown number. `read` is of gres.reader.
+function job_size.read_gpus(made, source, nodes, counted, read)
+    local of_job, of_node, of_socket = source.tres_per_job, source.tres_per_node, source.tres_per_socket
     local total, node, fixed, each, kind, node_kind
     local doubtful = false
+    made.gpus_of_sockets = false
     if of_job and of_job ~= "" then
         local gpus = read[of_job]
         total, fixed, kind = gpus.least, gpus.most, gpus.types
@@ -102,7 +96,7 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     if of_node and of_node ~= "" then
         local gpus = read[of_node]
         node, each, node_kind = gpus.least, gpus.most, gpus.types
-        doubtful = doubtful or is_doubtful(gpus)
+        doubtful = doubtful or (node == 0 and each > 0)
         if total and each == 0 then
             node, each = nil, nil -- gpu=0 takes nothing away from --gpus
         end
@@ -110,7 +104,11 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     if total and node and node > 0 and nodes < total / node and kind == node_kind then
         nodes = ceil(total / node)
     end
-    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(made, source, nodes, read)
+    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by
+    of_socket = of_socket ~= "" and of_socket
+    if of_socket or made.tres_per_task or made.ntasks_per_tres then
+        total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(made, source, nodes, of_socket, read)
+    end
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
         if counted and not fixed and not each then
@@ -129,9 +127,12 @@ function job_size.read_gpus(made, source, nodes, counted, gres_slash)
     if counted and counted > max(fixed or 0, (each or 0) * nodes) then
         each = huge
     end
-    local gpus = max(node and node * nodes or 0, total or 0)
+    local gpus = node and node * nodes or 0
+    if total and total > gpus then
+        gpus = total
+    end
     -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
-    if not node and ((fixed or 0) == 0 or source.max_nodes == 1) then
+    if not node and ((fixed or 0) == 0 or made.max_nodes == 1) then
         node = gpus
     end
     if fixed and each and kind == node_kind and not doubtful then
@@ -151,8 +152,7 @@ end
 
 -- Whether an update surely sets how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
 -- 22.05, takes the place of the words, not of the GPUs.
-function job_size.names_gpus(job_desc, gres_slash)
-    local read = gres.reader(gres_slash)
+function job_size.names_gpus(job_desc, read)
     for i = 1, #GPU_LISTS do
         local list = job_desc[GPU_LISTS[i]]
         if list and (read[list].least or 0) > 0 then
@@ -254,41 +254,41 @@ function job_size.is_whole(source)
     return u16(source.reboot) ~= nil
 end
 
--- The CPUs of the whole job, the least it asks for. --overcommit, which no field shows, leaves min_cpus low.
+-- The CPUs of the whole job: the least it asks for; as with GPUs, the most that do not depend on the nodes, and the most of
+-- each node. --overcommit, which no field shows, leaves min_cpus low.
 function job_size.cpus(made, source)
-    local nodes, least = made.nodes, made.min_cpus
-    local tasks = tasks_of(made, source, nodes) or 1
-    local cpus = tasks * made.cpus_per_task
-    if least and (least < tasks or least > cpus) then
-        cpus = least
+    local nodes, gpus, asked, counted = made.nodes, made.gpus, made.min_cpus, made.num_tasks
+    local per_task, per_node, most = made.cpus_per_task, u16(source.ntasks_per_node), made.max_cpus
+    local of_node, per_gpu = u16(source.pn_min_cpus) or 1, gres.per_gpu(source.cpus_per_tres)
+    local tasks = counted or (per_node and per_node * nodes) or 1
+    local least, fixed = tasks * per_task, per_task * (counted or 1)
+    if asked and (asked < tasks or asked > least) then
+        least = asked
     end
-    local of_node = made.pn_min_cpus or 1
-    if of_node * nodes > cpus then
-        cpus = of_node * nodes
+    least = of_node * nodes > least and of_node * nodes or least
+    if per_gpu and gpus > 0 and per_gpu * gpus > least then
+        least = per_gpu * gpus
     end
-    local of_gpu = made.gpus > 0 and made.cpus_per_gpu
-    if of_gpu and of_gpu * made.gpus > cpus then
-        cpus = of_gpu * made.gpus
+    if asked and asked > fixed then
+        fixed = asked
     end
-    return cpus
-end
-
--- The most CPUs, as with GPUs: those that do not depend on the nodes, and those of each node.
-function job_size.most_cpus(made, source)
-    local per_task, gpus = made.cpus_per_task, made.gpus_fixed
-    local each = max(made.pn_min_cpus or 1, per_task * (u16(source.ntasks_per_node) or 1))
-    local fixed = max(made.min_cpus or 1, per_task * (made.num_tasks or 1), made.max_cpus or 1)
-    local per_gpu, tasks_per_gpu = made.cpus_per_gpu, made.ntasks_per_tres
-    if tasks_per_gpu then
-        per_gpu = max(per_gpu or 0, tasks_per_gpu * per_task)
+    if most and most > fixed then
+        fixed = most
     end
-    if per_gpu and gpus > 0 then
-        fixed = max(fixed, per_gpu * gpus)
+    local each, of_gpus = per_task * (per_node or 1), made.ntasks_per_tres
+    if of_node > each then
+        each = of_node
     end
-    if per_gpu and made.node_gpus_most and made.node_gpus_most > 0 then
+    if of_gpus then
+        per_gpu = max(per_gpu or 0, of_gpus * per_task)
+    end
+    if per_gpu and made.gpus_fixed > 0 then
+        fixed = max(fixed, per_gpu * made.gpus_fixed)
+    end
+    if per_gpu and (made.node_gpus_most or 0) > 0 then
         each = max(each, per_gpu * made.node_gpus_most)
     end
-    return fixed, each
+    return least, fixed, each
 end
 
 -- The memory of the whole job, MiB; nil where it asks for none.

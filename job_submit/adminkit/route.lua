@@ -7,7 +7,6 @@ local text = need("text")
 
 local route = {}
 
-local ceil, huge, max = math.ceil, math.huge, math.max
 local find, gmatch = string.find, string.gmatch
 
 local DOUBT = nil
@@ -53,23 +52,24 @@ local function has_features(have, wanted)
     return every
 end
 
-local function at_most(number, bound)
-    return not number or not bound or number <= bound
-end
-
--- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes.
+-- Whether the queue's nodes are big and many enough. Memory and CPUs may spread over as many nodes as the job takes. Trap: a
+-- number that nobody knows, of nodes whose size nobody knows, is not a number, which is above nothing.
 local function has_room(queue, request)
-    local needed, most, gpus, node_gpus = request.nodes or 1, request.max_nodes or huge, request.gpus or 0, queue.node_gpus
+    local needed, named, most = request.nodes or 1, request.max_nodes, queue.most_nodes
+    local gpus, node_gpus = request.gpus or 0, queue.node_gpus
+    if named and named < most then
+        most = named
+    end
+    if needed > most or queue.least_nodes > most then
+        return false
+    end
     if gpus > 0 then
-        local of_node = request.gpus_per_node or (needed == 1 and most == 1 and gpus or 0)
-        if node_gpus == 0 or of_node > node_gpus then
+        local of_node = request.gpus_per_node or (needed == 1 and named == 1 and gpus or 0)
+        if node_gpus == 0 or of_node > node_gpus or gpus / node_gpus > most then
             return false
         end
-        needed = max(needed, ceil(gpus / node_gpus))
     end
-    local by_cpus, by_mem = (request.cpus or 0) / queue.node_cpus, (request.mem or 0) / queue.node_mem
-    needed = max(needed, queue.least_nodes, ceil(by_cpus), ceil(by_mem))
-    return needed <= most and needed <= queue.most_nodes
+    return not ((request.cpus or 0) / queue.node_cpus > most or (request.mem or 0) / queue.node_mem > most)
 end
 
 local function has_time(facts, job)
@@ -77,10 +77,11 @@ local function has_time(facts, job)
     if kind == "unknown" then
         return DOUBT
     end
-    if kind == "unlimited" then
-        return facts.max_limit == nil
+    local most, limit, time_min = facts.max_limit, job.limit, job.time_min
+    if kind == "unlimited" or not most then
+        return not most
     end
-    return (kind == "unset" or at_most(job.limit, facts.max_limit)) and at_most(job.time_min, facts.max_limit)
+    return (kind == "unset" or not limit or limit <= most) and (not time_min or time_min <= most)
 end
 
 -- Slurm lists only the queues a user's groups may use; without that list (usable) the policy's own list of groups is no answer.
@@ -106,15 +107,12 @@ function route.takes(queue, job, request)
     if has_time(queue.facts, job) == false then
         return false
     end
-    local needed, gpus, node_gpus = request.nodes or 1, request.gpus or 0, queue.node_gpus
-    if gpus > 0 then
-        if node_gpus == 0 or (request.gpus_per_node or 0) > node_gpus then
-            return false
-        end
-        needed = max(needed, ceil(gpus / node_gpus))
+    local most, gpus, node_gpus = queue.most_nodes, request.gpus or 0, queue.node_gpus
+    if gpus > 0 and (node_gpus == 0 or (request.gpus_per_node or 0) > node_gpus or gpus / node_gpus > most) then
+        return false
     end
     local kind = request.gpu_type
-    return needed <= queue.most_nodes and (not kind or of_kind(queue.facts, kind))
+    return (request.nodes or 1) <= most and (not kind or of_kind(queue.facts, kind))
 end
 
 -- Whether accounts, QOS and features let the job in.
@@ -167,16 +165,19 @@ end
 -- Whether the job, whose size in this queue is known, would come through the queue's rules unrefused and unchanged. The second
 -- value is true where none of them has anything to say to it.
 local function passes(queue, job, request)
-    local facts, is_silent = queue.facts, true
-    for c = 1, #queue.rules do
-        local list = queue.rules[c]
-        local compare, first, second = list.compare, list.measure(job, facts, request)
-        local most = compare(first, second, list.tightest, request) and #list or 0
-        for i = 1, most do
-            local number = compare(first, second, list[i].value, request)
-            if number then
-                is_silent = false
-                if not lets_pass(list[i], number, job, facts, request) then
+    local facts, checks, is_silent = queue.facts, queue.rules, true
+    local measured, first, second
+    for c = 1, #checks do
+        local list = checks[c]
+        local measure, compare = list.measure, list.compare
+        if measure ~= measured then
+            measured, first, second = measure, measure(job, facts, request)
+        end
+        if compare(first, second, list.tightest, request) then
+            for i = 1, #list do
+                local number = compare(first, second, list[i].value, request)
+                is_silent = is_silent and not number
+                if number and not lets_pass(list[i], number, job, facts, request) then
                     return false, false
                 end
             end
@@ -189,9 +190,9 @@ end
 -- as it is. The second value names a queue that might have and comes before it; the third is that of passes(). The job's nodes
 -- and class are then those in the queue that was looked at last.
 function route.shortest(job, request, ruleset)
-    local doubtful
-    for i = 1, #ruleset.candidates do
-        local queue, is_silent = ruleset.candidates[i], nil
+    local candidates, doubtful = ruleset.candidates, nil
+    for i = 1, #candidates do
+        local queue, is_silent = candidates[i], nil
         local answer = possible(queue, job, request)
         if answer ~= false then
             local is_passed

@@ -8,7 +8,7 @@ local text = need("text")
 
 local ruleset = {}
 
-local huge, max, min = math.huge, math.max, math.min
+local floor, huge, max, min = math.floor, math.huge, math.max, math.min
 local NONE = text.NONE
 local ANY = {}
 
@@ -120,7 +120,7 @@ local function queue_of(name, facts, list)
         least_nodes = facts.min_nodes or 0,
         node_cpus = facts.node_cpus ~= 0 and facts.node_cpus or huge,
         node_mem = facts.node_mem ~= 0 and facts.node_mem or huge,
-        most_nodes = min(facts.max_nodes or huge, facts.total_nodes or huge),
+        most_nodes = floor(min(facts.max_nodes or huge, facts.total_nodes or huge)),
         node_gpus = facts.node_gpus or 0,
         by_account = facts.allow_accounts ~= nil or facts.deny_accounts ~= nil,
         by_qos = facts.allow_qos ~= nil or facts.deny_qos ~= nil,

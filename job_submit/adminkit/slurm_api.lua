@@ -112,10 +112,7 @@ function slurm_api.callbacks(slurm, tables, clock)
     local reader = policy and request.reader(ruleset, slurm.ESLURM_INVALID_TRES ~= nil) -- gres/gpu:2, as the error, is of 23.11
     local in_force = string.format("adminkit generation %s incentives %s hints %s", generations(tables))
 
-    local function now()
-        return ruleset.needs_now and clock() or nil
-    end
-
+    local needs_now = ruleset and ruleset.needs_now
     local function submit(job_desc, part_list, uid)
         if job_desc.name == PROBE then
             slurm.user_msg(in_force)
@@ -124,7 +121,7 @@ function slurm_api.callbacks(slurm, tables, clock)
         if not policy then
             return slurm.SUCCESS
         end
-        local asked = reader.of_submission(job_desc, part_list, uid, now())
+        local asked = reader.of_submission(job_desc, part_list, uid, needs_now and clock() or nil)
         return answer(slurm, job_desc, decide.decide(asked, ruleset), field, asked)
     end
 
@@ -132,7 +129,7 @@ function slurm_api.callbacks(slurm, tables, clock)
         if not policy or policy.exempt[uid] or not request.is_policed(job_desc) then
             return slurm.SUCCESS
         end
-        local wanted, job = reader.of_update(job_desc, job_rec, part_list, uid, now())
+        local wanted, job = reader.of_update(job_desc, job_rec, part_list, uid, needs_now and clock() or nil)
         return answer(slurm, job_desc, decide.modify(wanted, job, ruleset))
     end
 

@@ -19,7 +19,7 @@ import pytest
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster, Done
 from tests.cluster.harness.listing import Listing
-from tests.cluster.harness.operator import ADMINKIT
+from tests.cluster.harness.operator import ADMINKIT, private_data
 from tools import docs
 
 #: In every Debian, and no user of the cluster's.
@@ -54,15 +54,8 @@ def db(spare: Cluster) -> Iterator[Path]:
 @pytest.fixture
 def hidden(spare: Cluster, jobs: set[str]) -> Iterator[None]:
     """slurmdbd shows nobody the jobs of others."""
-    conf = spare.folder / "dbd" / "slurmdbd.conf"
-    before = conf.read_text()
-    conf.write_text(f"{before}PrivateData=jobs\n")
-    spare.stop_dbd()
-    spare.start_dbd()
-    yield
-    conf.write_text(before)
-    spare.stop_dbd()
-    spare.start_dbd()
+    with private_data(spare, "jobs"):
+        yield
 
 
 def run(spare: Cluster, db: Path, *words: str) -> Done:

@@ -16,7 +16,7 @@ import pytest
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster, Done
 from tests.cluster.harness.listing import Listing
-from tests.cluster.harness.operator import ADMINKIT
+from tests.cluster.harness.operator import ADMINKIT, private_data
 from tests.cluster.harness.workload import NAMES
 
 #: Has jobs; has jobs as well; is in every Debian, and no user of the cluster's.
@@ -60,15 +60,8 @@ def home(spare: Cluster) -> Iterator[Path]:
 @pytest.fixture
 def hidden(spare: Cluster, jobs: dict[str, int]) -> Iterator[None]:
     """slurmdbd shows nobody the jobs of others."""
-    conf = spare.folder / "dbd" / "slurmdbd.conf"
-    before = conf.read_text()
-    conf.write_text(f"{before}PrivateData=jobs,usage,users\n")
-    spare.stop_dbd()
-    spare.start_dbd()
-    yield
-    conf.write_text(before)
-    spare.stop_dbd()
-    spare.start_dbd()
+    with private_data(spare, "jobs,usage,users"):
+        yield
 
 
 def run(spare: Cluster, home: Path, user: str, *words: str) -> Done:

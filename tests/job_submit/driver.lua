@@ -26,7 +26,8 @@ function driver.load(folder, script, release)
     return { submit = _G.slurm_job_submit, modify = _G.slurm_job_modify, code = code, said = said, slurm = slurm }
 end
 
--- case: folder, desc, uid and, for an update, rec; parts; calls (how often: a second time sees what the first left);
+-- case: folder, desc, uid and, for an update, rec; parts; calls (how often: a second time sees what the first left); before (a
+-- desc that is submitted first);
 -- release (of Slurm, as 23.11); lacks (names that this release's `slurm` has not).
 function driver.run(case)
     local loaded = driver.load(case.folder, case.script, case.release)
@@ -49,6 +50,9 @@ function driver.run(case)
             return loaded.modify(desc, mock.job_rec(case.rec), parts_of(case), mock.pushed(case.uid))
         end
         return loaded.submit(desc, parts_of(case), mock.pushed(case.uid))
+    end
+    if case.before then
+        loaded.submit(mock.job_desc(copy(case.before), said), parts_of(case), mock.pushed(case.uid))
     end
     local code, raised
     for _ = 1, case.calls or 1 do

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.job_submit.policies import policy
-from tests.job_submit.runtime import Lua
+from tests.job_submit.runtime import JOB_SUBMIT, Lua
 from tests.job_submit.site import DRIVER
 
 NO_VAL, INFINITE, NO_VAL16 = 4294967294, 4294967295, 65534
@@ -318,3 +319,10 @@ def test_any_fields_are_read(lua: Lua, desc: dict[str, Any]) -> None:
     assert made["gpus"] >= 0
     assert made["cpus"] >= 1
     assert (made.get("limit") is None) == (made["limit_kind"] != "finite")
+
+
+def test_every_field_that_is_read_later_is_forgotten_before_the_next_submission() -> None:
+    source = (JOB_SUBMIT / "adminkit" / "request.lua").read_text()
+    (forget,) = re.findall(r"^local function forget\(made\)$(.*?)^end$", source, re.MULTILINE | re.DOTALL)
+    later = set(re.findall(r"^(?:function )?later\.(\w+)", source, re.MULTILINE))
+    assert later and set(re.findall(r"made\.(\w+)", forget)) == later

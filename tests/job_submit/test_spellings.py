@@ -201,6 +201,14 @@ def test_points_of_a_class_are_given_where_it_is_certain(
     assert ("own" in record) == ("shared" in desc)
 
 
+def test_gpus_by_sockets_of_one_submission_leave_nothing_to_the_next(lua: Lua, tmp_path: Path) -> None:
+    earned = incentives(users={ALICE: {"points": 0, "class": True}})
+    folder = site.write(tmp_path, policy=policy(queues=SITE), incentives=earned)
+    before = {**site.DESC, "tres_per_socket": "gres:gpu:4", "sockets_per_node": 2}
+    answer = site.run(lua, site.case(folder, desc={"tres_per_node": "gres:gpu:2"}, before=before))
+    assert answer["desc"].get("site_factor") == 100
+
+
 ONE_NODE = {"min_nodes": 1, "max_nodes": 1}
 #: fields of a request to Slurm 26.05, points and why
 PAID_2605: list[tuple[Desc, int | None, str]] = [

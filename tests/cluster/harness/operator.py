@@ -6,8 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.cluster.harness.cluster import Cluster
@@ -25,6 +25,22 @@ def adminkit(
     done = subprocess.run([ADMINKIT, *words, "--db", db], env=env, capture_output=True, text=True, timeout=300)
     assert code is None or done.returncode == code, done.stderr + done.stdout
     return done
+
+
+@contextmanager
+def private_data(cluster: Cluster, what: str) -> Iterator[None]:
+    """A slurmdbd that shows these (`jobs,users`, as PrivateData names them) to their owners and to operators only."""
+    conf = cluster.folder / "dbd" / "slurmdbd.conf"
+    before = conf.read_text()
+    conf.write_text(f"{before}PrivateData={what}\n")
+    cluster.stop_dbd()
+    cluster.start_dbd()
+    try:
+        yield
+    finally:
+        conf.write_text(before)
+        cluster.stop_dbd()
+        cluster.start_dbd()
 
 
 def rows(db: Path, cluster: str = "alpha") -> dict[tuple[int, int], Row]:
