@@ -62,6 +62,14 @@ class Arrival(StrEnum):
     ELIGIBLE = "eligible"
 
 
+class Priorities(StrEnum):
+    """Whose priorities jobs have."""
+
+    AUTO = "auto"
+    TRACE = "trace"
+    COMPUTED = "computed"
+
+
 SiteFile = Annotated[
     Path | None,
     typer.Option(
@@ -164,6 +172,40 @@ def opened(
         operators_only(path, *OPERATORS)
         chosen = replace(chosen, clusters=(only_cluster(trace, cluster),))
         return subject(trace, chosen, wanted, lambda done: tick(done, None, done)), chosen, path
+
+
+@app.command()
+def replay(
+    site: SiteFile = None,
+    arrival: ArrivalOption = None,
+    priority: Annotated[
+        Priorities,
+        typer.Option("--priority", help="The jobs' priorities. Default: the trace's, where the site has fair-share."),
+    ] = Priorities.AUTO,
+    db: options.Database = None,
+    cluster: options.OneCluster = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """Simulate the site's scheduler on the trace's own jobs and compare with what happened: what answers are worth."""
+    from adminkit.reports.calibration import calibration_report
+    from adminkit.simulate.calibrate import calibrate
+    from adminkit.simulate.subject import Wanted
+    from adminkit.slurm.site_file import load_site
+
+    way = Way(format.value, output, plot, picture)
+    described, when = load_site(site) if site else None, moment(as_of, time.time())
+    own = None if priority is Priorities.AUTO else priority is Priorities.TRACE
+    wanted = Wanted("slurm", described, arrival=arrival.value if arrival else None, priority=own)
+    taken, chosen, path = opened(wanted, db, cluster, since, until, when)
+    with progress("simulating") as tick:
+        found = calibrate(taken, progress=lambda done: tick(done, len(taken.jobs), done))
+    emit(calibration_report(taken, found, chosen, str(path)).dated(when.as_of), way)
 
 
 @app.command()

@@ -85,14 +85,26 @@ def scenarios(
         jobs = usual_limits(jobs_of(runs), {})
         case = today(jobs, request(model, jobs, pool(procs)), [])
         sources = Sources(
-            case, file.parent, load_offer(policy), trace, filter.clusters[0], None, filter.checkpoint_code,
+            case,
+            file.parent,
+            load_offer(policy),
+            trace,
+            filter.clusters[0],
+            None,
+            filter.checkpoint_code,
             keys_of(jobs),
         )
         found = answer(wanted, sources, effort, tick)
     meta = Meta(
-        "What would happen", str(path), (filter.since, filter.until), filter.clusters, {}, case.count, runs.excluded,
-        jobs.notes, runs.span,
+        "What would happen",
+        str(path),
+        (filter.since, filter.until),
+        filter.clusters,
+        {},
+        case.count,
+        runs.excluded,
+        jobs.notes,
+        runs.span,
     )
     told = Told(meta, "calibration: not made", replicates)
     emit(scenarios_report(found.rows, found.summaries, told, found.window), way)
-

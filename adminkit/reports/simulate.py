@@ -62,7 +62,7 @@ def run_report(subject: Subject, schedule: Schedule, filter: Filter, database: s
     """One row: what the model made of the jobs."""
     left = left_out(subject, schedule)
     row = row_of("today", subject.model, 0, measured(subject, schedule), sum(one.jobs for one in subject.jobs.missing))
-    notes = [*subject.notes, *map(_sentence, left), steady_note()]
+    notes = [*subject.notes, *left_out_sentences(left), steady_note()]
     meta = meta_of("A schedule of the trace's jobs", subject, filter, database, notes)
     return Report(meta, FIELDS, [row])
 
@@ -78,6 +78,11 @@ def left_out(subject: Subject, schedule: Schedule) -> list[Missing]:
     ids = subject.jobs.columns["id"][schedule.start < 0]
     never = [Missing(_NEVER, len(ids), tuple(map(int, ids[:5])))] if len(ids) else []
     return [*subject.jobs.missing, *never]
+
+
+def left_out_sentences(left: Sequence[Missing]) -> list[str]:
+    """A sentence for each reason."""
+    return [_sentence(one) for one in left]
 
 
 def _sentence(missing: Missing) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError
@@ -35,7 +35,7 @@ class Wanted:
     procs: int | None = None  # of the pool of the plain models
     unit: Unit | None = None
     arrival: Arrival | None = None  # None: eligible for the slurm model, submit for the others
-    priority: bool = False  # the trace's own
+    priority: bool | None = False  # the trace's own; None: where the site has fair-share and the trace priorities
     settings: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -48,6 +48,7 @@ class Subject:
     machine: Machine
     runs: Runs
     units: int  # of jobs.unit
+    priority: bool = False  # the jobs have the trace's own
     notes: tuple[str, ...] = ()
 
 
@@ -55,21 +56,37 @@ def subject(
     db: sqlite3.Connection, chosen: Filter, wanted: Wanted, tick: Callable[[int], None] = lambda done: None
 ) -> Subject:
     """The jobs that `chosen`, of one cluster, takes. AdminkitError where too little is known of them or the machine."""
-    runs = read_runs(db, chosen, tick)
     site, outages = known_site(db, "".join(chosen.clusters))
-    site = wanted.site or site
+    return subject_of(read_runs(db, chosen, tick), wanted.site or site, outages, wanted)
+
+
+def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted) -> Subject:
+    """The same of these runs, on this site."""
     arrival: Arrival = wanted.arrival or ("eligible" if wanted.model == "slurm" else "submit")
-    jobs = jobs_of(runs, unit=wanted.unit, arrival=arrival, priority=wanted.priority)
-    notes = [f"jobs come when they were {'eligible' if arrival == 'eligible' else 'submitted'}"]
-    if wanted.priority:
+    own = wanted.priority
+    if own is None:
+        own = bool(site.scheduler.priority_weight_fairshare) and bool((runs.numbers["priority"] > 0).any())
+    jobs = jobs_of(runs, unit=wanted.unit, arrival=arrival, priority=own)
+    notes = [_arrival_note(arrival)]
+    if own:
         _need_priorities(jobs)
-        notes.append("priorities are the trace's own")
+        notes.append("priorities are the trace's own: those that the jobs had at last, from the beginning")
     if wanted.model == "slurm":
-        return _on_site(wanted, site, outages, jobs, runs, notes)
-    return _on_pool(wanted, site, jobs, runs, notes)
+        found = _on_site(wanted, site, outages, jobs, runs, notes)
+    else:
+        found = _on_pool(wanted, site, jobs, runs, notes)
+    return replace(found, priority=own)
 
 
-def _on_site(wanted: Wanted, site: Site, outages: list[Outage], jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
+def _arrival_note(arrival: Arrival) -> str:
+    if arrival == "submit":
+        return "jobs come when they were submitted"
+    return "jobs come when they were eligible, which carries their dependencies and begin times as they were"
+
+
+def _on_site(
+    wanted: Wanted, site: Site, outages: Sequence[Outage], jobs: Jobs, runs: Runs, notes: list[str]
+) -> Subject:
     if not site.queues:
         raise AdminkitError(
             "the trace does not know the site's queues",
@@ -79,7 +96,7 @@ def _on_site(wanted: Wanted, site: Site, outages: list[Outage], jobs: Jobs, runs
     jobs = placed(jobs, machine)
     _refuse_without_limits(jobs, {queue.name: queue.usual_limit for queue in site.queues})
     notes += [*machine.notes, *_outages(machine)]
-    return Subject(wanted.model, jobs, machine, runs, machine.units(jobs.unit), tuple(notes))
+    return Subject(wanted.model, jobs, machine, runs, machine.units(jobs.unit), notes=tuple(notes))
 
 
 def _on_pool(wanted: Wanted, site: Site, jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
@@ -99,7 +116,7 @@ def _on_pool(wanted: Wanted, site: Site, jobs: Jobs, runs: Runs, notes: list[str
         raise AdminkitError(
             f"every job is larger than {procs} {what}: the smallest has {least}", "name the machine's size with --procs"
         )
-    return Subject(wanted.model, jobs, machine, runs, procs, (*notes, *jobs.notes))
+    return Subject(wanted.model, jobs, machine, runs, procs, notes=(*notes, *jobs.notes))
 
 
 def _refuse_without_limits(jobs: Jobs, limits: Mapping[str, int | None]) -> None:

@@ -70,13 +70,13 @@ def test_no_name_makes_a_record(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("normal|0||||||\n", [SiteQos("normal")]),
+        ("normal|0||||||||\n", [SiteQos("normal")]),
         (
-            "high|10|01:00:00|DenyOnLimit,NoDecay|normal,low|cpu=4,mem=1.50G|gres/gpu=8|node=2\n",
+            "high|10|01:00:00|DenyOnLimit,NoDecay|normal,low|cpu=4,mem=1.50G|gres/gpu=8|node=2|9|100\n",
             [SiteQos("high", 10, 3600, frozenset({"DenyOnLimit", "NoDecay"}), frozenset({"normal", "low"}),
-                     {"cpu": 4, "mem": 1536 << 20}, {"gres/gpu": 8}, {"node": 2})],
+                     {"cpu": 4, "mem": 1536 << 20}, {"gres/gpu": 8}, {"node": 2}, 9, 100)],
         ),
-        ("a b|0||||||\nfew|0\n", []),
+        ("a b|0||||||||\nfew|0\n", []),
     ],
 )  # fmt: skip
 def test_qos(text: str, expected: list[SiteQos]) -> None:

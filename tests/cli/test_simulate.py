@@ -1,0 +1,114 @@
+"""adminkit simulate run and site: a schedule of a trace's jobs, the site that a trace shows, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.slurm.site_file import load_site
+from tests.simulate.workloads import adminkit, answer, trace
+
+ROW = (
+    "scenario model seed jobs not_run killed avebsld mean_bsld mean_wait median_wait p95_wait mean_turnaround makespan"
+    " utilization utilization_all"
+).split()
+T = 1_000_000
+
+
+def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
+    """Two jobs of two CPUs on three: the second waits for the first, the third is too large, the fourth never ran."""
+    runs = [
+        {"AllocCPUS": 2, "Submit": T, "ElapsedRaw": 100},
+        {"AllocCPUS": 2, "Submit": T + 10, "ElapsedRaw": 100},
+        {"AllocCPUS": 4, "Submit": T + 20},
+        {"Submit": T + 30, "Start": T + 40, "ElapsedRaw": 0, "End": T + 40, "State": "CANCELLED by 1"},
+        {"AllocCPUS": 1, "Submit": T + 50, "ElapsedRaw": 8000, "State": "TIMEOUT"},
+    ]
+    db, schedule = trace(tmp_path, runs), tmp_path / "schedule.csv"
+    said = answer("simulate", "run", "--model", "fcfs", "--procs", 3, "--db", db, "--schedule", schedule)
+    (row,) = said["rows"]
+    assert list(row) == ROW
+    assert {name: row[name] for name in ROW[:6]} == {
+        "scenario": "today", "model": "fcfs", "seed": 0, "jobs": 3, "not_run": 2, "killed": 1,
+    }  # fmt: skip
+    assert row["mean_wait"] == pytest.approx((0 + 90 + 50) / 3)
+    assert row["makespan"] == 100 + 7200
+    assert row["utilization_all"] == pytest.approx((200 + 200 + 7200) / (3 * 7300))
+    assert list(csv.reader(schedule.open())) == [
+        ["job_id_raw", "submit_time", "start_time", "end_time", "nodes"],
+        ["1", str(T), str(T), str(T + 100), "1"],
+        ["2", str(T + 10), str(T + 100), str(T + 200), "1"],
+        ["3", str(T + 20), "", "", ""],
+        ["5", str(T + 50), str(T + 100), str(T + 7300), "1"],
+    ]
+    notes = said["meta"]["notes"]
+    assert "not run: 1 job ran for no second: 4" in notes
+    assert "not run: 1 job can never start on this machine: 3" in notes
+
+
+@pytest.mark.parametrize(
+    ("runs", "words", "error", "hint"),
+    [
+        ([{}], ["--model", "eazy"], "'eazy' is not one of", "did you mean easy?"),
+        ([{}], ["--model", "fcfs", "--depth", "3"], "the model fcfs has no --depth", "--model conservative has"),
+        ([{}], ["--model", "slurm", "--procs", "3"], "the model slurm has no --procs", "its machine is the site"),
+        ([{"AllocCPUS": 9}], ["--model", "fcfs", "--procs", "3"], "every job is larger than 3 processors", "--procs"),
+        ([{"Start": "Unknown", "State": "PENDING"}], ["--model", "fcfs"], "none of 1 jobs can be simulated: 1 still"
+         " waiting", "a trace needs each job's run time and size"),
+        ([{"TimelimitRaw": ""}], ["--model", "easy"], "no job of the trace has a time limit", "--model fcfs"),
+        ([{}], ["--model", "slurm"], "the trace does not know the site's queues", "adminkit simulate site"),
+        ([{"Priority": ""}], ["--model", "fcfs", "--order", "priority"], "no job of the trace has a priority", "leave"),
+        ([{}], ["--model", "fcfs", "--cluster", "beta"], "no such cluster: beta", "known: alpha"),
+        ([{}], ["--model", "fcfs", "--site", "nosuch.toml"], "couldn't read nosuch.toml", "--site"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_simulated_is_one_error_and_one_hint(
+    tmp_path: Path, runs: list[dict[str, Any]], words: list[str], error: str, hint: str
+) -> None:
+    done = adminkit("simulate", "run", "--db", trace(tmp_path, runs), *words)
+    lines = done.stderr.splitlines()
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert error in lines[0]
+    assert hint in lines[1]
+    assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
+
+
+def test_the_site_that_a_trace_shows_has_what_was_in_use_at_once(tmp_path: Path) -> None:
+    gpus = {"AllocTRES": "cpu=4,gres/gpu=2,gres/gpu:a100=2,mem=8G,node=1", "AllocCPUS": 4}
+    runs = [
+        {**gpus, "NodeList": "n1"},
+        {**gpus, "NodeList": "n1", "TimelimitRaw": 600},
+        {"NodeList": "n[2-3]", "AllocNodes": 2, "AllocCPUS": 6, "Partition": "short", "TimelimitRaw": 60},
+        {"NodeList": "login1", "Partition": "debug"},
+    ]
+    path = tmp_path / "site.toml"
+    done = adminkit("simulate", "site", "--db", trace(tmp_path, runs), "--output", path)
+    assert done.returncode == 0, done.stderr
+    assert "note: made of 4 runs: correct sizes, limits and [scheduler] before you rely on it" in done.stderr
+    site = load_site(path)
+    assert {queue.name: queue.max_limit for queue in site.queues} == {"debug": 7200, "gq": 36_000, "short": 3600}
+    assert [(node.name, node.cpus, node.gpus, node.queues) for node in site.nodes] == [
+        ("login1", 1, {}, {"debug"}),
+        ("n1", 8, {"a100": 4}, {"gq"}),
+        ("n2", 3, {}, {"short"}),
+        ("n3", 3, {}, {"short"}),
+    ]
+
+
+def test_a_trace_without_places_is_one_node(tmp_path: Path) -> None:
+    swf = tmp_path / "kth.swf"
+    swf.write_text("; UnixStartTime: 1000000\n" + "".join(
+        f"{job} {submit} 0 100 {procs} -1 -1 {procs} 200 -1 1 1 1 -1 -1 -1 -1 -1\n"
+        for job, submit, procs in ((1, 0, 3), (2, 50, 4), (3, 100, 5))
+    ))  # fmt: skip
+    db, path = tmp_path / "trace.db", tmp_path / "site.toml"
+    assert adminkit("import", swf, "--cluster", "kth", "--db", db).returncode == 0
+    assert adminkit("simulate", "site", "--db", db, "--output", path).returncode == 0
+    (node,) = load_site(path).nodes
+    assert (node.cpus, node.queues) == (9, {"all"}), "the third begins when the first ends"
+    (row,) = answer("simulate", "run", "--model", "fcfs", "--db", db)["rows"]
+    assert (row["jobs"], row["mean_wait"]) == (3, 0), "without --procs the pool is as large"
