@@ -53,7 +53,7 @@ def scenarios_report(
     if told.refused:
         meta = replace(told.meta, answers=(told.calibration,))
         return Report(meta, FIELDS, [])
-    names = list(dict.fromkeys(row.scenario for row in rows))
+    names = list(summaries)
     sentences = [text for name in names for text in sentences_of(name, rows)]
     comparisons = sum(row.measure == "mean_wait" for row in rows)
     notes = [
