@@ -8,8 +8,12 @@ from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictures, Report, Series
+from adminkit.reports.simulate import left_out_sentences, meta_of
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
 from adminkit.simulate.outcome import EDGES, Summary
+from adminkit.simulate.replicates import Plan
+from adminkit.simulate.subject import Subject
+from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
@@ -42,6 +46,13 @@ class Told:
     calibration: str
     replicates: int
     refused: bool = False
+
+
+def scenarios_meta(subject: Subject, filter: Filter, database: str, plan: Plan) -> Meta:
+    """The header: what is simulated, and who the scenarios are compared for."""
+    notes = [*subject.notes, *left_out_sentences(subject.jobs.missing)]
+    notes.append(f"the model is {subject.model}; today and {plural(len(plan.scenarios), 'scenario')}, the same jobs")
+    return meta_of("What would happen", subject, filter, database, notes)
 
 
 def scenarios_report(

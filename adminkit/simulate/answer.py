@@ -37,20 +37,23 @@ class Answer:
     window: tuple[int, int]
 
 
+def plan_of(scenarios: Sequence[Scenario], sources: Sources, effort: Effort) -> Plan:
+    """What is to be run. AdminkitError for what does not go with the site or the trace."""
+    given, groups, window = prepare(scenarios, sources), groups_of(sources.case), window_of(sources.case)
+    seeds = range(effort.seed, effort.seed + effort.replicates)
+    return Plan(sources.case, scenarios, given, groups, window, seeds)
+
+
 def answer(
-    scenarios: Sequence[Scenario],
-    sources: Sources,
+    plan: Plan,
     effort: Effort,
     tick: Tick = lambda done, total, jobs: None,
     run: Callable[[Request, Callable[[int], None] | None], Schedule] = simulate,
 ) -> Answer:
-    """Compare `scenarios` with today. AdminkitError for what does not go with the site or the trace."""
-    given, groups, window = prepare(scenarios, sources), groups_of(sources.case), window_of(sources.case)
-    seeds = range(effort.seed, effort.seed + effort.replicates)
-    plan = Plan(sources.case, scenarios, given, groups, window, seeds)
+    """Compare the scenarios with today."""
     made = replicates(plan, effort.keep, _program(), tick, effort.cores, run)
-    names = [one.name for one in scenarios]
-    return Answer(compare(names, made, groups), dict(zip(names, made, strict=True)), window)
+    names = [one.name for one in plan.scenarios]
+    return Answer(compare(names, made, plan.groups), dict(zip(names, made, strict=True)), plan.window)
 
 
 def _program() -> bytes:
