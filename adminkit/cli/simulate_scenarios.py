@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from adminkit.simulate.answer import Effort
     from adminkit.simulate.scenario import Scenario
     from adminkit.simulate.subject import Wanted
+    from adminkit.slurm.site import Site
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The scenarios; etc/scenarios.toml is an example.")]
 Replicates = Annotated[int, typer.Option("--replicates", min=20, metavar="N", help="Replicates of each scenario.")]
@@ -131,6 +132,21 @@ def wanted_of(
         model.value, load_site(site) if site else None, procs, unit.value if unit else None,
         arrival.value if arrival else None, trace_priority or order is Order.PRIORITY, settings,
     )  # fmt: skip
+
+
+def policy_answer(path: Path, site: Site | None, place: Place) -> Report:
+    """The answer to one scenario: the policy of this file; who is refused types what the refusal says."""
+    from adminkit.simulate.answer import Effort
+    from adminkit.simulate.kinds.catalogue import KINDS
+    from adminkit.simulate.kinds.policy import PolicyRules
+    from adminkit.simulate.replicates import LEAST
+    from adminkit.simulate.scenario import Scenario, Step
+    from adminkit.simulate.subject import Wanted
+
+    keys = PolicyRules(name="the policy", kind="policy", policy=str(path.absolute()))
+    scenario = Scenario(keys.name, (Step(KINDS[keys.kind], keys),))
+    effort = Effort(LEAST, keep=cache_home() / "simulate")
+    return answered([scenario], path.parent, Wanted(site=site), effort, place, False)
 
 
 def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effort, place: Place, force: bool) -> Report:
