@@ -152,8 +152,8 @@ def policy_answer(path: Path, site: Site | None, place: Place) -> Report:
 def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effort, place: Place, force: bool) -> Report:
     """The answer to the scenarios of a file in `folder`."""
     from adminkit.policy.load import load_offer
-    from adminkit.reports.simulate_scenarios import Told, scenarios_meta, scenarios_report
-    from adminkit.simulate.answer import answer, plan_of
+    from adminkit.reports.simulate_scenarios import scenarios_meta, scenarios_report
+    from adminkit.simulate.answer import answer, plan_of, worth
     from adminkit.simulate.change import Sources
     from adminkit.simulate.machine import request
     from adminkit.simulate.subject import subject
@@ -174,8 +174,8 @@ def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effor
         code = settings.checkpoint.code
         sources = Sources(case, folder, offer, trace, name, site, code, keys_of(taken.jobs))
         plan = plan_of(scenarios, sources, effort)
+    with progress("calibrating") as tick:
+        calibration = worth(taken, force, lambda done: tick(done, len(taken.jobs), done))
     with progress("simulating") as tick:
         found = answer(plan, effort, tick)
-    meta = scenarios_meta(taken, chosen, str(path), plan)
-    told = Told(meta, "calibration: not made", effort.replicates)
-    return scenarios_report(found.rows, found.summaries, told, found.window)
+    return scenarios_report(found, scenarios_meta(taken, calibration, chosen, str(path), effort.replicates))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adminkit.installed import simulator_path
+from adminkit.simulate.calibrate import Calibration, NoStarts, calibrate, refuse_without_basis
 from adminkit.simulate.change import Sources
 from adminkit.simulate.compare import Row, compare
 from adminkit.simulate.core import Request, Schedule, simulate
@@ -15,6 +16,7 @@ from adminkit.simulate.groups import groups_of
 from adminkit.simulate.outcome import Summary
 from adminkit.simulate.replicates import Plan, Tick, replicates
 from adminkit.simulate.scenario import Scenario, prepare
+from adminkit.simulate.subject import Subject
 from adminkit.simulate.today import window_of
 
 
@@ -26,6 +28,21 @@ class Effort:
     seed: int = 1
     cores: int | None = None
     keep: Path | None = None
+
+
+def worth(subject: Subject, force: bool, progress: Callable[[int], None] | None = None) -> Calibration | None:
+    """What answers are worth here; None where that cannot be told, and `force` says to answer all the same.
+
+    AdminkitError where there is no basis for an answer, or no start to compare with, unless it is forced.
+    """
+    try:
+        calibration = calibrate(subject, progress)
+    except NoStarts:
+        if force:
+            return None
+        raise
+    refuse_without_basis(calibration, force)
+    return calibration
 
 
 @dataclass(frozen=True, slots=True)

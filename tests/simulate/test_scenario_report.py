@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from adminkit.render import text
 from adminkit.render.figure import picture
 from adminkit.render.html import page
 from adminkit.render.report import Curves, Meta, Report, Series
-from adminkit.reports.simulate_scenarios import FIELDS, Told, scenarios_report, sentences_of
+from adminkit.reports.simulate_scenarios import FIELDS, scenarios_report, sentences_of
 from adminkit.simulate.answer import Answer
 from tests.simulate.test_answer import asked, scenario
 
@@ -27,9 +28,9 @@ def found() -> Answer:
     )
 
 
-def report(found: Answer, *, refused: bool = False) -> Report:
-    meta = Meta.plain("What would happen", ["jobs come when they were submitted"])
-    return scenarios_report(found.rows, found.summaries, Told(meta, CALIBRATION, 20, refused), found.window)
+def report(found: Answer) -> Report:
+    meta = Meta.plain("What would happen", ["20 paired replicates", "jobs come when they were submitted"])
+    return scenarios_report(found, replace(meta, answers=(CALIBRATION,)))
 
 
 def test_the_calibration_comes_first_then_each_scenario(found: Answer) -> None:
@@ -46,13 +47,6 @@ def test_who_gains_and_who_loses_is_named(found: Answer) -> None:
     assert any("gain: " in one for one in sentences_of("twice <b>", found.rows))
     assert any("lose: " in one for one in sentences_of("more", found.rows))
     assert len(sentences_of("nothing", found.rows)) == 1
-
-
-def test_without_a_basis_there_are_no_numbers(found: Answer) -> None:
-    refused = report(found, refused=True)
-    assert refused.rows == []
-    assert refused.pictures is None
-    assert refused.meta.answers == (CALIBRATION,)
 
 
 def test_each_row_is_json_with_bare_numbers(found: Answer) -> None:
