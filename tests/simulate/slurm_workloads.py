@@ -29,7 +29,7 @@ SETTINGS: Final[Mapping[str, Sequence[int]]] = {
     "bf_max_job_user": (0, 1, 2),
     "bf_max_job_part": (0, 1, 3),
     "bf_max_job_array_resv": (0, 1, 2, 20),
-    "bf_max_time": (NONE, 0, 1, 3, 60),
+    "bf_max_time": (60, 0, 1, 3),
     "bf_continue": (0, 1),
     "bf_min_prio_reserve": (0, 2, 100),
     "bf_min_age_reserve": (0, 1, 10, 100),
