@@ -91,10 +91,14 @@ def _by_ends(
             return Will(last if last > now else max(now + 1, last + s.kill_wait + s.over_time_limit), chosen)
         if the_last_round or group is None:
             return None
-        window = _wider(window, s.bf_window_linear)
-        while ends[at][0] > group + window:
-            window = _wider(window, s.bf_window_linear)
+        window = _wider(window, ends[at][0] - group, s.bf_window_linear)
 
 
-def _wider(window: int, linear: int) -> int:
-    return window + linear if linear > 0 else window * 2
+def _wider(window: int, needed: int, linear: int) -> int:
+    """At least one step wider, and as many as are needed."""
+    if linear > 0:
+        return window + linear * max(1, -((window - needed) // linear))
+    window *= 2
+    while window < needed:
+        window *= 2
+    return window
