@@ -33,10 +33,9 @@ def alone_above(job: Job, qos: Qos | None) -> bool:
     """It can never start, for its QOS lets no such job run."""
     if qos is None:
         return False
-    pairs = [(job.cpus, qos.group_cpus), (job.gpus, qos.group_gpus), (1, qos.group_jobs)]
-    if job.user != NONE:
-        pairs += [(job.cpus, qos.max_user_cpus), (job.gpus, qos.max_user_gpus), (1, qos.max_user_jobs)]
-    return any(limit != NONE and amount > limit for amount, limit in pairs)
+    cpus, gpus = (qos.max_user_cpus, qos.group_cpus), (qos.max_user_gpus, qos.group_gpus)
+    pairs = [(job.cpus, cpus), (job.gpus, gpus), (1, (qos.max_user_jobs, qos.group_jobs))]
+    return any(limit != NONE and amount > limit for amount, limits in pairs for limit in limits)
 
 
 def held(job: Job, qos: Qos | None, running: Iterable[Job]) -> bool:
