@@ -7,12 +7,15 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from adminkit.render.format import plural
+from adminkit.errors import AdminkitError
+from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.simulate.calibrate import compare
 from adminkit.simulate.core import KILLED, Schedule
 from adminkit.simulate.jobs import Missing
 from adminkit.simulate.metrics import WARM_UP, Metrics, measure
 from adminkit.simulate.subject import Subject
+from adminkit.simulate.unmodelled import Cause
 from adminkit.stats.select import Filter
 
 FIELDS: Final = (
@@ -62,9 +65,28 @@ def run_report(subject: Subject, schedule: Schedule, filter: Filter, database: s
     """One row: what the model made of the jobs."""
     left = left_out(subject, schedule)
     row = row_of("today", subject.model, 0, measured(subject, schedule), sum(one.jobs for one in subject.jobs.missing))
-    notes = [*subject.notes, *left_out_sentences(left), steady_note()]
+    notes = [*calibration_notes(subject, schedule), *subject.notes, *left_out_sentences(left), steady_note()]
     meta = meta_of("A schedule of the trace's jobs", subject, filter, database, notes)
     return Report(meta, FIELDS, [row])
+
+
+def calibration_notes(subject: Subject, schedule: Schedule) -> list[str]:
+    """Of the site's own scheduler on its own jobs: what its answers are worth here, and what is not modelled."""
+    if subject.model != "slurm":
+        return []
+    try:
+        found = compare(subject, schedule)
+    except AdminkitError as error:
+        return [f"calibration: {error.message}"]
+    return [found.sentence, *cause_notes(found.causes)]
+
+
+def cause_notes(causes: Sequence[Cause]) -> list[str]:
+    """What is not modelled, and whom it touches."""
+    return [
+        f"not modelled: {one.what}: {percent(one.jobs)} of the jobs, {percent(one.waits)} of their waits"
+        for one in causes
+    ]
 
 
 def meta_of(title: str, subject: Subject, filter: Filter, database: str, notes: Sequence[str]) -> Meta:
