@@ -84,7 +84,8 @@ ArrivalOption = Annotated[
     typer.Option("--arrival", help="When jobs come. Default: eligible for the model slurm, submit for the others."),
 ]
 Priority = Annotated[
-    bool, typer.Option("--trace-priority", help="Take the jobs' priorities from the trace instead of computing them.")
+    Priorities,
+    typer.Option("--priority", help="Whose priorities jobs have. Default: the trace's, where the site has fair-share."),
 ]
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
 
@@ -115,7 +116,7 @@ def run(
     ] = None,
     site: SiteFile = None,
     arrival: ArrivalOption = None,
-    trace_priority: Priority = False,
+    priority: Priority = Priorities.AUTO,
     schedule: Annotated[
         Path | None, typer.Option("--schedule", metavar="FILE", help="Also write each job's start and end as CSV.")
     ] = None,
@@ -139,7 +140,7 @@ def run(
     settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
     wanted = Wanted(
         model.value, load_site(site) if site else None, procs, unit.value if unit else None,
-        arrival.value if arrival else None, trace_priority or order is Order.PRIORITY, settings,
+        arrival.value if arrival else None, order is Order.PRIORITY or own_priority(priority, model), settings,
     )  # fmt: skip
     when = moment(as_of, time.time())
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
@@ -157,6 +158,13 @@ def _refuse(model: Model, procs: int | None, order: Order, depth: int | None, un
         raise UsageError(f"the model slurm has no {given[0]}", "its machine is the site: --site FILE")
     if depth is not None and model is not Model.CONSERVATIVE:
         raise UsageError(f"the model {model.value} has no --depth", "--model conservative has")
+
+
+def own_priority(priority: Priorities, model: Model) -> bool | None:
+    """Wanted.priority. The plain models have none of their own."""
+    if priority is Priorities.AUTO:
+        return None if model is Model.SLURM else False
+    return priority is Priorities.TRACE
 
 
 def opened(
@@ -178,10 +186,7 @@ def opened(
 def replay(
     site: SiteFile = None,
     arrival: ArrivalOption = None,
-    priority: Annotated[
-        Priorities,
-        typer.Option("--priority", help="The jobs' priorities. Default: the trace's, where the site has fair-share."),
-    ] = Priorities.AUTO,
+    priority: Priority = Priorities.AUTO,
     db: options.Database = None,
     cluster: options.OneCluster = None,
     since: options.Since = None,
@@ -200,8 +205,8 @@ def replay(
 
     way = Way(format.value, output, plot, picture)
     described, when = load_site(site) if site else None, moment(as_of, time.time())
-    own = None if priority is Priorities.AUTO else priority is Priorities.TRACE
-    wanted = Wanted("slurm", described, arrival=arrival.value if arrival else None, priority=own)
+    come, own = arrival.value if arrival else None, own_priority(priority, Model.SLURM)
+    wanted = Wanted("slurm", described, arrival=come, priority=own)
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
         found = calibrate(taken, progress=lambda done: tick(done, len(taken.jobs), done))
