@@ -15,7 +15,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.progress import progress
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
@@ -24,7 +24,7 @@ from adminkit.stats.select import check_words
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
-from adminkit.units import moment, parse_when
+from adminkit.units import Moment, moment, parse_when
 
 if TYPE_CHECKING:
     from adminkit.lua.runtime import LuaVersion
@@ -182,6 +182,12 @@ def replay(
         ),
     ] = None,
     lua: Lua = Release.LUA51,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate", help="Instead of counting, simulate what it does to waits: as `simulate scenarios` would."
+        ),
+    ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -192,6 +198,14 @@ def replay(
 
     when, settings = moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
+    if simulate:
+        filters = {"--queue": queue, "--user": user, "--account": account, "--at": at}
+        if given := next((name for name, value in filters.items() if value), None):
+            raise UsageError(
+                f"--simulate is of all jobs and all rules: {given} cannot be used with it", "leave one out"
+            )
+        _simulate(path, site, db, cluster, since, until, when, Way(format.value, output))
+        return
     file, way = find_trace(db, settings.db), Way(format.value, output)
     options = ReportOptions((), queue or (), user or (), account or (), cluster or (), since, until)
     filter = job_filter(options, settings, when.now)
@@ -203,6 +217,26 @@ def replay(
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in replayed.counts.rules else [])]
     notes = [f"policy {path}", rules_at_note(rules_at), f"{replayed.counts.requests} different requests"]
     emit(replay_report(replayed, filter, str(file), rules, notes).dated(when.as_of), way)
+
+
+def _simulate(
+    path: Path,
+    site: Path | None,
+    db: Path | None,
+    cluster: list[str] | None,
+    since: str | None,
+    until: str | None,
+    when: Moment,
+    way: Way,
+) -> None:
+    """The answer to a scenario of this policy."""
+    from adminkit.cli.simulate_scenarios import Place, policy_answer
+    from adminkit.slurm.site_file import load_site
+
+    if len(cluster or ()) > 1:
+        raise UsageError("a policy is for one cluster", "name one: --cluster")
+    place = Place(db, next(iter(cluster or ()), None), since, until, path, when)
+    emit(policy_answer(path, load_site(site) if site else None, place).dated(when.as_of), way)
 
 
 @app.command()

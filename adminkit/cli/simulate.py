@@ -135,7 +135,7 @@ def run(
     from adminkit.simulate.subject import Wanted
     from adminkit.slurm.site_file import load_site
 
-    _refuse(model, procs, order, depth, unit)
+    refuse_odd(model, procs, order, depth, unit)
     way = Way(format.value, output)
     settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
     wanted = Wanted(
@@ -151,7 +151,7 @@ def run(
     emit(run_report(taken, made, chosen, str(path)).dated(when.as_of), way)
 
 
-def _refuse(model: Model, procs: int | None, order: Order, depth: int | None, unit: Unit | None) -> None:
+def refuse_odd(model: Model, procs: int | None, order: Order, depth: int | None, unit: Unit | None) -> None:
     """UsageError for an option that the model does not have."""
     plain = {"--procs": procs, "--unit": unit, "--order": None if order is Order.SUBMIT else order}
     if model is Model.SLURM and (given := [name for name, value in plain.items() if value is not None]):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,23 +13,35 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
+from adminkit.cli.simulate import (
+    OPERATORS,
+    Arrival,
+    ArrivalOption,
+    Model,
+    ModelOption,
+    Order,
+    Priority,
+    SiteFile,
+    Unit,
+    refuse_odd,
+)
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
-from adminkit.stats.replay import one_cluster
-from adminkit.stats.select import check_words
+from adminkit.stats.select import only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.private_copy import cache_home
 from adminkit.trace.sight import operators_only
+from adminkit.units import Moment, moment
 
 if TYPE_CHECKING:
-    pass
+    from adminkit.render.report import Report
+    from adminkit.simulate.answer import Effort
+    from adminkit.simulate.scenario import Scenario
+    from adminkit.simulate.subject import Wanted
+    from adminkit.slurm.site import Site
 
-OPERATORS: Final = (
-    "a simulation is of everybody's jobs, and you may see your own only",
-    "ask for the group of the trace's file",
-)
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The scenarios; etc/scenarios.toml is an example.")]
 Replicates = Annotated[int, typer.Option("--replicates", min=20, metavar="N", help="Replicates of each scenario.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="The seed of the first replicate.")]
@@ -42,69 +55,127 @@ Keep = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Show numbers even where calibration gives no basis for them.")]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The trace, what is taken of it, and the policy whose menu is recommended."""
+
+    db: Path | None
+    cluster: str | None
+    since: str | None
+    until: str | None
+    policy: Path | None
+    when: Moment
+
+
 def scenarios(
     file: File,
-    db: options.Database = None,
-    cluster: options.OneCluster = None,
-    model: Annotated[str, typer.Option("--model")] = "easy",
-    procs: Annotated[int, typer.Option("--procs")] = 0,
+    model: ModelOption = Model.SLURM,
+    procs: Annotated[
+        int | None,
+        typer.Option("--procs", min=1, metavar="N", help="Processors, or GPUs, of the pool of the plain models."),
+    ] = None,
+    order: Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")] = Order.SUBMIT,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the model conservative reserves for."),
+    ] = None,
+    unit: Annotated[
+        Unit | None,
+        typer.Option("--unit", help="What the pool has. Default: gpus where most jobs have some, else cpus."),
+    ] = None,
+    site: SiteFile = None,
     policy: PolicyFile = None,
-    queue: options.Queues = None,
-    since: options.Since = None,
-    until: options.Until = None,
+    arrival: ArrivalOption = None,
+    trace_priority: Priority = False,
     replicates: Replicates = 20,
     seed: Seed = 1,
     cores: Cores = None,
     keep: Keep = None,
     force: Force = False,
+    db: options.Database = None,
+    cluster: options.OneCluster = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
     picture: options.Picture = None,
 ) -> None:
     """Compare scenarios with today on the same jobs: who gains, who loses, by how much, and how sure that is."""
-    from adminkit.policy.load import load_offer
-    from adminkit.render.report import Meta
-    from adminkit.reports.simulate_scenarios import Told, scenarios_report
-    from adminkit.simulate.answer import Effort, answer
-    from adminkit.simulate.change import Sources
-    from adminkit.simulate.jobs import jobs_of, usual_limits
-    from adminkit.simulate.machine import pool, request
+    from adminkit.simulate.answer import Effort
     from adminkit.simulate.scenario import load_scenarios
-    from adminkit.simulate.today import keys_of, today
-    from adminkit.stats.workload import read_runs
 
-    way, settings, now = Way(format.value, output, picture=picture), config.load(), int(time.time())
-    wanted = load_scenarios(file)
-    path = find_trace(db, settings.db)
-    asked = ReportOptions(queue=queue or (), cluster=[cluster] if cluster else (), since=since, until=until)
+    way, wanted = Way(format.value, output, picture=picture), load_scenarios(file)
+    how = wanted_of(model, procs, order, depth, unit, site, arrival, trace_priority)
     effort = Effort(replicates, seed, cores, keep or cache_home() / "simulate")
-    with reader(path, None) as trace, progress("simulating") as tick:
+    place = Place(db, cluster, since, until, policy, moment(as_of, time.time()))
+    emit(answered(wanted, file.parent, how, effort, place, force).dated(place.when.as_of), way)
+
+
+def wanted_of(
+    model: Model,
+    procs: int | None,
+    order: Order,
+    depth: int | None,
+    unit: Unit | None,
+    site: Path | None,
+    arrival: Arrival | None,
+    trace_priority: bool,
+) -> Wanted:
+    """What was typed, as simulate/subject.py takes it. UsageError for an option that the model does not have."""
+    from adminkit.simulate.subject import Wanted
+    from adminkit.slurm.site_file import load_site
+
+    refuse_odd(model, procs, order, depth, unit)
+    settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
+    return Wanted(
+        model.value, load_site(site) if site else None, procs, unit.value if unit else None,
+        arrival.value if arrival else None, trace_priority or order is Order.PRIORITY, settings,
+    )  # fmt: skip
+
+
+def policy_answer(path: Path, site: Site | None, place: Place) -> Report:
+    """The answer to one scenario: the policy of this file; who is refused types what the refusal says."""
+    from adminkit.simulate.answer import Effort
+    from adminkit.simulate.kinds.catalogue import KINDS
+    from adminkit.simulate.kinds.policy import PolicyRules
+    from adminkit.simulate.replicates import LEAST
+    from adminkit.simulate.scenario import Scenario, Step
+    from adminkit.simulate.subject import Wanted
+
+    keys = PolicyRules(name="the policy", kind="policy", policy=str(path.absolute()))
+    scenario = Scenario(keys.name, (Step(KINDS[keys.kind], keys),))
+    effort = Effort(LEAST, keep=cache_home() / "simulate")
+    return answered([scenario], path.parent, Wanted(site=site), effort, place, False)
+
+
+def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effort, place: Place, force: bool) -> Report:
+    """The answer to the scenarios of a file in `folder`."""
+    from adminkit.policy.load import load_offer
+    from adminkit.reports.simulate_scenarios import scenarios_meta, scenarios_report
+    from adminkit.simulate.answer import answer, plan_of, worth
+    from adminkit.simulate.change import Sources
+    from adminkit.simulate.machine import request
+    from adminkit.simulate.subject import subject
+    from adminkit.simulate.today import keys_of, today
+
+    settings = config.load()
+    path, offer = find_trace(place.db, settings.db), load_offer(place.policy)
+    asked = ReportOptions(since=place.since, until=place.until)
+    chosen = job_filter(asked, settings, place.when.now)
+    with reader(path, place.when.as_of) as trace:
         operators_only(path, *OPERATORS)
-        filter = one_cluster(trace, check_words(trace, job_filter(asked, settings, now)))
-        runs = read_runs(trace, filter)
-        jobs = usual_limits(jobs_of(runs), {})
-        case = today(jobs, request(model, jobs, pool(procs)), [])
-        sources = Sources(
-            case,
-            file.parent,
-            load_offer(policy),
-            trace,
-            filter.clusters[0],
-            None,
-            filter.checkpoint_code,
-            keys_of(jobs),
-        )
-        found = answer(wanted, sources, effort, tick)
-    meta = Meta(
-        "What would happen",
-        str(path),
-        (filter.since, filter.until),
-        filter.clusters,
-        {},
-        case.count,
-        runs.excluded,
-        jobs.notes,
-        runs.span,
-    )
-    told = Told(meta, "calibration: not made", replicates)
-    emit(scenarios_report(found.rows, found.summaries, told, found.window), way)
+        name = only_cluster(trace, place.cluster)
+        chosen = replace(chosen, clusters=(name,))
+        with progress("reading") as tick:
+            taken = subject(trace, chosen, how, lambda done: tick(done, None, done))
+        case = today(taken.jobs, request(taken.model, taken.jobs, taken.machine), taken.machine.site.queues)
+        site = taken.machine.site if taken.machine.site.queues else how.site
+        code = settings.checkpoint.code
+        sources = Sources(case, folder, offer, trace, name, site, code, keys_of(taken.jobs))
+        plan = plan_of(scenarios, sources, effort)
+    with progress("calibrating") as tick:
+        calibration = worth(taken, force, lambda done: tick(done, len(taken.jobs), done))
+    with progress("simulating") as tick:
+        found = answer(plan, effort, tick)
+    return scenarios_report(found, scenarios_meta(taken, calibration, chosen, str(path), effort.replicates))

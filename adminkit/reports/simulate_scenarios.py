@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictures, Report, Series
+from adminkit.reports.calibration import cause_notes
+from adminkit.reports.simulate import left_out_sentences, meta_of
+from adminkit.simulate.answer import Answer
+from adminkit.simulate.calibrate import Calibration
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
 from adminkit.simulate.outcome import EDGES, Summary
+from adminkit.simulate.subject import Subject
+from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
@@ -27,43 +33,37 @@ FIELDS: Final = (
     Field("relative", "share", "the change as a share of today's"),
     Field("verdict", help="less, more, or no significant change: they hold for all rows of a measure together"),
 )
-#: Measures of a table for people; JSON and CSV have all.
-SHORT: Final = ("mean_wait",)
+#: The first sentence of an answer that was forced where nothing could be compared.
+UNKNOWN_WORTH: Final = "calibration: none: the trace has no starts to compare with"
 _PARTS: Final = ("queue", "class", "size", "length", "users", "account")
 #: Groups that a sentence names on each side.
 _NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What stands above the rows. `refused`: the calibration gives no basis, so no number is shown."""
-
-    meta: Meta
-    calibration: str
-    replicates: int
-    refused: bool = False
-
-
-def scenarios_report(
-    rows: Sequence[Row], summaries: Mapping[str, Sequence[Summary]], told: Told, window: tuple[int, int]
-) -> Report:
-    """The answer: each scenario in sentences, each measure in a row, two panels for each scenario."""
-    from dataclasses import replace
-
-    if told.refused:
-        meta = replace(told.meta, answers=(told.calibration,))
-        return Report(meta, FIELDS, [])
-    names = list(dict.fromkeys(row.scenario for row in rows))
-    sentences = [text for name in names for text in sentences_of(name, rows)]
-    comparisons = sum(row.measure == "mean_wait" for row in rows)
+def scenarios_meta(
+    subject: Subject, calibration: Calibration | None, filter: Filter, database: str, replicates: int
+) -> Meta:
+    """The header: what answers are worth here, what is simulated, and how the changes were measured."""
+    said = UNKNOWN_WORTH if calibration is None else calibration.sentence
     notes = [
-        *told.meta.notes,
-        f"changes are means of {told.replicates} paired replicates, submissions moved by up to a minute, with 95 % "
-        "intervals (Student's t)",
-        f"verdicts hold for all {comparisons} rows of a measure together (Holm, 5 %)",
+        f"changes are means of {replicates} paired replicates, submissions moved by up to a minute, with 95 % intervals"
+        " (Student's t)",
+        *([] if calibration is None else cause_notes(calibration)),
+        *subject.notes,
+        *left_out_sentences(subject.jobs.missing),
     ]
-    meta = replace(told.meta, answers=(told.calibration, *sentences), notes=notes)
-    return Report(meta, FIELDS, [_cells(row) for row in rows], pictures=_pictures(names, summaries, window))
+    return replace(meta_of("What would happen", subject, filter, database, notes), answers=(said,))
+
+
+def scenarios_report(found: Answer, meta: Meta) -> Report:
+    """The answer: each scenario in sentences behind those of `meta`, each measure in a row, two panels a scenario."""
+    names = list(found.summaries)
+    sentences = [text for name in names for text in sentences_of(name, found.rows)]
+    waits = sum(row.measure == "mean_wait" for row in found.rows)
+    together = f"verdicts hold for all {waits} rows of a measure together (Holm, 5 %)"
+    meta = replace(meta, answers=(*meta.answers, *sentences), notes=(meta.notes[0], together, *meta.notes[1:]))
+    rows = [_cells(row) for row in found.rows]
+    return Report(meta, FIELDS, rows, pictures=_pictures(names, found.summaries, found.window))
 
 
 def _cells(row: Row) -> list[Cell]:

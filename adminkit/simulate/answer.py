@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adminkit.installed import simulator_path
+from adminkit.simulate.calibrate import Calibration, NoStarts, calibrate, refuse_without_basis
 from adminkit.simulate.change import Sources
 from adminkit.simulate.compare import Row, compare
 from adminkit.simulate.core import Request, Schedule, simulate
@@ -15,6 +16,7 @@ from adminkit.simulate.groups import groups_of
 from adminkit.simulate.outcome import Summary
 from adminkit.simulate.replicates import Plan, Tick, replicates
 from adminkit.simulate.scenario import Scenario, prepare
+from adminkit.simulate.subject import Subject
 from adminkit.simulate.today import window_of
 
 
@@ -28,6 +30,21 @@ class Effort:
     keep: Path | None = None
 
 
+def worth(subject: Subject, force: bool, progress: Callable[[int], None] | None = None) -> Calibration | None:
+    """What answers are worth here; None where that cannot be told, and `force` says to answer all the same.
+
+    AdminkitError where there is no basis for an answer, or no start to compare with, unless it is forced.
+    """
+    try:
+        calibration = calibrate(subject, progress)
+    except NoStarts:
+        if force:
+            return None
+        raise
+    refuse_without_basis(calibration, force)
+    return calibration
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The rows of all scenarios, the summaries of each, and the time in which use is measured."""
@@ -37,20 +54,23 @@ class Answer:
     window: tuple[int, int]
 
 
+def plan_of(scenarios: Sequence[Scenario], sources: Sources, effort: Effort) -> Plan:
+    """What is to be run. AdminkitError for what does not go with the site or the trace."""
+    given, groups, window = prepare(scenarios, sources), groups_of(sources.case), window_of(sources.case)
+    seeds = range(effort.seed, effort.seed + effort.replicates)
+    return Plan(sources.case, scenarios, given, groups, window, seeds)
+
+
 def answer(
-    scenarios: Sequence[Scenario],
-    sources: Sources,
+    plan: Plan,
     effort: Effort,
     tick: Tick = lambda done, total, jobs: None,
     run: Callable[[Request, Callable[[int], None] | None], Schedule] = simulate,
 ) -> Answer:
-    """Compare `scenarios` with today. AdminkitError for what does not go with the site or the trace."""
-    given, groups, window = prepare(scenarios, sources), groups_of(sources.case), window_of(sources.case)
-    seeds = range(effort.seed, effort.seed + effort.replicates)
-    plan = Plan(sources.case, scenarios, given, groups, window, seeds)
+    """Compare the scenarios with today."""
     made = replicates(plan, effort.keep, _program(), tick, effort.cores, run)
-    names = [one.name for one in scenarios]
-    return Answer(compare(names, made, groups), dict(zip(names, made, strict=True)), window)
+    names = [one.name for one in plan.scenarios]
+    return Answer(compare(names, made, plan.groups), dict(zip(names, made, strict=True)), plan.window)
 
 
 def _program() -> bytes:

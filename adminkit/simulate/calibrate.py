@@ -49,6 +49,10 @@ SAME_START: Final = 3
 _BF_INTERVAL: Final = 30
 
 
+class NoStarts(AdminkitError):
+    """The trace does not say when jobs started."""
+
+
 @dataclass(frozen=True, slots=True)
 class Waits:
     """The waits of some jobs, seconds."""
@@ -115,7 +119,7 @@ def compare(subject: Subject, made: Schedule) -> Calibration:
     jobs, come = subject.jobs, subject.jobs.columns["submit"]
     known = (jobs.real["start"] >= come) & (made.start >= 0)
     if not known.any():
-        raise AdminkitError("the trace has no starts to compare with", "adminkit simulate run needs none")
+        raise NoStarts("the trace has no starts to compare with", "adminkit simulate run needs none")
     first, last = steady_part(come[known])
     taken = known & (come >= first)
     if not taken.any():

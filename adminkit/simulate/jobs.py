@@ -51,7 +51,7 @@ class Jobs:
 
     `columns` are the core's, but those that number a site's things (machine.py). `real` is what happened: submit,
     eligible, start, end, elapsed; NONE for unknown. `codes[name][i]` is the place of job i's word in `names[name]`
-    (queue, class, user, account, qos, gpu_type, state, reason, limit_kind), NONE for unknown.
+    (queue, class, user, account, qos, gpu_type, state, reason, limit_kind, limit_source), NONE for unknown.
     """
 
     columns: Mapping[str, Column]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from adminkit.simulate.case import Case, Column
 from adminkit.simulate.core import NONE, Request
 from adminkit.simulate.jobs import Jobs
+from adminkit.slurm.site import SiteQueue
 
 if TYPE_CHECKING:
     pass
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _MOST: Final = 62
 
 
-def today(jobs: Jobs, request: Request, queues: Sequence[str]) -> Case:
+def today(jobs: Jobs, request: Request, queues: Sequence[SiteQueue]) -> Case:
     """`request` is of `jobs`, row by row; `queues` are the site's, in the order of its masks.
 
     The plain models have no queues: theirs are the trace's, for scenarios and for the rows of the answer.
@@ -40,7 +41,7 @@ def today(jobs: Jobs, request: Request, queues: Sequence[str]) -> Case:
         "users": jobs.names["user"],
         "accounts": jobs.names["account"],
         "classes": jobs.names["class"],
-        "queues": list(queues),
+        "queues": [one.name for one in queues],
     }
     if "queues" not in request.jobs:
         names["queues"] = list(jobs.names["queue"])[:_MOST]
@@ -78,8 +79,6 @@ def _defaulted(jobs: Jobs) -> Column:
     """1 where the limit is the queue's default, 0 where it was typed."""
     import numpy as np
 
-    if "limit_source" not in jobs.codes:
-        return np.full(len(jobs), NONE, np.int64)
     meaning = {"default": 1, "explicit": 0, "stated": 0}
     values = np.array([*(meaning.get(name, NONE) for name in jobs.names["limit_source"]), NONE], np.int64)
     return values[_codes(jobs, "limit_source")]

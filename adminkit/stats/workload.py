@@ -50,6 +50,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "state": "state",
     "reason": "reason",
     "limit_kind": "limit_kind",
+    "limit_source": "limit_source",
 }
 #: Rows fetched at a time.
 CHUNK: Final = 2000

@@ -32,7 +32,7 @@ def case(
         "origin": list(range(many)), "piece": [0] * many, "user": people, "account": people, "class": [0] * many,
         "needs": np.minimum(run, limit).tolist(), "defaulted": [NONE] * many, "follows": [NONE] * many,
     }  # fmt: skip
-    persons = [f"user{one}" for one in range(max(people) + 1)]
+    persons = [f"user{one}" for one in range(max(people, default=0) + 1)]
     return Case(
         Request(model, _arrays(columns), parts.pop("settings", {"procs": machine}), **parts),
         _arrays({**facts}),

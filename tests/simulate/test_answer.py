@@ -15,7 +15,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.recommend.menu import Offer
-from adminkit.simulate.answer import Answer, Effort, answer
+from adminkit.simulate.answer import Answer, Effort, answer, plan_of
 from adminkit.simulate.case import Case
 from adminkit.simulate.change import Sources
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
@@ -30,7 +30,8 @@ def asked(text: str, case: Case | None = None, keep: Path | None = None, **parts
     full = f"version = 1\n{text}"
     scenarios = scenarios_of(tomllib.loads(full), "s.toml", full)
     sources = Sources(case or many(), Path(), Offer())
-    return answer(scenarios, sources, Effort(20, cores=2, keep=keep), **parts)  # type: ignore[arg-type]
+    effort = Effort(20, cores=2, keep=keep)
+    return answer(plan_of(scenarios, sources, effort), effort, **parts)  # type: ignore[arg-type]
 
 
 def scenario(kind: str, keys: str, name: str = "it") -> str:
@@ -84,7 +85,8 @@ def test_the_same_question_has_the_same_answer_and_another_seed_another_one() ->
     assert asked(text).rows == asked(text).rows
     full = f"version = 1\n{text}"
     sources = Sources(many(), Path(), Offer())
-    other = answer(scenarios_of(tomllib.loads(full), "s.toml", full), sources, Effort(20, seed=99))
+    effort = Effort(20, seed=99)
+    other = answer(plan_of(scenarios_of(tomllib.loads(full), "s.toml", full), sources, effort), effort)
     assert other.rows != asked(text).rows
 
 
