@@ -140,7 +140,7 @@ def run(
     settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
     wanted = Wanted(
         model.value, load_site(site) if site else None, procs, unit.value if unit else None,
-        arrival.value if arrival else None, order is Order.PRIORITY or own_priority(priority, model), settings,
+        arrival.value if arrival else None, own_priority(priority, order), settings,
     )  # fmt: skip
     when = moment(as_of, time.time())
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
@@ -160,11 +160,11 @@ def refuse_odd(model: Model, procs: int | None, order: Order, depth: int | None,
         raise UsageError(f"the model {model.value} has no --depth", "--model conservative has")
 
 
-def own_priority(priority: Priorities, model: Model) -> bool | None:
-    """Wanted.priority. The plain models have none of their own."""
-    if priority is Priorities.AUTO:
-        return None if model is Model.SLURM else False
-    return priority is Priorities.TRACE
+def own_priority(priority: Priorities, order: Order = Order.SUBMIT) -> bool | None:
+    """Wanted.priority."""
+    if order is Order.PRIORITY:
+        return True
+    return None if priority is Priorities.AUTO else priority is Priorities.TRACE
 
 
 def opened(
@@ -205,8 +205,8 @@ def replay(
 
     way = Way(format.value, output, plot, picture)
     described, when = load_site(site) if site else None, moment(as_of, time.time())
-    come, own = arrival.value if arrival else None, own_priority(priority, Model.SLURM)
-    wanted = Wanted("slurm", described, arrival=come, priority=own)
+    own = own_priority(priority)
+    wanted = Wanted("slurm", described, arrival=arrival.value if arrival else None, priority=own)
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
         found = calibrate(taken, progress=lambda done: tick(done, len(taken.jobs), done))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from adminkit.render.format import percent
@@ -42,7 +43,6 @@ PANELS: Final = 4
 def calibration_report(subject: Subject, found: Calibration, filter: Filter, database: str) -> Report:
     """A row for all jobs, then one for each queue, class and size."""
     notes = [
-        found.sentence,
         f"utilisation of the steady part: really {percent(found.utilization[0])},"
         f" simulated {percent(found.utilization[1])}",
         *cause_notes(found.causes),
@@ -52,6 +52,7 @@ def calibration_report(subject: Subject, found: Calibration, filter: Filter, dat
         f"parts with fewer than {LEAST_JOBS} jobs are not judged; a mean wait below {SHORT_WAIT} s counts as that",
     ]
     meta = meta_of("The site's scheduler, simulated, beside what really happened", subject, filter, database, notes)
+    meta = replace(meta, answers=(found.sentence,))
     return Report(meta, FIELDS, [_row(part) for part in found.parts], pictures=_pictures(found))
 
 

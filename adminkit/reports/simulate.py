@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from adminkit.errors import AdminkitError
@@ -65,20 +66,22 @@ def run_report(subject: Subject, schedule: Schedule, filter: Filter, database: s
     """One row: what the model made of the jobs."""
     left = left_out(subject, schedule)
     row = row_of("today", subject.model, 0, measured(subject, schedule), sum(one.jobs for one in subject.jobs.missing))
-    notes = [*calibration_notes(subject, schedule), *subject.notes, *left_out_sentences(left), steady_note()]
+    worth, causes = calibration_notes(subject, schedule)
+    notes = [*causes, *subject.notes, *left_out_sentences(left), steady_note()]
     meta = meta_of("A schedule of the trace's jobs", subject, filter, database, notes)
+    meta = replace(meta, answers=worth)
     return Report(meta, FIELDS, [row])
 
 
-def calibration_notes(subject: Subject, schedule: Schedule) -> list[str]:
+def calibration_notes(subject: Subject, schedule: Schedule) -> tuple[list[str], list[str]]:
     """Of the site's own scheduler on its own jobs: what its answers are worth here, and what is not modelled."""
     if subject.model != "slurm":
-        return []
+        return [], []
     try:
         found = compare(subject, schedule)
     except AdminkitError as error:
-        return [f"calibration: {error.message}"]
-    return [found.sentence, *cause_notes(found.causes)]
+        return [f"calibration: none: {error.message}"], []
+    return [found.sentence], cause_notes(found.causes)
 
 
 def cause_notes(causes: Sequence[Cause]) -> list[str]:
