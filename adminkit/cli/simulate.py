@@ -129,7 +129,7 @@ def run(
     output: options.Output = None,
 ) -> None:
     """Schedule the jobs of the trace with a model, and measure waits, slowdowns and utilisation."""
-    from adminkit.reports.simulate import run_report, schedule_csv
+    from adminkit.reports.simulate import refuse_contradiction, run_report, schedule_csv
     from adminkit.simulate.core import simulate
     from adminkit.simulate.machine import request
     from adminkit.simulate.subject import Wanted
@@ -146,6 +146,7 @@ def run(
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
         made = simulate(request(taken.model, taken.jobs, taken.machine), lambda done: tick(done, len(taken.jobs), done))
+    refuse_contradiction(taken, made)
     if schedule is not None:
         write_aside(schedule, schedule_csv(taken, made).encode())
     emit(run_report(taken, made, chosen, str(path)).dated(when.as_of), way)
@@ -199,7 +200,10 @@ def replay(
 ) -> None:
     """Simulate the site's scheduler on the trace's own jobs and compare with what happened: what answers are worth."""
     from adminkit.reports.calibration import calibration_report
-    from adminkit.simulate.calibrate import calibrate
+    from adminkit.reports.simulate import refuse_contradiction
+    from adminkit.simulate.calibrate import compare
+    from adminkit.simulate.core import simulate
+    from adminkit.simulate.machine import request
     from adminkit.simulate.subject import Wanted
     from adminkit.slurm.site_file import load_site
 
@@ -209,7 +213,9 @@ def replay(
     wanted = Wanted("slurm", described, arrival=arrival.value if arrival else None, priority=own)
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
-        found = calibrate(taken, progress=lambda done: tick(done, len(taken.jobs), done))
+        made = simulate(request(taken.model, taken.jobs, taken.machine), lambda done: tick(done, len(taken.jobs), done))
+    refuse_contradiction(taken, made)
+    found = compare(taken, made)
     emit(calibration_report(taken, found, chosen, str(path)).dated(when.as_of), way)
 
 
