@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -56,9 +56,12 @@ def subject(
     db: sqlite3.Connection, chosen: Filter, wanted: Wanted, tick: Callable[[int], None] = lambda done: None
 ) -> Subject:
     """The jobs that `chosen`, of one cluster, takes. AdminkitError where too little is known of them or the machine."""
-    runs = read_runs(db, chosen, tick)
     site, outages = known_site(db, "".join(chosen.clusters))
-    site = wanted.site or site
+    return subject_of(read_runs(db, chosen, tick), wanted.site or site, outages, wanted)
+
+
+def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted) -> Subject:
+    """The same of these runs, on this site."""
     arrival: Arrival = wanted.arrival or ("eligible" if wanted.model == "slurm" else "submit")
     own = wanted.priority
     if own is None:
@@ -81,7 +84,9 @@ def _arrival_note(arrival: Arrival) -> str:
     return "jobs come when they were eligible, which carries their dependencies and begin times as they were"
 
 
-def _on_site(wanted: Wanted, site: Site, outages: list[Outage], jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
+def _on_site(
+    wanted: Wanted, site: Site, outages: Sequence[Outage], jobs: Jobs, runs: Runs, notes: list[str]
+) -> Subject:
     if not site.queues:
         raise AdminkitError(
             "the trace does not know the site's queues",

@@ -189,9 +189,15 @@ _CLEAN: Final = """apt-get -q update; apt-get -q -y install --no-install-recomme
 .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?"""
 
 
-def _inside(row: Row, words: list[str], output: int, clean: bool) -> int | None:
+def alone(row: Row, words: list[str], log: Path) -> int | None:
+    """A command in a container of its own, which may be one of several of the row. As `_inside`."""
+    with log.open("w") as out:
+        return _inside(row, words, out.fileno(), clean=False, name=f"adminkit-{log.stem}-{os.getpid()}")
+
+
+def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = "") -> int | None:
     """The exit code; None when it had to be ended."""
-    name = f"adminkit-matrix-{row.name}-{os.getpid()}"
+    name = name or f"adminkit-matrix-{row.name}-{os.getpid()}"
     try:
         command = _command(row, words, name, clean)
         done = subprocess.run(command, stdout=output, stderr=output, timeout=LIMIT, check=False)

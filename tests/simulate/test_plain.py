@@ -50,3 +50,102 @@ MODELS: tuple[Model, ...] = ("fcfs", "easy", "easy-sjbf", "conservative")
 def test_the_program_and_its_twin_say_the_same(model: Model, jobs: list[Job], order: str, depth: int) -> None:
     twin = Twin(model, jobs, 8, order, depth).simulate()
     assert rows_of(ask(model, jobs, 8, order, depth)) == rows(twin)
+
+
+def job(submit: int, run: int, limit: int, procs: int, plan: int = NONE, priority: int = NONE) -> Job:
+    return Job(0, submit, run, limit, procs, plan, priority)
+
+
+@pytest.mark.parametrize(
+    ("model", "jobs", "order", "depth", "start", "why"),
+    [
+        ("easy", [job(0, 9, 9, 3), job(1, 9, 9, 4), job(2, 5, 7, 1)], "submit", NONE, [0, 9, 2], "ends in time"),
+        ("easy", [job(0, 9, 9, 3), job(1, 9, 9, 4), job(2, 5, 8, 1)], "submit", NONE, [0, 9, 18], "it might not"),
+        ("easy", [job(0, 9, 9, 3), job(1, 9, 9, 3), job(2, 5, 99, 1)], "submit", NONE, [0, 9, 2], "left over"),
+        ("easy", [job(0, 2, 9, 3), job(1, 9, 9, 4), job(2, 5, 7, 1)], "submit", NONE, [0, 7, 2], "an early end"),
+        ("easy", [job(0, 9, 9, 4), job(1, 9, 9, 4), job(2, 1, 1, 4)], "submit", NONE, [0, 9, 18], "by submission"),
+        ("easy", [job(0, 9, 9, 4), job(1, 9, 9, 4), job(2, 1, 1, 4)], "need", NONE, [0, 10, 9], "the shortest first"),
+        ("easy", [job(0, 9, 9, 4), job(1, 1, 9, 4), job(2, 1, 9, 4, NONE, 7)], "priority", NONE, [0, 10, 9], "urgent"),
+        ("easy", [job(0, 9, 9, 3, 2), job(1, 9, 9, 4), job(4, 5, 5, 1)], "submit", NONE, [0, 9, 4], "outlived: limit"),
+        ("easy", [job(0, 3, 3, 1), job(0, 9, 9, 3), job(1, 9, 9, 4), job(1, 6, 6, 1), job(1, 2, 2, 1)], "submit", NONE,
+         [0, 0, 9, 3, 18], "behind the first, too, by submission"),
+        ("easy-sjbf", [job(0, 3, 3, 1), job(0, 9, 9, 3), job(1, 9, 9, 4), job(1, 6, 6, 1), job(1, 2, 2, 1)], "submit",
+         NONE, [0, 0, 9, 18, 3], "the shortest first; the other would delay the first then"),
+        ("conservative", [job(0, 9, 9, 3), job(1, 9, 9, 3), job(1, 5, 9, 2), job(2, 5, 16, 1)], "submit", NONE,
+         [0, 9, 18, 2], "the last delays nobody"),
+        ("conservative", [job(0, 9, 9, 3), job(1, 9, 9, 3), job(1, 5, 9, 4), job(2, 5, 17, 1)], "submit", NONE,
+         [0, 9, 18, 23], "it would delay the third"),
+        ("conservative", [job(0, 9, 9, 3), job(1, 9, 9, 3), job(1, 5, 9, 4), job(2, 5, 17, 1)], "submit", 1,
+         [0, 9, 18, 2], "the third has no reservation"),
+        ("conservative", [job(0, 2, 9, 3), job(1, 9, 9, 3), job(1, 5, 9, 4)], "submit", NONE,
+         [0, 2, 11], "an early end moves all"),
+    ],
+)  # fmt: skip
+def test_who_starts_when_on_four_processors(
+    model: Model, jobs: list[Job], order: str, depth: int, start: list[int], why: str
+) -> None:
+    assert ask(model, jobs, 4, order, depth).start.tolist() == start, why
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(jobs=st.lists(ANY, max_size=40), order=st.sampled_from(ORDERS), depth=st.sampled_from((NONE, 0, 1, 3)))
+def test_nobody_starts_early_and_no_processor_is_used_twice(
+    model: Model, jobs: list[Job], order: str, depth: int
+) -> None:
+    ran = [(at, end, one) for one, (at, end, *_) in zip(jobs, rows_of(ask(model, jobs, 8, order, depth)), strict=True)]
+    assert [one.run > 0 and 0 < one.procs <= 8 for one in jobs] == [at >= 0 for at, _, _ in ran]
+    ran = [(at, end, one) for at, end, one in ran if at >= 0]
+    assert all(at >= one.submit and end == at + one.need for at, end, one in ran)
+    for moment, _, _ in ran:
+        assert sum(one.procs for at, end, one in ran if at <= moment < end) <= 8
+
+
+@given(jobs=st.lists(ANY, max_size=25), order=st.sampled_from(ORDERS))
+def test_conservative_with_one_reservation_is_easy(jobs: list[Job], order: str) -> None:
+    assert rows_of(ask("conservative", jobs, 8, order, 1)) == rows_of(ask("easy", jobs, 8, order))
+
+
+class Watched(Twin):
+    """Checks the promises of its model after each decision."""
+
+    def decide(self, freed: bool) -> None:
+        promised = {entry.place: entry.reserved for entry in self.queue if entry.reserved is not None}
+        super().decide(freed)
+        for entry in self.queue:
+            if entry.place in promised and entry.reserved is not None:
+                assert entry.reserved <= promised[entry.place], "a reservation slipped"
+        for moment, _, _ in self.uses():
+            assert self.free(max(moment, self.now)) >= 0
+        if self.model == "conservative":
+            behind = self.queue[len(self.queue) if self.depth == NONE else self.depth :]
+            assert not any(self.fits(entry.job, self.now) for entry in behind), "it could start"
+        if self.model != "conservative" and self.queue:
+            assert self.queue[0].job.procs > self.free(self.now), "the first could start"
+
+    def start(self, entry: Entry) -> None:
+        assert entry.reserved is None or entry.reserved >= self.now, "later than reserved"
+        super().start(entry)
+
+
+@pytest.mark.parametrize("model", ["easy", "easy-sjbf", "conservative"])
+@given(jobs=st.lists(PLAIN, max_size=25), depth=st.sampled_from((NONE, 1, 2, 5)))
+def test_promises_are_kept_where_plans_are_limits(model: str, jobs: list[Job], depth: int) -> None:
+    Watched(model, jobs, 8, "submit", depth).simulate()
+
+
+@pytest.mark.parametrize("model", ["easy", "easy-sjbf"])
+@given(jobs=st.lists(PLAIN, min_size=3, max_size=25))
+def test_the_first_of_the_queue_starts_no_later_than_first_promised(model: str, jobs: list[Job]) -> None:
+    class Promised(Twin):
+        promise: dict[int, int]
+
+        def backfill(self) -> None:
+            head = self.queue[0]
+            ends = sorted(entry.planned_end for entry in self.running)
+            self.promise.setdefault(head.place, next(end for end in ends if self.free(end) >= head.job.procs))
+            super().backfill()
+
+    twin = Promised(model, jobs, 8)
+    twin.promise = {}
+    starts = {entry.place: entry.start for entry in twin.simulate() if entry.start >= 0}
+    assert all(starts[place] <= moment for place, moment in twin.promise.items())

@@ -1,5 +1,6 @@
 /* conservative.c - the first `depth` of the queue have reservations, which no later job may delay. */
 #include "bunches.h"
+#include "compress.h"
 #include "pool.h"
 #include "profile.h"
 #include "run.h"
@@ -12,9 +13,8 @@ struct conservative {
     struct sim_bunches reserved; /* the first of the queue */
     struct sim_waiting behind;   /* and the others, by rank */
     int64_t depth, waits_behind;
-    int64_t due; /* no reservation is earlier */
+    struct sim_compressed done;
     int64_t now;
-    int64_t moved;
 };
 
 static void conservative_free(struct conservative *c) {
@@ -26,7 +26,7 @@ static void conservative_free(struct conservative *c) {
 }
 
 static bool conservative_new(struct conservative *c, struct sim *sim) {
-    *c = (struct conservative){.depth = sim->set.depth, .due = INT64_MAX, .now = INT64_MIN};
+    *c = (struct conservative){.depth = sim->set.depth, .done = {INT64_MAX, 0}, .now = INT64_MIN};
     if (!sim_pool_new(&c->pool, sim))
         return false;
     const int32_t tasks = c->pool.tasks;
@@ -67,8 +67,8 @@ static bool reserve(struct conservative *c, int32_t place) {
         while (behind != c->reserved.bunch[number].last && c->queue.rank[c->reserved.next[behind]] < rank)
             behind = c->reserved.next[behind];
     }
-    if (at < c->due)
-        c->due = at;
+    if (at < c->done.due)
+        c->done.due = at;
     const struct sim_bunch job = {at, task->procs, task->plan, place, place, 1, -1, -1};
     return sim_profile_take(&c->profile, at, at + task->plan, task->procs) &&
            sim_bunches_add(&c->reserved, number, behind, job);
@@ -81,106 +81,13 @@ static bool drop_last(struct conservative *c) {
     return sim_profile_take(&c->profile, bunch.at, bunch.at + bunch.plan, -bunch.procs);
 }
 
-/* Jobs of one kind that moved one after the other, the first to `to`, each next one to where the one before
- * had been, the last from `from`: to the profile that is one move. It is kept back, as the next job may
- * lengthen it. */
-struct slide {
-    int64_t to, from;
-    int32_t jobs;        /* abreast; 0: no slide */
-    int32_t procs, plan; /* of one */
-};
-
-/* Where the search for earlier reservations is. */
-struct sweep {
-    struct slide slide;
-    int64_t after;            /* the next job of the kind cannot start before */
-    struct sim_cursor cursor; /* at `after` */
-    bool stale;               /* the cursor is */
-};
-
-/* Moves the slide in the profile. */
-static bool move(struct conservative *c, struct sweep *sweep) {
-    const struct slide slide = sweep->slide;
-    const int64_t end = slide.to + slide.plan;
-    const int32_t procs = slide.jobs * slide.procs;
-    sweep->slide.jobs = 0;
-    sweep->stale = true;
-    return !procs || (sim_profile_take(&c->profile, end > slide.from ? end : slide.from,
-                                       slide.from + slide.plan, -procs) &&
-                      sim_profile_take(&c->profile, slide.to, end < slide.from ? end : slide.from, procs));
-}
-
-/* Searches from `after` on: when the next of the kind may start, `stop` at the latest. */
-static int64_t search(struct conservative *c, struct sweep *sweep, int64_t procs, int64_t plan, int64_t stop,
-                      int32_t *least) {
-    if (sweep->stale)
-        sweep->cursor = sim_profile_at(&c->profile, sweep->after);
-    sweep->stale = false;
-    const struct sim_want want = {procs < INT32_MAX ? (int32_t)procs : INT32_MAX, plan, stop};
-    sweep->after = sim_profile_earliest(&c->profile, &sweep->cursor, sweep->after, want, least);
-    sweep->stale = sweep->after < stop;
-    return sweep->after;
-}
-
-/* Gives the jobs of a bunch earlier reservations, as many as can have one. The slide ends before `after`:
- * what it takes does not count there, and what it gives back only to a job that would reach it. */
-static bool compress_bunch(struct conservative *c, struct sweep *sweep, int32_t number) {
-    const struct sim_bunch bunch = c->reserved.bunch[number];
-    struct slide *slide = &sweep->slide;
-    for (int32_t left = bunch.jobs, least; left > 0;) {
-        if (slide->jobs && bunch.at > slide->to + bunch.plan && !move(c, sweep))
-            return false;
-        const int64_t to = search(c, sweep, bunch.procs, bunch.plan, bunch.at, &least);
-        if (to == bunch.at)
-            return true;
-        const int32_t jobs = least / bunch.procs < left ? least / bunch.procs : left;
-        if (!sim_bunches_move(&c->reserved, number, jobs, to))
-            return false;
-        left -= jobs;
-        c->moved += jobs;
-        c->due = to < c->due ? to : c->due;
-        if (slide->jobs == jobs && slide->from == to && to + bunch.plan >= bunch.at) {
-            slide->from = bunch.at;
-        } else {
-            if (slide->jobs && !move(c, sweep))
-                return false;
-            *slide = (struct slide){to, bunch.at, jobs, bunch.procs, bunch.plan};
-        }
-        /* May one more come between `to` and where these were? */
-        if (to + bunch.plan < bunch.at ||
-            search(c, sweep, (int64_t)bunch.procs * (jobs + 1), bunch.plan, bunch.at, &least) < bunch.at)
-            if (!move(c, sweep))
-                return false;
-    }
-    return true;
-}
-
-/* Gives each job, in the order of the queue, an earlier reservation, where there is one. */
-static bool compress(struct conservative *c) {
-    struct sweep sweep = {.stale = true};
-    struct sim_bunch last = {0};
-    for (int32_t number = c->reserved.first, after; number >= 0; number = after) {
-        const struct sim_bunch bunch = c->reserved.bunch[number];
-        after = bunch.after;
-        if (bunch.procs != last.procs || bunch.plan != last.plan || bunch.at < last.at) {
-            if (!move(c, &sweep))
-                return false;
-            sweep.after = c->now;
-        }
-        last = bunch;
-        if (!compress_bunch(c, &sweep, number))
-            return false;
-    }
-    return move(c, &sweep);
-}
-
 /* Starts those whose reservation is now. */
 static bool start_due(struct conservative *c) {
-    c->due = INT64_MAX;
+    c->done.due = INT64_MAX;
     for (int32_t number = c->reserved.first; number >= 0;) {
         const struct sim_bunch bunch = c->reserved.bunch[number];
         if (bunch.at > c->now) {
-            c->due = bunch.at < c->due ? bunch.at : c->due;
+            c->done.due = bunch.at < c->done.due ? bunch.at : c->done.due;
             number = bunch.after;
             continue;
         }
@@ -238,10 +145,10 @@ static bool settle(struct conservative *c, bool freed) {
             if (!reserve(c, c->queue.place[rank]))
                 return false;
         }
-        if (freed && !compress(c))
+        if (freed && !sim_compress(&c->profile, &c->reserved, c->now, &c->done))
             return false;
         freed = false;
-        if (c->due > c->now)
+        if (c->done.due > c->now)
             break;
         if (!start_due(c))
             return false;
@@ -298,9 +205,9 @@ static bool happened(struct conservative *c, struct sim_event event) {
 static bool go(struct conservative *c) {
     for (;;) {
         const int64_t next = sim_pool_next(&c->pool);
-        if (c->due < next ||
-            (c->due == next && !sim_ends_outlives(&c->pool.ends, next) && c->due < INT64_MAX)) {
-            c->now = c->due;
+        if (c->done.due < next ||
+            (c->done.due == next && !sim_ends_outlives(&c->pool.ends, next) && c->done.due < INT64_MAX)) {
+            c->now = c->done.due;
             sim_profile_forget(&c->profile, c->now);
             if (!settle(c, false))
                 return sim_no_memory(c->pool.sim);
@@ -319,7 +226,7 @@ static bool go(struct conservative *c) {
 bool sim_conservative(struct sim *sim) {
     struct conservative c;
     bool done = conservative_new(&c, sim) && go(&c);
-    sim_fact(sim, "moved", c.moved);
+    sim_fact(sim, "moved", c.done.moved);
     sim_fact(sim, "outlived", c.pool.outlived);
     conservative_free(&c);
     return done;

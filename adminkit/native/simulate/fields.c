@@ -32,7 +32,7 @@ const struct sim_field sim_set_fields[] = {
     SET(bf_max_job_user, 0, 0),
     SET(bf_max_job_part, 0, 0),
     SET(bf_max_job_array_resv, 0, 20),
-    SET(bf_max_time, 0, SIM_NONE),
+    SET(bf_max_time, SIM_NONE, SIM_NONE),
     SET(bf_continue, 0, 0),
     SET(bf_min_prio_reserve, 0, 0),
     SET(bf_min_age_reserve, 0, 0),

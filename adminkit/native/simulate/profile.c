@@ -119,22 +119,23 @@ static bool split(struct sim_profile *p, size_t at) {
 
 /* ---- steps ---- */
 
-/* Makes `time` the time of a step. False: no memory. */
-static bool cut(struct sim_profile *p, int64_t time) {
-    struct sim_cursor place = sim_profile_at(p, time);
-    if (p->block[place.block]->time[place.step] == time)
+/* Makes `time` the time of a step, which is at *place then; a step before it stays where it is unless the
+ * blocks become more. False: no memory. */
+static bool cut(struct sim_profile *p, int64_t time, struct sim_cursor *place) {
+    *place = sim_profile_at(p, time);
+    if (p->block[place->block]->time[place->step] == time)
         return true;
-    if (p->block[place.block]->used == BLOCK) {
-        if (!split(p, place.block))
+    if (p->block[place->block]->used == BLOCK) {
+        if (!split(p, place->block))
             return false;
-        place = sim_profile_at(p, time);
+        *place = sim_profile_at(p, time);
     }
-    struct sim_profile_block *block = p->block[place.block];
-    size_t after = (size_t)(block->used++ - ++place.step);
-    memmove(block->time + place.step + 1, block->time + place.step, after * sizeof *block->time);
-    memmove(block->free + place.step + 1, block->free + place.step, after * sizeof *block->free);
-    block->time[place.step] = time;
-    block->free[place.step] = block->free[place.step - 1];
+    struct sim_profile_block *block = p->block[place->block];
+    size_t after = (size_t)(block->used++ - ++place->step);
+    memmove(block->time + place->step + 1, block->time + place->step, after * sizeof *block->time);
+    memmove(block->free + place->step + 1, block->free + place->step, after * sizeof *block->free);
+    block->time[place->step] = time;
+    block->free[place->step] = block->free[place->step - 1];
     p->steps++;
     return true;
 }
@@ -172,9 +173,14 @@ static void add(struct sim_profile *p, size_t at, int32_t from, int32_t to, int3
 bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t procs) {
     if (start >= end)
         return true;
-    if (!cut(p, end) || !cut(p, start))
+    struct sim_cursor from, to;
+    if (!cut(p, start, &from))
         return false;
-    const struct sim_cursor from = sim_profile_at(p, start), to = sim_profile_at(p, end);
+    const size_t blocks = p->blocks;
+    if (!cut(p, end, &to))
+        return false;
+    if (p->blocks > blocks)
+        from = sim_profile_at(p, start);
     if (from.block == to.block) {
         add(p, from.block, from.step, to.step, -procs);
     } else {
@@ -191,12 +197,37 @@ bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t
     return true;
 }
 
+int32_t sim_profile_before(const struct sim_profile *p, struct sim_cursor cursor, int64_t time) {
+    const struct sim_profile_block *block = p->block[cursor.block];
+    if (block->time[cursor.step] < time)
+        return block->free[cursor.step] + p->more[cursor.block];
+    if (cursor.step)
+        return block->free[cursor.step - 1] + p->more[cursor.block];
+    block = p->block[cursor.block - 1];
+    return block->free[block->used - 1] + p->more[cursor.block - 1];
+}
+
+/* The step in force at `time`, which is not before the cursor's. */
+static struct sim_cursor seek(const struct sim_profile *p, struct sim_cursor from, int64_t time) {
+    size_t at = from.block;
+    while (at + 1 < p->blocks && p->first[at + 1] <= time)
+        at++;
+    return (struct sim_cursor){at, (int32_t)search(p->block[at]->time, (size_t)p->block[at]->used, time)};
+}
+
 int64_t sim_profile_earliest(const struct sim_profile *p, struct sim_cursor *cursor, int64_t from,
                              struct sim_want want, int32_t *least) {
     int64_t found = from, enough = from + want.seconds;
     int32_t step = cursor->step;
     bool fits = true;
     *least = INT32_MAX;
+    if (want.stop - from <= want.seconds) { /* whoever starts earlier is there just before `stop` */
+        const struct sim_cursor stop = seek(p, *cursor, want.stop);
+        if (want.stop <= from || sim_profile_before(p, stop, want.stop) < want.procs) {
+            *cursor = stop;
+            return want.stop;
+        }
+    }
     for (size_t at = cursor->block; at < p->blocks; at++, step = 0) {
         const struct sim_profile_block *block = p->block[at];
         const int32_t more = p->more[at];

@@ -41,6 +41,8 @@ struct sim_want {
  * as many are free until the job would end or `stop`. */
 int64_t sim_profile_earliest(const struct sim_profile *profile, struct sim_cursor *cursor, int64_t from,
                              struct sim_want want, int32_t *least);
+/* How many are free just before `time`, at which the cursor is, and which is not the first. */
+int32_t sim_profile_before(const struct sim_profile *profile, struct sim_cursor cursor, int64_t time);
 /* The fewest that are free from start to end. */
 int32_t sim_profile_least(const struct sim_profile *profile, int64_t start, int64_t end);
 /* The first moment from `now` on at which fewer than `procs` are free; INT64_MAX: none. */

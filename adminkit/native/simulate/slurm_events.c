@@ -61,8 +61,8 @@ static int64_t next_second(const struct slurm *m, bool backfill) {
 static void background(struct slurm *m, int64_t at) {
     const struct sim_settings *set = &m->set;
     if (at > m->origin && m->waiting > 0 && (at - m->origin) % set->priority_calc_period == 0) {
-        slurm_priorities(m, at);
-        slurm_changed(m, at);
+        m->states += slurm_priorities(m, at);
+        slurm_touched(m, at);
     }
     int64_t grid = m->origin + slurm_floor(at - m->origin, set->sched_interval);
     if (grid > m->last_full) {
@@ -156,6 +156,7 @@ static void say(struct slurm *m) {
     sim_fact(m->sim, "reservations", count->reservations);
     sim_fact(m->sim, "main_starts", count->main_starts);
     sim_fact(m->sim, "backfill_starts", count->backfill_starts);
+    sim_fact(m->sim, "backfill_repeats", count->backfill_repeats);
     sim_fact(m->sim, "most_waiting", count->most_waiting);
 }
 

@@ -73,8 +73,8 @@ static bool record(struct slurm *m, struct pass *pass, const struct slurm_record
         return true;
     if (!in_depth(m, pass, queue, &over))
         return !over;
-    m->count.job_tests++;
     bool held = slurm_qos_holds(m, live), nodes = !held && enough_nodes(m, shape);
+    m->count.job_tests += nodes;
     if (nodes && place(m, shape)) {
         const struct sim_queue *q = &m->queue[queue];
         int64_t limit = live->job->limit != SIM_NONE ? live->job->limit : q->default_limit;
@@ -91,8 +91,6 @@ bool slurm_main_pass(struct slurm *m, int64_t at, bool full) {
     struct pass pass = {.at = at, .full = full, .number = ++m->pass};
     int64_t starts = m->count.main_starts;
     slurm_tidy(m);
-    m->count.passes++;
-    m->count.full_passes += full;
     memcpy(m->avail, m->up, m->words * sizeof *m->avail);
     for (size_t i = 0; i < m->records; i++) {
         const struct slurm_record *next = &m->line[i];
@@ -102,8 +100,11 @@ bool slurm_main_pass(struct slurm *m, int64_t at, bool full) {
         if (!record(m, &pass, next))
             break;
     }
-    if (pass.looked_at > 0)
-        slurm_changed(m, at);
+    if (pass.looked_at > 0) {
+        m->count.passes++;
+        m->count.full_passes += full;
+        slurm_touched(m, at);
+    }
     m->idle_full = m->count.main_starts == starts && (full || m->idle_full);
     return !m->failed;
 }

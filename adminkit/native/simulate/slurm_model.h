@@ -120,7 +120,7 @@ struct slurm_usage {
 
 struct slurm_counts {
     int64_t passes, full_passes, backfill_passes, job_tests, reservations, main_starts, backfill_starts;
-    int64_t most_waiting;
+    int64_t most_waiting, backfill_repeats;
 };
 
 struct slurm_backfill;
@@ -183,7 +183,7 @@ struct slurm {
 
     int64_t origin, second; /* second: steps 1 to 5 are over */
     int64_t queued_at, last_sched, last_pass, last_full, last_bf, locked_until, changed;
-    uint64_t change_count;
+    uint64_t change_count, states;
     bool queued, requested, requested_full, idle_full, idle_over;
     uint64_t pass; /* of either loop: how many there were */
     struct slurm_backfill *backfill;
@@ -237,7 +237,8 @@ bool slurm_pick(struct slurm *m, const struct slurm_shape *shape, const slurm_wo
 /* slurm_queue.c */
 /* The job is waiting from now on; or never can be. `turn`: how many came before it. */
 bool slurm_submit(struct slurm *m, int32_t number, int32_t turn);
-void slurm_priorities(struct slurm *m, int64_t at);
+/* Computes them again. True: a pass could see the difference. */
+bool slurm_priorities(struct slurm *m, int64_t at);
 /* Records of jobs that do not wait any more leave the line. */
 void slurm_tidy(struct slurm *m);
 static inline bool slurm_waits(const struct slurm *m, const struct slurm_record *record) {
@@ -267,9 +268,15 @@ int64_t slurm_soft_end(const struct slurm_live *live, int64_t now);
 /* m->end is right for `now`. */
 void slurm_sort_ends(struct slurm *m, int64_t now);
 bool slurm_just_ended(const struct slurm *m, int64_t at);
-static inline void slurm_changed(struct slurm *m, int64_t at) {
+/* As slurmctld notes a change: also where a pass only looked. */
+static inline void slurm_touched(struct slurm *m, int64_t at) {
     m->changed = at > m->changed ? at : m->changed;
     m->change_count++;
+}
+/* Something that a pass could see is another. */
+static inline void slurm_changed(struct slurm *m, int64_t at) {
+    slurm_touched(m, at);
+    m->states++;
 }
 
 /* slurm_main.c: one pass of the main loop. False: out of memory. */

@@ -82,18 +82,21 @@ static int by_order(const void *a, const void *b) {
     return first(a, b) ? -1 : 1;
 }
 
-void slurm_priorities(struct slurm *m, int64_t at) {
-    bool sorted = true;
+bool slurm_priorities(struct slurm *m, int64_t at) {
+    bool sorted = true, differ = false;
     slurm_tidy(m);
     for (size_t i = 0; i < m->records; i++) {
         struct slurm_record *record = &m->line[i];
         size_t queue = record->turn_queue % SIM_MAX_QUEUES;
+        uint32_t before = record->priority;
         record->priority = priority(m, m->live[record->live].job, queue, at);
+        differ = differ || record->priority != before;
         record->tier_priority = key(m, queue, record->priority);
         sorted = sorted && (i == 0 || first(record - 1, record));
     }
     if (!sorted)
         qsort(m->line, m->records, sizeof *m->line, by_order);
+    return !sorted || (differ && m->set.bf_min_prio_reserve > 0);
 }
 
 /* Whether the QOS would hold the job for ever. */
@@ -106,7 +109,7 @@ static bool qos_never(const struct slurm *m, const struct sim_job *job) {
     const int64_t wanted[] = {1, job->cpus, job->gpus};
     for (size_t i = 0; i < 3; i++)
         if ((limits[i] != SIM_NONE && wanted[i] > limits[i]) ||
-            (job->user != SIM_NONE && user_limits[i] != SIM_NONE && wanted[i] > user_limits[i]))
+            (user_limits[i] != SIM_NONE && wanted[i] > user_limits[i]))
             return true;
     return false;
 }

@@ -66,6 +66,8 @@ class Cluster:
     A booted folder can be taken up again by `Cluster(folder)` in another process.
     """
 
+    watched = "gq"  # queues that have every node
+
     def __init__(
         self,
         folder: str | Path,
@@ -399,13 +401,13 @@ class Cluster:
 
     def until_idle(self) -> None:
         def idle() -> bool:
-            states = self.run("sinfo", "-h", "-N", "-p", "gq", "-o", "%t").text.split()
+            states = self.run("sinfo", "-h", "-N", "-p", self.watched, "-o", "%t").text.split()
             return bool(states) and set(states) == {"idle"}
 
         try:
             until("every node to be idle", idle, 120.0)
         except ClusterError as error:
-            nodes = self.run("sinfo", "-N", "-l", "-p", "gq").text
+            nodes = self.run("sinfo", "-N", "-l", "-p", self.watched).text
             logs = "\n".join(tail(log, 5) for log in sorted((self.home / "log").glob("slurmd-*.out")))
             raise ClusterError(f"{error}\n{nodes}\n{logs}\n{self.tail('slurmctld.log')}") from None
 

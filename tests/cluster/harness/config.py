@@ -43,6 +43,7 @@ class Plan:
     release: tuple[int, int] = (22, 5)
     one_host: bool = True  # else each node is a host of its own name
     settings: Mapping[str, str | None] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()  # nodes and queues, instead of the usual ones
 
     @property
     def home(self) -> Path:
@@ -164,6 +165,8 @@ def slurm_conf(plan: Plan, loopback_only: bool) -> str:
         **plan.settings,
     }
     lines = [f"{key}={value}" for key, value in values.items() if value is not None]
+    if plan.lines:
+        return "\n".join([*lines, *plan.lines]) + "\n"
     gres = f"gpu:{plan.gpu_type}:{GPUS_PER_NODE}" if plan.gpu_type else f"gpu:{GPUS_PER_NODE}"
     lines += [
         f"NodeName={node} {plan.host_of(node)} Port={port} "

@@ -1,0 +1,94 @@
+"""docs/simulate-real.md, and the same figures for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tests.matrix.rows import ROOT
+from tests.simulate_real.compare import MAKESPAN, TAU, WAIT, WAIT_SECONDS, Comparison, Measure, Sign
+from tests.simulate_real.runs import Run
+from tests.simulate_real.workloads import WORKLOADS
+
+PAGE: Final = ROOT / "docs/simulate-real.md"
+_HEAD: Final = f"""# The simulator beside the real slurmctld
+
+<!-- Made by `python -m tests.simulate_real compare` from tests/data/simulate/; do not edit. -->
+
+Six workloads ran on private clusters with the real daemons, each at least three times, as slurmctld does not repeat
+itself. The workloads are made of their seeds (tests/simulate_real/workloads.py) and were committed before the
+simulator was first compared with a run. Jobs sleep. Settings that are not named have Slurm's defaults.
+
+The simulator replays each run with the run's own records, as it does with a site's trace: when a job was eligible,
+what it asked for, how long it ran. A record of a killed job does not say how long it would have run: it is given what
+it wanted to sleep. The mean of these replays stands beside the mean of the real runs. The distance may be at most the
+larger of the bar and the largest distance between two real runs. The bars: makespan {MAKESPAN:.0%} of the real, mean
+wait {WAIT:.0%} of the real or {WAIT_SECONDS:g} s, order of starts {TAU:g}, as Kendall's tau-b of the jobs' mean
+starts, where starts within bf_interval or 3 s of each other are tied.
+"""
+
+
+def text(comparisons: Sequence[Comparison], signs: Sequence[Sign]) -> str:
+    """For a terminal."""
+    rows = [_HEADINGS, *(_row(one, measure) for one in comparisons for measure in one.measures)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([*lines, "", *(_sentence(one) for one in signs)])
+
+
+def markdown(runs: Sequence[Run], comparisons: Sequence[Comparison], signs: Sequence[Sign]) -> str:
+    about = [
+        [one.name, str(one.seed), str(len(one.jobs)), str(len(one.shape.node_names)), str(one.shape.cpus), one.about]
+        for one in WORKLOADS
+    ]
+    made = [
+        [run.head["release"], run.workload, run.head["date"], run.head["commit"], _loop(run)]
+        for run in sorted(runs, key=lambda run: (-int(run.release), run.workload, run.head["date"]))
+    ]
+    parts = [
+        _HEAD,
+        "## Workloads\n",
+        _table(["workload", "seed", "jobs", "nodes", "CPUs", "what it is"], about),
+        "## Distances\n",
+        _table(_HEADINGS, [_row(one, measure) for one in comparisons for measure in one.measures]),
+        "Times are in seconds. What a policy does to the mean wait:\n",
+        *(f"- {_sentence(one)}" for one in signs),
+        "\n## Runs\n",
+        _table(["Slurm", "workload", "date (UTC)", "commit", "started by main / backfill loop"], made),
+    ]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+_HEADINGS: Final = [
+    "Slurm",
+    "workload",
+    "figure",
+    "real",
+    "simulated",
+    "distance",
+    "bar",
+    "between real runs",
+    "verdict",
+]
+
+
+def _row(one: Comparison, measure: Measure) -> list[str]:
+    digits = 3 if measure.name == "order of starts" else 1
+    numbers = (measure.real, measure.simulated, measure.distance, measure.bar, measure.spread)
+    verdict = "within" if measure.within else "**outside**"
+    drawn = [f"{number:.{digits}f}" for number in numbers]
+    return [one.release, f"{one.workload.name} ({one.runs})", measure.name, *drawn, verdict]
+
+
+def _sentence(one: Sign) -> str:
+    verdict = "same sign" if one.right else "**other sign**"
+    change = f"{one.real:+.1f} s real, {one.simulated:+.1f} s simulated: {verdict}"
+    return f"{one.release}: {one.second} instead of {one.first}: {change}"
+
+
+def _loop(run: Run) -> str:
+    return " / ".join(str(sum(row.by == by for row in run.rows)) for by in ("main", "backfill"))
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
