@@ -20,7 +20,10 @@ from adminkit.units import show_short
 
 FIELDS: Final = (
     Field("scenario", help="of the file; with its value where it has several"),
-    Field("part", help="all, queue, class, size, length, account, or users: who follow the scenario and who do not"),
+    Field(
+        "part",
+        help="all, queue, class, size, length, account, user; users: who follow the scenario, and who do not",
+    ),
     Field("value", help="which of them"),
     Field("measure", help="what is compared"),
     Field("unit", help="of the measure: seconds, ratio, share, count"),
@@ -35,7 +38,7 @@ FIELDS: Final = (
 )
 #: The first sentence of an answer that was forced where nothing could be compared.
 UNKNOWN_WORTH: Final = "calibration: none: the trace has no starts to compare with"
-_PARTS: Final = ("queue", "class", "size", "length", "users", "account")
+_PARTS: Final = ("queue", "class", "size", "length", "users", "account", "user")
 #: Groups that a sentence names on each side.
 _NAMED: Final = 3
 
