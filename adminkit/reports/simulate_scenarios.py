@@ -85,8 +85,8 @@ def sentences_of(name: str, rows: Sequence[Row]) -> list[str]:
         return [f"{name}: too few jobs ran on both sides to compare"]
     sentences = [f"{name}: {_change(wait)}"]
     waits = [row for row in own if row.measure == "mean_wait" and row.part in _PARTS and row.change is not None]
-    shorter = sorted((row for row in waits if row.verdict == LESS), key=lambda row: row.relative or 0)
-    longer = sorted((row for row in waits if row.verdict == MORE), key=lambda row: -(row.relative or 0))
+    shorter = sorted((row for row in waits if row.verdict == LESS), key=lambda row: row.change or 0)
+    longer = sorted((row for row in waits if row.verdict == MORE), key=lambda row: -(row.change or 0))
     sides = [f"{verb} {_groups(few)}" for verb, few in (("gain:", shorter), ("lose:", longer)) if few]
     if sides:
         sentences.append(f"{name}: " + "; ".join(sides))
@@ -124,9 +124,11 @@ def _other(row: Row) -> str:
     if row.verdict not in (LESS, MORE) or row.change is None or row.then is None:
         return ""
     if row.measure == "utilization":
-        return f"{percent(row.then)} of the machine in use instead of {percent(row.today or 0)}"
-    what = "are ended at their limit" if row.measure == "killed" else "cannot run"
-    return f"{number(round(row.then))} jobs {what} instead of {number(round(row.today or 0))}"
+        then, today, what = percent(row.then), percent(row.today or 0), "of the machine in use"
+    else:
+        then, today = (number(round(value or 0)) for value in (row.then, row.today))
+        what = "jobs are ended at their limit" if row.measure == "killed" else "jobs cannot run"
+    return f"{then} {what} instead of {today}" if then != today else ""
 
 
 def _pictures(
