@@ -7,7 +7,6 @@ shown with its interval, as everywhere; the least of seven rounds on either side
 
 from __future__ import annotations
 
-import resource
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -67,19 +66,17 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
                 f"{len(jobs['id']) / min(ratio.theirs) / 1e6:.3f} M: {min(ratio.theirs) / min(ratio.ours):.4f} ×"
             )
             results += [ratio] if path else []
-    _print_memory(rows)
+    _print_memory(rows, folder)
     return results
 
 
-def _print_memory(rows: int) -> None:
+def _print_memory(rows: int, folder: Path) -> None:
     for model in ("easy-sjbf", "conservative"):
         request = Request(model, made_jobs(rows, 8192), {"procs": 8192})
-        with subprocess.Popen([simulator_path()], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-            assert process.stdin
-            for piece in request.to_bytes():
-                process.stdin.write(piece)
-            process.stdin.close()
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        source = folder / f"simulate-{rows}.in"
+        with source.open("wb") as file:
+            file.writelines(request.to_bytes())
+        peak = pairs.peak_memory(["sh", "-c", '"$0" < "$1"', simulator_path(), str(source)]) / 2**20
         said = (
             f"target ≤ {MEGABYTES} MB {'met' if peak <= MEGABYTES else 'MISSED'}" if rows <= 1_000_000 else "no target"
         )
