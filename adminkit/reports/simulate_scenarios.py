@@ -8,8 +8,7 @@ from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictures, Report, Series
-from adminkit.reports.calibration import cause_notes
-from adminkit.reports.simulate import left_out_sentences, meta_of
+from adminkit.reports.simulate import cause_notes, left_out_sentences, meta_of
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.calibrate import Calibration
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
@@ -51,7 +50,7 @@ def scenarios_meta(
     notes = [
         f"changes are means of {replicates} paired replicates, submissions moved by up to a minute, with 95 % intervals"
         " (Student's t)",
-        *([] if calibration is None else cause_notes(calibration)),
+        *([] if calibration is None else cause_notes(calibration.causes)),
         *subject.notes,
         *left_out_sentences(subject.jobs.missing),
     ]
