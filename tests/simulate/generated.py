@@ -207,8 +207,25 @@ def fewer_nodes(place: Place, rng: np.random.Generator) -> Place:
     return replace(place, outages=place.outages + tuple(Outage(name, 0, None) for name in gone))
 
 
+def brief_outage(place: Place, rng: np.random.Generator) -> Place:
+    """One node is away for some hours."""
+    return _away(place, rng, 0.0, int(rng.integers(2, 9)) * HOUR)
+
+
+def other_intervals(place: Place, rng: np.random.Generator) -> Place:
+    """The loops run less often, and backfill sees less sharply."""
+    changed = replace(
+        place.site.scheduler,
+        bf_interval=int(rng.choice([60, 120, 300])),
+        bf_resolution=int(rng.choice([60, 300, 600])),
+        sched_interval=int(rng.choice([60, 120])),
+    )
+    return replace(place, site=replace(place.site, scheduler=changed))
+
+
 CAUSES: tuple[Cause, ...] = (
-    nodes_down, reservation, cap_of_users, cap_of_all, tiers, loops, slow_epilog, weights, fewer_nodes,
+    nodes_down, reservation, cap_of_users, cap_of_all, tiers, loops, slow_epilog, weights, fewer_nodes, brief_outage,
+    other_intervals,
 )  # fmt: skip
 
 
