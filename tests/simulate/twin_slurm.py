@@ -266,8 +266,9 @@ class Run:
         if self.waits_for_completing(t):
             return
         self.last_pass = t
-        self.facts["passes"] += 1
-        self.facts["full_passes"] += full
+        if self.records(backfill=False):
+            self.facts["passes"] += 1
+            self.facts["full_passes"] += full
         MainPass(self, t, full).run()
         if full and self.quiet():
             self.settled = max(self.settled, 1)

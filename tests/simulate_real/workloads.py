@@ -278,7 +278,7 @@ def _short() -> Workload:
     )
     draw = Draw(1600)
     jobs = []
-    for number in range(40):
+    for number in range(32):
         job = _job(number, draw, "batch", cpus=draw.one(1, 2), mem=500, sleep=draw.whole(1, 5))
         kind = draw.whole(1, 100)
         if kind <= 20:
@@ -288,7 +288,7 @@ def _short() -> Workload:
         elif kind <= 50:
             job = replace(job, queues=("short",))
         jobs.append(replace(job, limit=60 if draw.chance(0.7) or job.queues == ("short",) else 600))
-    return Workload("short", "short", 1600, "a run of half a minute", shape, tuple(_arrive(jobs, draw, 15, 0.3)))
+    return Workload("short", "short", 1600, "a run of half a minute", shape, tuple(_arrive(jobs, draw, 14, 0.3)))
 
 
 WORKLOADS: Final = _workloads()
