@@ -297,7 +297,7 @@ def test_every_kind_is_named_for_itself_and_sweeps_a_key_it_has(kind: str) -> No
 
 
 def policy_given(many_jobs: int, refused: list[int]) -> dict[str, Any]:
-    """What prepare() of a policy says: those of `refused` may type 1 h or go to the second queue; others are accepted."""
+    """What prepare() says: those of `refused` may type 1 h or go to the second queue; it takes the others."""
     no = np.isin(np.arange(many_jobs), refused)
 
     def way(accepted: Any, limit: int, queue: int) -> dict[str, Any]:
