@@ -206,7 +206,7 @@ def _series(ax: Axes, panel: Series) -> None:
     ax.set_ylim(0, 1.02)
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     ax.grid(axis="y", color=GRID, linewidth=0.8)
-    ax.set_xlabel("days since the first submission", size=8)
+    ax.set_xlabel("days since the steady part began", size=8)
     ax.set_ylabel("in use", size=8)
     ax.legend(
         loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, handlelength=1.3,

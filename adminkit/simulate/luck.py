@@ -44,12 +44,16 @@ class Luck:
 
     def users(self, name: str, case: Case, share: float) -> Mask:
         """The jobs of a share of the users, who are drawn: all jobs of a user or none."""
+        chosen: Mask = self.user_ranks(name, case, 1.0) < share
+        return chosen
+
+    def user_ranks(self, name: str, case: Case, unknown: float) -> NDArray[np.float64]:
+        """For each job the rank of its user, `unknown` for a job whose user is not known."""
         import numpy as np
 
-        ranks = self.ranks(name, len(case.names["users"]))
-        users = case.facts["user"]
-        chosen: Mask = np.where(users >= 0, ranks[users], 1.0) < share
-        return chosen
+        ranks = np.append(self.ranks(name, len(case.names["users"])), unknown)
+        found: NDArray[np.float64] = ranks[case.facts["user"]]  # NONE is the last
+        return found
 
 
 def shake(case: Case, luck: Luck, most: int = SHAKE) -> Case:

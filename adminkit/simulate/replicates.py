@@ -21,6 +21,7 @@ from typing import Final
 from adminkit import __version__
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import ASIDE, folder_to_write, replace_file
+from adminkit.owner import of_somebody_else
 from adminkit.simulate.case import Case
 from adminkit.simulate.change import Given
 from adminkit.simulate.core import Request, Schedule, simulate
@@ -76,6 +77,7 @@ def replicates(
     even when they were not kept, so that both ways give the same numbers.
     """
     if folder is not None:
+        _refuse_somebody_elses(folder)
         _sweep(folder)
     counter, stop = _Counter(), threading.Event()
     total = len(plan.seeds) * (1 + len(plan.scenarios)) * max(plan.today.count, 1)
@@ -167,6 +169,12 @@ def _write(folder: Path, name: str, text: bytes) -> None:
         raise AdminkitError(
             f"couldn't keep a replicate in {folder}: {cause(error)}", "name another folder with --keep"
         ) from error
+
+
+def _refuse_somebody_elses(folder: Path) -> None:
+    """Root keeps nothing in a folder of somebody else's, who could put other results there, or a link."""
+    if os.geteuid() == 0 and (facts := of_somebody_else(folder / "any")) is not None:
+        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "name a folder of root's own with --keep")
 
 
 def _sweep(folder: Path) -> None:

@@ -187,3 +187,12 @@ def test_a_folder_that_cannot_be_written_to_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(AdminkitError, match="couldn't keep a replicate in") as caught:
         asked(scenario("nodes", "factor = 2"), keep=tmp_path / "file" / "folder")
     assert caught.value.hint == "name another folder with --keep"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root can own nothing there")
+def test_root_keeps_nothing_in_a_folder_of_somebody_else(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", 12345, 12345)
+    with pytest.raises(AdminkitError, match="theirs/simulate belongs to uid 12345"):
+        asked(scenario("nodes", "factor = 2"), keep=tmp_path / "theirs" / "simulate")
+    assert not (tmp_path / "theirs" / "simulate").exists()

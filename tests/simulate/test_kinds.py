@@ -294,3 +294,62 @@ def test_every_kind_is_named_for_itself_and_sweeps_a_key_it_has(kind: str) -> No
     keys: type[Change] = KINDS[kind].keys
     assert KINDS[kind].name == kind
     assert not keys.swept or keys.swept in keys.model_fields
+
+
+def policy_given(many_jobs: int, refused: list[int]) -> dict[str, Any]:
+    """What prepare() says: those of `refused` may type 1 h or go to the second queue; it takes the others."""
+    no = np.isin(np.arange(many_jobs), refused)
+
+    def way(accepted: Any, limit: int, queue: int) -> dict[str, Any]:
+        columns = {
+            "accepted": accepted.astype(np.int64),
+            "limit": np.full(many_jobs, limit),
+            "queue": np.full(many_jobs, queue),
+        }
+        return {**columns, **{name: np.full(many_jobs, NONE) for name in ("nodes", "cpus", "gpus", "site_factor")}}
+
+    return {"ways": {"at_once": way(~no, NONE, NONE), "typed": way(no, H, NONE), "moved": way(no, NONE, 1)}}
+
+
+@pytest.mark.parametrize(
+    ("shares", "limits", "queues", "left", "why"),
+    [
+        ({"resubmit": 1.0}, {H}, {1}, 0, "they type what they are told"),
+        ({"move": 1.0}, {86_400}, {2}, 0, "they go where they are told"),
+        ({"leave": 1.0}, set(), set(), 300, "they leave"),
+    ],
+)
+def test_who_is_refused_does_what_the_shares_say(
+    shares: dict[str, float], limits: set[int], queues: set[int], left: int, why: str
+) -> None:
+    one = many(600, names=("gq", "long"))
+    one.request.jobs["limit"][:] = 86_400  # type: ignore[index]
+    refused = list(range(0, 600, 2))
+    other = changed(one, "policy", given=policy_given(600, refused), policy="p", refused=shares)
+    mine = np.isin(other.facts["origin"], refused)
+    assert set(other.column("limit")[mine].tolist()) == limits, why
+    assert set(other.column("queues")[mine].tolist()) == queues, why
+    assert 600 - other.count == left
+    assert set(other.column("limit")[~mine].tolist()) == {86_400}
+
+
+def test_shares_of_who_is_refused_are_of_users() -> None:
+    one = many(600, names=("gq", "long"))
+    other = changed(
+        one, "policy", given=policy_given(600, list(range(600))), policy="p",
+        refused={"resubmit": 0.5, "move": 0.3, "leave": 0.2},
+    )  # fmt: skip
+    left = set(one.facts["user"].tolist()) - set(other.facts["user"].tolist())
+    moved = set(other.facts["user"][other.column("queues") == 2].tolist())
+    typed = set(other.facts["user"][other.column("queues") == 1].tolist())
+    assert (len(left), len(moved), len(typed)) == (2, 3, 5)
+    assert not moved & typed
+
+
+def test_jobs_of_nobody_follow_the_policy_too() -> None:
+    one = many(10)
+    one.facts["user"][:] = NONE
+    bare = replace(one, names={**one.names, "users": []})
+    other = changed(bare, "policy", given=policy_given(10, [0]), policy="p", refused={"resubmit": 1.0})
+    assert other.count == 10
+    assert other.column("limit")[0] == H

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,4 +48,5 @@ def test_a_larger_share_holds_the_smaller_one() -> None:
 def test_a_job_of_nobody_follows_nothing() -> None:
     one = many()
     one.facts["user"][:] = -1
-    assert not Luck(1).users("uptake", one, 0.99).any()
+    assert not Luck(1).users("uptake", one, 1.0).any()
+    assert not Luck(1).users("uptake", replace(one, names={**one.names, "users": []}), 1.0).any()

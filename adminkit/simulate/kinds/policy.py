@@ -90,7 +90,7 @@ def apply(case: Case, keys: PolicyRules, value: Any, given: Given, luck: Luck) -
         column: Column = np.where(origin == NONE, NONE, ways[way][name][origin])
         return column
 
-    ranks = luck.ranks("refused", len(case.names["users"]))[case.facts["user"]]
+    ranks = luck.user_ranks("refused", case, 0.0)
     refused = of("at_once", "accepted") == 0
     leaves = refused & (ranks >= 1 - keys.refused.leave)
     moves = refused & ~leaves & (ranks >= 1 - keys.refused.leave - keys.refused.move) & (of("moved", "accepted") == 1)
