@@ -10,7 +10,7 @@ from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.machine import release
 from tests.simulate_real import compare, page
 from tests.simulate_real.cluster import shaped
-from tests.simulate_real.compare import Outcome, outcome, simulated_outcome, tau
+from tests.simulate_real.compare import Outcome, outcome, simulated_outcomes, tau
 from tests.simulate_real.drive import drive
 from tests.simulate_real.runs import Run
 from tests.simulate_real.workloads import SHORT, WORKLOADS, Workload
@@ -44,7 +44,7 @@ def near(real: Outcome, simulated: Outcome) -> bool:
 
 
 def test_half_a_minute_of_jobs_starts_as_the_simulator_says(short: Run) -> None:
-    real, simulated = outcome(short), simulated_outcome(short)
+    real, (simulated,) = outcome(short), simulated_outcomes(short, times=1)
     said = f"{real.makespan} s, mean wait {real.wait:.1f} s; simulated {simulated.makespan} s, {simulated.wait:.1f} s"
     print(said, f"tau {tau(real.start, simulated.start, compare.TIED):.3f}")
     assert near(real, simulated), said

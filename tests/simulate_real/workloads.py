@@ -56,6 +56,7 @@ class Workload:
     shape: Shape
     jobs: tuple[Job, ...]
     oldest: tuple[int, int] = (22, 5)  # the first Slurm that it can run on
+    favours: str = ""  # the queue that the policy is for
 
     @property
     def digest(self) -> str:
@@ -251,7 +252,9 @@ def _workloads() -> tuple[Workload, ...]:
     tiers = _mixed_jobs(_mixed(1), 1601)
     found = [
         Workload("one-tier", "tiers", 1601, "mixed nodes and GPUs, overlapping queues of one tier", _mixed(1), tiers),
-        Workload("two-tiers", "tiers", 1601, "the same, with short jobs in a higher tier", _mixed(2), tiers),
+        Workload(
+            "two-tiers", "tiers", 1601, "the same, with short jobs in a higher tier", _mixed(2), tiers, favours="short"
+        ),
     ]
     for name, good, about in (
         ("bad-estimates", False, "many jobs of several nodes, each asks for its queue's maximum"),
