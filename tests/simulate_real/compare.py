@@ -183,13 +183,16 @@ def outcome(run: Run) -> Outcome:
     return Outcome(*(np.array([getattr(row, name) for row in rows], float) for name in ("eligible", "start", "end")))
 
 
-def simulated_outcomes(run: Run, seed: int = 0, times: int = REPLAYS) -> list[Outcome]:
+def simulated_outcomes(run: Run, seed: int = 0, times: int = REPLAYS, **other: int) -> list[Outcome]:
     """What the simulator does with the jobs of a run: first as they were recorded, then with submissions that are
-    moved at random by up to a second. AssertionError where it leaves a job out."""
+    moved at random by up to a second. `other` are settings that the real Slurm did not have.
+
+    AssertionError where it leaves a job out."""
     what = workload(run.workload)
     if run.head["digest"] != what.digest:
         raise ValueError(f"{run.workload} of {run.head['date']} was another workload: {run.head['digest']}")
     asked, random, found = request(what, run), np.random.default_rng(seed), []
+    asked = replace(asked, settings={**asked.settings, **other})
     for number in range(times):
         moved = asked.jobs["submit"] + random.integers(-1, 2, len(what.jobs)) * (number > 0)
         schedule = simulate(replace(asked, jobs={**asked.jobs, "submit": moved}))
