@@ -201,9 +201,7 @@ def replay(
     if simulate:
         filters = {"--queue": queue, "--user": user, "--account": account, "--at": at}
         if given := next((name for name, value in filters.items() if value), None):
-            raise UsageError(
-                f"--simulate is of all jobs and all rules: {given} cannot be used with it", "leave one out"
-            )
+            raise UsageError(f"--simulate takes no {given}: it is of all jobs and all rules", f"leave out {given}")
         _simulate(path, site, db, cluster, since, until, when, Way(format.value, output))
         return
     file, way = find_trace(db, settings.db), Way(format.value, output)

@@ -84,7 +84,8 @@ ArrivalOption = Annotated[
     typer.Option("--arrival", help="When jobs come. Default: eligible for the model slurm, submit for the others."),
 ]
 Priority = Annotated[
-    bool, typer.Option("--trace-priority", help="Take the jobs' priorities from the trace instead of computing them.")
+    Priorities,
+    typer.Option("--priority", help="Whose priorities jobs have. Default: the trace's, where the site has fair-share."),
 ]
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
 
@@ -115,7 +116,7 @@ def run(
     ] = None,
     site: SiteFile = None,
     arrival: ArrivalOption = None,
-    trace_priority: Priority = False,
+    priority: Priority = Priorities.AUTO,
     schedule: Annotated[
         Path | None, typer.Option("--schedule", metavar="FILE", help="Also write each job's start and end as CSV.")
     ] = None,
@@ -128,7 +129,7 @@ def run(
     output: options.Output = None,
 ) -> None:
     """Schedule the jobs of the trace with a model, and measure waits, slowdowns and utilisation."""
-    from adminkit.reports.simulate import run_report, schedule_csv
+    from adminkit.reports.simulate import refuse_contradiction, run_report, schedule_csv
     from adminkit.simulate.core import simulate
     from adminkit.simulate.machine import request
     from adminkit.simulate.subject import Wanted
@@ -139,12 +140,13 @@ def run(
     settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
     wanted = Wanted(
         model.value, load_site(site) if site else None, procs, unit.value if unit else None,
-        arrival.value if arrival else None, trace_priority or order is Order.PRIORITY, settings,
+        arrival.value if arrival else None, own_priority(priority, order), settings,
     )  # fmt: skip
     when = moment(as_of, time.time())
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
         made = simulate(request(taken.model, taken.jobs, taken.machine), lambda done: tick(done, len(taken.jobs), done))
+    refuse_contradiction(taken, made)
     if schedule is not None:
         write_aside(schedule, schedule_csv(taken, made).encode())
     emit(run_report(taken, made, chosen, str(path)).dated(when.as_of), way)
@@ -157,6 +159,13 @@ def refuse_odd(model: Model, procs: int | None, order: Order, depth: int | None,
         raise UsageError(f"the model slurm has no {given[0]}", "its machine is the site: --site FILE")
     if depth is not None and model is not Model.CONSERVATIVE:
         raise UsageError(f"the model {model.value} has no --depth", "--model conservative has")
+
+
+def own_priority(priority: Priorities, order: Order = Order.SUBMIT) -> bool | None:
+    """Wanted.priority."""
+    if order is Order.PRIORITY:
+        return True
+    return None if priority is Priorities.AUTO else priority is Priorities.TRACE
 
 
 def opened(
@@ -178,10 +187,7 @@ def opened(
 def replay(
     site: SiteFile = None,
     arrival: ArrivalOption = None,
-    priority: Annotated[
-        Priorities,
-        typer.Option("--priority", help="The jobs' priorities. Default: the trace's, where the site has fair-share."),
-    ] = Priorities.AUTO,
+    priority: Priority = Priorities.AUTO,
     db: options.Database = None,
     cluster: options.OneCluster = None,
     since: options.Since = None,
@@ -194,17 +200,22 @@ def replay(
 ) -> None:
     """Simulate the site's scheduler on the trace's own jobs and compare with what happened: what answers are worth."""
     from adminkit.reports.calibration import calibration_report
-    from adminkit.simulate.calibrate import calibrate
+    from adminkit.reports.simulate import refuse_contradiction
+    from adminkit.simulate.calibrate import compare
+    from adminkit.simulate.core import simulate
+    from adminkit.simulate.machine import request
     from adminkit.simulate.subject import Wanted
     from adminkit.slurm.site_file import load_site
 
     way = Way(format.value, output, plot, picture)
     described, when = load_site(site) if site else None, moment(as_of, time.time())
-    own = None if priority is Priorities.AUTO else priority is Priorities.TRACE
+    own = own_priority(priority)
     wanted = Wanted("slurm", described, arrival=arrival.value if arrival else None, priority=own)
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
-        found = calibrate(taken, progress=lambda done: tick(done, len(taken.jobs), done))
+        made = simulate(request(taken.model, taken.jobs, taken.machine), lambda done: tick(done, len(taken.jobs), done))
+    refuse_contradiction(taken, made)
+    found = compare(taken, made)
     emit(calibration_report(taken, found, chosen, str(path)).dated(when.as_of), way)
 
 

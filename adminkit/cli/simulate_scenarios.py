@@ -20,9 +20,11 @@ from adminkit.cli.simulate import (
     Model,
     ModelOption,
     Order,
+    Priorities,
     Priority,
     SiteFile,
     Unit,
+    own_priority,
     refuse_odd,
 )
 from adminkit.render.sink import Way, emit
@@ -86,7 +88,7 @@ def scenarios(
     site: SiteFile = None,
     policy: PolicyFile = None,
     arrival: ArrivalOption = None,
-    trace_priority: Priority = False,
+    priority: Priority = Priorities.AUTO,
     replicates: Replicates = 20,
     seed: Seed = 1,
     cores: Cores = None,
@@ -106,7 +108,7 @@ def scenarios(
     from adminkit.simulate.scenario import load_scenarios
 
     way, wanted = Way(format.value, output, picture=picture), load_scenarios(file)
-    how = wanted_of(model, procs, order, depth, unit, site, arrival, trace_priority)
+    how = wanted_of(model, procs, order, depth, unit, site, arrival, priority)
     effort = Effort(replicates, seed, cores, keep or cache_home() / "simulate")
     place = Place(db, cluster, since, until, policy, moment(as_of, time.time()))
     emit(answered(wanted, file.parent, how, effort, place, force).dated(place.when.as_of), way)
@@ -120,7 +122,7 @@ def wanted_of(
     unit: Unit | None,
     site: Path | None,
     arrival: Arrival | None,
-    trace_priority: bool,
+    priority: Priorities,
 ) -> Wanted:
     """What was typed, as simulate/subject.py takes it. UsageError for an option that the model does not have."""
     from adminkit.simulate.subject import Wanted
@@ -130,7 +132,7 @@ def wanted_of(
     settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
     return Wanted(
         model.value, load_site(site) if site else None, procs, unit.value if unit else None,
-        arrival.value if arrival else None, trace_priority or order is Order.PRIORITY, settings,
+        arrival.value if arrival else None, own_priority(priority, order), settings,
     )  # fmt: skip
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from adminkit.render.format import percent
 from adminkit.render.report import Cell, Curves, Field, Line, Pictures, Report
-from adminkit.reports.simulate import left_out_sentences, meta_of, steady_note
+from adminkit.reports.simulate import cause_notes, left_out_sentences, meta_of, steady_note
 from adminkit.simulate.calibrate import LEAST_JOBS, SHORT_WAIT, Calibration, Part
 from adminkit.simulate.subject import Subject
 from adminkit.stats.accuracy import POINTS
@@ -42,25 +43,17 @@ PANELS: Final = 4
 def calibration_report(subject: Subject, found: Calibration, filter: Filter, database: str) -> Report:
     """A row for all jobs, then one for each queue, class and size."""
     notes = [
-        found.sentence,
         f"utilisation of the steady part: really {percent(found.utilization[0])},"
         f" simulated {percent(found.utilization[1])}",
-        *cause_notes(found),
+        *cause_notes(found.causes),
         *subject.notes,
         *left_out_sentences(subject.jobs.missing),
         f"{steady_note()}; jobs submitted in it are compared",
         f"parts with fewer than {LEAST_JOBS} jobs are not judged; a mean wait below {SHORT_WAIT} s counts as that",
     ]
     meta = meta_of("The site's scheduler, simulated, beside what really happened", subject, filter, database, notes)
+    meta = replace(meta, answers=(found.sentence,))
     return Report(meta, FIELDS, [_row(part) for part in found.parts], pictures=_pictures(found))
-
-
-def cause_notes(found: Calibration) -> list[str]:
-    """What is not modelled, and whom it touches."""
-    return [
-        f"not modelled: {one.what}: {percent(one.jobs)} of the jobs, {percent(one.waits)} of their waits"
-        for one in found.causes
-    ]
 
 
 def _row(part: Part) -> list[Cell]:

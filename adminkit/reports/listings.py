@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.render.report import Field
-from adminkit.reports import audit, checks, deploy, findings, history, incentives, outbox, policy, recommend, status
+from adminkit.reports import (
+    audit,
+    checks,
+    deploy,
+    findings,
+    history,
+    incentives,
+    outbox,
+    policy,
+    recommend,
+    simulate_scenarios,
+    status,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,7 @@ LISTINGS: Final = (
     Listing("policy install", deploy.DONE_FIELDS, "--apply"),
     Listing("policy refresh", deploy.REFRESH_FIELDS),
     Listing("policy status", deploy.STATUS_FIELDS),
+    Listing("simulate scenarios", simulate_scenarios.FIELDS),
 )
 
 #: Commands whose listing has the columns of another's.

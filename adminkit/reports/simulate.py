@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from adminkit.render.format import plural
+from adminkit.errors import AdminkitError
+from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.simulate.calibrate import compare
 from adminkit.simulate.core import KILLED, Schedule
-from adminkit.simulate.jobs import Missing
+from adminkit.simulate.jobs import NAMED, Missing
 from adminkit.simulate.metrics import WARM_UP, Metrics, measure
 from adminkit.simulate.subject import Subject
+from adminkit.simulate.unmodelled import Cause
 from adminkit.stats.select import Filter
 
 FIELDS: Final = (
@@ -42,6 +46,16 @@ def steady_note() -> str:
     return f"the steady part: from the submission behind the first {1 / WARM_UP:.0%} of the jobs to the last submission"
 
 
+def refuse_contradiction(subject: Subject, schedule: Schedule) -> None:
+    """AdminkitError where most of the jobs could not run on this machine: it is not the one of the trace."""
+    lost = sum(one.jobs for one in left_out(subject, schedule) if one.of_site)
+    every = lost + int((schedule.start >= 0).sum())
+    if 2 * lost > every or lost == every:
+        why = "; ".join(f"{one.jobs} {one.reason}" for one in left_out(subject, schedule) if one.of_site)
+        hint = "correct the file of --site, or name the machine's size with --procs"
+        raise AdminkitError(f"the machine contradicts the trace, most of whose {every} jobs cannot run: {why}", hint)
+
+
 def measured(subject: Subject, schedule: Schedule) -> Metrics:
     """All jobs of a schedule."""
     columns = subject.jobs.columns
@@ -62,9 +76,30 @@ def run_report(subject: Subject, schedule: Schedule, filter: Filter, database: s
     """One row: what the model made of the jobs."""
     left = left_out(subject, schedule)
     row = row_of("today", subject.model, 0, measured(subject, schedule), sum(one.jobs for one in subject.jobs.missing))
-    notes = [*subject.notes, *left_out_sentences(left), steady_note()]
+    worth, causes = calibration_notes(subject, schedule)
+    notes = [*causes, *subject.notes, *left_out_sentences(left), steady_note()]
     meta = meta_of("A schedule of the trace's jobs", subject, filter, database, notes)
+    meta = replace(meta, answers=worth)
     return Report(meta, FIELDS, [row])
+
+
+def calibration_notes(subject: Subject, schedule: Schedule) -> tuple[list[str], list[str]]:
+    """Of the site's own scheduler on its own jobs: what its answers are worth here, and what is not modelled."""
+    if subject.model != "slurm":
+        return [], []
+    try:
+        found = compare(subject, schedule)
+    except AdminkitError as error:
+        return [f"calibration: none: {error.message}"], []
+    return [found.sentence], cause_notes(found.causes)
+
+
+def cause_notes(causes: Sequence[Cause]) -> list[str]:
+    """What is not modelled, and whom it touches."""
+    return [
+        f"not modelled: {one.what}: {percent(one.jobs)} of the jobs, {percent(one.waits)} of their waits"
+        for one in causes
+    ]
 
 
 def meta_of(title: str, subject: Subject, filter: Filter, database: str, notes: Sequence[str]) -> Meta:
@@ -76,7 +111,7 @@ def meta_of(title: str, subject: Subject, filter: Filter, database: str, notes: 
 def left_out(subject: Subject, schedule: Schedule) -> list[Missing]:
     """Every job that did not run, by reason."""
     ids = subject.jobs.columns["id"][schedule.start < 0]
-    never = [Missing(_NEVER, len(ids), tuple(map(int, ids[:5])))] if len(ids) else []
+    never = [Missing(_NEVER, len(ids), tuple(map(int, ids[:NAMED])), True)] if len(ids) else []
     return [*subject.jobs.missing, *never]
 
 
@@ -95,11 +130,9 @@ def schedule_csv(subject: Subject, schedule: Schedule) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(SCHEDULE)
-    jobs: Mapping[str, Sequence[int]] = {name: column.tolist() for name, column in subject.jobs.columns.items()}
-    submit, start, end = subject.jobs.real["submit"].tolist(), schedule.start.tolist(), schedule.end.tolist()
-    for i, job in enumerate(jobs["id"]):
-        ran = start[i] >= 0
-        writer.writerow(
-            [job, submit[i], start[i] if ran else "", end[i] if ran else "", jobs["nodes"][i] if ran else ""]
-        )
+    known = {name: column.tolist() for name, column in subject.jobs.real.items() if name in ("submit", "nodes")}
+    ids, start, end = subject.jobs.columns["id"].tolist(), schedule.start.tolist(), schedule.end.tolist()
+    for job, submit, nodes, begin, finish in zip(ids, known["submit"], known["nodes"], start, end, strict=True):
+        ran = begin >= 0
+        writer.writerow([job, submit, *([begin, finish, nodes if nodes > 0 else ""] if ran else ["", "", ""])])
     return out.getvalue()

@@ -8,8 +8,7 @@ from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictures, Report, Series
-from adminkit.reports.calibration import cause_notes
-from adminkit.reports.simulate import left_out_sentences, meta_of
+from adminkit.reports.simulate import cause_notes, left_out_sentences, meta_of
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.calibrate import Calibration
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
@@ -20,7 +19,10 @@ from adminkit.units import show_short
 
 FIELDS: Final = (
     Field("scenario", help="of the file; with its value where it has several"),
-    Field("part", help="all, queue, class, size, length, account, or users: who follow the scenario and who do not"),
+    Field(
+        "part",
+        help="all, queue, class, size, length, account, user; users: who follow the scenario, and who do not",
+    ),
     Field("value", help="which of them"),
     Field("measure", help="what is compared"),
     Field("unit", help="of the measure: seconds, ratio, share, count"),
@@ -35,7 +37,7 @@ FIELDS: Final = (
 )
 #: The first sentence of an answer that was forced where nothing could be compared.
 UNKNOWN_WORTH: Final = "calibration: none: the trace has no starts to compare with"
-_PARTS: Final = ("queue", "class", "size", "length", "users", "account")
+_PARTS: Final = ("queue", "class", "size", "length", "users", "account", "user")
 #: Groups that a sentence names on each side.
 _NAMED: Final = 3
 
@@ -48,7 +50,7 @@ def scenarios_meta(
     notes = [
         f"changes are means of {replicates} paired replicates, submissions moved by up to a minute, with 95 % intervals"
         " (Student's t)",
-        *([] if calibration is None else cause_notes(calibration)),
+        *([] if calibration is None else cause_notes(calibration.causes)),
         *subject.notes,
         *left_out_sentences(subject.jobs.missing),
     ]
@@ -82,8 +84,8 @@ def sentences_of(name: str, rows: Sequence[Row]) -> list[str]:
         return [f"{name}: too few jobs ran on both sides to compare"]
     sentences = [f"{name}: {_change(wait)}"]
     waits = [row for row in own if row.measure == "mean_wait" and row.part in _PARTS and row.change is not None]
-    shorter = sorted((row for row in waits if row.verdict == LESS), key=lambda row: row.relative or 0)
-    longer = sorted((row for row in waits if row.verdict == MORE), key=lambda row: -(row.relative or 0))
+    shorter = sorted((row for row in waits if row.verdict == LESS), key=lambda row: row.change or 0)
+    longer = sorted((row for row in waits if row.verdict == MORE), key=lambda row: -(row.change or 0))
     sides = [f"{verb} {_groups(few)}" for verb, few in (("gain:", shorter), ("lose:", longer)) if few]
     if sides:
         sentences.append(f"{name}: " + "; ".join(sides))
@@ -121,9 +123,11 @@ def _other(row: Row) -> str:
     if row.verdict not in (LESS, MORE) or row.change is None or row.then is None:
         return ""
     if row.measure == "utilization":
-        return f"{percent(row.then)} of the machine in use instead of {percent(row.today or 0)}"
-    what = "are ended at their limit" if row.measure == "killed" else "cannot run"
-    return f"{number(round(row.then))} jobs {what} instead of {number(round(row.today or 0))}"
+        then, today, what = percent(row.then), percent(row.today or 0), "of the machine in use"
+    else:
+        then, today = (number(round(value or 0)) for value in (row.then, row.today))
+        what = "jobs are ended at their limit" if row.measure == "killed" else "jobs cannot run"
+    return f"{then} {what} instead of {today}" if then != today else ""
 
 
 def _pictures(

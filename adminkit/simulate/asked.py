@@ -33,7 +33,7 @@ _NOTHING: Final = "adminkit nothing"
 class Fate:
     """What becomes of a request that is accepted in the end. None: as it was asked for."""
 
-    limit: int | None = None
+    time_limit: int | None = None
     queue: str | None = None
     points: int | None = None
     nodes: int | None = None

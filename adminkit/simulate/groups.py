@@ -1,4 +1,4 @@
-"""The parts of today's jobs for which an answer is given: all, by queue, class, size, length, account."""
+"""The parts of today's jobs for which an answer is given: all, by queue, class, size, length, and account or user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Accounts that have rows of their own; the others share one.
+#: Accounts, or users where no account is known, that have rows of their own; the others share one.
 ACCOUNTS: Final = 10
 LENGTHS: Final = ("up to 1 h", "1 to 4 h", "4 to 24 h", "above 24 h")
 _LENGTHS: Final = (3600, 4 * 3600, 24 * 3600)
@@ -49,7 +49,8 @@ def groups_of(case: Case) -> Groups:
     names = [f"{size} {unit}{'' if size == '1' else 's'}" for size in SIZES]
     parts["size"] = (np.searchsorted(_SIZES, sizes(case, unit), side="left"), names)
     parts["length"] = (np.searchsorted(_LENGTHS, case.facts["needs"], side="left"), LENGTHS)
-    parts["account"] = _largest(case.facts["account"], case.names["accounts"])
+    whose = "account" if len(case.names["accounts"]) > 1 else "user"
+    parts[whose] = _largest(case.facts[whose], case.names[f"{whose}s"])
     several = {part: found for part, found in parts.items() if len(set(found[0].tolist())) > 1}
     return Groups({"all": parts["all"], **several}, unit)
 

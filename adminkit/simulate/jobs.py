@@ -38,11 +38,12 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Jobs that are not simulated, and why; the ids of some."""
+    """Jobs that are not simulated, and why; the ids of some. `of_site`: the machine does not have what they need."""
 
     reason: str
     jobs: int
     ids: Sequence[int]
+    of_site: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class Jobs:
     """Jobs in the order of (submit, id), all columns of one length.
 
     `columns` are the core's, but those that number a site's things (machine.py). `real` is what happened: submit,
-    eligible, start, end, elapsed; NONE for unknown. `codes[name][i]` is the place of job i's word in `names[name]`
-    (queue, class, user, account, qos, gpu_type, state, reason, limit_kind, limit_source), NONE for unknown.
+    eligible, start, end, elapsed, nodes …; NONE for unknown. `codes[name][i]` is the place of job i's word in
+    `names[name]` (queue, class, user, account, qos, gpu_type, state, reason, limit_kind, limit_source).
     """
 
     columns: Mapping[str, Column]
@@ -66,12 +67,12 @@ class Jobs:
     def __len__(self) -> int:
         return len(self.columns["id"])
 
-    def take(self, which: Mask, reason: str) -> Jobs:
+    def take(self, which: Mask, reason: str, *, of_site: bool = False) -> Jobs:
         """The jobs of `which`; the others are missing for `reason`."""
         if which.all():
             return self
         ids = self.columns["id"][~which]
-        left = Missing(reason, len(ids), tuple(map(int, ids[:NAMED])))
+        left = Missing(reason, len(ids), tuple(map(int, ids[:NAMED])), of_site)
         return replace(
             self,
             columns={name: column[which] for name, column in self.columns.items()},
@@ -120,7 +121,9 @@ def jobs_of(runs: Runs, *, unit: Unit | None = None, arrival: Arrival = "submit"
     }
     if priority:
         columns["priority"] = _priorities(given["priority"])
-    real = {name: given[name] for name in ("submit", "eligible", "start", "end", "elapsed", "suspended", "het")}
+    real = {
+        name: given[name] for name in ("submit", "eligible", "start", "end", "elapsed", "suspended", "het", "nodes")
+    }
     jobs = Jobs(columns, real, runs.codes, runs.names, unit, runs.cluster)
     return _runnable(jobs, runs)
 

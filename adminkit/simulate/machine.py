@@ -203,8 +203,9 @@ def placed(jobs: Jobs, machine: Machine) -> Jobs:
     qos = _numbers(jobs, "qos", [one.name for one in machine.site.qos], unknown=NONE)
     filled = jobs.with_columns(queues=queues, qos=qos, gpu_type=types, mem=mem)
     shown = ", ".join(quote(name) for name in gone[:5]) or "none named"
-    filled = filled.take(queues != 0, f"in queues that the site does not have: {shown}")
-    filled = filled.take(filled.columns["gpu_type"] != -2, "on a type of GPU that the site does not have")
+    filled = filled.take(queues != 0, f"in queues that the site does not have: {shown}", of_site=True)
+    typed = filled.columns["gpu_type"] != -2
+    filled = filled.take(typed, "on a type of GPU that the site does not have", of_site=True)
     if not len(filled):
         why = "; ".join(f"{one.jobs} {one.reason}" for one in filled.missing)
         raise AdminkitError(f"the site does not fit the trace: {why}", "correct the file of --site: docs/site.md")

@@ -35,7 +35,7 @@ class Wanted:
     procs: int | None = None  # of the pool of the plain models
     unit: Unit | None = None
     arrival: Arrival | None = None  # None: eligible for the slurm model, submit for the others
-    priority: bool | None = False  # the trace's own; None: where the site has fair-share and the trace priorities
+    priority: bool | None = None  # the trace's own; None: of the slurm model where the site has fair-share
     settings: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -65,7 +65,8 @@ def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted
     arrival: Arrival = wanted.arrival or ("eligible" if wanted.model == "slurm" else "submit")
     own = wanted.priority
     if own is None:
-        own = bool(site.scheduler.priority_weight_fairshare) and bool((runs.numbers["priority"] > 0).any())
+        fair_share = wanted.model == "slurm" and bool(site.scheduler.priority_weight_fairshare)
+        own = fair_share and bool((runs.numbers["priority"] > 0).any())
     jobs = jobs_of(runs, unit=wanted.unit, arrival=arrival, priority=own)
     notes = [_arrival_note(arrival)]
     if own:

@@ -15,6 +15,8 @@ _PART: Final = re.compile(r"((?:[^\[\],]|\[[^\]]*\])+)(?:,|$)")
 
 def hosts(text: str) -> list[str]:
     """Every host of a list, in its order; what cannot be read is left out."""
+    if text.count("[") != text.count("]"):
+        return []
     found: list[str] = []
     for part in _PART.finditer(text):
         found += _expanded(part[1], MOST - len(found))

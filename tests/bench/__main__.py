@@ -18,7 +18,20 @@ from tests.bench import against
 from tests.bench.pairs import Ratio
 
 FOLDER = Path("build/bench")
-PARTS = ("parse", "import", "report", "memory", "sync", "decide", "replay", "submit", "letters", "snapshot", "my")
+PARTS = (
+    "parse",
+    "import",
+    "report",
+    "memory",
+    "sync",
+    "decide",
+    "replay",
+    "submit",
+    "letters",
+    "snapshot",
+    "my",
+    "simulate",
+)
 
 #: Program or module -> how to get it.
 SOURCES = {
@@ -31,7 +44,7 @@ SOURCES = {
 }
 #: The programs that a part needs; a part that needs Slurm or Lua checks for it itself.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
-NEEDS |= {"snapshot": ("cc", "taskset"), "against": ("git", "make", "taskset")}
+NEEDS |= {"snapshot": ("cc", "taskset"), "simulate": ("cc",), "against": ("git", "make", "taskset")}
 
 
 def missing(parts: Sequence[str]) -> list[str]:

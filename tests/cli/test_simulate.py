@@ -112,3 +112,75 @@ def test_a_trace_without_places_is_one_node(tmp_path: Path) -> None:
     assert (node.cpus, node.queues) == (9, {"all"}), "the third begins when the first ends"
     (row,) = answer("simulate", "run", "--model", "fcfs", "--db", db)["rows"]
     assert (row["jobs"], row["mean_wait"]) == (3, 0), "without --procs the pool is as large"
+
+
+SITE = """\
+cluster = "alpha"
+[[queues]]
+name = "gq"
+max_limit = 86400
+[[nodes]]
+name = "n1"
+cpus = 2
+queues = ["gq"]
+[scheduler]
+priority_weight_fairshare = 5
+"""
+
+
+def busy(folder: Path, **more: Any) -> Path:
+    """Forty jobs of an hour, one every half hour, on a node of two CPUs: each waits a minute."""
+    return trace(folder, [{"Submit": T + 1800 * number, "Priority": 40 - number, **more} for number in range(40)])
+
+
+def test_replay_says_what_answers_are_worth(tmp_path: Path) -> None:
+    """Really each waits a minute; the simulated scheduler starts each within seconds."""
+    site, db, picture = tmp_path / "site.toml", busy(tmp_path), tmp_path / "waits.png"
+    site.write_text(SITE)
+    said = answer("simulate", "replay", "--db", db, "--site", site, "--picture", picture)
+    assert said["meta"]["answers"][0].startswith("calibration: no basis: the error of the mean wait is -9")
+    rows = {(row["part"], row["value"]): row for row in said["rows"]}
+    assert set(rows) == {("all", "all"), ("queue", "gq"), ("class", "cpu"), ("size", "1 CPU")}
+    assert rows["queue", "gq"]["real_mean_wait"] == 60
+    assert rows["queue", "gq"]["verdict"] == "no basis"
+    assert any("priorities are the trace's own" in note for note in said["meta"]["notes"]), "the site has fair-share"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    computed = answer("simulate", "replay", "--db", db, "--site", site, "--priority", "computed")
+    assert "not modelled: fair-share: 100.0 % of the jobs, 100.0 % of their waits" in computed["meta"]["notes"]
+
+
+def test_run_repeats_the_verdict(tmp_path: Path) -> None:
+    site, db = tmp_path / "site.toml", busy(tmp_path, Start="Unknown", State="PENDING")
+    site.write_text(SITE)
+    done = adminkit("simulate", "run", "--db", db, "--site", site)
+    assert "none of 40 jobs can be simulated: 40 still waiting" in done.stderr
+    said = answer("simulate", "run", "--db", busy(tmp_path), "--site", site)
+    assert said["meta"]["answers"][0].startswith("calibration: no basis: ")
+    assert list(said["rows"][0]) == ROW
+
+
+def test_a_machine_that_contradicts_the_trace_is_refused(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    site.write_text(SITE.replace("cpus = 2", "cpus = 1"))
+    done = adminkit("simulate", "replay", "--db", busy(tmp_path, AllocCPUS=2), "--site", site)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: the machine contradicts the trace, most of whose 40 jobs cannot run: 40 can never start on this"
+        " machine",
+        "hint: correct the file of --site, or name the machine's size with --procs",
+    ]
+
+
+def test_replay_without_starts_is_refused(tmp_path: Path) -> None:
+    """An SWF trace without waits has no starts."""
+    swf, db, site = tmp_path / "x.swf", tmp_path / "trace.db", tmp_path / "site.toml"
+    swf.write_text("".join(f"{job} {job} -1 100 1 -1 -1 1 200 -1 1 1 1 -1 -1 -1 -1 -1\n" for job in range(1, 50)))
+    site.write_text(SITE.replace('"gq"', '"all"').replace("max_limit", "is_default = true\nmax_limit"))
+    assert adminkit("import", swf, "--cluster", "alpha", "--db", db).returncode == 0
+    done = adminkit("simulate", "replay", "--db", db, "--site", site)
+    assert done.stderr.splitlines() == [
+        "error: the trace has no starts to compare with",
+        "hint: adminkit simulate run needs none",
+    ]
+    said = answer("simulate", "run", "--db", db, "--site", site)
+    assert said["meta"]["answers"] == ["calibration: none: the trace has no starts to compare with"]

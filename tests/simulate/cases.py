@@ -32,6 +32,8 @@ def case(
         "origin": list(range(many)), "piece": [0] * many, "user": people, "account": people, "class": [0] * many,
         "needs": np.minimum(run, limit).tolist(), "defaulted": [NONE] * many, "follows": [NONE] * many,
     }  # fmt: skip
+    if site := parts.pop("site", None):
+        parts |= {"queues": site[0], "nodes": site[1]}
     persons = [f"user{one}" for one in range(max(people, default=0) + 1)]
     return Case(
         Request(model, _arrays(columns), parts.pop("settings", {"procs": machine}), **parts),

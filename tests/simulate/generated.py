@@ -61,7 +61,7 @@ def generated(seed: int, causes: Sequence[Cause], jobs: int = 900) -> Generated:
         real = cause(real, rng)
     name = f"seed {seed}, {' and '.join(cause.__name__ for cause in causes) or 'nothing hidden'}"
     blind = Generated(name, runs, real, known)
-    return replace(blind, runs=_happened(runs, *truth(blind, real)))
+    return replace(blind, runs=happened(runs, *truth(blind, real)))
 
 
 def truth(one: Generated, place: Place) -> tuple[Subject, Schedule]:
@@ -133,7 +133,7 @@ def _outages(rng: np.random.Generator, runs: Runs, nodes: int) -> tuple[Outage, 
     )
 
 
-def _happened(runs: Runs, subject: Subject, made: Schedule) -> Runs:
+def happened(runs: Runs, subject: Subject, made: Schedule) -> Runs:
     """The runs as the trace has them afterwards."""
     assert subject.jobs.columns["id"].tolist() == runs.numbers["id"].tolist()
     ran = made.start >= 0

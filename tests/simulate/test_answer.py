@@ -59,6 +59,31 @@ def test_a_known_effect_has_its_sign(text: str, verdict: str, why: str) -> None:
     assert row(asked(text)).verdict == verdict, why
 
 
+def on_nodes() -> Case:
+    """Four nodes of a CPU each, and jobs on one to three of them."""
+    plain = many()
+    size = plain.column("procs").tolist()
+    queues, nodes = [{"max_limit": 86_400}], [{"count": 4, "cpus": 1}]
+    return many(
+        model="slurm", settings={}, queues=[1] * 300, columns={"nodes": size, "cpus": size}, site=(queues, nodes)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "why"),
+    [
+        (scenario("nodes", "factor = 2"), LESS, "twice the nodes"),
+        (scenario("nodes", "factor = 0.75"), MORE, "fewer nodes"),
+        (scenario("load", "factor = 1.3"), MORE, "more jobs"),
+        (scenario("checkpoint", 'max_limit = "2-00:00:00"'), NO_CHANGE, "no job is above it"),
+        (scenario("queue", 'queue = "gq"\nnodes = 3'), MORE, "fewer nodes for the queue"),
+        (scenario("multi-node", 'share = 0.9\nnodes = 3\nwork = "more"'), MORE, "more work"),
+    ],
+)
+def test_a_known_effect_has_its_sign_in_the_slurm_model(text: str, verdict: str, why: str) -> None:
+    assert row(asked(text, on_nodes())).verdict == verdict, why
+
+
 def test_what_changes_nothing_runs_today_once_and_has_no_width() -> None:
     runs: list[Request] = []
 

@@ -52,28 +52,28 @@ REJECT = {"action": "reject"}
 @pytest.mark.parametrize(
     ("rules", "request_", "expected", "why"),
     [
-        ([], asked(), Answer(Fate(limit=3 * DAY)), "no rule"),
-        ([rule(max_limit="1-00:00:00", action="amend")], asked(), Answer(Fate(limit=DAY)), "amended"),
+        ([], asked(), Answer(Fate(time_limit=3 * DAY)), "no rule"),
+        ([rule(max_limit="1-00:00:00", action="amend")], asked(), Answer(Fate(time_limit=DAY)), "amended"),
         (
             [rule(max_limit="1-00:00:00", **REJECT)],
             asked(),
-            Answer(None, Fate(limit=DAY), Fate(limit=3 * DAY, queue="gq-long")),
+            Answer(None, Fate(time_limit=DAY), Fate(time_limit=3 * DAY, queue="gq-long")),
             "refused: the limit that the text names, or the queue that takes it",
         ),
         (
             [rule(min_limit="01:00:00", **REJECT), rule(gpus="2-4", **REJECT)],
             asked(time_limit=60),
-            Answer(None, Fate(limit=H, gpus=2), Fate(limit=60, queue="gq-long")),
+            Answer(None, Fate(time_limit=H, gpus=2), Fate(time_limit=60, queue="gq-long")),
             "two refusals at once",
         ),
         ([rule(gpus_per_node="8", **REJECT)], asked(nodes=2, gpus=2),
-         Answer(None, Fate(limit=3 * DAY, gpus=16), Fate(limit=3 * DAY, queue="gq-long")), "per node"),
+         Answer(None, Fate(time_limit=3 * DAY, gpus=16), Fate(time_limit=3 * DAY, queue="gq-long")), "per node"),
         ([rule(nodes="-2", **REJECT)], asked(nodes=4, gpus=32),
-         Answer(None, Fate(3 * DAY, nodes=2, cpus=2, gpus=16), Fate(limit=3 * DAY, queue="gq-long")), "fewer nodes"),
+         Answer(None, Fate(3 * DAY, nodes=2, cpus=2, gpus=16), Fate(3 * DAY, queue="gq-long")), "fewer nodes"),
         (
             [{"name": "say", "require_limit": True}],
             asked(limit_kind="unset", time_limit=DAY),
-            Answer(None, Fate(limit=DAY)),
+            Answer(None, Fate(time_limit=DAY)),
             "its owner types the limit that the job had",
         ),
         (
@@ -86,7 +86,7 @@ REJECT = {"action": "reject"}
             [{"name": "a", "max_limit": "1-00:00:00", "queues": ["gq"], **REJECT},
              {"name": "b", "gpus": "4", "queues": ["gq-long"], **REJECT}],
             asked(),
-            Answer(None, Fate(limit=DAY)),
+            Answer(None, Fate(time_limit=DAY)),
             "no other queue takes it",
         ),
     ],
@@ -99,14 +99,14 @@ def test_a_request_has_its_answer(
 
 def test_a_queue_that_can_never_take_it_leads_to_the_one_that_can() -> None:
     found = answer(asked(time_limit=5 * DAY), decider([], routing={"action": "amend"}))
-    there = Fate(limit=5 * DAY, queue="gq-long")
+    there = Fate(time_limit=5 * DAY, queue="gq-long")
     assert found == Answer(None, there, there)
 
 
 def test_texts_of_the_policys_own_do_not_matter() -> None:
     own = rule(max_limit="1-00:00:00", **REJECT, text={"en": "No! {value}? Never.", "ja": "{value}"})
     decide = decider([own], languages=["ja", "en"], help_url="https://hpc.example.org/limits")
-    assert answer(asked(), decide).typed == Fate(limit=DAY)
+    assert answer(asked(), decide).typed == Fate(time_limit=DAY)
 
 
 def test_each_job_of_the_trace_is_decided_by_what_it_asked_for(tmp_path: Path) -> None:
@@ -116,6 +116,6 @@ def test_each_job_of_the_trace_is_decided_by_what_it_asked_for(tmp_path: Path) -
     policy = Policy.model_validate({"version": 1, "rules": [rule(max_limit="1-00:00:00", **REJECT)]})
     with reader(path) as db:
         found = dict(answers(db, policy, None, "aaic", 85))
-    assert found[1, MONDAY + 30].typed == Fate(limit=DAY)
-    assert found[2, MONDAY + 90].at_once == Fate(limit=H)
+    assert found[1, MONDAY + 30].typed == Fate(time_limit=DAY)
+    assert found[2, MONDAY + 90].at_once == Fate(time_limit=H)
     assert len(found) == 2, "a run that was put back is no submission of its own"

@@ -77,6 +77,13 @@ def test_nodes_that_are_not_there_or_do_not_change_are_refused(keys: dict[str, A
         changed(many(), "nodes", **keys)
 
 
+@pytest.mark.parametrize(("keys", "message"), [({"bf_interval": 0}, "bf_interval cannot be 0"), ({"procs": -5}, "-5")])
+def test_a_setting_that_the_core_does_not_take_is_refused(keys: dict[str, int], message: str) -> None:
+    with pytest.raises(AdminkitError, match=f"scenario it: .*{message}") as caught:
+        changed(many(), "scheduler", set=keys)
+    assert caught.value.hint == "docs/simulate-spec.md has the settings"
+
+
 def test_settings_take_the_place_of_todays() -> None:
     other = changed(many(), "scheduler", set={"depth": 5}, model="conservative")
     assert (other.request.model, other.request.settings) == ("conservative", {"procs": 4, "depth": 5})

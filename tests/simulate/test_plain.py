@@ -52,6 +52,18 @@ def test_the_program_and_its_twin_say_the_same(model: Model, jobs: list[Job], or
     assert rows_of(ask(model, jobs, 8, order, depth)) == rows(twin)
 
 
+#: A deep queue of few kinds, whose jobs end early: reservations move in long rows.
+DEEP = st.builds(
+    Job, st.just(0), st.integers(0, 6), st.integers(1, 12), st.sampled_from((6, 12, 20)), st.sampled_from((1, 1, 2, 5))
+)
+
+
+@given(jobs=st.lists(DEEP, min_size=12, max_size=28), depth=st.sampled_from((NONE, NONE, 12)))
+def test_a_deep_queue_moves_as_its_jobs_would_one_by_one(jobs: list[Job], depth: int) -> None:
+    twin = Twin("conservative", jobs, 8, "submit", depth).simulate()
+    assert rows_of(ask("conservative", jobs, 8, "submit", depth)) == rows(twin)
+
+
 def job(submit: int, run: int, limit: int, procs: int, plan: int = NONE, priority: int = NONE) -> Job:
     return Job(0, submit, run, limit, procs, plan, priority)
 

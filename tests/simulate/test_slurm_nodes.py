@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.slurm_case import Job, job, schedule, starts
 
-ALONE = {"backfill": 0, "batch_sched_delay": 0}
+ALONE = {"backfill": 0, "batch_sched_delay": 0, "release": 2205}
 #: One node of 4 CPUs before one of 2, one before five, and so on.
 SMALL_LAST = {"nodes": [{"cpus": 4}, {"cpus": 2}], **ALONE}
 GPUS = {"cpus": 16, "gpus": 4, "mem": 1000}

@@ -71,7 +71,8 @@ class Run:
         self.last_full: float = self.origin
         self.last_bf: float = self.origin
         self.last_sched = self.last_pass = self.locked_until = self.changed = -math.inf
-        self.queued = self.request = self.full = False
+        self.request = self.full = False
+        self.queued: int | None = None  # since when
         self.changes = 0
         self.settled = 0  # 1: a full pass started nothing since all is quiet; 2: and then one of backfill
 
@@ -107,7 +108,8 @@ class Run:
         job.hard_end = t + longest
         tick = self.origin + -((self.origin - job.hard_end - s.over_time_limit) // s.tick) * s.tick
         job.end = min(t + job.run, tick)
-        job.release = job.end + s.epilog + (s.kill_wait if tick < t + job.run else 0)
+        job.by_tick = tick < t + job.run
+        job.release = job.end + s.epilog + (s.kill_wait if job.by_tick else 0)
         job.outcome = KILLED if job.run > longest + s.over_time_limit else DONE
         job.order = self.facts["started"]
         self.facts["started"] += 1
@@ -158,7 +160,7 @@ class Run:
         # What is due from a second on, until it is done.
         first = max(self.origin, self.second + 1)
         dates += [max(first, self.last_full + s.sched_interval)]
-        dates += [max(first, self.last_sched + s.batch_sched_delay)] if self.queued else []
+        dates += [max(first, self.last_sched + s.batch_sched_delay)] if self.queued is not None else []
         dates += [first] if self.request else []
         dates += [max(first, self.last_bf + s.bf_interval)] if s.backfill and self.changed >= self.last_bf else []
         return int(min(date for date in dates if date > self.second))
@@ -177,8 +179,9 @@ class Run:
     def steps_1_to_4(self, t: int) -> None:
         self.second = t
         self.go_down_and_come_back(t)
-        self.end_and_release(t)
         self.background(t)
+        self.main_loop_if_due(t)
+        self.end_and_release(t)
         self.main_loop_if_due(t)
 
     def go_down_and_come_back(self, t: int) -> None:
@@ -212,7 +215,13 @@ class Run:
                 for node in job.held:
                     node.completing.remove(job)
                 self.change(t)
-                self.request = True
+                self.ask(job, t)
+
+    def ask(self, job: Job, t: int) -> None:
+        if self.set.release < 2311 or self.set.epilog > 0 or job.by_tick:
+            self.request = True
+        elif self.queued is None:
+            self.queued = t
 
     def background(self, t: int) -> None:
         s = self.set
@@ -224,11 +233,11 @@ class Run:
         if t - self.last_full >= s.sched_interval:
             self.request = self.full = True
             self.last_full = self.last_sched = t
-            self.queued = False
-        elif self.queued and t - self.last_sched >= s.batch_sched_delay:
+            self.queued = None
+        elif self.queued is not None and self.queued < t and t - self.last_sched >= s.batch_sched_delay:
             self.request = True
             self.last_sched = t
-            self.queued = False
+            self.queued = None
 
     def set_priority(self, job: Job, t: int) -> None:
         for queue in {*job.main, *job.back}:
@@ -248,7 +257,7 @@ class Run:
             if job.submit == t and job.state == NEW:
                 job.state = WAITING
                 self.set_priority(job, t)
-                self.queued = True
+                self.queued = t if self.queued is None else self.queued
                 self.change(t)
         self.facts["most_waiting"] = max(self.facts["most_waiting"], len(self.having(WAITING)))
 
@@ -260,14 +269,15 @@ class Run:
     # Main loop
 
     def main_loop_if_due(self, t: int) -> None:
-        if not self.request or t < self.locked_until or (t - self.last_pass) * 10**6 < self.set.sched_min_interval:
+        if not self.request or t < self.locked_until or t - self.last_pass < self.set.sched_min_interval // 10**6:
             return
         full, self.request, self.full = self.full, False, False
         if self.waits_for_completing(t):
             return
         self.last_pass = t
-        self.facts["passes"] += 1
-        self.facts["full_passes"] += full
+        if self.records(backfill=False):
+            self.facts["passes"] += 1
+            self.facts["full_passes"] += full
         MainPass(self, t, full).run()
         if full and self.quiet():
             self.settled = max(self.settled, 1)

@@ -159,6 +159,7 @@ class Job:
     hard_end: int = field(init=False, default=NONE)
     end: int = field(init=False, default=NONE)
     release: int = field(init=False, default=NONE)
+    by_tick: bool = field(init=False, default=False)
     outcome: int = field(init=False, default=NOT_RUN)
     order: int = field(init=False, default=NONE)
 
@@ -195,9 +196,15 @@ class Job:
         limit = self.planned_limit(queue)
         return self.plan if self.plan != NONE and self.plan < limit else limit
 
-    def planned_end(self, now: int, settings: Settings, soft: bool) -> int:
+    def has_soft_end(self, settings: Settings, soft: bool) -> bool:
         limit = YEAR if self.ran_with == NONE else self.ran_with
-        if not (soft and settings.time_min_as_soft_limit == 1 and self.plan != NONE and self.plan < limit):
+        return soft and settings.time_min_as_soft_limit == 1 and self.plan != NONE and self.plan < limit
+
+    def ordering_end(self, settings: Settings, soft: bool) -> int:
+        return self.start + self.plan if self.has_soft_end(settings, soft) else self.hard_end
+
+    def planned_end(self, now: int, settings: Settings, soft: bool) -> int:
+        if not self.has_soft_end(settings, soft):
             return self.hard_end
         end = self.start + self.plan
         if end >= now:

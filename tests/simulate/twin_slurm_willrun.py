@@ -38,7 +38,8 @@ def will_run(
         if chosen is not None:
             return Will(now, chosen)
         ends = [each for each in ends if each[0] >= start]
-    return _by_ends(run, job, whole, nodes, later if newer else None, now, back, sorted(ends, key=lambda x: x[:2]))
+    ends.sort(key=lambda each: (each[2].ordering_end(run.set, soft), each[1]))
+    return _by_ends(run, job, whole, nodes, later if newer else None, now, back, ends)
 
 
 def without(back: set[Job]) -> Callable[[Node], Free]:
@@ -55,7 +56,7 @@ def _by_ends(
     back: set[Job],
     ends: list[tuple[int, int, Job]],
 ) -> Will | None:
-    """Give back what running jobs hold, group by group; `ends` are by their planned end."""
+    """Give back what running jobs hold, group by group."""
     s = run.set
     window, group, at = 30, None, 0  # the job at ends[at] is the next one
     while True:
@@ -72,7 +73,7 @@ def _by_ends(
             if group is None:
                 group = end + 30 - end % 30
             back.add(other)
-            last = end
+            last = at - 1
             if at == len(ends):
                 the_last_round = True
                 break
@@ -88,10 +89,17 @@ def _by_ends(
             return None
         chosen = pick(job, whole, nodes, without(back))
         if chosen is not None:
-            return Will(last if last > now else max(now + 1, last + s.kill_wait + s.over_time_limit), chosen)
+            if s.release >= 2505:
+                last = max((i for i in range(last + 1) if chosen_has(chosen, ends[i][2])), default=last)
+            end, _, other = ends[last]
+            return Will(end if end > now else max(now + 1, other.hard_end + s.kill_wait + s.over_time_limit), chosen)
         if the_last_round or group is None:
             return None
         window = _wider(window, ends[at][0] - group, s.bf_window_linear)
+
+
+def chosen_has(chosen: Chosen, job: Job) -> bool:
+    return any(node in job.held for node in chosen)
 
 
 def _wider(window: int, needed: int, linear: int) -> int:

@@ -18,8 +18,11 @@ from adminkit.deploy.status import Status, TableStatus
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.validate import Problem
-from adminkit.render.report import Report
+from adminkit.render.report import Meta, Report
 from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, status
+from adminkit.reports.simulate_scenarios import scenarios_report
+from adminkit.simulate.answer import Answer
+from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, UNKNOWN, Row
 from adminkit.stats.history import events
 from adminkit.stats.status import Pass
 from adminkit.trace.actions import record_actions
@@ -198,6 +201,30 @@ def policy_status(_: Path) -> Report:
     )  # fmt: skip
 
 
+def simulated(_: Path) -> Report:
+    waits = Row(
+        "short gq", "all", "(all)", "mean_wait", "seconds", 55_127, 245.4, 131.2, -114.2, -120.9, -107.5, 0.0, LESS
+    )
+    rows = [
+        waits,
+        replace(waits, measure="mean_slowdown", unit="ratio", today=1.35, then=1.1, change=-0.25, low=-0.3, high=-0.2),
+        replace(waits, measure="utilization", unit="share", today=0.349, then=0.351, change=0.002, low=0.001,
+                high=0.003, verdict=MORE),
+        replace(waits, measure="killed", unit="count", today=1541.0, then=2245.3, change=704.3, low=690.0,
+                high=718.6, verdict=MORE),
+        replace(waits, part="length", value="above 24 h", jobs=3258, today=300.0, then=900.0, change=600.0, low=500.0,
+                high=700.0, verdict=MORE),
+        replace(waits, part="account", value=HOSTILE, jobs=9, change=-3.0, low=-9.0, high=3.0, verdict=NO_CHANGE),
+        replace(waits, scenario="nothing", change=0.0, low=0.0, high=0.0, then=245.4, verdict=NO_CHANGE),
+        replace(waits, scenario="no job", today=None, then=None, change=None, low=None, high=None, verdict=UNKNOWN),
+    ]  # fmt: skip
+    meta = Meta.plain("What would happen", ["changes are means of 20 paired replicates"], ["aaic"])
+    meta = replace(meta, answers=("calibration: trust: the error of the mean wait is +1.0% (-2.0% to +4.0%)",))
+    nothing = {"waits": [[0], [0]], "busy": [[], []]}
+    names = ("short gq", "nothing", "no job")
+    return scenarios_report(Answer(rows, {name: [nothing] for name in names}, (0, DAY)), meta)
+
+
 #: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
 #: are compared with the trace in tests/recommend.
 LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
@@ -226,4 +253,5 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "policy-install-apply": installed,
     "policy-refresh": refresh,
     "policy-status": policy_status,
+    "simulate-scenarios": simulated,
 }

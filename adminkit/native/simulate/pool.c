@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define AHEAD 8 /* jobs that are brought into the cache before their turn */
+
 bool sim_no_memory(struct sim *sim) {
     snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
     return false;
@@ -143,6 +145,8 @@ bool sim_pool_start(struct sim_pool *pool, int32_t place, int64_t now) {
 
 /* The place of the job that comes next; SIM_NONE: all have come. */
 static int32_t comes_next(struct sim_pool *pool) {
+    if (!pool->place_of)
+        return pool->next < pool->firsts ? pool->next : SIM_NONE;
     const struct sim_job *jobs = pool->sim->job;
     int32_t late = sim_late(pool->sim);
     for (; late != SIM_NONE && pool->place_of[late] == SIM_NONE; late = sim_late(pool->sim))
@@ -164,6 +168,11 @@ struct sim_event sim_pool_event(struct sim_pool *pool) {
                 pool->next++;
             else
                 sim_late_came(pool->sim);
+            if (pool->next + AHEAD < pool->firsts) {
+                const struct sim_job *job = &pool->sim->job[pool->task[pool->next + AHEAD].job];
+                __builtin_prefetch(&job->run, 0);
+                __builtin_prefetch(&job->start, 1);
+            }
             return (struct sim_event){SIM_SUBMITTED, place, submit};
         }
     }

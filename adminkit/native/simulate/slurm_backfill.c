@@ -105,13 +105,10 @@ static enum slurm_go one_record(struct slurm *m, struct slurm_backfill *b,
 
 /* How long planned ends stay what they are. */
 static void same_ends(struct slurm *m, struct slurm_backfill *b) {
-    slurm_sort_ends(m, b->now);
-    if (m->ends > 0)
-        slurm_same_until(b, m->end[0].at);
-    for (size_t i = 0; m->soft_ends && i < m->ends; i++) {
+    for (size_t i = 0; i < m->ends && (i == 0 || m->soft_ends); i++) {
         const struct slurm_live *live = &m->live[m->end[i].live];
-        if (live->soft_start < b->now && live->soft_start != SLURM_NO_TIME)
-            slurm_same_until(b, b->now);
+        bool outlived = live->soft_start < b->now && live->soft_start != SLURM_NO_TIME;
+        slurm_same_until(b, m->soft_ends && outlived ? b->now : m->end[i].at);
     }
 }
 

@@ -27,7 +27,7 @@ static int64_t next_submit(const struct slurm *m) {
 
 /* When a pass of the main loop that is requested may run. */
 static int64_t pass_time(const struct slurm *m) {
-    int64_t rest = (m->set.sched_min_interval + 999999) / 1000000;
+    int64_t rest = m->set.sched_min_interval / 1000000;
     int64_t at = m->last_pass == SLURM_NO_TIME ? m->second + 1 : m->last_pass + rest;
     at = at > m->locked_until ? at : m->locked_until;
     return at > m->second ? at : m->second + 1;
@@ -84,8 +84,7 @@ static void background(struct slurm *m, int64_t at) {
 
 static bool main_loop(struct slurm *m, int64_t at) {
     if (!m->requested || at < m->locked_until ||
-        (m->last_pass != SLURM_NO_TIME &&
-         (at - m->last_pass) < (m->set.sched_min_interval + 999999) / 1000000))
+        (m->last_pass != SLURM_NO_TIME && at - m->last_pass < m->set.sched_min_interval / 1000000))
         return true;
     bool full = m->requested_full;
     m->requested = m->requested_full = false;
@@ -105,16 +104,21 @@ static bool backfill(struct slurm *m, int64_t at) {
     return true;
 }
 
-/* Steps 1 to 4 of a second. */
+/* Steps 1 to 5 of a second. */
 static bool first_steps(struct slurm *m, int64_t at) {
-    uint64_t changes = m->change_count;
+    uint64_t states = m->states;
     slurm_change_nodes(m, at);
-    while (slurm_finish(m, at))
-        ;
-    if (m->change_count != changes)
-        m->idle_full = m->idle_over = false;
     background(m, at);
     m->second = at;
+    if (m->states != states)
+        m->idle_full = m->idle_over = false;
+    if (m->failed || !main_loop(m, at))
+        return false;
+    states = m->states;
+    while (slurm_finish(m, at))
+        ;
+    if (m->states != states)
+        m->idle_full = m->idle_over = false;
     return !m->failed && main_loop(m, at);
 }
 
@@ -163,7 +167,7 @@ static void say(struct slurm *m) {
 static bool run(struct slurm *m) {
     m->second = m->origin - 1;
     m->last_full = m->last_bf = m->origin;
-    m->last_sched = m->last_pass = m->locked_until = m->changed = m->ends_at = SLURM_NO_TIME;
+    m->last_sched = m->last_pass = m->locked_until = m->changed = SLURM_NO_TIME;
     while (!over(m)) {
         int64_t at = next_second(m, true);
         if (at > m->second && (!first_steps(m, at) || !backfill(m, at)))

@@ -60,6 +60,7 @@ struct slurm_live {
     int32_t user, array;          /* dense numbers; -1: none */
     int64_t hard_end, soft_start; /* soft_start: start + plan; SLURM_NO_TIME: plan is not below its limit */
     int64_t release;
+    bool killed;
     uint64_t planned;              /* the backfill pass in which it got a start */
     struct slurm_share one, *more; /* its nodes: slurm_shares() */
     int32_t shares, next_free;
@@ -85,7 +86,7 @@ struct slurm_event {
     bool release;
 };
 
-/* A running job by its planned end. */
+/* A running job by its planned end, or by what orders it. */
 struct slurm_end {
     int64_t at;
     int32_t turn, live;
@@ -158,7 +159,8 @@ struct slurm {
     size_t events, event_room;
     struct slurm_end *end;
     size_t ends, end_room;
-    int64_t ends_at; /* for which `now` soft ends were computed */
+    struct slurm_end *planned; /* a will-run test's: who ends from its start on */
+    size_t planned_room;
 
     struct slurm_change *change;
     size_t changes, next_change;
@@ -265,9 +267,12 @@ bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at,
 bool slurm_finish(struct slurm *m, int64_t at);
 void slurm_give_back(struct slurm *m, const struct slurm_live *live, struct slurm_room *room);
 int64_t slurm_soft_end(const struct slurm_live *live, int64_t now);
-/* m->end is right for `now`. */
-void slurm_sort_ends(struct slurm *m, int64_t now);
 bool slurm_just_ended(const struct slurm *m, int64_t at);
+/* The background will ask for a pass, from the next second on. */
+static inline void slurm_queue_pass(struct slurm *m, int64_t at) {
+    m->queued_at = m->queued ? m->queued_at : at;
+    m->queued = true;
+}
 /* As slurmctld notes a change: also where a pass only looked. */
 static inline void slurm_touched(struct slurm *m, int64_t at) {
     m->changed = at > m->changed ? at : m->changed;

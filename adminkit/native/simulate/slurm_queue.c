@@ -220,8 +220,7 @@ bool slurm_submit(struct slurm *m, int32_t number, int32_t turn) {
     m->waiting++;
     m->count.most_waiting =
         (int64_t)m->waiting > m->count.most_waiting ? (int64_t)m->waiting : m->count.most_waiting;
-    m->queued = true;
-    m->queued_at = job->submit;
+    slurm_queue_pass(m, job->submit);
     slurm_changed(m, job->submit);
     return true;
 }

@@ -49,10 +49,6 @@ static bool ends_first(const struct slurm_end *a, const struct slurm_end *b) {
     return a->at != b->at ? a->at < b->at : a->turn < b->turn;
 }
 
-static int by_end(const void *a, const void *b) {
-    return ends_first(a, b) ? -1 : 1;
-}
-
 static size_t place(const struct slurm *m, const struct slurm_end *end) {
     size_t low = 0, high = m->ends;
     while (low < high) {
@@ -65,34 +61,27 @@ static size_t place(const struct slurm *m, const struct slurm_end *end) {
     return low;
 }
 
-void slurm_sort_ends(struct slurm *m, int64_t now) {
-    if (!m->soft_ends || m->ends_at == now)
-        return;
-    for (size_t i = 0; i < m->ends; i++)
-        m->end[i].at = slurm_soft_end(&m->live[m->end[i].live], now);
-    qsort(m->end, m->ends, sizeof *m->end, by_end);
-    m->ends_at = now;
+/* Soft limits order as they are, also when the job has outlived its own. */
+static struct slurm_end end_of(const struct slurm *m, int32_t at) {
+    const struct slurm_live *live = &m->live[at];
+    bool soft = m->soft_ends && live->soft_start != SLURM_NO_TIME;
+    return (struct slurm_end){soft ? live->soft_start : live->hard_end, live->turn, at};
 }
 
 static bool add_end(struct slurm *m, int32_t at) {
-    const struct slurm_live *live = &m->live[at];
-    struct slurm_end end = {live->hard_end, live->turn, at};
+    struct slurm_end end = end_of(m, at);
     if (m->ends == m->end_room && !slurm_grow(m, &m->end, &m->end_room, sizeof end))
         return false;
-    size_t to = m->soft_ends ? m->ends : place(m, &end);
+    size_t to = place(m, &end);
     memmove(&m->end[to + 1], &m->end[to], (m->ends - to) * sizeof end);
     m->end[to] = end;
     m->ends++;
-    m->ends_at = SLURM_NO_TIME;
     return true;
 }
 
 static void remove_end(struct slurm *m, int32_t at) {
-    const struct slurm_live *live = &m->live[at];
-    struct slurm_end end = {live->hard_end, live->turn, at};
-    size_t from = m->soft_ends ? 0 : place(m, &end);
-    while (m->end[from].live != at)
-        from++;
+    struct slurm_end end = end_of(m, at);
+    size_t from = place(m, &end);
     memmove(&m->end[from], &m->end[from + 1], (--m->ends - from) * sizeof end);
 }
 
@@ -167,10 +156,11 @@ static void fate(struct slurm *m, struct slurm_live *live, int64_t at, int64_t l
     live->hard_end = at + (limit == SIM_NONE ? SLURM_YEAR : limit);
     if (limit != SIM_NONE)
         kill = m->origin + slurm_ceil(live->hard_end + set->over_time_limit - m->origin, set->tick);
-    if (kill < at + job->run)
+    live->killed = kill < at + job->run;
+    if (live->killed)
         completes += set->kill_wait;
     sim_start(m->sim, job, at);
-    job->end = kill < at + job->run ? kill : at + job->run;
+    job->end = live->killed ? kill : at + job->run;
     sim_ended(m->sim, job);
     job->outcome = limit != SIM_NONE && job->run > limit + set->over_time_limit ? SIM_KILLED : SIM_DONE;
     live->release = job->end + completes;
@@ -203,15 +193,23 @@ bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at,
            push(m, (struct slurm_event){live->job->end, live->turn, record->live, false});
 }
 
-static void let_go(struct slurm *m, int32_t at) {
+/* From 23.11 on slurmctld is not told of an end apart where there is no epilog and nothing to kill. */
+static void ask_for_pass(struct slurm *m, const struct slurm_live *live, int64_t at) {
+    if (!m->newer || m->set.epilog > 0 || live->killed)
+        m->requested = true;
+    else
+        slurm_queue_pass(m, at);
+}
+
+static void let_go(struct slurm *m, int32_t at, int64_t now) {
     struct slurm_live *live = &m->live[at];
+    ask_for_pass(m, live, now);
     if (live->shares > 1)
         free(live->more);
     live->shares = 0;
     live->state = SLURM_FREE;
     live->next_free = m->free_live;
     m->free_live = at;
-    m->requested = true;
 }
 
 bool slurm_finish(struct slurm *m, int64_t at) {
@@ -223,14 +221,14 @@ bool slurm_finish(struct slurm *m, int64_t at) {
     if (event.release) {
         complete(m, live, -1);
         m->freed++;
-        let_go(m, event.live);
+        let_go(m, event.live, event.at);
         return true;
     }
     remove_end(m, event.live);
     vacate(m, live);
     slurm_qos_count(m, live, -1);
     if (live->release == event.at) {
-        let_go(m, event.live);
+        let_go(m, event.live, event.at);
         return true;
     }
     live->state = SLURM_COMPLETING;

@@ -234,7 +234,8 @@ void slurm_close(struct slurm *m) {
                    m->key,         m->picked,     m->usable, m->undo,      m->run,
                    m->up,          m->users,      m->arrays, m->array,     m->array_reservations,
                    m->group,       m->user_usage, m->change, m->sets.word, m->shape,
-                   m->shape_chain, m->live,       m->line,   m->event,     m->end};
+                   m->shape_chain, m->live,       m->line,   m->event,     m->planned,
+                   m->end};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }

@@ -1,6 +1,8 @@
 /* slurm_willrun.c - where and when a job could start, as running jobs come to their planned ends. */
 #include "slurm_model.h"
 
+#include <string.h>
+
 #define FIRST_WINDOW 30 /* seconds within which ends are one */
 #define MOST_AT_ONCE 200
 
@@ -8,7 +10,8 @@
 struct future {
     struct slurm *m;
     const struct slurm_test *test;
-    size_t next;    /* of m->end */
+    const struct slurm_end *end; /* by planned end, or by what orders them */
+    size_t ends, next;
     int32_t usable; /* nodes of the set that have room by then */
     int64_t window, group;
 };
@@ -63,8 +66,9 @@ static const struct slurm_end *remove_group(struct future *future, bool *over) {
     const struct slurm_test *test = future->test;
     const struct slurm_end *last = NULL;
     for (int removed = 0;; future->next++) {
-        const struct slurm_end *end = &m->end[future->next];
-        if (future->next == m->ends || (m->newer && test->later != SLURM_NO_TIME && end->at > test->later)) {
+        const struct slurm_end *end = &future->end[future->next];
+        if (future->next == future->ends ||
+            (m->newer && test->later != SLURM_NO_TIME && end->at > test->later)) {
             *over = true;
             return last;
         }
@@ -74,7 +78,7 @@ static const struct slurm_end *remove_group(struct future *future, bool *over) {
             future->group = slurm_floor(end->at, FIRST_WINDOW) + FIRST_WINDOW;
         remove_job(future, &m->live[end->live]);
         last = end;
-        *over = future->next + 1 == m->ends;
+        *over = future->next + 1 == future->ends;
         if (*over || end[1].at > future->group + future->window) {
             future->next++;
             return last;
@@ -86,25 +90,58 @@ static const struct slurm_end *remove_group(struct future *future, bool *over) {
     }
 }
 
-static int64_t overdue(const struct slurm *m, int64_t end, int64_t now) {
-    int64_t guess = end + m->set.kill_wait + m->set.over_time_limit;
-    return end > now ? end : guess > now ? guess : now + 1;
+/* The last job that has to end for what was picked; before 25.05.1 the last of its group. */
+static const struct slurm_end *last_needed(const struct future *future, const struct slurm_end *last) {
+    struct slurm *m = future->m;
+    memset(m->set_b, 0, m->words * sizeof *m->set_b);
+    for (size_t i = 0; i < m->npicked; i++)
+        slurm_put(m->set_b, (size_t)m->picked[i].node);
+    for (const struct slurm_end *end = last; m->set.release >= 2505 && end >= future->end; end--)
+        if (on_set(&m->live[end->live], m->set_b))
+            return end;
+    return last;
+}
+
+static int64_t overdue(const struct slurm *m, const struct slurm_end *end, int64_t now) {
+    int64_t guess = m->live[end->live].hard_end + m->set.kill_wait + m->set.over_time_limit;
+    return end->at > now ? end->at : guess > now ? guess : now + 1;
 }
 
 static void widen(struct future *future, bool over) {
     const struct slurm *m = future->m;
     do
         future->window += m->set.bf_window_linear > 0 ? m->set.bf_window_linear : future->window;
-    while (!over && m->end[future->next].at > future->group + future->window);
+    while (!over && future->end[future->next].at > future->group + future->window);
+}
+
+/* Gives back who ends before the start; the others are future->end. False: out of memory. */
+static bool remove_earlier(struct future *future) {
+    struct slurm *m = future->m;
+    const struct slurm_test *test = future->test;
+    size_t n = 0;
+    while (m->planned_room < m->ends)
+        if (!slurm_grow(m, &m->planned, &m->planned_room, sizeof *m->planned))
+            return false;
+    for (size_t i = 0; i < m->ends; i++) {
+        const struct slurm_live *live = &m->live[m->end[i].live];
+        int64_t at = m->soft_ends ? slurm_soft_end(live, test->now) : m->end[i].at;
+        if (at >= test->start) {
+            m->planned[n] = m->end[i];
+            m->planned[n++].at = at;
+        } else if (on_set(live, test->set)) {
+            remove_job(future, live);
+        }
+    }
+    future->end = m->planned;
+    future->ends = n;
+    return true;
 }
 
 static bool later_start(struct slurm *m, const struct slurm_test *test, int64_t *when) {
-    struct future future = {m, test, 0, count_usable(m, test), FIRST_WINDOW, SLURM_NO_TIME};
-    slurm_sort_ends(m, test->now);
+    struct future future = {m, test, m->end, m->ends, 0, count_usable(m, test), FIRST_WINDOW, SLURM_NO_TIME};
     if (m->newer) {
-        for (; future.next < m->ends && m->end[future.next].at < test->start; future.next++)
-            if (on_set(&m->live[m->end[future.next].live], test->set))
-                remove_job(&future, &m->live[m->end[future.next].live]);
+        if (!remove_earlier(&future))
+            return false;
         *when = test->now;
         if (fits(&future))
             return true;
@@ -117,7 +154,7 @@ static bool later_start(struct slurm *m, const struct slurm_test *test, int64_t 
         if (!last)
             continue;
         if (fits(&future)) {
-            *when = overdue(m, last->at, test->now);
+            *when = overdue(m, last_needed(&future, last), test->now);
             return true;
         }
         widen(&future, over);

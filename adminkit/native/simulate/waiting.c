@@ -54,27 +54,40 @@ static inline int32_t least(const int32_t *group) {
 }
 
 void sim_waiting_remove(struct sim_waiting *waiting, int32_t rank) {
+    int32_t was_procs = waiting->procs[0][rank], was_plan = waiting->plan[0][rank];
     waiting->procs[0][rank] = INT32_MAX;
     waiting->plan[0][rank] = INT32_MAX;
     for (int32_t level = 1; level < waiting->levels; level++) {
         rank >>= SHIFT;
-        int32_t procs = least(waiting->procs[level - 1] + ((int64_t)rank << SHIFT));
-        int32_t plan = least(waiting->plan[level - 1] + ((int64_t)rank << SHIFT));
-        if (waiting->procs[level][rank] == procs && waiting->plan[level][rank] == plan)
+        int32_t *procs = &waiting->procs[level][rank], *plan = &waiting->plan[level][rank];
+        const bool counts = was_procs == *procs, plan_counts = was_plan == *plan;
+        if (!counts && !plan_counts)
             return;
-        waiting->procs[level][rank] = procs;
-        waiting->plan[level][rank] = plan;
+        was_procs = *procs;
+        was_plan = *plan;
+        if (counts)
+            *procs = least(waiting->procs[level - 1] + ((int64_t)rank << SHIFT));
+        if (plan_counts)
+            *plan = least(waiting->plan[level - 1] + ((int64_t)rank << SHIFT));
+        if (*procs == was_procs && *plan == was_plan)
+            return;
     }
+}
+
+static inline bool fits(const struct sim_waiting *waiting, int32_t level, int32_t at, struct sim_room room) {
+    const int32_t procs = waiting->procs[level][at];
+    return procs <= room.procs && (procs <= room.extra || waiting->plan[level][at] <= room.window);
 }
 
 /* Goes right along a group, up at its end, and down where a group's minima fit. No single job of a group
  * need have both minima, so the way down may find nobody and goes on to the right. */
 int32_t sim_waiting_next(const struct sim_waiting *waiting, int32_t rank, struct sim_room room) {
     int32_t level = 0, at = rank;
+    if (!fits(waiting, waiting->levels - 1, 0, room))
+        return -1;
     while (at < waiting->size[level]) {
-        const int32_t *procs = waiting->procs[level], *plan = waiting->plan[level];
         const int32_t stop = (at | (WIDTH - 1)) + 1; /* the arrays are padded to it */
-        while (at < stop && (procs[at] > room.procs || (plan[at] > room.window && procs[at] > room.extra)))
+        while (at < stop && !fits(waiting, level, at, room))
             at++;
         if (at == stop) {
             if (++level == waiting->levels)

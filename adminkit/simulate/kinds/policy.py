@@ -75,7 +75,7 @@ def _write(ways: dict[str, dict[str, Column]], at: int, answer: Answer, queues: 
         columns["accepted"][at] = fate is not None
         if fate is None:
             continue
-        given = (fate.limit, queues.get(fate.queue or "", NONE), fate.nodes, fate.cpus, fate.gpus, fate.points)
+        given = (fate.time_limit, queues.get(fate.queue or "", NONE), fate.nodes, fate.cpus, fate.gpus, fate.points)
         for name, value in zip(_COLUMNS, given, strict=True):
             columns[name][at] = NONE if value is None else value
 

@@ -10,7 +10,7 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.quote import quote
 from adminkit.simulate.case import Case, with_site
 from adminkit.simulate.change import Change, Given, Kind, Sources
-from adminkit.simulate.core import MODELS, Model
+from adminkit.simulate.core import MODELS, Model, simulate, without_jobs
 from adminkit.simulate.luck import Luck
 from adminkit.simulate.settings import SETTINGS
 
@@ -33,7 +33,7 @@ class Scheduler(Change):
 
 
 def prepare(keys: Scheduler, sources: Sources) -> Given:
-    """Refuses a model that has another kind of site than today's."""
+    """Refuses a model that has another kind of site than today's, and values that the core does not take."""
     pool = [sources.case.request.model != "slurm", (keys.model or sources.case.request.model) != "slurm"]
     if pool[0] != pool[1]:
         raise AdminkitError(
@@ -41,6 +41,11 @@ def prepare(keys: Scheduler, sources: Sources) -> Given:
             "nodes, the other a pool of processors",
             f"models of one pool: {', '.join(model for model in MODELS if model != 'slurm')}",
         )
+    try:
+        simulate(without_jobs(apply(sources.case, keys, None, {}, Luck(0)).request))
+    except AdminkitError as error:
+        said = error.message.rpartition(": ")[2]
+        raise AdminkitError(f"scenario {quote(keys.name)}: {said}", "docs/simulate-spec.md has the settings") from error
     return {}
 
 
