@@ -22,7 +22,12 @@ GPUS = {"cpus": 16, "gpus": 4, "mem": 1000}
         ([job(0, 10), job(1, 10)], {"nodes": 2, "batch_sched_delay": 0}, [1, 2], "no delay"),
         ([job(0, 100), job(5, 10)], ALONE, [1, 101], "an end starts a pass at once"),
         ([job(0, 100), job(5, 10)], {"backfill": 0}, [1, 102], "since 23.11 it asks the background, which looks later"),
-        ([job(0, 100), job(97, 9), job(98, 9)], {"backfill": 0, "nodes": 2}, [1, 98, 104], "batch_sched_delay there, too: passes at 98, 101, 104"),
+        (
+            [job(0, 100), job(97, 9), job(98, 9)],
+            {"backfill": 0, "nodes": 2},
+            [1, 98, 104],
+            "batch_sched_delay there, too: passes at 98, 101, 104",
+        ),
         ([job(0, 100), job(5, 10)], {"backfill": 0, "epilog": 7}, [1, 108], "an epilog asks at once"),
         ([job(0, 100), job(5, 10)], {"epilog": 7, **ALONE}, [1, 108], "nodes complete until the epilog is over"),
         ([job(0, 100), job(5, 10)], {"epilog": 7}, [1, 108], "backfill does not use completing nodes either"),

@@ -86,9 +86,9 @@ def _compare() -> int:
 
 def _jobs(run: Run) -> int:
     """A line for each job: to find the first that starts at another time."""
-    from tests.simulate_real.compare import simulated_outcome
+    from tests.simulate_real.compare import simulated_outcomes
 
-    simulated = simulated_outcome(run)
+    (simulated,) = simulated_outcomes(run, times=1)
     rows = {row.number: row for row in run.rows}
     for job in sorted(workload(run.workload).jobs, key=lambda job: (rows[job.number].start, job.number)):
         row, start = rows[job.number], int(simulated.start[job.number])
@@ -118,12 +118,12 @@ def _many(rows: list[Row], names: list[str], times: int, at_once: int) -> int:
         engine.image(row)
         engine.copy(row)
     made_by = commit()
-    with ThreadPoolExecutor(at_once) as pool:
-        tasks = []
-        for row, what, file in _plan(rows, names, times):
-            tasks.append(pool.submit(_contained, row, what, file, made_by))
-            time.sleep(0.1)
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        tasks = [pool.submit(_contained, row, what, file, made_by) for row, what, file in _plan(rows, names, times)]
         return int(not all(task.result() for task in tasks))
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interruption leaves the runs that have begun to end
 
 
 def _contained(row: Row, what: Workload, file: str, made_by: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
@@ -22,6 +22,8 @@ MAKESPAN: Final = 0.02  # of the real
 WAIT: Final = 0.05  # of the real, or
 WAIT_SECONDS: Final = 3.0
 TAU: Final = 0.95
+#: How often a run is replayed: records are whole seconds, and a second decides who is first.
+REPLAYS: Final = 8
 #: Starts that are this close count as tied: seconds, or bf_interval where that is longer.
 TIED: Final = 3.0
 
@@ -64,41 +66,48 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A workload on a release."""
+    """A workload on a release: what came of each real run, and of its simulation."""
 
     workload: Workload
     release: str
-    runs: int
+    real: tuple[Outcome, ...]
+    simulated: tuple[Outcome, ...]
     measures: tuple[Measure, ...]
 
     @property
     def within(self) -> bool:
         return all(one.within for one in self.measures)
 
-    def measure(self, name: str) -> Measure:
-        return next(one for one in self.measures if one.name == name)
-
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What a policy does to the mean wait, seconds: of the real runs, of the simulator."""
+    """What a policy does to the mean wait of some jobs, seconds: of the real runs, of the simulator.
+
+    `spread` is the largest distance between two real runs of one policy: a smaller difference has no sign.
+    """
 
     release: str
     first: str
     second: str
+    jobs: str
     real: float
     simulated: float
+    spread: float
+
+    @property
+    def known(self) -> bool:
+        return abs(self.real) > self.spread
 
     @property
     def right(self) -> bool:
-        return (self.real > 0) == (self.simulated > 0)
+        return not self.known or (self.real > 0) == (self.simulated > 0)
 
 
 def compare(runs: Sequence[Run]) -> Comparison:
     """Runs of one workload on one release, each simulated with its own records."""
     what = workload(runs[0].workload)
     real = [outcome(run) for run in runs]
-    simulated = [simulated_outcome(run) for run in runs]
+    simulated = [one for number, run in enumerate(runs) for one in simulated_outcomes(run, number)]
     tied = max(TIED, what.shape.scheduler.get("bf_interval", 30))
     pairs = list(combinations(real, 2))
     span, wait = _mean(one.makespan for one in real), _mean(one.wait for one in real)
@@ -131,7 +140,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
             max((1 - tau(a.start, b.start, tied) for a, b in pairs), default=0.0),
         ),
     )
-    return Comparison(what, runs[0].head["release"], len(runs), measures)
+    return Comparison(what, runs[0].head["release"], tuple(real), tuple(simulated), measures)
 
 
 def compare_all(runs: Iterable[Run]) -> list[Comparison]:
@@ -145,14 +154,27 @@ def compare_all(runs: Iterable[Run]) -> list[Comparison]:
 
 
 def signs(comparisons: Sequence[Comparison]) -> list[Sign]:
-    """Of each two workloads of the same jobs on the same release."""
+    """Of each two workloads of the same jobs on the same release: of all jobs, and of those that the policy is for."""
     found = []
     for first, second in combinations(comparisons, 2):
-        if (first.release, first.workload.pair) == (second.release, second.workload.pair):
-            before, after = first.measure("mean wait"), second.measure("mean wait")
-            change = after.real - before.real, after.simulated - before.simulated
-            found.append(Sign(first.release, first.workload.name, second.workload.name, *change))
+        if (first.release, first.workload.pair) != (second.release, second.workload.pair):
+            continue
+        found.append(_sign(first, second, "all jobs", [True] * len(second.workload.jobs)))
+        if queue := second.workload.favours:
+            named = [queue in job.queues for job in second.workload.jobs]
+            found.append(_sign(first, second, f"jobs of the queue {queue}", named))
     return found
+
+
+def _sign(first: Comparison, second: Comparison, jobs: str, which: Sequence[bool]) -> Sign:
+    of = np.array(which)
+    waits = [
+        [[float((one.start - one.submit)[of].mean()) for one in outcomes] for outcomes in (each.real, each.simulated)]
+        for each in (first, second)
+    ]
+    real, simulated = (_mean(waits[1][kind]) - _mean(waits[0][kind]) for kind in (0, 1))
+    spread = max(max(each[0]) - min(each[0]) for each in waits)
+    return Sign(first.release, first.workload.name, second.workload.name, jobs, real, simulated, spread)
 
 
 def outcome(run: Run) -> Outcome:
@@ -161,15 +183,22 @@ def outcome(run: Run) -> Outcome:
     return Outcome(*(np.array([getattr(row, name) for row in rows], float) for name in ("eligible", "start", "end")))
 
 
-def simulated_outcome(run: Run) -> Outcome:
-    """What the simulator does with the jobs of a run. AssertionError where it leaves one out."""
+def simulated_outcomes(run: Run, seed: int = 0, times: int = REPLAYS, **other: int) -> list[Outcome]:
+    """What the simulator does with the jobs of a run: first as they were recorded, then with submissions that are
+    moved at random by up to a second. `other` are settings that the real Slurm did not have.
+
+    AssertionError where it leaves a job out."""
     what = workload(run.workload)
     if run.head["digest"] != what.digest:
         raise ValueError(f"{run.workload} of {run.head['date']} was another workload: {run.head['digest']}")
-    asked = request(what, run)
-    schedule = simulate(asked)
-    assert (schedule.start >= 0).all(), f"{run.workload}: {int((schedule.start < 0).sum())} jobs did not run"
-    return Outcome(*(column.astype(float) for column in (asked.jobs["submit"], schedule.start, schedule.end)))
+    asked, random, found = request(what, run), np.random.default_rng(seed), []
+    asked = replace(asked, settings={**asked.settings, **other})
+    for number in range(times):
+        moved = asked.jobs["submit"] + random.integers(-1, 2, len(what.jobs)) * (number > 0)
+        schedule = simulate(replace(asked, jobs={**asked.jobs, "submit": moved}))
+        assert (schedule.start >= 0).all(), f"{run.workload}: {int((schedule.start < 0).sum())} jobs did not run"
+        found.append(Outcome(*(column.astype(float) for column in (moved, schedule.start, schedule.end))))
+    return found
 
 
 def tau(first: Numbers, second: Numbers, tied: float) -> float:

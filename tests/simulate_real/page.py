@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tests.matrix.rows import ROOT
-from tests.simulate_real.compare import MAKESPAN, TAU, WAIT, WAIT_SECONDS, Comparison, Measure, Sign
+from tests.simulate_real.compare import MAKESPAN, REPLAYS, TAU, WAIT, WAIT_SECONDS, Comparison, Measure, Sign
 from tests.simulate_real.runs import Run
 from tests.simulate_real.workloads import WORKLOADS
 
@@ -21,10 +21,11 @@ simulator was first compared with a run. Jobs sleep. Settings that are not named
 
 The simulator replays each run with the run's own records, as it does with a site's trace: when a job was eligible,
 what it asked for, how long it ran. A record of a killed job does not say how long it would have run: it is given what
-it wanted to sleep. The mean of these replays stands beside the mean of the real runs. The distance may be at most the
-larger of the bar and the largest distance between two real runs. The bars: makespan {MAKESPAN:.0%} of the real, mean
-wait {WAIT:.0%} of the real or {WAIT_SECONDS:g} s, order of starts {TAU:g}, as Kendall's tau-b of the jobs' mean
-starts, where starts within bf_interval or 3 s of each other are tied.
+it wanted to sleep. Each run is replayed {REPLAYS} times, with submissions moved at random by up to a second, as the
+records are whole seconds. The mean of these replays stands beside the mean of the real runs. The distance may be at
+most the larger of the bar and the largest distance between two real runs. The bars: makespan {MAKESPAN:.0%} of the
+real, mean wait {WAIT:.0%} of the real or {WAIT_SECONDS:g} s, order of starts {TAU:g}, as Kendall's tau-b of the jobs'
+mean starts, where starts within bf_interval or 3 s of each other are tied.
 """
 
 
@@ -77,13 +78,15 @@ def _row(one: Comparison, measure: Measure) -> list[str]:
     numbers = (measure.real, measure.simulated, measure.distance, measure.bar, measure.spread)
     verdict = "within" if measure.within else "**outside**"
     drawn = [f"{number:.{digits}f}" for number in numbers]
-    return [one.release, f"{one.workload.name} ({one.runs})", measure.name, *drawn, verdict]
+    return [one.release, f"{one.workload.name} ({len(one.real)})", measure.name, *drawn, verdict]
 
 
 def _sentence(one: Sign) -> str:
     verdict = "same sign" if one.right else "**other sign**"
+    if not one.known:
+        verdict = f"no sign, as real runs of one policy differ by {one.spread:.1f} s"
     change = f"{one.real:+.1f} s real, {one.simulated:+.1f} s simulated: {verdict}"
-    return f"{one.release}: {one.second} instead of {one.first}: {change}"
+    return f"{one.release}, {one.jobs}: {one.second} instead of {one.first}: {change}"
 
 
 def _loop(run: Run) -> str:

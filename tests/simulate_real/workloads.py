@@ -56,6 +56,7 @@ class Workload:
     shape: Shape
     jobs: tuple[Job, ...]
     oldest: tuple[int, int] = (22, 5)  # the first Slurm that it can run on
+    favours: str = ""  # the queue that the policy is for
 
     @property
     def digest(self) -> str:
@@ -251,7 +252,9 @@ def _workloads() -> tuple[Workload, ...]:
     tiers = _mixed_jobs(_mixed(1), 1601)
     found = [
         Workload("one-tier", "tiers", 1601, "mixed nodes and GPUs, overlapping queues of one tier", _mixed(1), tiers),
-        Workload("two-tiers", "tiers", 1601, "the same, with short jobs in a higher tier", _mixed(2), tiers),
+        Workload(
+            "two-tiers", "tiers", 1601, "the same, with short jobs in a higher tier", _mixed(2), tiers, favours="short"
+        ),
     ]
     for name, good, about in (
         ("bad-estimates", False, "many jobs of several nodes, each asks for its queue's maximum"),
@@ -269,7 +272,7 @@ def _workloads() -> tuple[Workload, ...]:
 
 
 def _short() -> Workload:
-    """Half a minute for `make test`: wide jobs block a queue, and backfill finds room behind them."""
+    """Half a minute for `make test`: jobs of long limits hold back wide ones, and backfill has room for short ones."""
     shape = Shape(
         (Nodes("c", 3, 4, 8000), Nodes("a", 1, 4, 8000, 2, "a100", weight=10)),
         (Queue("batch", ("c", "a"), 3600), Queue("short", ("c", "a"), 180, tier=2)),
@@ -277,18 +280,19 @@ def _short() -> Workload:
         _SETTINGS,
     )
     draw = Draw(1600)
-    jobs = []
-    for number in range(32):
-        job = _job(number, draw, "batch", cpus=draw.one(1, 2), mem=500, sleep=draw.whole(1, 5))
-        kind = draw.whole(1, 100)
-        if kind <= 20:
-            job = replace(job, nodes=draw.whole(3, 4), cpus=4)
-        elif kind <= 35:
-            job = replace(job, gpus=1, gpu_type="a100" if draw.chance(0.5) else "")
-        elif kind <= 50:
-            job = replace(job, queues=("short",))
-        jobs.append(replace(job, limit=60 if draw.chance(0.7) or job.queues == ("short",) else 600))
-    return Workload("short", "short", 1600, "a run of half a minute", shape, tuple(_arrive(jobs, draw, 14, 0.3)))
+
+    def job(offset: int, sleep: int, **of: int | str) -> Job:
+        queues = str(of.pop("queues", "batch"))
+        return replace(_job(0, draw, queues, cpus=1, mem=500, sleep=sleep, limit=60), offset=offset, nice=0, **of)  # type: ignore[arg-type]
+
+    jobs = [job(0, 18, nodes=2, cpus=2, limit=1800), job(0, 18, nodes=2, cpus=2, limit=1800)]
+    jobs += [job(1, 16, gpus=1, limit=1800), job(3, 3, nodes=3, cpus=4, limit=600), job(5, 2, nodes=4, cpus=2)]
+    jobs += [job(4 + number // 3, draw.whole(2, 5), cpus=draw.one(1, 2)) for number in range(24)]
+    jobs += [job(6 + number, 3, queues="short") for number in range(4)]
+    jobs += [job(8, 3, gpus=1, gpu_type="a100"), job(9, 3, gpus=1), job(12, 2, nodes=2, cpus=4)]
+    ordered = sorted(jobs, key=lambda job: job.offset)
+    numbered = tuple(replace(job, number=number) for number, job in enumerate(ordered))
+    return Workload("short", "short", 1600, "a run of half a minute", shape, numbered)
 
 
 WORKLOADS: Final = _workloads()
