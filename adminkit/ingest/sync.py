@@ -109,7 +109,7 @@ def _note_machine(run: SyncRun, now: int) -> None:
         nodes = partitions.nodes(name)
     except AdminkitError as error:  # with PrivateData=nodes slurmctld refuses whoever is no operator
         run.talk(f"{error.message}; nodes are as last seen")
-        return
+        nodes = []
     with transaction(run.db):
         if nodes:  # no node at all: slurmctld hides them
             store_nodes(run.db, name, nodes, now)

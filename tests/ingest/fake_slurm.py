@@ -61,7 +61,7 @@ if name == "squeue":
 elif name == "sdiag":
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:
-    print("ClusterName             = alpha")
+    print("ClusterName             = alpha\nSchedulerParameters     = bf_window=2880\nSLURM_VERSION = 24.11.5")
 elif name == "scontrol" and "node" in args:
     print(state["nodes"])
 elif name == "scontrol":

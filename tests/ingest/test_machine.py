@@ -14,6 +14,7 @@ from adminkit.ingest.machine import store_nodes, store_queues
 from adminkit.ingest.sync import EVENTS_LATE, sync
 from adminkit.ingest.sync_run import Options
 from adminkit.slurm.site import SiteNode, SiteQueue
+from adminkit.stats.machine import known_site
 from adminkit.trace import connect
 from tests.ingest.fake_slurm import FakeSlurm
 
@@ -131,3 +132,13 @@ def test_nodes_that_slurmctld_hides_are_not_gone(slurm: FakeSlurm, db: Path) -> 
     slurm.nodes = ""
     run(slurm, db)
     assert rows(db, "SELECT present FROM node") == [(1,)]
+
+
+def test_how_jobs_are_scheduled_is_kept_with_the_queues(slurm: FakeSlurm, db: Path) -> None:
+    """The simulator needs it; the tables of queues and nodes have no columns for it."""
+    run(slurm, db)
+    with closing(sqlite3.connect(db)) as trace:
+        site, _ = known_site(trace, "alpha")
+    assert (site.scheduler.release, site.scheduler.bf_window) == ("24.11", 172_800)
+    assert site.queues[0].max_limit == 3 * DAY
+    assert [node.name for node in site.nodes] == ["n1"]
