@@ -13,6 +13,7 @@ from typing import Final
 from adminkit.render.report import Field
 from adminkit.reports import (
     audit,
+    calibration,
     checks,
     deploy,
     findings,
@@ -21,6 +22,7 @@ from adminkit.reports import (
     outbox,
     policy,
     recommend,
+    simulate,
     simulate_scenarios,
     status,
 )
@@ -66,6 +68,8 @@ LISTINGS: Final = (
     Listing("policy install", deploy.DONE_FIELDS, "--apply"),
     Listing("policy refresh", deploy.REFRESH_FIELDS),
     Listing("policy status", deploy.STATUS_FIELDS),
+    Listing("simulate run", simulate.FIELDS),
+    Listing("simulate replay", calibration.FIELDS),
     Listing("simulate scenarios", simulate_scenarios.FIELDS),
 )
 

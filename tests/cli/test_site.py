@@ -31,7 +31,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
         "sacctmgr",
         """case "$*" in
 *"show user"*) echo 'root|Administrator' ;;
-*"show qos"*) echo 'normal|0||||||' ;;
+*"show qos"*) echo 'normal|0||||||||' ;;
 *"show assoc"*)
     eval "last=\\${$#}"; line=
     for column in $(echo "${last#format=}" | tr , ' '); do

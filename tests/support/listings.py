@@ -29,6 +29,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
+from tests.support import simulations
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -253,5 +254,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "policy-install-apply": installed,
     "policy-refresh": refresh,
     "policy-status": policy_status,
+    "simulate-run": simulations.run,
+    "simulate-replay": simulations.replay,
     "simulate-scenarios": simulated,
 }
