@@ -37,7 +37,7 @@ class _Place:
         """A run, of which this place had one of `parts` like parts."""
         size = tuple(-(-amount // parts) for amount in (use.cpus, use.gpus or 0, use.mem or 0))
         cpus, gpus, mem = size
-        self.changes += [(use.start, (cpus, gpus, mem)), (use.end, (-cpus, -gpus, -mem))]
+        self.changes += [(use.start_time, (cpus, gpus, mem)), (use.end_time, (-cpus, -gpus, -mem))]
         self.queues.add(queue)
         if gpus:
             self.types[use.gpu_type or UNTYPED] += 1
@@ -62,8 +62,8 @@ def shown_site(cluster: str, uses: Iterable[Use]) -> tuple[Site, list[str]]:
     for use in uses:
         runs += 1
         queue = use.queue if use.queue and not bad_name(use.queue) else ALL
-        if use.limit:
-            (defaults if use.defaulted else limits)[queue][use.limit] += 1
+        if use.time_limit:
+            (defaults if use.defaulted else limits)[queue][use.time_limit] += 1
         where = _hosts(use.node_list) if use.node_list else []
         queues[queue].queues.add(queue)
         for name in where:

@@ -14,18 +14,18 @@ FROM run WHERE cluster = ? AND start_time IS NOT NULL AND end_time > start_time 
 
 
 class Use(NamedTuple):
-    """One run that ran. Times are epoch seconds, `limit` seconds, `mem` bytes of the whole job; None for unknown."""
+    """One run that ran. Times are epoch seconds, the limit seconds, `mem` bytes of the whole job; None for unknown."""
 
     queue: str | None
-    start: int
-    end: int
+    start_time: int
+    end_time: int
     nodes: int | None
     cpus: int
     gpus: int | None
     mem: int | None
     gpu_type: str | None
     node_list: str | None
-    limit: int | None
+    time_limit: int | None
     defaulted: int | None  # 0, 1: nobody typed the limit
 
 
