@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.simulate_real import runs
-from tests.simulate_real.compare import tau
+from tests.simulate_real import page, runs
+from tests.simulate_real.compare import Comparison, compare_all, signs, tau
 from tests.simulate_real.drive import words
 from tests.simulate_real.request import request
 from tests.simulate_real.runs import Row, Run
@@ -104,3 +105,36 @@ def test_the_order_of_starts_is_kendalls_tau_b(
     first: list[float], second: list[float], expected: float, why: str
 ) -> None:
     assert tau(np.array(first, float), np.array(second, float), 3.0) == pytest.approx(expected), why
+
+
+@pytest.fixture(scope="module")
+def compared() -> list[Comparison]:
+    return compare_all(runs.load())
+
+
+def test_what_ran_is_what_was_ordered() -> None:
+    """All six on 26.05, two each on 22.05 and 24.11, each at least three times, none longer than twelve minutes."""
+    kept = runs.load()
+    made = Counter((run.release, run.workload) for run in kept)
+    assert {release for release, _ in made} == {"2205", "2411", "2605"} and min(made.values()) >= 3
+    assert [sum(of == release for of, _ in made) for release in ("2205", "2411", "2605")] == [2, 2, 6]
+    assert all(max(row.end for row in run.rows) <= 720 for run in kept)
+    assert all(len(run.rows) == len(workload(run.workload).jobs) for run in kept)
+
+
+def test_the_simulator_is_as_near_as_the_bars_or_real_runs_to_each_other(compared: list[Comparison]) -> None:
+    found = [(one.release, one.workload.name, figure) for one in compared for figure in one.measures]
+    assert [one for one in found if not one[2].within] == []
+
+
+def test_the_sign_of_each_policy_is_right(compared: list[Comparison]) -> None:
+    found = signs(compared)
+    assert [one for one in found if not one.right] == []
+    assert {(one.first, one.second) for one in found if one.known} == {
+        (one.name, other.name) for one, other in zip(WORKLOADS[::2], WORKLOADS[1::2], strict=True)
+    }
+
+
+def test_the_page_is_fresh(compared: list[Comparison]) -> None:
+    made = page.markdown(runs.load(), compared, signs(compared))
+    assert page.PAGE.read_text() == made, "write it again: python -m tests.simulate_real compare"
