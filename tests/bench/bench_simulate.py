@@ -1,4 +1,4 @@
-"""The plain models of the simulator, as multiples of glibc's qsort of the same jobs in the same rounds.
+"""The plain models of the simulator, as multiples of glibc's qsort of the same jobs in the same rounds, and of AccaSim.
 
 Both are processor time inside one process, without reading the jobs. The traces are KTH-SP2 and RICC under
 $ADMINKIT_TRACES; without them the same is measured on made jobs, and nothing is judged. The median of seven rounds is
@@ -15,7 +15,7 @@ import numpy as np
 
 from adminkit.installed import simulator_path
 from adminkit.simulate.core import Model, Request, simulate
-from tests.bench import pairs
+from tests.bench import pairs, rival
 from tests.support.swf import Columns, public, read_jobs
 
 KTH, RICC = "KTH-SP2-1996-2.swf.gz", "RICC-2010-2.swf.gz"
@@ -66,6 +66,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
                 f"{len(jobs['id']) / min(ratio.theirs) / 1e6:.3f} M: {min(ratio.theirs) / min(ratio.ours):.4f} ×"
             )
             results += [ratio] if path else []
+    results += rival.run(folder)
     _print_memory(rows, folder)
     return results
 

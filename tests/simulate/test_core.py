@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.installed import simulator_path
-from adminkit.simulate.core import Request, simulate
+from adminkit.simulate.core import MODELS, Model, Request, simulate
 
 
 def request(*jobs: tuple[int, int, int, int], procs: int = 4) -> Request:
@@ -29,14 +30,25 @@ def request(*jobs: tuple[int, int, int, int], procs: int = 4) -> Request:
         ([(0, 90, 60, 1)], [0], [60], [2], "it runs to its limit and no longer"),
         ([(0, 90, -1, 1)], [0], [90], [1], "no limit"),
         ([(3, 10, 60, 4), (0, 10, 60, 4)], [10, 0], [20, 10], [1, 1], "by submit, whatever their order"),
+        ([(2**53, 10, 60, 4), (-(2**53), 10, 60, 4)], [2**53, -(2**53)], [2**53 + 10, 10 - 2**53], [1, 1], "far"),
+        ([(2**53, 2**31 - 1, -1, 4)] * 2, [2**53, 2**53 + 2**31 - 1], [2**53 + 2**31 - 1, 2**53 + 2**32 - 2], [1, 1],
+         "and one behind it"),
         ([(0, 0, 60, 1), (0, 5, 60, 9), (0, 5, 60, 1)], [-1, -1, 0], [-1, -1, 5], [0, 0, 1], "no run, too large"),
     ],
-)
+)  # fmt: skip
 def test_a_run_gives_each_job_its_start(
     jobs: list[tuple[int, int, int, int]], start: list[int], end: list[int], outcome: list[int], why: str
 ) -> None:
     said = simulate(request(*jobs))
     assert (said.start.tolist(), said.end.tolist(), said.outcome.tolist()) == (start, end, outcome), why
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model != "slurm"])
+def test_no_time_within_bounds_overflows(model: Model) -> None:
+    """The sanitizers run this, too."""
+    jobs = request(*[(at, 2**31 - 1, 2**31 - 1, 3) for at in (-(2**53), 2**53) for _ in range(3)])
+    said = simulate(replace(jobs, model=model))
+    assert said.start.tolist() == [at + turn * (2**31 - 1) for at in (-(2**53), 2**53) for turn in range(3)]
 
 
 def test_order_numbers_the_starts() -> None:
@@ -58,6 +70,12 @@ ONE = b"jobs 1\ncolumn submit\ncolumn run\ncolumn procs\ndata\n"
         (HEAD + b"set bf_intervall=3\n", "line 4 of the input: no such field: bf_intervall"),
         (HEAD + b"set bf_interval=0\n", "line 4 of the input: bf_interval cannot be 0"),
         (HEAD + b"set bf_interval=9999999999999999999\n", "bf_interval cannot be 9999999999999999999"),
+        (HEAD + b"set kill_wait=9007199254740993\n", "line 4 of the input: kill_wait cannot be 9007199254740993"),
+        (HEAD + b"queue max_limit=9007199254740993\n", "max_limit cannot be 9007199254740993"),
+        (HEAD + b"nodes mem=9007199254740993\n", "mem cannot be 9007199254740993"),
+        (HEAD + b"down nodes=0 start=-9007199254740993\n", "start cannot be -9007199254740993"),
+        (HEAD + b"down nodes=0 end=9223372036854775807\n", "end cannot be 9223372036854775807"),
+        (HEAD + b"qos group_jobs=9007199254740993\n", "group_jobs cannot be 9007199254740993"),
         (HEAD + b"set bf_interval\n", "no = in bf_interval"),
         (HEAD + b"jobs -1\n", "no number of jobs: -1"),
         (HEAD + b"jobs 1\njobs 1\n", "no number of jobs: 1"),
@@ -70,6 +88,8 @@ ONE = b"jobs 1\ncolumn submit\ncolumn run\ncolumn procs\ndata\n"
         (HEAD + ONE + bytes(23), "the column procs ends too early"),
         (HEAD + ONE + bytes(25), "more bytes than columns"),
         (HEAD + ONE + bytes(8) + b"\xff" * 7 + b"\x7f" + bytes(8), "run of job 0 cannot be 9223372036854775807"),
+        (HEAD + ONE + b"\xff" * 7 + b"\x7f" + bytes(16), "submit of job 0 cannot be 9223372036854775807"),
+        (HEAD + ONE + bytes(7) + b"\x80" + bytes(16), "submit of job 0 cannot be -9223372036854775808"),
         (HEAD + b"down nodes=0\n" + ONE + bytes(24), "down: no nodes of number 0"),
         (b"adminkit-simulate 1\n" + ONE + bytes(24), "no model"),
         (b"adminkit-simulate 1\nmodel fcfs\n" + ONE + bytes(24), "no procs"),
@@ -80,6 +100,13 @@ def test_what_it_cannot_take_is_said_and_nothing_is_written(text: bytes, said: s
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.decode().startswith("error: line ")
     assert done.stderr.decode().endswith(f"{said}\n")
+
+
+def test_a_job_can_name_the_last_of_64_queues() -> None:
+    """Its mask is the lowest number that there is."""
+    queues = [{"tier": number} for number in range(64)]
+    jobs = {name: np.full(1, value) for name, value in {"submit": 0, "run": 5, "queues": -(2**63)}.items()}
+    assert simulate(Request("slurm", jobs, queues=queues, nodes=[{"queues": -(2**63)}])).outcome.tolist() == [1]
 
 
 def test_a_refusal_reaches_the_caller() -> None:

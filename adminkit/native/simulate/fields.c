@@ -2,15 +2,19 @@
 
 #include <string.h>
 
+/* Times, counts and weights. Sums of a time and of what 2^30 jobs run and wait for are below 2^63. */
+#define MOST (INT64_C(1) << 53)
+
 /* least: -1 where SIM_NONE has a meaning. */
 #define WIDE(type, name, least, usual)                                                                       \
-    { #name, offsetof(struct type, name), true, least, usual }
+    { #name, offsetof(struct type, name), true, least, MOST, usual }
 #define NARROW(type, name, least, usual)                                                                     \
-    { #name, offsetof(struct type, name), false, least, usual }
+    { #name, offsetof(struct type, name), false, least, INT32_MAX, usual }
+/* A mask, or what is only compared. */
+#define ANY(type, name, usual)                                                                               \
+    { #name, offsetof(struct type, name), true, INT64_MIN, INT64_MAX, usual }
 #define SET(name, least, usual) WIDE(sim_settings, name, least, usual)
 #define JOB(name, least, usual) NARROW(sim_job, name, least, usual)
-
-#define LOWEST (-(INT64_C(1) << 62))
 
 /* Slurm's own defaults, but for `release` and `test_micros`, which have none. */
 const struct sim_field sim_set_fields[] = {
@@ -76,8 +80,8 @@ const struct sim_field sim_nodes_fields[] = {
     WIDE(sim_nodes, mem, 0, 0),
     WIDE(sim_nodes, gpus, 0, 0),
     WIDE(sim_nodes, gpu_type, SIM_NONE, SIM_NONE),
-    WIDE(sim_nodes, features, LOWEST, 0),
-    WIDE(sim_nodes, queues, LOWEST, 1),
+    ANY(sim_nodes, features, 0),
+    ANY(sim_nodes, queues, 1),
     WIDE(sim_nodes, weight, 0, 1),
     {0},
 };
@@ -85,8 +89,8 @@ const struct sim_field sim_nodes_fields[] = {
 const struct sim_field sim_down_fields[] = {
     WIDE(sim_down, nodes, 0, 0),
     WIDE(sim_down, count, 0, 1),
-    WIDE(sim_down, start, LOWEST, 0),
-    WIDE(sim_down, end, LOWEST, 0),
+    WIDE(sim_down, start, -MOST, 0),
+    WIDE(sim_down, end, -MOST, 0),
     {0},
 };
 
@@ -102,10 +106,10 @@ const struct sim_field sim_qos_fields[] = {
 };
 
 const struct sim_field sim_job_fields[] = {
-    WIDE(sim_job, id, LOWEST, SIM_NONE),
-    WIDE(sim_job, submit, LOWEST, SIM_NONE),
-    WIDE(sim_job, queues, LOWEST, 1),
-    WIDE(sim_job, features, LOWEST, 0),
+    ANY(sim_job, id, SIM_NONE),
+    WIDE(sim_job, submit, -MOST, SIM_NONE),
+    ANY(sim_job, queues, 1),
+    ANY(sim_job, features, 0),
     JOB(run, INT32_MIN, SIM_NONE),
     JOB(limit, SIM_NONE, SIM_NONE),
     JOB(procs, INT32_MIN, SIM_NONE),
@@ -137,7 +141,7 @@ const struct sim_field *sim_field_named(const struct sim_field *fields, const ch
 
 bool sim_field_put(const struct sim_field *field, void *record, int64_t value) {
     char *at = (char *)record + field->offset;
-    if (value < field->least || (!field->wide && value > INT32_MAX))
+    if (value < field->least || value > field->most)
         return false;
     if (field->wide)
         *(int64_t *)at = value;

@@ -9,7 +9,7 @@ struct sim_field {
     const char *name; /* NULL ends a table */
     size_t offset;
     bool wide;
-    int64_t least, usual;
+    int64_t least, most, usual;
 };
 
 extern const struct sim_field sim_set_fields[], sim_queue_fields[], sim_nodes_fields[], sim_down_fields[],

@@ -221,7 +221,7 @@ int64_t sim_profile_earliest(const struct sim_profile *p, struct sim_cursor *cur
     int32_t step = cursor->step;
     bool fits = true;
     *least = INT32_MAX;
-    if (want.stop - from <= want.seconds) { /* whoever starts earlier is there just before `stop` */
+    if (want.stop <= enough) { /* whoever starts earlier is there just before `stop` */
         const struct sim_cursor stop = seek(p, *cursor, want.stop);
         if (want.stop <= from || sim_profile_before(p, stop, want.stop) < want.procs) {
             *cursor = stop;
