@@ -65,7 +65,6 @@ class Run:
             job.turn = i
         self.origin = turn[0].submit if turn else 0
         self.turn = [job for job in turn if self._can_run(job)]
-        self.last_submit: float = max((job.submit for job in turn), default=-math.inf)
         # Times that were never reached are minus infinity.
         self.second: float = -math.inf  # whose steps 1 to 4 were last
         self.submitted: float = -math.inf  # whose step 6 was last
@@ -73,7 +72,7 @@ class Run:
         self.last_bf: float = self.origin
         self.last_sched = self.last_pass = self.locked_until = self.changed = -math.inf
         self.request = self.full = False
-        self.queued: int | None = None  # since when
+        self.queued_since: int | None = None  # None: nothing is queued
         self.changes = 0
         self.settled = 0  # 1: a full pass started nothing since all is quiet; 2: and then one of backfill
 
@@ -105,13 +104,14 @@ class Run:
         job.held = take(job, job.whole_in(queue), chosen)
         for node, what in job.held.items():
             node.running[job] = what
-        longest = YEAR if limit == NONE else limit
-        job.hard_end = t + longest
+        job.hard_end = t + (YEAR if limit == NONE else limit)
         tick = self.origin + -((self.origin - job.hard_end - s.over_time_limit) // s.tick) * s.tick
-        job.end = min(t + job.run, tick)
-        job.by_tick = tick < t + job.run
-        job.release = job.end + s.epilog + (s.kill_wait if job.by_tick else 0)
-        job.outcome = KILLED if job.run > longest + s.over_time_limit else DONE
+        job.end = t + job.run
+        job.ended_by_tick = limit != NONE and tick < job.end
+        if job.ended_by_tick:
+            job.end = tick
+        job.release = job.end + s.epilog + (s.kill_wait if job.ended_by_tick else 0)
+        job.outcome = KILLED if limit != NONE and job.run > limit + s.over_time_limit else DONE
         job.order = self.facts["started"]
         self.facts["started"] += 1
         self.change(t)
@@ -142,7 +142,6 @@ class Run:
 
     def quiet(self) -> bool:
         going = any(job.state in (NEW, RUNNING, COMPLETING) for job in self.turn)
-        going = going or self.submitted < self.last_submit
         return not going and not any(line.start < line.end and line.end > self.second for line in self.down)
 
     def over(self) -> bool:
@@ -156,14 +155,13 @@ class Run:
         s = self.set
         dates: list[float] = [self.origin, self._next_priorities()]
         dates += [job.submit for job in self.turn if job.state == NEW]
-        dates += [self.last_submit]
         dates += [job.end for job in self.turn if job.state == RUNNING]
         dates += [job.release for job in self.turn if job.state == COMPLETING]
         dates += [max(self.origin, at) for line in self.down for at in (line.start, line.end)]
         # What is due from a second on, until it is done.
         first = max(self.origin, self.second + 1)
         dates += [max(first, self.last_full + s.sched_interval)]
-        dates += [max(first, self.last_sched + s.batch_sched_delay)] if self.queued is not None else []
+        dates += [max(first, self.last_sched + s.batch_sched_delay)] if self.queued_since is not None else []
         dates += [first] if self.request else []
         dates += [max(first, self.last_bf + s.bf_interval)] if s.backfill and self.changed >= self.last_bf else []
         return int(min(date for date in dates if date > self.second))
@@ -218,13 +216,14 @@ class Run:
                 for node in job.held:
                     node.completing.remove(job)
                 self.change(t)
-                self.ask(job, t)
+                if self.set.release < 2311 or self.set.epilog > 0 or job.ended_by_tick:
+                    self.request = True
+                else:
+                    self.queue(t)
 
-    def ask(self, job: Job, t: int) -> None:
-        if self.set.release < 2311 or self.set.epilog > 0 or job.by_tick:
-            self.request = True
-        elif self.queued is None:
-            self.queued = t
+    def queue(self, t: int) -> None:
+        if self.queued_since is None:
+            self.queued_since = t
 
     def background(self, t: int) -> None:
         s = self.set
@@ -236,11 +235,11 @@ class Run:
         if t - self.last_full >= s.sched_interval:
             self.request = self.full = True
             self.last_full = self.last_sched = t
-            self.queued = None
-        elif self.queued is not None and self.queued < t and t - self.last_sched >= s.batch_sched_delay:
+            self.queued_since = None
+        elif self.queued_since is not None and self.queued_since < t and t - self.last_sched >= s.batch_sched_delay:
             self.request = True
             self.last_sched = t
-            self.queued = None
+            self.queued_since = None
 
     def set_priority(self, job: Job, t: int) -> None:
         for queue in {*job.main, *job.back}:
@@ -260,7 +259,7 @@ class Run:
             if job.submit == t and job.state == NEW:
                 job.state = WAITING
                 self.set_priority(job, t)
-                self.queued = t if self.queued is None else self.queued
+                self.queue(t)
                 self.change(t)
         self.facts["most_waiting"] = max(self.facts["most_waiting"], len(self.having(WAITING)))
 
@@ -272,7 +271,9 @@ class Run:
     # Main loop
 
     def main_loop_if_due(self, t: int) -> None:
-        if not self.request or t < self.locked_until or t - self.last_pass < self.set.sched_min_interval // 10**6:
+        if not self.request or t < self.locked_until:
+            return
+        if t - self.last_pass < self.set.sched_min_interval // 10**6:
             return
         full, self.request, self.full = self.full, False, False
         if self.waits_for_completing(t):

@@ -158,8 +158,8 @@ class Job:
     ran_with: int = field(init=False, default=NONE)  # its limit when it started
     hard_end: int = field(init=False, default=NONE)
     end: int = field(init=False, default=NONE)
+    ended_by_tick: bool = field(init=False, default=False)
     release: int = field(init=False, default=NONE)
-    by_tick: bool = field(init=False, default=False)
     outcome: int = field(init=False, default=NOT_RUN)
     order: int = field(init=False, default=NONE)
 
@@ -196,17 +196,16 @@ class Job:
         limit = self.planned_limit(queue)
         return self.plan if self.plan != NONE and self.plan < limit else limit
 
-    def has_soft_end(self, settings: Settings, soft: bool) -> bool:
+    def soft_end(self, settings: Settings) -> int | None:
+        """start + plan, where that is its soft limit."""
         limit = YEAR if self.ran_with == NONE else self.ran_with
-        return soft and settings.time_min_as_soft_limit == 1 and self.plan != NONE and self.plan < limit
-
-    def ordering_end(self, settings: Settings, soft: bool) -> int:
-        return self.start + self.plan if self.has_soft_end(settings, soft) else self.hard_end
+        has_one = settings.time_min_as_soft_limit == 1 and self.plan != NONE and self.plan < limit
+        return self.start + self.plan if has_one else None
 
     def planned_end(self, now: int, settings: Settings, soft: bool) -> int:
-        if not self.has_soft_end(settings, soft):
+        end = self.soft_end(settings) if soft else None
+        if end is None:
             return self.hard_end
-        end = self.start + self.plan
         if end >= now:
             return end
         return now + (self.hard_end - now) // 2 if self.hard_end > now else self.hard_end

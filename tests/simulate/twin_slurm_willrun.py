@@ -30,16 +30,22 @@ def will_run(
         return None
     newer = run.set.release >= 2311
     soft = run.set.release >= 2505
-    ends = [(other.planned_end(now, run.set, soft), other.turn, other) for other in run.having(RUNNING)]
+    running = sorted(run.having(RUNNING), key=lambda other: (_raw_end(run, other, soft), other.turn))
+    ends = [(other.planned_end(now, run.set, soft), other) for other in running]
     back: set[Job] = set()
     if newer:
-        back = {other for end, _, other in ends if end < start}
+        back = {other for end, other in ends if end < start}
         chosen = pick(job, whole, nodes, without(back))
         if chosen is not None:
             return Will(now, chosen)
         ends = [each for each in ends if each[0] >= start]
-    ends.sort(key=lambda each: (each[2].ordering_end(run.set, soft), each[1]))
     return _by_ends(run, job, whole, nodes, later if newer else None, now, back, ends)
+
+
+def _raw_end(run: Run, job: Job, soft: bool) -> int:
+    """What running jobs are ordered by: a soft end also where the job has outlived it."""
+    end = job.soft_end(run.set) if soft else None
+    return job.hard_end if end is None else end
 
 
 def without(back: set[Job]) -> Callable[[Node], Free]:
@@ -54,26 +60,26 @@ def _by_ends(
     later: int | None,
     now: int,
     back: set[Job],
-    ends: list[tuple[int, int, Job]],
+    ends: list[tuple[int, Job]],
 ) -> Will | None:
-    """Give back what running jobs hold, group by group."""
+    """Give back what running jobs hold, group by group; `ends` is the page's list, with the planned ends."""
     s = run.set
     window, group, at = 30, None, 0  # the job at ends[at] is the next one
     while True:
-        removed, last, the_last_round = 0, None, False
+        removed, taken, the_last_round = 0, None, False
         too_many = False
         while True:
             if at == len(ends) or (later is not None and ends[at][0] > later):
                 the_last_round = True
                 break
-            end, _, other = ends[at]
+            end, other = ends[at]
             at += 1
             if not nodes & set(other.held):
                 continue
             if group is None:
                 group = end + 30 - end % 30
             back.add(other)
-            last = at - 1
+            taken = at - 1
             if at == len(ends):
                 the_last_round = True
                 break
@@ -85,21 +91,18 @@ def _by_ends(
             removed += 1
         if too_many:
             continue
-        if last is None:
+        if taken is None:
             return None
         chosen = pick(job, whole, nodes, without(back))
         if chosen is not None:
             if s.release >= 2505:
-                last = max((i for i in range(last + 1) if chosen_has(chosen, ends[i][2])), default=last)
-            end, _, other = ends[last]
-            return Will(end if end > now else max(now + 1, other.hard_end + s.kill_wait + s.over_time_limit), chosen)
+                having = [i for i in range(taken + 1) if set(ends[i][1].held) & set(chosen)]
+                taken = having[-1] if having else taken
+            end, last = ends[taken]
+            return Will(end if end > now else max(now + 1, last.hard_end + s.kill_wait + s.over_time_limit), chosen)
         if the_last_round or group is None:
             return None
         window = _wider(window, ends[at][0] - group, s.bf_window_linear)
-
-
-def chosen_has(chosen: Chosen, job: Job) -> bool:
-    return any(node in job.held for node in chosen)
 
 
 def _wider(window: int, needed: int, linear: int) -> int:
