@@ -37,8 +37,8 @@ def short(outside: Listing) -> Run:
 def near(real: Outcome, simulated: Outcome) -> bool:
     """The bars of one run of forty jobs, where a second is much. Six runs were within half of them."""
     return (
-        abs(simulated.makespan - real.makespan) <= 0.2 * real.makespan
-        and abs(simulated.wait - real.wait) <= 0.25 * real.wait
+        abs(simulated.makespan - real.makespan) <= 0.25 * real.makespan
+        and abs(simulated.wait - real.wait) <= 0.33 * real.wait
         and tau(real.start, simulated.start, compare.TIED) >= 0.75
     )
 
