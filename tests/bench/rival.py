@@ -58,8 +58,8 @@ def _install(folder: Path) -> Path:
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
         for words in (
-            [sys.executable, "-m", "venv", folder],
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"accasim=={VERSION}"],
+            [sys.executable, "-m", "venv", str(folder)],
+            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"accasim=={VERSION}"],
         ):
             subprocess.run(words, check=True, capture_output=True, text=True)
         (folder / "complete").touch()
@@ -86,7 +86,7 @@ def run(folder: Path) -> list[pairs.Ratio]:
         return simulate(request).facts["cpu_micros"] / 1e6
 
     def their_seconds() -> float:
-        words = [python, "-W", "ignore", "-c", _RUN, *inputs]
+        words = [str(python), "-W", "ignore", "-c", _RUN, *inputs]
         said.update(json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout))
         return float(said["seconds"])
 
@@ -102,7 +102,7 @@ def run(folder: Path) -> list[pairs.Ratio]:
     print(f"  AccaSim {JOBS / min(ratio.theirs):.0f} jobs/s at best, {_mean(said['waits'])}", end="; ")
     print(f"{said['reading']:.2f} s of reading left out")
     for retried, bounded in ((False, False), (True, False), (True, True)):
-        starts = Rules(request.jobs, procs, retried, bounded).run()
+        starts = Rules(dict(request.jobs), procs, retried, bounded).run()
         ruled = [start - submit for start, submit in zip(starts, request.jobs["submit"].tolist(), strict=True)]
         same = "the same waits as AccaSim" if sorted(ruled) == sorted(said["waits"]) else "other waits than AccaSim"
         print(f"  AccaSim's rules, {retried=}, {bounded=}: {_mean(ruled)}; {same}")
