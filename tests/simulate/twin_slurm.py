@@ -65,6 +65,7 @@ class Run:
             job.turn = i
         self.origin = turn[0].submit if turn else 0
         self.turn = [job for job in turn if self._can_run(job)]
+        self.last_submit = max((job.submit for job in turn), default=self.origin)  # also of jobs that cannot run
         # Times that were never reached are minus infinity.
         self.second: float = -math.inf  # whose steps 1 to 4 were last
         self.submitted: float = -math.inf  # whose step 6 was last
@@ -142,6 +143,7 @@ class Run:
 
     def quiet(self) -> bool:
         going = any(job.state in (NEW, RUNNING, COMPLETING) for job in self.turn)
+        going = going or self.submitted < self.last_submit
         return not going and not any(line.start < line.end and line.end > self.second for line in self.down)
 
     def over(self) -> bool:
@@ -153,7 +155,7 @@ class Run:
     def next_due(self) -> int:
         """The next second in which anything may be due: one too many does no harm."""
         s = self.set
-        dates: list[float] = [self.origin, self._next_priorities()]
+        dates: list[float] = [self.origin, self.last_submit, self._next_priorities()]
         dates += [job.submit for job in self.turn if job.state == NEW]
         dates += [job.end for job in self.turn if job.state == RUNNING]
         dates += [job.release for job in self.turn if job.state == COMPLETING]
