@@ -65,6 +65,7 @@ class Run:
             job.turn = i
         self.origin = turn[0].submit if turn else 0
         self.turn = [job for job in turn if self._can_run(job)]
+        self.last_submit: float = max((job.submit for job in turn), default=-math.inf)
         # Times that were never reached are minus infinity.
         self.second: float = -math.inf  # whose steps 1 to 4 were last
         self.submitted: float = -math.inf  # whose step 6 was last
@@ -141,6 +142,7 @@ class Run:
 
     def quiet(self) -> bool:
         going = any(job.state in (NEW, RUNNING, COMPLETING) for job in self.turn)
+        going = going or self.submitted < self.last_submit
         return not going and not any(line.start < line.end and line.end > self.second for line in self.down)
 
     def over(self) -> bool:
@@ -154,6 +156,7 @@ class Run:
         s = self.set
         dates: list[float] = [self.origin, self._next_priorities()]
         dates += [job.submit for job in self.turn if job.state == NEW]
+        dates += [self.last_submit]
         dates += [job.end for job in self.turn if job.state == RUNNING]
         dates += [job.release for job in self.turn if job.state == COMPLETING]
         dates += [max(self.origin, at) for line in self.down for at in (line.start, line.end)]

@@ -115,7 +115,9 @@ static void same_ends(struct slurm *m, struct slurm_backfill *b) {
 /* A pass that would find all as the last one, which started nobody. */
 static bool repeats(struct slurm *m, int64_t at) {
     struct slurm_backfill *b = m->backfill;
-    if (!b || b->starts > 0 || b->states != m->states || at >= b->same_until || m->set.test_micros > 0)
+    if (m->set.test_micros > 0 || m->set.bf_window < m->set.bf_resolution)
+        return false;
+    if (!b || b->starts > 0 || b->states != m->states || at >= b->same_until)
         return false;
     m->count.backfill_passes++;
     m->count.backfill_repeats++;

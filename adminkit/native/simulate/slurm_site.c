@@ -240,10 +240,11 @@ void slurm_close(struct slurm *m) {
         free(all[i]);
 }
 
-/* A line takes its nodes: idle ones first. */
-static void take_down(struct slurm *m, size_t line) {
+/* A line takes its nodes: idle ones first. How many there were. */
+static size_t take_down(struct slurm *m, size_t line) {
     const struct sim_down *down = &m->sim->down[line];
     int64_t wanted = down->count;
+    size_t taken = 0;
     for (int busy = 0; busy < 2; busy++)
         for (size_t i = 0; i < m->nodes && wanted > 0; i++) {
             struct slurm_node *node = &m->node[i];
@@ -253,19 +254,28 @@ static void take_down(struct slurm *m, size_t line) {
             node->down = (int32_t)line;
             slurm_drop(m->up, i);
             wanted--;
+            taken++;
         }
+    return taken;
+}
+
+static size_t give_up(struct slurm *m, size_t line) {
+    size_t given = 0;
+    for (size_t i = 0; i < m->nodes; i++) {
+        if (m->node[i].down != (int32_t)line)
+            continue;
+        m->node[i].down = -1;
+        slurm_put(m->up, i);
+        given++;
+    }
+    return given;
 }
 
 void slurm_change_nodes(struct slurm *m, int64_t at) {
     for (; m->next_change < m->changes && m->change[m->next_change].at <= at; m->next_change++) {
         const struct slurm_change *change = &m->change[m->next_change];
-        if (change->down)
-            take_down(m, change->line);
-        for (size_t i = 0; !change->down && i < m->nodes; i++)
-            if (m->node[i].down == (int32_t)change->line) {
-                m->node[i].down = -1;
-                slurm_put(m->up, i);
-            }
+        if ((change->down ? take_down : give_up)(m, change->line) == 0)
+            continue;
         m->freed++;
         slurm_changed(m, at);
     }

@@ -114,7 +114,16 @@ static void widen(struct future *future, bool over) {
     while (!over && future->end[future->next].at > future->group + future->window);
 }
 
-/* Gives back who ends before the start; the others are future->end. False: out of memory. */
+/* Gives back who ends before the start; the others are future->end. */
+static void remove_first(struct future *future) {
+    struct slurm *m = future->m;
+    const struct slurm_test *test = future->test;
+    for (; future->ends > 0 && future->end->at < test->start; future->end++, future->ends--)
+        if (on_set(&m->live[future->end->live], test->set))
+            remove_job(future, &m->live[future->end->live]);
+}
+
+/* The same, where they are not in the order of their planned ends. False: out of memory. */
 static bool remove_earlier(struct future *future) {
     struct slurm *m = future->m;
     const struct slurm_test *test = future->test;
@@ -124,7 +133,7 @@ static bool remove_earlier(struct future *future) {
             return false;
     for (size_t i = 0; i < m->ends; i++) {
         const struct slurm_live *live = &m->live[m->end[i].live];
-        int64_t at = m->soft_ends ? slurm_soft_end(live, test->now) : m->end[i].at;
+        int64_t at = slurm_soft_end(live, test->now);
         if (at >= test->start) {
             m->planned[n] = m->end[i];
             m->planned[n++].at = at;
@@ -140,7 +149,9 @@ static bool remove_earlier(struct future *future) {
 static bool later_start(struct slurm *m, const struct slurm_test *test, int64_t *when) {
     struct future future = {m, test, m->end, m->ends, 0, count_usable(m, test), FIRST_WINDOW, SLURM_NO_TIME};
     if (m->newer) {
-        if (!remove_earlier(&future))
+        if (!m->soft_ends)
+            remove_first(&future);
+        else if (!remove_earlier(&future))
             return false;
         *when = test->now;
         if (fits(&future))
