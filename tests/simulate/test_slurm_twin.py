@@ -74,6 +74,15 @@ def test_thousands_of_workloads(request: Request) -> None:
             {"settings": {"bf_window": 60, "bf_resolution": 300}, "nodes": [{"queues": 2}, {"count": 3}]},
             "a pass of backfill whose window is over tests nothing; a later one does",
         ),
+        (
+            {"submit": [1, 0, 1], "run": [1, 60, 1], "queues": [3, 3, 1], "nodes": [3, 1, 1], "plan": [-1, -1, 300]},
+            {
+                "settings": {"bf_yield_interval": 1, "test_micros": 1000},
+                "queues": [{"max_limit": 60}, {}],
+                "nodes": [{"count": 3, "queues": 15}],
+            },
+            "a job that backfill may not start in a queue takes no time there",
+        ),
     ],
 )
 def test_what_once_differed_does_not(jobs: Mapping[str, Sequence[int]], given: Mapping[str, Any], why: str) -> None:

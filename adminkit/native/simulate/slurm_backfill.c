@@ -72,10 +72,12 @@ static enum slurm_go one_record(struct slurm *m, struct slurm_backfill *b,
                                 const struct slurm_record *record) {
     const struct sim_settings *set = &m->set;
     size_t queue = record->turn_queue % SIM_MAX_QUEUES;
+    if (!record->backfill)
+        return SLURM_NEXT;
     if (b->tests >= set->bf_max_job_test || b->window_end < b->now || b->now - b->began >= set->bf_max_time ||
         !slurm_yield(m, b))
         return SLURM_STOP;
-    if (!record->backfill || !slurm_waits(m, record) || slurm_qos_holds(m, &m->live[record->live]))
+    if (!slurm_waits(m, record) || slurm_qos_holds(m, &m->live[record->live]))
         return SLURM_NEXT;
     const struct slurm_live *live = &m->live[record->live];
     const struct sim_job *given = live->job;

@@ -27,6 +27,7 @@ READERS: Final = {
     "controller": (("scontrol", "show", "config"),),
     "plugstack": (("scontrol", "show", "config"),),
     "priority": (("scontrol", "show", "config"),),
+    "scheduler": (("scontrol", "show", "config"),),
 }
 #: Words that are read where a release prints them, with the first release that does not. Of cgroups none prints
 #: anything on a cluster without them, as the one of these tests is.
