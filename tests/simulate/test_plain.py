@@ -112,9 +112,10 @@ def test_nobody_starts_early_and_no_processor_is_used_twice(
         assert sum(one.procs for at, end, one in ran if at <= moment < end) <= 8
 
 
-@given(jobs=st.lists(ANY, max_size=25), order=st.sampled_from(ORDERS))
-def test_conservative_with_one_reservation_is_easy(jobs: list[Job], order: str) -> None:
-    assert rows_of(ask("conservative", jobs, 8, order, 1)) == rows_of(ask("easy", jobs, 8, order))
+@given(jobs=st.lists(PLAIN, max_size=25))
+def test_conservative_with_one_reservation_is_easy(jobs: list[Job]) -> None:
+    """While nobody takes the head's place, and no job outlives its plan."""
+    assert rows_of(ask("conservative", jobs, 8, "submit", 1)) == rows_of(ask("easy", jobs, 8, "submit"))
 
 
 class Watched(Twin):
