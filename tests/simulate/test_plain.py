@@ -37,7 +37,7 @@ ANY = st.builds(
     st.integers(0, 9),
     st.integers(0, 30),
     st.integers(0, 12),
-    st.integers(-1, 20),
+    st.just(NONE) | st.integers(1, 20),
     st.integers(0, 9),
     st.integers(-1, 25),
     st.integers(-1, 3),
