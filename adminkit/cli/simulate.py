@@ -88,6 +88,19 @@ Priority = Annotated[
     typer.Option("--priority", help="Whose priorities jobs have. Default: the trace's, where the site has fair-share."),
 ]
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
+Procs = Annotated[
+    int | None,
+    typer.Option("--procs", min=1, metavar="N", help="Processors, or GPUs, of the pool of the plain models."),
+]
+OrderOption = Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")]
+Depth = Annotated[
+    int | None,
+    typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the model conservative reserves for."),
+]
+UnitOption = Annotated[
+    Unit | None,
+    typer.Option("--unit", help="What the pool has. Default: gpus where most jobs have some, else cpus."),
+]
 
 #: Who may not see the jobs of others cannot simulate them.
 OPERATORS: Final = ("a simulation needs the jobs of everybody", "ask an operator; your own jobs: adminkit my")
@@ -101,19 +114,10 @@ def root() -> None:
 @app.command()
 def run(
     model: ModelOption = Model.SLURM,
-    procs: Annotated[
-        int | None,
-        typer.Option("--procs", min=1, metavar="N", help="Processors, or GPUs, of the pool of the plain models."),
-    ] = None,
-    order: Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")] = Order.SUBMIT,
-    depth: Annotated[
-        int | None,
-        typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the model conservative reserves for."),
-    ] = None,
-    unit: Annotated[
-        Unit | None,
-        typer.Option("--unit", help="What the pool has. Default: gpus where most jobs have some, else cpus."),
-    ] = None,
+    procs: Procs = None,
+    order: OrderOption = Order.SUBMIT,
+    depth: Depth = None,
+    unit: UnitOption = None,
     site: SiteFile = None,
     arrival: ArrivalOption = None,
     priority: Priority = Priorities.AUTO,
@@ -132,16 +136,9 @@ def run(
     from adminkit.reports.simulate import refuse_contradiction, run_report, schedule_csv
     from adminkit.simulate.core import simulate
     from adminkit.simulate.machine import request
-    from adminkit.simulate.subject import Wanted
-    from adminkit.slurm.site_file import load_site
 
-    refuse_odd(model, procs, order, depth, unit)
     way = Way(format.value, output)
-    settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
-    wanted = Wanted(
-        model.value, load_site(site) if site else None, procs, unit.value if unit else None,
-        arrival.value if arrival else None, own_priority(priority, order), settings,
-    )  # fmt: skip
+    wanted = wanted_of(model, procs, order, depth, unit, site, arrival, priority)
     when = moment(as_of, time.time())
     taken, chosen, path = opened(wanted, db, cluster, since, until, when)
     with progress("simulating") as tick:
@@ -150,6 +147,28 @@ def run(
     if schedule is not None:
         write_aside(schedule, schedule_csv(taken, made).encode())
     emit(run_report(taken, made, chosen, str(path)).dated(when.as_of), way)
+
+
+def wanted_of(
+    model: Model,
+    procs: int | None,
+    order: Order,
+    depth: int | None,
+    unit: Unit | None,
+    site: Path | None,
+    arrival: Arrival | None,
+    priority: Priorities,
+) -> Wanted:
+    """What was typed, as simulate/subject.py takes it. UsageError for an option that the model does not have."""
+    from adminkit.simulate.subject import Wanted
+    from adminkit.slurm.site_file import load_site
+
+    refuse_odd(model, procs, order, depth, unit)
+    settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
+    return Wanted(
+        model.value, load_site(site) if site else None, procs, unit.value if unit else None,
+        arrival.value if arrival else None, own_priority(priority, order), settings,
+    )  # fmt: skip
 
 
 def refuse_odd(model: Model, procs: int | None, order: Order, depth: int | None, unit: Unit | None) -> None:

@@ -15,17 +15,18 @@ from adminkit.cli.policy import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.cli.simulate import (
     OPERATORS,
-    Arrival,
     ArrivalOption,
+    Depth,
     Model,
     ModelOption,
     Order,
+    OrderOption,
     Priorities,
     Priority,
+    Procs,
     SiteFile,
-    Unit,
-    own_priority,
-    refuse_odd,
+    UnitOption,
+    wanted_of,
 )
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
@@ -72,19 +73,10 @@ class Place:
 def scenarios(
     file: File,
     model: ModelOption = Model.SLURM,
-    procs: Annotated[
-        int | None,
-        typer.Option("--procs", min=1, metavar="N", help="Processors, or GPUs, of the pool of the plain models."),
-    ] = None,
-    order: Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")] = Order.SUBMIT,
-    depth: Annotated[
-        int | None,
-        typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the model conservative reserves for."),
-    ] = None,
-    unit: Annotated[
-        Unit | None,
-        typer.Option("--unit", help="What the pool has. Default: gpus where most jobs have some, else cpus."),
-    ] = None,
+    procs: Procs = None,
+    order: OrderOption = Order.SUBMIT,
+    depth: Depth = None,
+    unit: UnitOption = None,
     site: SiteFile = None,
     policy: PolicyFile = None,
     arrival: ArrivalOption = None,
@@ -112,28 +104,6 @@ def scenarios(
     effort = Effort(replicates, seed, cores, keep or cache_home() / "simulate")
     place = Place(db, cluster, since, until, policy, moment(as_of, time.time()))
     emit(answered(wanted, file.parent, how, effort, place, force).dated(place.when.as_of), way)
-
-
-def wanted_of(
-    model: Model,
-    procs: int | None,
-    order: Order,
-    depth: int | None,
-    unit: Unit | None,
-    site: Path | None,
-    arrival: Arrival | None,
-    priority: Priorities,
-) -> Wanted:
-    """What was typed, as simulate/subject.py takes it. UsageError for an option that the model does not have."""
-    from adminkit.simulate.subject import Wanted
-    from adminkit.slurm.site_file import load_site
-
-    refuse_odd(model, procs, order, depth, unit)
-    settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
-    return Wanted(
-        model.value, load_site(site) if site else None, procs, unit.value if unit else None,
-        arrival.value if arrival else None, own_priority(priority, order), settings,
-    )  # fmt: skip
 
 
 def policy_answer(path: Path, site: Site | None, place: Place) -> Report:
