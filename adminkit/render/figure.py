@@ -177,7 +177,6 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float]) -> None:
     """Two staircases and the queue's limits, all named above the axes, where no line can run through the names."""
     ax.set_xscale("log")
     ax.set_xlim(*span)
-    ax.set_ylim(0, 1.02)
     for line, colour in zip(panel.lines, (RAN, ASKED), strict=True):
         seconds = [span[0], *line.seconds, span[1]]
         share = [0.0, *line.share, 1.0]
@@ -187,10 +186,21 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float]) -> None:
         ax.axvline(at, color=MUTED, linewidth=1.1, linestyle=(0, dashes), label=label, zorder=1)
     ax.set_xticks(ticks := _ticks(span), [show_short(at) for at in ticks])
     ax.minorticks_off()
-    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    ax.grid(axis="y", color=GRID, linewidth=0.8)
+    _shares(ax)
     ax.set_xlabel("time (logarithmic)", size=8)
     ax.set_ylabel("share of jobs", size=8)
+    _legend(ax)
+
+
+def _shares(ax: Axes) -> None:
+    """A vertical axis of shares, from 0 to 100 %."""
+    ax.set_ylim(0, 1.02)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    ax.grid(axis="y", color=GRID, linewidth=0.8)
+
+
+def _legend(ax: Axes) -> None:
+    """The lines' names in a row above the plot."""
     ax.legend(
         loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, handlelength=1.3,
         columnspacing=1.1, handletextpad=0.4, borderpad=0.2,
@@ -203,15 +213,10 @@ def _series(ax: Axes, panel: Series) -> None:
         edges = [panel.days * number / max(len(shares), 1) for number in range(len(shares) + 1)]
         ax.stairs(shares, edges, baseline=None, color=colour, linewidth=width, label=clean(name))
     ax.set_xlim(0, panel.days)
-    ax.set_ylim(0, 1.02)
-    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    ax.grid(axis="y", color=GRID, linewidth=0.8)
+    _shares(ax)
     ax.set_xlabel("days since the steady part began", size=8)
     ax.set_ylabel("in use", size=8)
-    ax.legend(
-        loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, handlelength=1.3,
-        columnspacing=1.1, handletextpad=0.4, borderpad=0.2,
-    )  # fmt: skip
+    _legend(ax)
 
 
 def _ticks(span: tuple[float, float]) -> list[float]:
