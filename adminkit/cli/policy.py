@@ -131,7 +131,9 @@ def try_(
     tables: Annotated[
         Path | None,
         typer.Option(
-            "--tables", metavar="DIR", help="Use the points and hints that `incentives compute --out DIR` wrote."
+            "--tables",
+            metavar="DIR",
+            help="Use the tables that `incentives compute --out DIR` wrote: points, hints, needs.",
         ),
     ] = None,
     lua: Lua = Release.LUA51,
@@ -141,7 +143,7 @@ def try_(
     """Show what would happen to a job and what its owner would read. Runs slurmctld's Lua; needs no Slurm."""
     from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
-    from adminkit.policy.request import Typed, typed_request
+    from adminkit.policy.request import Typed, typed_request, with_lease
     from adminkit.reports.policy import try_lines, try_report
 
     typed = Typed(
@@ -156,8 +158,11 @@ def try_(
             wrong = unknown_word("queue", name, [one.name for one in cluster.queues])
             print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
-    table = policy_text(policy_table(loaded, cluster, now))
-    decision = Decider(table.encode(), *_tables(tables), LUAS[lua]).decide(request)
+    table_of = policy_table(loaded, cluster, now)
+    table = policy_text(table_of)
+    points, hints, needs = _tables(tables)
+    decider = Decider(table.encode(), points, hints, LUAS[lua], soft_limits=needs)
+    decision = decider.decide(with_lease(request, table_of, now))
     _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
 
 
@@ -235,14 +240,14 @@ def diff(
     _say(diff_report(changes, notes), diff_lines(changes), format, output)
 
 
-def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
-    """The texts of incentives.lua and hints.lua in this folder; None for one that is not there."""
+def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """The texts of incentives.lua, hints.lua and soft_limits.lua in this folder; None for one that is not there."""
     if folder is None:
-        return None, None
+        return None, None, None
     from adminkit.economy.build import read_tables
 
     tables = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
-    return tables.get("incentives"), tables.get("hints")
+    return tables.get("incentives"), tables.get("hints"), tables.get("soft_limits")
 
 
 def _load(named: Path | None) -> tuple[Path, Policy]:

@@ -89,6 +89,14 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
     }
 
 
+def with_lease(request: Request, table: Mapping[str, Any], now: int) -> Request:
+    """The request as on a day on which nothing stands against soft limits: no reservation, no limit on minutes."""
+    queues = {name: {"most": facts.get("max_limit")} for name, facts in table["queues"].items()}
+    free: dict[str, Any] = {"qos_off": {}, "accounts_off": {}, "users_off": {}, "queues": queues}
+    at = request["now"] or now
+    return {**request, "lease": {"made_at": at, "valid_until": at + 90, **free}}
+
+
 def per_node(gpus: int | None, nodes: int | None) -> int | None:
     """GPUs on each node; None where they are unknown or not spread evenly."""
     if gpus is None or not nodes or gpus % nodes:

@@ -165,6 +165,13 @@ function later.restartable(made, source)
     return restartable == nil and "unknown" or restartable
 end
 
+-- Whether the user wants no soft limit for this job. Only a batch job has an environment.
+function later.plan_off(made, source)
+    local variable = made._plan
+    local environment = variable and made.batch and source.environment
+    return environment and environment[variable] == "off" or false
+end
+
 local LATER_FIELDS = {}
 for field in pairs(later) do
     LATER_FIELDS[#LATER_FIELDS + 1] = field
@@ -318,7 +325,8 @@ end
 -- decisions slow. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.reader(ruleset, gres_slash)
     local site = { ruleset = ruleset, gres_slash = gres_slash }
-    local submitted = setmetatable({ older = false, _ckpt = ruleset.policy.ckpt or false }, LATER)
+    local plan = ruleset.soft and ruleset.soft.variable or false
+    local submitted = setmetatable({ older = false, _ckpt = ruleset.policy.ckpt or false, _plan = plan }, LATER)
     local reader = {}
 
     function reader.of_submission(job_desc, part_list, by, now)

@@ -27,7 +27,7 @@ def hints(jobs: list[Job], **settings: Any) -> list[Hint]:
     rules = rules.model_copy(update={"hints": rules.hints.model_copy(update=settings)})
     with trace(jobs) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        return sorted(learnt(db, rules, found, NOW, checkpoint_code=85))
+        return sorted(learnt(db, rules, found, NOW, checkpoint_code=85).hints)
 
 
 def test_a_name_in_a_queue_has_a_row() -> None:
@@ -61,8 +61,8 @@ def test_who_is_held_out_gets_none() -> None:
     rules = policy()
     with trace(history()) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        assert list(learnt(db, rules, found, NOW, {1001}.__contains__, checkpoint_code=85)) == []
-        assert list(learnt(db, rules, found, NOW, {1002}.__contains__, checkpoint_code=85))
+        assert learnt(db, rules, found, NOW, {1001}.__contains__, checkpoint_code=85).hints == []
+        assert learnt(db, rules, found, NOW, {1002}.__contains__, checkpoint_code=85).hints
 
 
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
