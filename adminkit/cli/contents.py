@@ -18,6 +18,7 @@ from adminkit.cli import (
     recommend,
     report,
     site,
+    soft_limits,
     sync,
     trace,
 )
@@ -34,6 +35,7 @@ policy.app.command("install")(policy_install.install)
 policy.app.command("rollback")(policy_install.rollback)
 policy.app.command("refresh")(policy_refresh.refresh)
 policy.app.command("status")(policy_install.status)
+app.add_typer(soft_limits.app, name="soft-limits")
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)

@@ -77,7 +77,7 @@ class Row(NamedTuple):
         return list(self.seconds)
 
 
-_Entry = TypeVar("_Entry", Hint, Row)
+_Entry = TypeVar("_Entry", bound=Hint | Row)
 
 
 def points(settings: Incentives, per_hour: float) -> Points:

@@ -83,7 +83,6 @@ def _soft_limits(settings: SoftLimits, site: Site) -> Table:
         "users_off": dict.fromkeys([*settings.users_off, *known], True),
         "accounts_off": dict.fromkeys([name.lower() for name in settings.accounts_off], True),
         "classes_off": dict.fromkeys(settings.classes_off, True),
-        "interactive": settings.interactive,
         "preemptible": settings.preemptible,
         "arrays": settings.arrays,
         "variable": VARIABLE,

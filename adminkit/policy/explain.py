@@ -42,8 +42,8 @@ def soft_sentence(policy: Policy) -> str:
     where = f"in {_names(soft.queues, 'and')}" if soft.queues else "in every queue"
     return (
         f"Backfill plans jobs {where} with the time that {soft.quantile} % of their owner's similar jobs needed, at"
-        f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit; the limit"
-        f" stays. A typed --time-min is left out. {VARIABLE}=off in a job's environment switches it off."
+        f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit; the"
+        f" limit stays. A typed --time-min is left out. {VARIABLE}=off in a job's environment switches it off."
     )
 
 

@@ -32,7 +32,6 @@ class SoftLimits(BaseModel):
     users_off: tuple[str, ...] = ()
     accounts_off: tuple[str, ...] = ()
     classes_off: tuple[JobClass, ...] = ()
-    interactive: bool = False  # jobs of srun and salloc
     preemptible: bool = False  # jobs that others may preempt
     arrays: bool = False  # whose tasks Slurm may cut: the guard raises them again
     max_entries: Annotated[int, Field(ge=0, le=50_000)] = 50_000  # the newest stay

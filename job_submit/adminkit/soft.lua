@@ -106,15 +106,14 @@ local function is_left_out(job, request, packed)
     return packed.users_off[request.uid] or (request.user and packed.users_off[request.user])
         or (account and packed.accounts_off[account])
         or (next(packed.classes_off) ~= nil and (not job.class or packed.classes_off[job.class]))
-        or (not request.batch and not packed.interactive)
         or (request.array and not packed.arrays)
         or false
 end
 
--- Whether the job is of a kind that never gets one: a part of a heterogeneous job, one with a reservation, one that goes on from
--- a checkpoint, one whose limit nobody typed or that a rule changed.
+-- Whether the job is of a kind that never gets one: one of srun or salloc, whose environment nobody sees, a part of a
+-- heterogeneous job, one with a reservation, one that goes on from a checkpoint, one whose limit nobody typed or a rule changed.
 local function is_unfit(job, request)
-    return request.het_offset or request.reservation or request.restartable == true
+    return not request.batch or request.het_offset or request.reservation or request.restartable == true
         or request.limit_kind ~= "finite" or job.kind ~= "finite" or job.limit ~= request.limit
 end
 

@@ -206,7 +206,6 @@ local function soft_settings(value)
         or set(value.accounts_off, "soft_limits.accounts_off")
         or of_type(value.classes_off, "table", "soft_limits.classes_off")
         or set(value.classes_off, "soft_limits.classes_off")
-        or of_type(value.interactive, "boolean", "soft_limits.interactive")
         or of_type(value.arrays, "boolean", "soft_limits.arrays")
         or of_type(value.variable, "string", "soft_limits.variable")
 end
