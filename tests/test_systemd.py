@@ -89,7 +89,7 @@ def test_what_a_unit_starts_exists_with_its_options(unit: str, capsys: pytest.Ca
 
 
 #: Those that are root's.
-ROOTS = ("adminkit-incentives-install.service", "adminkit-policy-refresh.service")
+ROOTS = ("adminkit-incentives-install.service", "adminkit-policy-refresh.service", "adminkit-soft-limits.service")
 #: What every service has, whoever runs it. Trap: what systemd does by a filter of system calls (PrivateDevices,
 #: Restrict…) forbids setgid programs too, which via = "sendmail" needs, whatever a drop-in says of NoNewPrivileges.
 KEPT_IN = {

@@ -42,6 +42,7 @@ class Act:
 
     did: str  # cleared, raised
     job: int
+    name: str  # what scontrol changes it by
     why: str
     was: int | None
     becomes: int | None
@@ -125,7 +126,7 @@ def plan(
         if job.state not in _STARTED:
             why = "no lease" if given is None else unclear(job, given, now)
             if why:
-                acts.append(Act("cleared", job.id, why, job.time_min, None))
+                acts.append(Act("cleared", job.id, job.name, why, job.time_min, None))
         elif (
             asked is None
             or job.limit is None
@@ -134,7 +135,7 @@ def plan(
         ):
             seen.add(job.id)
         else:
-            acts.append(Act("raised", job.id, "lowered at its start", job.limit, asked))
+            acts.append(Act("raised", job.id, job.name, "lowered at its start", job.limit, asked))
     return Plan(acts, frozenset(seen))
 
 
@@ -169,7 +170,7 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     for act in acts:
         _record(log, {**asdict(act), "held": act not in left})
     with changing(folder, group):
-        _write_state(folder, found.plan.started)
+        _write_state(folder, found.plan.started | {act.job for act in acts if act.did == "raised" and act not in left})
     until = None if found.given is None else int(found.given["valid_until"])
     return Round(now, found.enabled, found.against, until, found.planned, acts, left, notes)
 
@@ -266,7 +267,7 @@ def _do(acts: Sequence[Act]) -> list[str]:
     for act in acts:
         if act.did == "raised" and act.becomes is not None:
             try:
-                planning.set_limit(act.job, act.becomes)
+                planning.set_limit(act.name, act.becomes)
             except AdminkitError as error:
                 notes.append(error.message)
     return notes

@@ -77,10 +77,13 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """An open job. Limits in seconds; `time_min` None for none. `array` is the array's id, its own where it is none."""
+    """An open job. Limits in seconds; `time_min` None for none. `name` is what scontrol changes this job alone by.
+
+    Trap: the last task of an array has the array's id, by which scontrol changes every task.
+    """
 
     id: int
-    array: int
+    name: str
     state: str  # PENDING, RUNNING …
     queues: tuple[str, ...]
     limit: int | None
@@ -201,7 +204,16 @@ def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> fr
 def open_jobs() -> list[PlannedJob]:
     """Every open job, of every state. AdminkitError when slurmctld is away."""
     marks = draw()
-    fields = ("JobID:20", "ArrayJobID:20", "State:24", "Partition:400", "TimeLimit:24", "MinTime:24", "RestartCnt:12")
+    fields = (
+        "JobID:20",
+        "ArrayJobID:20",
+        "ArrayTaskID:20",
+        "State:24",
+        "Partition:400",
+        "TimeLimit:24",
+        "MinTime:24",
+        "RestartCnt:12",
+    )
     shape = [*fields, f"Deadline:{SEALED_WIDTH}", f"StartTime:{SEALED_WIDTH}", "UserID:12", "Account:256", "QOS:256"]
     shape.append(f"admin_comment:{_WIDTH}")
     text = ask(["squeue", "-a", "-h", "-O", ",".join(f"{field}{marks.delimiter}" for field in shape)], seal=marks.seal)
@@ -213,35 +225,35 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
     jobs = []
     for line in text.split("\n"):
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 14 or not cells[0].isdigit() or not cells[1].isdigit():
+        if len(cells) != 15 or not cells[0].isdigit() or not cells[1].isdigit():
             continue
         jobs.append(
             PlannedJob(
                 id=int(cells[0]),
-                array=int(cells[1]),
-                state=cells[2],
-                queues=tuple(filter(None, cells[3].split(","))),
-                limit=parse_limit(cells[4]),
-                time_min=parse_limit(cells[5]) or None,
-                restarts=number(cells[6]) or 0,
-                has_deadline=marks.epoch(cells[7]) is not None,
-                start=marks.epoch(cells[8]),
-                uid=number(cells[9]),
-                account=cells[10],
-                qos=cells[11],
-                comment=cells[12],
+                name=f"{cells[1]}_{cells[2]}" if cells[2].isdigit() else cells[0],
+                state=cells[3],
+                queues=tuple(filter(None, cells[4].split(","))),
+                limit=parse_limit(cells[5]),
+                time_min=parse_limit(cells[6]) or None,
+                restarts=number(cells[7]) or 0,
+                has_deadline=marks.epoch(cells[8]) is not None,
+                start=marks.epoch(cells[9]),
+                uid=number(cells[10]),
+                account=cells[11],
+                qos=cells[12],
+                comment=cells[13],
             )
         )
     return jobs
 
 
 def clear(jobs: Sequence[int]) -> None:
-    """Take TimeMin from pending jobs. AdminkitError with Slurm's words where some were refused: the rest is done."""
+    """Take TimeMin from pending jobs, by their ids. AdminkitError with Slurm's words where some were refused: the rest is done."""
     for first in range(0, len(jobs), _AT_ONCE):
         listed = ",".join(map(str, jobs[first : first + _AT_ONCE]))
         ask(["scontrol", "update", f"JobId={listed}", "TimeMin=0"])
 
 
-def set_limit(job: int, limit: int) -> None:
-    """Give an open job this limit, in seconds, rounded up to Slurm's minutes."""
+def set_limit(job: str, limit: int) -> None:
+    """Give the open job of this name this limit, in seconds, rounded up to Slurm's minutes."""
     ask(["scontrol", "update", f"JobId={job}", f"TimeLimit={-(-limit // 60)}"])

@@ -114,7 +114,7 @@ end
 -- heterogeneous job, one with a reservation, one that goes on from a checkpoint, one whose limit nobody typed or a rule changed.
 local function is_unfit(job, request)
     return not request.batch or request.het_offset or request.reservation or request.restartable == true
-        or request.limit_kind ~= "finite" or job.kind ~= "finite" or job.limit ~= request.limit
+        or job.kind ~= "finite" or job.limit ~= request.limit
 end
 
 -- The soft limit of a job that is accepted, seconds; nil for none. `packed` is of soft.packed, `request.lease` the lease as

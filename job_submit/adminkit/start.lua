@@ -81,7 +81,7 @@ local lease, read_at
 -- The lease of soft limits, which the guard writes a few times a minute: too often to load all tables for it. Nil without one.
 local function lease_at(now)
     if not read_at or now >= read_at + LEASE_KEPT or now < read_at then
-        lease, read_at = table_in(folder .. "soft_lease.lua", validate.soft_lease), now
+        lease, read_at = table_in(folder .. "soft_lease", validate.soft_lease), now
     end
     return lease
 end
