@@ -248,7 +248,7 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
 
 
 def clear(jobs: Sequence[int]) -> None:
-    """Take TimeMin from pending jobs, by their ids. AdminkitError with Slurm's words where some were refused: the rest is done."""
+    """Take TimeMin from pending jobs, by their ids. AdminkitError with Slurm's words where it refused some."""
     for first in range(0, len(jobs), _AT_ONCE):
         listed = ",".join(map(str, jobs[first : first + _AT_ONCE]))
         ask(["scontrol", "update", f"JobId={listed}", "TimeMin=0"])
