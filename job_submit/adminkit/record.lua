@@ -69,8 +69,8 @@ local with_one = text.kept(function(name)
 end)
 
 -- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's, `paid` is
--- the class that points were given for, `whole` whether the job takes whole nodes, `soft` the policy's soft limit in seconds. nil
--- where there is no room for both.
+-- the class that points were given for, `whole` whether the job takes whole nodes, `soft` the policy's soft limit in seconds.
+-- nil where there is no room for both.
 function record.write(limit, limit_kind, fired, before, paid, whole, soft)
     local line
     if limit_kind == "unset" then

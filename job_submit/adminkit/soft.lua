@@ -23,8 +23,8 @@ local function place_of(quantile, quantiles)
     return nil
 end
 
--- The settings of a policy with the seconds of one quantile of the table in `needs[uid][name][queue]`; nil where soft limits are
--- off. Plain numbers: thousands of small tables are what makes Lua's garbage collector slow. `table` may be nil.
+-- The settings of a policy with the seconds of one quantile of the table in `needs[uid][name][queue]`; nil where soft limits
+-- are off. Plain numbers: thousands of small tables are what makes Lua's garbage collector slow. `table` may be nil.
 function soft.packed(settings, table)
     if not settings then
         return nil
@@ -111,7 +111,8 @@ local function is_left_out(job, request, packed)
 end
 
 -- Whether the job is of a kind that never gets one: one of srun or salloc, whose environment nobody sees, a part of a
--- heterogeneous job, one with a reservation, one that goes on from a checkpoint, one whose limit nobody typed or a rule changed.
+-- heterogeneous job, one with a reservation, one that goes on from a checkpoint, one whose limit nobody typed or a rule
+-- changed.
 local function is_unfit(job, request)
     return not request.batch or request.het_offset or request.reservation or request.restartable == true
         or job.kind ~= "finite" or job.limit ~= request.limit

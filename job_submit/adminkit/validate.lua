@@ -303,11 +303,11 @@ function validate.soft_limits(value)
     end)
 end
 
-local function lease_queue(name, queue)
+local function lease_queue(name, limits)
     return of_type(name, "string", "a name")
-        or of_type(queue, "table", name)
-        or optional_amount(queue.most, "most")
-        or optional_amount(queue.reserved_at, "reserved_at")
+        or of_type(limits, "table", name)
+        or optional_amount(limits.most, "most")
+        or optional_amount(limits.reserved_at, "reserved_at")
 end
 
 -- What is wrong with the lease of soft limits, or nil.
