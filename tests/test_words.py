@@ -43,6 +43,7 @@ NOT_A_JOB: Final = {
     "findings.finding:Subject": "its name may be a measure's",
     "slurm.site:SiteNode": "a node's name",
     "slurm.site:SiteQos": "a QOS's name",
+    "slurm.planning:PlanQueue": "a queue's name",
 }
 
 

@@ -126,16 +126,16 @@ def plan(
         if job.state not in _STARTED:
             why = "no lease" if given is None else unclear(job, given, now)
             if why:
-                acts.append(Act("cleared", job.id, job.name, why, job.time_min, None))
+                acts.append(Act("cleared", job.job_id_raw, job.job_id, why, job.time_min, None))
         elif (
             asked is None
-            or job.limit is None
-            or job.limit >= asked
+            or job.time_limit is None
+            or job.time_limit >= asked
             or _is_later(job, asked, started, site, now, margin)
         ):
-            seen.add(job.id)
+            seen.add(job.job_id_raw)
         else:
-            acts.append(Act("raised", job.id, job.name, "lowered at its start", job.limit, asked))
+            acts.append(Act("raised", job.job_id_raw, job.job_id, "lowered at its start", job.time_limit, asked))
     return Plan(acts, frozenset(seen))
 
 
@@ -143,11 +143,11 @@ def _is_later(
     job: PlannedJob, asked: int, started: frozenset[int] | None, site: Planning, now: int, margin: int
 ) -> bool:
     """Whether a limit below `asked` may have been lowered after the start, by a person."""
-    if job.limit is None or job.limit < (job.time_min or 0):
+    if job.time_limit is None or job.time_limit < (job.time_min or 0):
         return True  # Slurm never goes below TimeMin
-    if started is not None and job.id in started:
+    if started is not None and job.job_id_raw in started:
         return True
-    start = now if job.start is None else job.start
+    start = now if job.start_time is None else job.start_time
     if now - start <= margin:
         return False
     ahead = [at for queue in site.queues if queue.name in job.queues and (at := reserved_at(queue, site)) is not None]
@@ -275,14 +275,14 @@ def _do(acts: Sequence[Act]) -> list[str]:
 
 def _held(acts: Sequence[Act]) -> list[Act]:
     """The acts that did not hold, by what slurmctld says now."""
-    there = {job.id: job for job, _ in ours(planning.open_jobs(), Records())}
+    there = {job.job_id_raw: job for job, _ in ours(planning.open_jobs(), Records())}
     left = []
     for act in acts:
         job = there.get(act.job)
         if job is None:
             continue  # it has no TimeMin any more, or is gone
         if (act.did == "cleared" and job.state not in (*_STARTED, *_ENDING)) or (
-            act.did == "raised" and job.limit is not None and job.limit < (act.becomes or 0)
+            act.did == "raised" and job.time_limit is not None and job.time_limit < (act.becomes or 0)
         ):
             left.append(act)
     return left

@@ -171,8 +171,8 @@ def unclear(job: PlannedJob, given: Mapping[str, Any], now: int) -> str:
         queue = given["queues"].get(name)
         if queue is None:
             return f"queue {name}"
-        if job.limit is None or (queue["most"] is not None and job.limit > queue["most"]):
+        if job.time_limit is None or (queue["most"] is not None and job.time_limit > queue["most"]):
             return f"limit above that of {name}"
-        if queue["reserved_at"] is not None and now + job.limit + margin >= queue["reserved_at"]:
+        if queue["reserved_at"] is not None and now + job.time_limit + margin >= queue["reserved_at"]:
             return f"reservation in {name}"
     return ""

@@ -77,20 +77,20 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """An open job. Limits in seconds; `time_min` None for none. `name` is what scontrol changes this job alone by.
+    """An open job. Limits in seconds; `time_min` None for none. `job_id` is what scontrol changes this job alone by.
 
     Trap: the last task of an array has the array's id, by which scontrol changes every task.
     """
 
-    id: int
-    name: str
+    job_id_raw: int
+    job_id: str
     state: str  # PENDING, RUNNING …
     queues: tuple[str, ...]
-    limit: int | None
+    time_limit: int | None
     time_min: int | None
     restarts: int
     has_deadline: bool
-    start: int | None
+    start_time: int | None
     uid: int | None
     account: str
     qos: str
@@ -229,15 +229,15 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
             continue
         jobs.append(
             PlannedJob(
-                id=int(cells[0]),
-                name=f"{cells[1]}_{cells[2]}" if cells[2].isdigit() else cells[0],
+                job_id_raw=int(cells[0]),
+                job_id=f"{cells[1]}_{cells[2]}" if cells[2].isdigit() else cells[0],
                 state=cells[3],
                 queues=tuple(filter(None, cells[4].split(","))),
-                limit=parse_limit(cells[5]),
+                time_limit=parse_limit(cells[5]),
                 time_min=parse_limit(cells[6]) or None,
                 restarts=number(cells[7]) or 0,
                 has_deadline=marks.epoch(cells[8]) is not None,
-                start=marks.epoch(cells[9]),
+                start_time=marks.epoch(cells[9]),
                 uid=number(cells[10]),
                 account=cells[11],
                 qos=cells[12],

@@ -28,7 +28,7 @@ SITE = Planning(
 )
 RECORD = "ak1:lim=36000,src=e,soft=1800 mine"
 JOB = PlannedJob(7, "7", "PENDING", ("gq",), 10 * H, 1800, 0, False, None, 1001, "physics", "normal", RECORD)
-RUNS = replace(JOB, state="RUNNING", start=NOW - 30)
+RUNS = replace(JOB, state="RUNNING", start_time=NOW - 30)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_which_queues_are_in_the_lease(changes: dict[str, Any], jobs: Any, queue
         ({}, {}, ""),
         ({"restarts": 1}, {}, "requeued"),
         ({"has_deadline": True}, {}, "deadline"),
-        ({"limit": 73 * H}, {}, "limit above that of gq"),
+        ({"time_limit": 73 * H}, {}, "limit above that of gq"),
         ({"queues": ("gq", "new")}, {}, "queue new"),
         ({}, {"bounds": Bounds(frozenset({"normal"}))}, "limit on minutes"),
         ({}, {"bounds": Bounds(uids=frozenset({1001}))}, "limit on minutes"),
@@ -124,7 +124,7 @@ def planned(*jobs: PlannedJob, started: frozenset[int] | None = frozenset(), **s
 
 
 RAISED = (Act("raised", 7, "7", "lowered at its start", 1800, 10 * H),)
-LATE = replace(RUNS, limit=1800, start=NOW - 9999)
+LATE = replace(RUNS, time_limit=1800, start_time=NOW - 9999)
 MAINTENANCE = (Reservation("m", NOW + H, frozenset({"n1"})),)
 
 
@@ -132,15 +132,15 @@ MAINTENANCE = (Reservation("m", NOW + H, frozenset({"n1"})),)
     ("job", "started", "site", "acts", "why"),
     [
         (RUNS, set(), {}, (), "it has its whole limit"),
-        (replace(RUNS, limit=1800), set(), {}, RAISED, "cut at its start"),
-        (replace(RUNS, limit=1800, state="SUSPENDED"), set(), {}, RAISED, "suspended since"),
-        (replace(RUNS, limit=1800, state="COMPLETING"), set(), {}, (), "it is over"),
-        (replace(RUNS, limit=1800), {7}, {}, (), "lowered later, by a person"),
-        (replace(RUNS, limit=1200), set(), {}, (), "below TimeMin: Slurm never goes there"),
+        (replace(RUNS, time_limit=1800), set(), {}, RAISED, "cut at its start"),
+        (replace(RUNS, time_limit=1800, state="SUSPENDED"), set(), {}, RAISED, "suspended since"),
+        (replace(RUNS, time_limit=1800, state="COMPLETING"), set(), {}, (), "it is over"),
+        (replace(RUNS, time_limit=1800), {7}, {}, (), "lowered later, by a person"),
+        (replace(RUNS, time_limit=1200), set(), {}, (), "below TimeMin: Slurm never goes there"),
         (LATE, set(), {}, RAISED, "cut while the timer stood still"),
         (LATE, set(), {"reservations": MAINTENANCE}, (), "or lowered before a maintenance: nobody knows"),
         (LATE, None, {}, (), "and nothing was kept"),
-        (replace(RUNS, limit=1800), None, {}, RAISED, "nothing was kept, and it has just begun"),
+        (replace(RUNS, time_limit=1800), None, {}, RAISED, "nothing was kept, and it has just begun"),
     ],
 )
 def test_what_is_raised(job: PlannedJob, started: Any, site: dict[str, Any], acts: Any, why: str) -> None:
@@ -179,11 +179,11 @@ class FakeSlurm:
 
     def clear(self, jobs: list[int]) -> None:
         self.said += [("clear", job) for job in jobs]
-        self._change(lambda job: job.id in jobs, time_min=None)
+        self._change(lambda job: job.job_id_raw in jobs, time_min=None)
 
     def set_limit(self, name: str, limit: int) -> None:
         self.said.append((name, limit))
-        self._change(lambda job: job.name == name, limit=limit)
+        self._change(lambda job: job.job_id == name, time_limit=limit)
 
     def _change(self, which: Any, **changes: Any) -> None:
         if not self.deaf:
@@ -224,14 +224,14 @@ def test_a_round_gives_the_lease_and_takes_it_back(slurm: FakeSlurm, folder: Pat
 
 
 def test_what_does_not_hold_is_said_and_done_again(slurm: FakeSlurm, folder: Path) -> None:
-    slurm.jobs, slurm.deaf = [replace(RUNS, limit=1800, start=NOW)], True
+    slurm.jobs, slurm.deaf = [replace(RUNS, time_limit=1800, start_time=NOW)], True
     for _ in range(2):
         done = once(folder, NOW, 30, folder / "acts.jsonl")
         assert not done.ok and [act.did for act in done.left] == ["raised"]
     slurm.deaf = False
     assert once(folder, NOW, 30, folder / "acts.jsonl").ok
     assert read_state(folder) == {7}
-    slurm.jobs = [replace(slurm.jobs[0], limit=1800)]
+    slurm.jobs = [replace(slurm.jobs[0], time_limit=1800)]
     assert not once(folder, NOW, 30, folder / "acts.jsonl").acts, "lowered later"
 
 

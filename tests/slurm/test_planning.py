@@ -96,7 +96,13 @@ def test_open_jobs() -> None:
         "10|10|N/A|RUNNING|gq|UNLIMITED|N/A|0|1|1|5|a|b|more|fields|",
     ]
     first, second = parse_jobs("\n".join(lines), marks)
-    assert (first.id, first.name, first.queues, first.limit, first.time_min) == (7, "7", ("gq", "gq-short"), 3600, 300)
-    assert (second.name, second.time_min, second.restarts, second.has_deadline, second.start) == (
+    assert (first.job_id_raw, first.job_id, first.queues, first.time_limit, first.time_min) == (
+        7,
+        "7",
+        ("gq", "gq-short"),
+        3600,
+        300,
+    )
+    assert (second.job_id, second.time_min, second.restarts, second.has_deadline, second.start_time) == (
         "8_3", None, 2, True, NOW,
     )  # fmt: skip
