@@ -52,6 +52,14 @@ PolicyFile = Annotated[
         help="The policy file. Default: /etc/adminkit/policy.toml, else the example that comes with adminkit.",
     ),
 ]
+Tables = Annotated[
+    Path | None,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        help="Use the tables that `incentives compute --out DIR` wrote: points, hints, needs.",
+    ),
+]
 Lua = Annotated[Release, typer.Option("--lua", help="The release of Lua to run.")]
 
 
@@ -128,14 +136,7 @@ def try_(
     at: Annotated[
         str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
     ] = None,
-    tables: Annotated[
-        Path | None,
-        typer.Option(
-            "--tables",
-            metavar="DIR",
-            help="Use the tables that `incentives compute --out DIR` wrote: points, hints, needs.",
-        ),
-    ] = None,
+    tables: Tables = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -186,6 +187,7 @@ def replay(
             help="Apply the rules of that day. Default: that of --as-of, else all rules, whatever their date.",
         ),
     ] = None,
+    tables: Tables = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -204,7 +206,10 @@ def replay(
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
         filter = one_cluster(trace, check_words(trace, replace(filter, users=whose(user, file))))
         described = load_site(site) if site else None
-        replayed = replay_trace(trace, loaded, described, filter, rules_at, LUAS[lua], lambda n, of: tick(n, of, n))
+        needs = _tables(tables)[2]
+        replayed = replay_trace(
+            trace, loaded, described, filter, rules_at, LUAS[lua], lambda n, of: tick(n, of, n), needs
+        )
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in replayed.counts.rules else [])]
     notes = [f"policy {path}", rules_at_note(rules_at), f"{replayed.counts.requests} different requests"]
     emit(replay_report(replayed, filter, str(file), rules, notes).dated(when.as_of), way)

@@ -77,6 +77,7 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "user": asked.user,
         "account": asked.account,
         "qos": asked.qos,
+        "job_name": asked.job_name,
         "queues": asked.queue.split(",") if asked.queue else [],
         "limit": asked.time_limit if asked.limit_kind == "finite" else None,
         "limit_kind": asked.limit_kind or "unknown",

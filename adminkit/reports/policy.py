@@ -157,6 +157,11 @@ def replay_report(
     notes = list(notes)
     if counts.unsure:
         notes.append(f"whether {plural(counts.unsure, 'job')} asked for a limit or got the default is not known")
+    if counts.planned:
+        notes.append(
+            f"planned by need: {plural(counts.planned, 'job')}, of which {counts.outlived} ran longer than their soft"
+            " limit; a table that was made of these very jobs flatters"
+        )
     if not counts.total.jobs:
         notes.append("no job is left to count; the filters above say why")
     meta = Meta(
