@@ -63,7 +63,7 @@ class Round:
 
     @property
     def ok(self) -> bool:
-        return not self.left and not self.notes and (not self.enabled or not self.reasons)
+        return not self.left and (not self.enabled or self.valid_until is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,11 @@ def plan(
         if job.state in _ENDING:
             continue
         if job.state not in _STARTED:
+            is_low = asked is not None and job.time_limit is not None and job.time_limit < asked
             why = "no lease" if given is None else unclear(job, given, now)
-            if why:
-                acts.append(Act("cleared", job.job_id_raw, job.job_id, why, job.time_min, None))
+            if why or is_low:
+                becomes = asked if is_low else None  # Slurm may leave what waits of an array with the limit of a task
+                acts.append(Act("cleared", job.job_id_raw, job.job_id, why or "lowered", job.time_min, becomes))
         elif (
             asked is None
             or job.time_limit is None
@@ -261,15 +263,16 @@ def _do(acts: Sequence[Act]) -> list[str]:
     """Slurm's words where it refused."""
     notes = []
     try:
-        planning.clear([act.job for act in acts if act.did == "cleared"])
+        planning.clear([act.job for act in acts if act.did == "cleared" and act.becomes is None])
     except AdminkitError as error:
         notes.append(error.message)
     for act in acts:
-        if act.did == "raised" and act.becomes is not None:
-            try:
-                planning.set_limit(act.name, act.becomes)
-            except AdminkitError as error:
-                notes.append(error.message)
+        if act.becomes is None:
+            continue
+        try:
+            (planning.set_limit if act.did == "raised" else planning.restore)(act.name, act.becomes)
+        except AdminkitError as error:
+            notes.append(error.message)
     return notes
 
 

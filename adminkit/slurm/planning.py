@@ -22,6 +22,8 @@ PARAMETER: Final = "time_min_as_soft_limit"
 _AGAIN: Final = {"HOURLY": 3600, "DAILY": 86_400, "WEEKDAY": 86_400, "WEEKEND": 86_400, "WEEKLY": 7 * 86_400}
 #: Wider than the longest record; only text of others behind it is cut.
 _WIDTH: Final = 1100
+#: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
+_TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
 #: Jobs that one call of scontrol changes.
 _AT_ONCE: Final = 100
 #: The limits on minutes, which do not hold for a job with a TimeMin.
@@ -207,7 +209,7 @@ def open_jobs() -> list[PlannedJob]:
     fields = (
         "JobID:20",
         "ArrayJobID:20",
-        "ArrayTaskID:20",
+        "ArrayTaskID:100",
         "State:24",
         "Partition:400",
         "TimeLimit:24",
@@ -230,7 +232,7 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
         jobs.append(
             PlannedJob(
                 job_id_raw=int(cells[0]),
-                job_id=f"{cells[1]}_{cells[2]}" if cells[2].isdigit() else cells[0],
+                job_id=_name(*cells[:3]),
                 state=cells[3],
                 queues=tuple(filter(None, cells[4].split(","))),
                 time_limit=parse_limit(cells[5]),
@@ -247,6 +249,14 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
     return jobs
 
 
+def _name(raw: str, array: str, tasks: str) -> str:
+    """8_3 for a task; 8_[4-6] for those that wait, unless squeue cut the list short; else the number."""
+    if tasks.isdigit():
+        return f"{array}_{tasks}"
+    listed = tasks.partition("%")[0]
+    return f"{array}_[{listed}]" if _TASKS.fullmatch(listed) else raw
+
+
 def clear(jobs: Sequence[int]) -> None:
     """Take TimeMin from pending jobs, by their ids. AdminkitError with Slurm's words where it refused some."""
     for first in range(0, len(jobs), _AT_ONCE):
@@ -254,6 +264,11 @@ def clear(jobs: Sequence[int]) -> None:
         ask(["scontrol", "update", f"JobId={listed}", "TimeMin=0"])
 
 
-def set_limit(job: str, limit: int) -> None:
-    """Give the open job of this name this limit, in seconds, rounded up to Slurm's minutes."""
-    ask(["scontrol", "update", f"JobId={job}", f"TimeLimit={-(-limit // 60)}"])
+def set_limit(job: str, limit: int, *more: str) -> None:
+    """Give the open job of this name this limit, in seconds, in whole minutes; `more` in the same update."""
+    ask(["scontrol", "update", f"JobId={job}", f"TimeLimit={-(-limit // 60)}", *more])
+
+
+def restore(job: str, limit: int) -> None:
+    """Give a pending job this limit, and take its TimeMin, in one update."""
+    set_limit(job, limit, "TimeMin=0")

@@ -66,9 +66,8 @@ def quiet(planned: Ruled) -> Iterator[Ruled]:
 
 @pytest.fixture
 def on(quiet: Ruled, fit: bool, tmp_path: Path) -> Ruled:
-    """Soft limits in force by the commands themselves, with a lease."""
-    if not fit:
-        pytest.skip(f"Slurm {release(quiet)} is refused: test_an_install_is_refused_by_name proves it")
+    """Soft limits in force by the commands themselves, with a lease; for fit releases, as conftest.py has it."""
+    assert fit
     parameters(quiet, SCHEDULER)
     if not quiet.text.endswith(SOFT):
         quiet.rules(SOFT)
@@ -291,6 +290,36 @@ def test_the_parameter_goes_away(on: Ruled) -> None:
         parameters(on, SCHEDULER)
     guard(on)
     assert limits(on, submit(on, "-H", "-t", "60"))[1] == "00:05:00"
+
+
+def test_nobody_is_left_cut_when_the_parameter_goes_away_under_load(on: Ruled) -> None:
+    """Jobs and arrays that wait and start all the while; a reconfigure, slurmctld killed, rounds of the guard."""
+    wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
+    on.cluster.wait(wide, "RUNNING")
+    jobs = [submit(on, "-N1", "-n1", "-t", "60") for _ in range(10)]
+    array = submit(on, "-N1", "-n1", "-t", "60", "-a", "1-30")
+    last = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
+    guard(on)
+    on.cluster.run("scancel", str(wide))
+    until("some to run", lambda: len(running(on, array)) > 3, 90)
+    before = set(running(on, array).values())
+    try:
+        parameters(on, "sched_interval=2,bf_interval=3,bf_max_job_start=1")
+        on.cluster.restart_ctld()
+        until("more to run", lambda: len(running(on, array)) > 8, 120)
+        guard(on, code=None)
+    finally:
+        parameters(on, SCHEDULER)
+    on.cluster.run("scancel", str(last))
+    for _ in range(2):
+        time.sleep(6)
+        guard(on, code=None)
+    rows = on.cluster.ask("squeue", "-h", "-n", "train", "-O", "JobID:20,State:20,TimeLimit:20").splitlines()
+    acts = [json.loads(line) for line in on.acts.read_text().splitlines()]
+    mine = {one["job"] for one in acts if one.get("did") == "raised" and one["job"] >= array}
+    print(f"limits of running tasks before: {sorted(before)}; raised: {len(mine)} of {len(jobs) + 30}")
+    print("what waited was restored:", [one for one in acts if one.get("did") == "cleared" and one.get("becomes")][-3:])
+    assert rows and {row.split()[2] for row in rows} == {"1:00:00"}
 
 
 def test_a_lease_runs_out_by_itself(on: Ruled) -> None:

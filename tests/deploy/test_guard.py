@@ -185,6 +185,10 @@ class FakeSlurm:
         self.said.append((name, limit))
         self._change(lambda job: job.job_id == name, time_limit=limit)
 
+    def restore(self, name: str, limit: int) -> None:
+        self.said.append((name, limit, "cleared"))
+        self._change(lambda job: job.job_id == name, time_limit=limit, time_min=None)
+
     def _change(self, which: Any, **changes: Any) -> None:
         if not self.deaf:
             self.jobs = [replace(job, **changes) if which(job) else job for job in self.jobs]
@@ -197,6 +201,7 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
     monkeypatch.setattr(planning, "open_jobs", lambda: fake.jobs)
     monkeypatch.setattr(planning, "clear", fake.clear)
     monkeypatch.setattr(planning, "set_limit", fake.set_limit)
+    monkeypatch.setattr(planning, "restore", fake.restore)
     return fake
 
 
@@ -248,6 +253,14 @@ def test_slurmctld_away_leaves_the_lease_to_run_out(
         once(folder, NOW + 30, 30, folder / "acts.jsonl")
     there = read_lease(folder)
     assert there is not None and there["valid_until"] == NOW + 90
+
+
+def test_what_waits_with_a_lowered_limit_gets_it_back(slurm: FakeSlurm, folder: Path) -> None:
+    """In one update: without its TimeMin nobody would know it any more."""
+    slurm.jobs = [replace(JOB, job_id="7_[2-5]", time_limit=1800)]
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert done.ok and ("7_[2-5]", 10 * H, "cleared") in slurm.said
+    assert (slurm.jobs[0].time_limit, slurm.jobs[0].time_min) == (10 * H, None)
 
 
 def test_a_look_changes_nothing(slurm: FakeSlurm, folder: Path) -> None:

@@ -83,6 +83,6 @@ def test_replay_counts_who_would_have_been_planned_and_who_outlived_it(tmp_path:
     path = make_trace(tmp_path / "trace.db", jobs)
     with reader(path) as trace:
         for needs, expected in ((NEEDS, (2, 1)), (None, (0, 0))):
-            filter = one_cluster(trace, Filter())
+            filter = one_cluster(trace, Filter(checkpoint_code=85))
             found = replay_trace(trace, policy, made_up(["gq"]), filter, NOW, soft_limits=needs).counts
             assert (found.planned, found.outlived, found.total.jobs) == (*expected, 3)

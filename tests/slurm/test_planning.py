@@ -92,10 +92,13 @@ def test_open_jobs() -> None:
     lines = [
         "7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|ak1:lim=3600,src=e,soft=300|",
         f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|(null)|",
+        "11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|(null)|",
+        "12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|(null)|",
         "what stands behind a newline of somebody's comment",
         "10|10|N/A|RUNNING|gq|UNLIMITED|N/A|0|1|1|5|a|b|more|fields|",
     ]
-    first, second = parse_jobs("\n".join(lines), marks)
+    first, second, waits, cut_short = parse_jobs("\n".join(lines), marks)
+    assert (waits.job_id, cut_short.job_id) == ("11_[4-6,9]", "12")
     assert (first.job_id_raw, first.job_id, first.queues, first.time_limit, first.time_min) == (
         7,
         "7",
