@@ -5,7 +5,7 @@
     hints.json        {"format": 1, "made_at": …, "ratio": …, "floor": …, "accounts_off": […],
                        "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}}}
     soft_limits.json  {"format": 1, "made_at": …, "quantiles": [50, 75, 90],
-                       "users": {"1001": {"train": {"gq": [600, 1800, 3600]}}}}
+                       "users": {"1001": {"train": {"gq": "600-1800-3600"}}}}
 
 Anything else in such a file is an error: whoever took over its author's account may have written it.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +35,7 @@ MOST_NAME: Final = 1024
 _MOST_UID: Final = 2**32 - 2
 _MOST_SECONDS: Final = 2**40
 _MOST: Final = 2**53
+_QUANTILES: Final = re.compile("-".join(["[0-9]{1,12}"] * len(QUANTILES)), re.ASCII)
 
 
 def json_path(folder: Path, name: str) -> Path:
@@ -133,7 +135,7 @@ def _hints(value: Any, source: str) -> Table:
     accounts = value["accounts_off"]
     if not isinstance(accounts, list):
         raise _Wrong(source, "accounts_off is not a list")
-    users = _rows(value, source, 4)
+    users = _rows(value, source, _row)
     return {
         **_head(value, source),
         "ratio": ratio,
@@ -147,20 +149,19 @@ def _soft_limits(value: Any, source: str) -> Table:
     _keys(value, ("format", "made_at", "quantiles", "users"), source)
     if value["quantiles"] != list(QUANTILES):
         raise _Wrong(source, "its quantiles are not those of this release")
-    users = _rows(value, source, len(QUANTILES))
+    users = _rows(value, source, _quantiles)
     return {**_head(value, source), "quantiles": list(QUANTILES), "users": users}
 
 
-def _rows(value: Table, source: str, width: int) -> dict[int, Any]:
-    """users -> names -> queues -> rows of so many numbers."""
+def _rows(value: Table, source: str, checked: Callable[[Any, str, str], Any]) -> dict[int, Any]:
+    """users -> names -> queues -> rows, each as `checked` returns it."""
     users: dict[int, Any] = {}
     for uid, names in _users(value, source):
         where = f"users.{uid}"
         users[uid] = {}
         for name, queues in _mapping(names, source, where).items():
             rows = {
-                _text(queue, source, where): _row(row, width, source, where)
-                for queue, row in _items(queues, source, where)
+                _text(queue, source, where): checked(row, source, where) for queue, row in _items(queues, source, where)
             }
             users[uid][_text(name, source, where)] = rows
     return users
@@ -188,10 +189,16 @@ def _users(value: Table, source: str) -> Iterable[tuple[int, Any]]:
         yield int(word), row
 
 
-def _row(row: Any, width: int, source: str, where: str) -> list[int]:
-    if not isinstance(row, list) or len(row) != width:
-        raise _Wrong(source, f"{where} has a row that is not {width} numbers")
+def _row(row: Any, source: str, where: str) -> list[int]:
+    if not isinstance(row, list) or len(row) != 4:
+        raise _Wrong(source, f"{where} has a row that is not four numbers")
     return [_whole(number, 0, _MOST_SECONDS, source, where) for number in row]
+
+
+def _quantiles(row: Any, source: str, where: str) -> str:
+    if not isinstance(row, str) or _QUANTILES.fullmatch(row) is None:
+        raise _Wrong(source, f"{where} has a row that is not {len(QUANTILES)} numbers")
+    return row
 
 
 def _text(value: Any, source: str, where: str) -> str:

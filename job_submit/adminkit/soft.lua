@@ -5,7 +5,7 @@ local text = need("text")
 
 local soft = {}
 
-local ceil, max = math.ceil, math.max
+local ceil, match, max = math.ceil, string.match, math.max
 local NONE = text.NONE
 
 -- A soft limit is in whole minutes, as Slurm keeps time_min.
@@ -38,12 +38,13 @@ function soft.packed(settings, table)
     if not place then
         return packed
     end
+    local nth = "^" .. string.rep("%d+%-", place - 1) .. "(%d+)"
     for uid, names in pairs(table.users) do
         local own = {}
         for name, queues in pairs(names) do
             local of_name = {}
             for queue, row in pairs(queues) do
-                of_name[queue] = row[place]
+                of_name[queue] = tonumber(match(row, nth))
             end
             own[name] = of_name
         end

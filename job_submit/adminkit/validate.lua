@@ -256,8 +256,8 @@ function validate.incentives(value)
         end)
 end
 
-local function row_of(row, width)
-    for i = 1, width do
+local function hint_row(row)
+    for i = 1, 4 do
         if type(row) ~= "table" or amount(row[i], "a number of a row") then
             return "a row is damaged"
         end
@@ -279,25 +279,26 @@ function validate.hints(value)
             or every(names, "names", function(name, queues)
                 return of_type(name, "string", "a name")
                     or every(queues, "queues", function(at, row)
-                        return of_type(at, "string", "a queue") or row_of(row, 4)
+                        return of_type(at, "string", "a queue") or hint_row(row)
                     end)
             end)
     end)
 end
 
--- What is wrong with a table of needs, or nil: a row has the seconds of each of `quantiles`, in their order.
+-- What is wrong with a table of needs, or nil: a row has the seconds of each of `quantiles`, in their order, joined by dashes.
 function validate.soft_limits(value)
     local wrong = head(value) or list(value.quantiles, "number", "quantiles")
     if wrong then
         return wrong
     end
-    local width = #value.quantiles
+    local row_of = "^%d+" .. string.rep("%-%d+", #value.quantiles - 1) .. "$"
     return every(value.users, "users", function(uid, names)
         return of_type(uid, "number", "a uid")
             or every(names, "names", function(name, queues)
                 return of_type(name, "string", "a name")
                     or every(queues, "queues", function(at, row)
-                        return of_type(at, "string", "a queue") or row_of(row, width)
+                        return of_type(at, "string", "a queue")
+                            or (type(row) ~= "string" or not string.find(row, row_of)) and "a row is damaged" or nil
                     end)
             end)
     end)

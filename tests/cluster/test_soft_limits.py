@@ -30,7 +30,7 @@ GAMES = pwd.getpwnam("games").pw_uid
 SOFT = '[soft_limits]\nenabled = true\nleast = "00:05:00"\ngap = "00:10:00"\nquantile = 50\narrays = true\n'
 NEEDS = {
     "format": 1, "made_at": 1, "quantiles": [50, 75, 90],
-    "users": {GAMES: {"train": {"gq": [300, 600, 900]}}},
+    "users": {GAMES: {"train": {"gq": "300-600-900"}}},
 }  # fmt: skip
 POINTS: dict[str, Any] = {"format": 1, "made_at": 1, "cap": 720, "class_points": {}, "users": {}}
 SCHEDULER = f"sched_interval=2,bf_interval=3,bf_max_job_start=1,{PARAMETER}"
@@ -293,33 +293,39 @@ def test_the_parameter_goes_away(on: Ruled) -> None:
 
 
 def test_nobody_is_left_cut_when_the_parameter_goes_away_under_load(on: Ruled) -> None:
-    """Jobs and arrays that wait and start all the while; a reconfigure, slurmctld killed, rounds of the guard."""
+    """Jobs and array tasks that backfill starts all the while; a reconfigure, then slurmctld killed and started."""
+    first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
+    on.cluster.wait(first, "RUNNING")
     wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-    on.cluster.wait(wide, "RUNNING")
+    until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
     jobs = [submit(on, "-N1", "-n1", "-t", "60") for _ in range(10)]
     array = submit(on, "-N1", "-n1", "-t", "60", "-a", "1-30")
-    last = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-    guard(on)
-    on.cluster.run("scancel", str(wide))
-    until("some to run", lambda: len(running(on, array)) > 3, 90)
-    before = set(running(on, array).values())
+    until("some to run", lambda: len(everybody(on)) > 4, 120)
+    with_it = everybody(on)
     try:
-        parameters(on, "sched_interval=2,bf_interval=3,bf_max_job_start=1")
+        parameters(on, "sched_interval=2,bf_interval=3")
+        until("more to run", lambda: len(everybody(on)) > len(with_it) + 2, 120)
         on.cluster.restart_ctld()
-        until("more to run", lambda: len(running(on, array)) > 8, 120)
+        without = {job: limit for job, limit in everybody(on).items() if job not in with_it}
         guard(on, code=None)
     finally:
         parameters(on, SCHEDULER)
-    on.cluster.run("scancel", str(last))
-    for _ in range(2):
-        time.sleep(6)
-        guard(on, code=None)
-    rows = on.cluster.ask("squeue", "-h", "-n", "train", "-O", "JobID:20,State:20,TimeLimit:20").splitlines()
+    guard(on, code=None)
+    cut = [sum(limit != "1:00:00" for limit in found.values()) for found in (with_it, without)]
+    print(
+        f"cut: {cut[0]} of {len(with_it)} with the parameter, {cut[1]} of {len(without)} without; jobs {len(jobs) + 30}"
+    )
     acts = [json.loads(line) for line in on.acts.read_text().splitlines()]
-    mine = {one["job"] for one in acts if one.get("did") == "raised" and one["job"] >= array}
-    print(f"limits of running tasks before: {sorted(before)}; raised: {len(mine)} of {len(jobs) + 30}")
-    print("what waited was restored:", [one for one in acts if one.get("did") == "cleared" and one.get("becomes")][-3:])
-    assert rows and {row.split()[2] for row in rows} == {"1:00:00"}
+    print("restored while they waited:", sum(bool(one.get("becomes")) for one in acts if one.get("did") == "cleared"))
+    assert array and set(everybody(on).values()) == {"1:00:00"}
+    waiting = on.cluster.ask("squeue", "-h", "-n", "train", "-t", "PD", "-O", "TimeLimit:20").split()
+    assert set(waiting) <= {"1:00:00"}
+
+
+def everybody(ruled: Ruled) -> dict[int, str]:
+    """The limit of each running job of the name that has a history."""
+    text = ruled.cluster.ask("squeue", "-h", "-n", "train", "-t", "R", "-O", "JobID:20,TimeLimit:20")
+    return {int(job): limit for job, limit in (line.split() for line in text.splitlines())}
 
 
 def test_a_lease_runs_out_by_itself(on: Ruled) -> None:

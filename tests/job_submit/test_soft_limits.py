@@ -19,7 +19,7 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 NEEDS: dict[str, Any] = {
     "format": 1, "generation": "n", "made_at": 1, "quantiles": [50, 75, 90],
-    "users": {1001: {"train": {"gq": [900, 1790, 3600], "": [1, 2, 3]}, "": {"gq": [60, 61, 62]}}},
+    "users": {1001: {"train": {"gq": "900-1790-3600", "": "1-2-3"}, "": {"gq": "60-61-62"}}},
 }  # fmt: skip
 LEASE: dict[str, Any] = {
     "format": 1, "generation": "lease", "made_at": NOW - 10, "valid_until": NOW + 80,
