@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.render.report import Field
-from adminkit.reports import audit, checks, deploy, findings, history, incentives, outbox, policy, recommend, status
+from adminkit.reports import (
+    audit,
+    checks,
+    deploy,
+    findings,
+    history,
+    incentives,
+    outbox,
+    policy,
+    recommend,
+    soft_limits,
+    status,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,8 @@ LISTINGS: Final = (
     Listing("policy install", deploy.DONE_FIELDS, "--apply"),
     Listing("policy refresh", deploy.REFRESH_FIELDS),
     Listing("policy status", deploy.STATUS_FIELDS),
+    Listing("soft-limits guard", soft_limits.ROUND_FIELDS),
+    Listing("soft-limits status", soft_limits.STATUS_FIELDS),
 )
 
 #: Commands whose listing has the columns of another's.

@@ -12,14 +12,16 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.deploy.bundle import Bundle
 from adminkit.deploy.files import Put
+from adminkit.deploy.guard import Act, Round
 from adminkit.deploy.hosts import Host
 from adminkit.deploy.install import Change, Done, Target
+from adminkit.deploy.planning import Reason
 from adminkit.deploy.status import Status, TableStatus
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.validate import Problem
 from adminkit.render.report import Report
-from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, status
+from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, soft_limits, status
 from adminkit.stats.history import events
 from adminkit.stats.status import Pass
 from adminkit.trace.actions import record_actions
@@ -135,7 +137,7 @@ def letters(_: Path) -> Report:
 
 
 def prefs(_: Path) -> Report:
-    values = {"letters": "week", "language": "ja", "address": None, "hints": False}
+    values = {"letters": "week", "language": "ja", "address": None, "hints": False, "plan": True}
     return outbox.prefs_report(values, ["you get no letters"], "/var/lib/adminkit/prefs/1001.toml")
 
 
@@ -198,6 +200,25 @@ def policy_status(_: Path) -> Report:
     )  # fmt: skip
 
 
+def _round() -> Round:
+    raised = Act("raised", 4711, "4711", "lowered at its start", 600, 10 * HOUR)
+    cleared = Act("cleared", 4712, "4710_[2-5]", "reservation in gq", 600, None)
+    return Round(MONDAY, True, (), MONDAY + 90, 7, (raised, cleared), (cleared,), ["couldn't run scontrol: no"])
+
+
+def guarded(_: Path) -> Report:
+    return soft_limits.round_report(_round(), "aaic", True)
+
+
+def soft_status(_: Path) -> Report:
+    acts = [
+        {"at": MONDAY + 9, "did": "raised", "job": 4711, "why": "lowered at its start", "was": 600, "becomes": 36000},
+        {"at": MONDAY, "did": "lease given", "why": HOSTILE},
+    ]
+    reason = Reason("parameter", "the running slurmctld does not name time_min_as_soft_limit", "")
+    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7), acts, "aaic")
+
+
 #: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
 #: are compared with the trace in tests/recommend.
 LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
@@ -226,4 +247,6 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "policy-install-apply": installed,
     "policy-refresh": refresh,
     "policy-status": policy_status,
+    "soft-limits-guard": guarded,
+    "soft-limits-status": soft_status,
 }
