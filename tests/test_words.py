@@ -44,6 +44,7 @@ NOT_A_JOB: Final = {
     "slurm.site:SiteNode": "a node's name",
     "slurm.site:SiteQos": "a QOS's name",
     "simulate.machine:Machine": "whether memory is handed out",
+    "slurm.planning:PlanQueue": "a queue's name",
 }
 
 

@@ -20,6 +20,7 @@ from adminkit.cli import (
     simulate,
     simulate_scenarios,
     site,
+    soft_limits,
     sync,
     trace,
 )
@@ -38,6 +39,7 @@ policy.app.command("refresh")(policy_refresh.refresh)
 policy.app.command("status")(policy_install.status)
 app.add_typer(simulate.app, name="simulate")
 simulate.app.command("scenarios")(simulate_scenarios.scenarios)
+app.add_typer(soft_limits.app, name="soft-limits")
 app.add_typer(recommend.app, name="recommend")
 app.add_typer(feedback.app, name="feedback")
 feedback.app.command("prefs")(feedback_prefs.prefs)

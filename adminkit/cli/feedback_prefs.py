@@ -40,6 +40,9 @@ Address = Annotated[
     typer.Option("--address", metavar="ADDRESS", help="Where letters go, instead of the site's address for you."),
 ]
 Hints = Annotated[bool | None, typer.Option("--hints/--no-hints", help="Whether you get hints at submission.")]
+Plan = Annotated[
+    bool | None, typer.Option("--plan/--no-plan", help="Whether your jobs are planned by what such jobs needed.")
+]
 Reset = Annotated[bool, typer.Option("--reset", help="Drop your choices: the site's defaults hold.")]
 
 
@@ -48,11 +51,12 @@ def prefs(
     language: Tongue = None,
     address: Address = None,
     hints: Hints = None,
+    plan: Plan = None,
     reset: Reset = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show or change your choices: how often letters come, their language and address, and hints."""
+    """Show or change your choices: how often letters come, their language and address, hints, and soft limits."""
     from adminkit.feedback.prefs import Prefs, checked, folder_of, read, write
     from adminkit.feedback.recipients import is_allowed
     from adminkit.render.sink import Way, emit
@@ -62,7 +66,7 @@ def prefs(
     folder, uid = folder_of(settings), os.getuid()
     domains = _domains(settings)
     current = read(folder, uid)
-    typed = {"letters": letters, "language": language, "address": address, "hints": hints}
+    typed = {"letters": letters, "language": language, "address": address, "hints": hints, "plan": plan}
     changes = {key: getattr(value, "value", value) for key, value in typed.items() if value is not None}
     if changes or reset:
         before = Prefs() if reset or current.problem else current.prefs

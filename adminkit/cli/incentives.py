@@ -191,18 +191,18 @@ def _computed(
             refuse_demo(trace, [where], "no points and no hints of it are installed")
         computed = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
         learnt = build.learnt(trace, rules, computed, now, held_out, checkpoint_code=code)
-        return computed, build.tables(computed, learnt, rules, now, _want_no_hints(path))
+        return computed, build.tables(computed, learnt, rules, now, *_opted_out(path))
 
 
-def _want_no_hints(path: Path) -> set[int]:
-    """The uids of users who switched hints off by `adminkit feedback prefs`."""
-    from adminkit.feedback.prefs import check_folder, folder_of, without_hints
+def _opted_out(path: Path) -> tuple[set[int], set[int]]:
+    """The uids of users who switched hints off, and soft limits, by `adminkit feedback prefs`."""
+    from adminkit.feedback.prefs import check_folder, folder_of, without_hints, without_plan
     from adminkit.feedback.sweep import sweep
 
     folder = folder_of(config.load(), path)
     check_folder(folder, path)
     sweep(folder)
-    return without_hints(folder, path)
+    return without_hints(folder, path), without_plan(folder, path)
 
 
 def _held_out(now: int) -> Callable[[int], bool]:

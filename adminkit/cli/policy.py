@@ -52,6 +52,14 @@ PolicyFile = Annotated[
         help="The policy file. Default: /etc/adminkit/policy.toml, else the example that comes with adminkit.",
     ),
 ]
+Tables = Annotated[
+    Path | None,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        help="Use the tables that `incentives compute --out DIR` wrote: points, hints, needs.",
+    ),
+]
 Lua = Annotated[Release, typer.Option("--lua", help="The release of Lua to run.")]
 
 
@@ -128,12 +136,7 @@ def try_(
     at: Annotated[
         str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
     ] = None,
-    tables: Annotated[
-        Path | None,
-        typer.Option(
-            "--tables", metavar="DIR", help="Use the points and hints that `incentives compute --out DIR` wrote."
-        ),
-    ] = None,
+    tables: Tables = None,
     lua: Lua = Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -141,7 +144,7 @@ def try_(
     """Show what would happen to a job and what its owner would read. Runs slurmctld's Lua; needs no Slurm."""
     from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
-    from adminkit.policy.request import Typed, typed_request
+    from adminkit.policy.request import Typed, typed_request, with_lease
     from adminkit.reports.policy import try_lines, try_report
 
     typed = Typed(
@@ -156,8 +159,11 @@ def try_(
             wrong = unknown_word("queue", name, [one.name for one in cluster.queues])
             print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
-    table = policy_text(policy_table(loaded, cluster, now))
-    decision = Decider(table.encode(), *_tables(tables), LUAS[lua]).decide(request)
+    table_of = policy_table(loaded, cluster, now)
+    table = policy_text(table_of)
+    points, hints, needs = _tables(tables)
+    decider = Decider(table.encode(), points, hints, LUAS[lua], soft_limits=needs)
+    decision = decider.decide(with_lease(request, table_of, now))
     _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
 
 
@@ -181,6 +187,7 @@ def replay(
             help="Apply the rules of that day. Default: that of --as-of, else all rules, whatever their date.",
         ),
     ] = None,
+    tables: Tables = None,
     lua: Lua = Release.LUA51,
     simulate: Annotated[
         bool,
@@ -211,7 +218,10 @@ def replay(
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
         filter = one_cluster(trace, check_words(trace, replace(filter, users=whose(user, file))))
         described = load_site(site) if site else None
-        replayed = replay_trace(trace, loaded, described, filter, rules_at, LUAS[lua], lambda n, of: tick(n, of, n))
+        needs = _tables(tables)[2]
+        replayed = replay_trace(
+            trace, loaded, described, filter, rules_at, LUAS[lua], lambda n, of: tick(n, of, n), needs
+        )
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in replayed.counts.rules else [])]
     notes = [f"policy {path}", rules_at_note(rules_at), f"{replayed.counts.requests} different requests"]
     emit(replay_report(replayed, filter, str(file), rules, notes).dated(when.as_of), way)
@@ -267,14 +277,14 @@ def diff(
     _say(diff_report(changes, notes), diff_lines(changes), format, output)
 
 
-def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None]:
-    """The texts of incentives.lua and hints.lua in this folder; None for one that is not there."""
+def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """The texts of incentives.lua, hints.lua and soft_limits.lua in this folder; None for one that is not there."""
     if folder is None:
-        return None, None
+        return None, None, None
     from adminkit.economy.build import read_tables
 
     tables = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
-    return tables.get("incentives"), tables.get("hints")
+    return tables.get("incentives"), tables.get("hints"), tables.get("soft_limits")
 
 
 def _load(named: Path | None) -> tuple[Path, Policy]:

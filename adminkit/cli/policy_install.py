@@ -70,10 +70,12 @@ def install(
     from adminkit.deploy.bundle import read_bundle, write_bundle
     from adminkit.deploy.install import apply as act
     from adminkit.deploy.install import preview
+    from adminkit.deploy.planning import refuse_unsafe
 
     carried = None if source is None else read_bundle(source)
     target, controller = target_of(folder, push, fetch)
     bundle, way = carried or _compiled(policy, controller), Way(format.value, output)
+    bundle = replace(bundle, notes=(*bundle.notes, *refuse_unsafe(bundle.tables["policy"], int(time.time()))))
     if out is not None:
         for path in write_bundle(out, bundle):
             print(path)

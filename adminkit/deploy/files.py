@@ -23,7 +23,7 @@ from adminkit.files import ASIDE, open_folder, read_plain, replace_file
 from adminkit.lua.literal import MOST_BYTES
 
 #: What may be put, in the order in which it is written.
-TABLES: Final = ("policy", "incentives", "hints")
+TABLES: Final = ("policy", "incentives", "hints", "soft_limits")
 #: Below the folder of job_submit.lua.
 SUBFOLDER: Final = "adminkit"
 #: The checksums of what was installed, as sha256sum writes and checks them; below the folder of job_submit.lua.

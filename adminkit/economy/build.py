@@ -1,4 +1,4 @@
-"""From the trace and policy.toml to the two tables: standings, points of an hour of ageing, files."""
+"""From the trace and policy.toml to the tables: standings, points of an hour of ageing, hints, needs, files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,12 +15,13 @@ from adminkit.deploy.files import put_file
 from adminkit.deploy.rehearse import check_table
 from adminkit.economy import points_file
 from adminkit.economy.score import Standing, Weighed, as_well_off, criteria_of, standing, standings, weighed
-from adminkit.economy.tables import Hint, Points, hints_table, incentives_table, lua, points
+from adminkit.economy.tables import Hint, Points, hints_table, incentives_table, lua, points, soft_table
 from adminkit.errors import AdminkitError, cause
 from adminkit.lua.runtime import Lua
 from adminkit.owner import as_owner
 from adminkit.recommend.control import trace_control
-from adminkit.recommend.hints import hints
+from adminkit.recommend.hints import learn
+from adminkit.recommend.needs import Need
 from adminkit.slurm import priority
 from adminkit.stats import incentives
 from adminkit.stats.runs import runs as ended_runs
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from adminkit.policy.model import Policy
 
 #: The tables that `adminkit incentives install` installs.
-TABLES: Final = ("incentives", "hints")
+TABLES: Final = ("incentives", "hints", "soft_limits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,14 @@ class Computed:
     def largest(self) -> int:
         """The most points that one job gets by these standings."""
         return self.worth.points.largest(max((self.worth.points.of(one.hours) for one in self.standings), default=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What the trace says of each user's job names: hints, the largest excess first; needs, the newest first."""
+
+    hints: Sequence[Hint] = ()
+    needs: Sequence[Need] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,27 +198,45 @@ def learnt(
     held_out: Callable[[int], bool] = lambda uid: False,
     *,
     checkpoint_code: int,
-) -> Iterator[Hint]:
-    """Hints for every user who wants them, the largest excess first."""
-    if not policy.hints.enabled:
-        return
+) -> Advised:
+    """Hints for every user who wants them, and needs of everybody: backfill knows no hold-out."""
+    if not policy.hints.enabled and not policy.soft_limits.enabled:
+        return Advised()
     steered = trace_control(db, [computed.cluster], policy.risk, acting=True, checkpoint_code=checkpoint_code)
     ended = ended_runs(db, clusters=[computed.cluster], acting=True, checkpoint_code=checkpoint_code)
-    for one in hints(ended, now, policy.offer, control=steered):
-        if one.user in policy.hints.users_off or held_out(one.uid):
-            continue
-        percent = math.ceil(100 * one.risk)
-        yield Hint(one.uid, one.job_name, one.queue, one.expected, one.limit, percent, one.runs, one.excess_gpu_seconds)
+    found = learn(ended, now, policy.offer, control=steered)
+    hints = [
+        Hint(
+            one.uid,
+            one.job_name,
+            one.queue,
+            one.expected,
+            one.limit,
+            math.ceil(100 * one.risk),
+            one.runs,
+            one.excess_gpu_seconds,
+        )
+        for one in found.hints
+        if policy.hints.enabled and one.user not in policy.hints.users_off and not held_out(one.uid)
+    ]
+    return Advised(hints, found.needs if policy.soft_limits.enabled else ())
 
 
 def tables(
-    computed: Computed, advised: Iterable[Hint], policy: Policy, now: int, opted_out: Collection[int] = ()
+    computed: Computed,
+    advised: Advised,
+    policy: Policy,
+    now: int,
+    opted_out: Collection[int] = (),
+    unplanned: Collection[int] = (),
 ) -> list[Table]:
-    """Both tables, each loaded in Lua to check it."""
+    """The tables, each loaded in Lua to check it. `opted_out` get no hints, `unplanned` no needs."""
     made = {
         "incentives": incentives_table(computed.standings, computed.worth.points, now),
-        "hints": hints_table(advised, policy.hints, opted_out, now),
+        "hints": hints_table(advised.hints, policy.hints, opted_out, now),
     }
+    if policy.soft_limits.enabled:
+        made["soft_limits"] = soft_table(advised.needs, policy.soft_limits, unplanned, now)
     return [as_table(name, data) for name, data in made.items()]
 
 

@@ -4,6 +4,8 @@
                        "users": {"1001": {"points": …, "class": …}}}
     hints.json        {"format": 1, "made_at": …, "ratio": …, "floor": …, "accounts_off": […],
                        "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}}}
+    soft_limits.json  {"format": 1, "made_at": …, "quantiles": [50, 75, 90],
+                       "users": {"1001": {"train": {"gq": "600-1800-3600"}}}}
 
 Anything else in such a file is an error: whoever took over its author's account may have written it.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +25,7 @@ from adminkit.economy.tables import FORMAT, MOST_POINTS
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import open_folder, read_plain
 from adminkit.lua.literal import MOST_BYTES
+from adminkit.recommend.needs import QUANTILES
 
 Table = dict[str, Any]
 
@@ -31,6 +35,7 @@ MOST_NAME: Final = 1024
 _MOST_UID: Final = 2**32 - 2
 _MOST_SECONDS: Final = 2**40
 _MOST: Final = 2**53
+_QUANTILES: Final = re.compile("-".join(["[0-9]{1,12}"] * len(QUANTILES)), re.ASCII)
 
 
 def json_path(folder: Path, name: str) -> Path:
@@ -130,15 +135,7 @@ def _hints(value: Any, source: str) -> Table:
     accounts = value["accounts_off"]
     if not isinstance(accounts, list):
         raise _Wrong(source, "accounts_off is not a list")
-    users: dict[int, Any] = {}
-    for uid, names in _users(value, source):
-        where = f"users.{uid}"
-        users[uid] = {}
-        for name, queues in _mapping(names, source, where).items():
-            rows = {
-                _text(queue, source, where): _row(row, source, where) for queue, row in _items(queues, source, where)
-            }
-            users[uid][_text(name, source, where)] = rows
+    users = _rows(value, source, _row)
     return {
         **_head(value, source),
         "ratio": ratio,
@@ -148,7 +145,33 @@ def _hints(value: Any, source: str) -> Table:
     }
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any, str], Table]]] = {"incentives": _incentives, "hints": _hints}
+def _soft_limits(value: Any, source: str) -> Table:
+    _keys(value, ("format", "made_at", "quantiles", "users"), source)
+    if value["quantiles"] != list(QUANTILES):
+        raise _Wrong(source, "its quantiles are not those of this release")
+    users = _rows(value, source, _quantiles)
+    return {**_head(value, source), "quantiles": list(QUANTILES), "users": users}
+
+
+def _rows(value: Table, source: str, checked: Callable[[Any, str, str], Any]) -> dict[int, Any]:
+    """users -> names -> queues -> rows, each as `checked` returns it."""
+    users: dict[int, Any] = {}
+    for uid, names in _users(value, source):
+        where = f"users.{uid}"
+        users[uid] = {}
+        for name, queues in _mapping(names, source, where).items():
+            rows = {
+                _text(queue, source, where): checked(row, source, where) for queue, row in _items(queues, source, where)
+            }
+            users[uid][_text(name, source, where)] = rows
+    return users
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any, str], Table]]] = {
+    "incentives": _incentives,
+    "hints": _hints,
+    "soft_limits": _soft_limits,
+}
 
 
 def _head(value: Table, source: str) -> Table:
@@ -170,6 +193,12 @@ def _row(row: Any, source: str, where: str) -> list[int]:
     if not isinstance(row, list) or len(row) != 4:
         raise _Wrong(source, f"{where} has a row that is not four numbers")
     return [_whole(number, 0, _MOST_SECONDS, source, where) for number in row]
+
+
+def _quantiles(row: Any, source: str, where: str) -> str:
+    if not isinstance(row, str) or _QUANTILES.fullmatch(row) is None:
+        raise _Wrong(source, f"{where} has a row that is not {len(QUANTILES)} numbers")
+    return row
 
 
 def _text(value: Any, source: str, where: str) -> str:

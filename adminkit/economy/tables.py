@@ -1,19 +1,21 @@
-"""incentives.lua and hints.lua: points and hints as the tables that decide.lua reads."""
+"""incentives.lua, hints.lua and soft_limits.lua: points, hints and needs as the tables that decide.lua reads."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from adminkit.economy.score import Standing
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module, quoted
 from adminkit.policy.compile import generation
+from adminkit.recommend.needs import QUANTILES, Need, newest
 
 if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Hints, Incentives
+    from adminkit.policy.soft_settings import SoftLimits
 
 FORMAT: Final = 1
 #: A site factor has 31 bits above Slurm's own offset; a priority has 32 in all.
@@ -23,7 +25,7 @@ _MOST_CONSTANTS: Final = 250_000
 #: The most bytes of hints as Lua; well below what data.lua accepts, as JSON writes some names longer.
 _MOST_ROOM: Final = 10 * 1024 * 1024
 
-_COMMENT: Final = "Written by `adminkit incentives`; edit [incentives] and [hints] of policy.toml instead."
+_COMMENT: Final = "Written by `adminkit incentives`; edit [incentives], [hints] and [soft_limits] of policy.toml."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,23 @@ class Hint(NamedTuple):
     def row(self) -> list[int]:
         """Its row in the table."""
         return [self.expected, self.safe, self.risk_percent, self.runs]
+
+
+class Row(NamedTuple):
+    """What similar jobs of one user needed: seconds for each of QUANTILES."""
+
+    uid: int
+    job_name: str
+    queue: str
+    seconds: tuple[int, ...]
+
+    @property
+    def row(self) -> list[str]:
+        """Its row in the table, one text: a table for each row would make slurmctld load it half as fast."""
+        return ["-".join(map(str, self.seconds))]
+
+
+_Entry = TypeVar("_Entry", bound=Hint | Row)
 
 
 def points(settings: Incentives, per_hour: float) -> Points:
@@ -99,8 +118,8 @@ def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[in
     wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
     kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.excess_gpu_seconds, one[:3]))
     users: dict[int, dict[str, dict[str, list[int]]]] = {}
-    for one in sorted(_that_fit(kept)):
-        users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = one.row
+    for hint in sorted(_that_fit(kept)):
+        users.setdefault(hint.uid, {}).setdefault(hint.job_name, {})[hint.queue] = hint.row
     return {
         "format": FORMAT,
         "made_at": now,
@@ -111,12 +130,26 @@ def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[in
     }
 
 
+def soft_table(needs: Iterable[Need], settings: SoftLimits, opted_out: Collection[int], now: int) -> dict[str, Any]:
+    """The data of soft_limits.lua: the newest first, as many as `max_entries` and Lua 5.1 allow.
+
+    Users who opted out are not in it. A row has the seconds of each quantile.
+    """
+    wanted = (one for one in needs if one.uid not in opted_out) if settings.enabled else ()
+    kept = [Row(one.uid, one.job_name, one.queue, one.seconds) for one in newest(wanted, settings.max_entries)]
+    users: dict[int, dict[str, dict[str, str]]] = {}
+    for one in sorted(_that_fit(kept)):
+        (row,) = one.row
+        users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = row
+    return {"format": FORMAT, "made_at": now, "quantiles": list(QUANTILES), "users": users}
+
+
 def lua(table: Mapping[str, Any]) -> str:
     """The text of the file that slurmctld loads."""
     return module({**table, "generation": generation(table)}, _COMMENT)
 
 
-def _that_fit(kept: Iterable[Hint]) -> Iterator[Hint]:
+def _that_fit(kept: Iterable[_Entry]) -> Iterator[_Entry]:
     """The first of `kept`, as many as one Lua function and the file may hold."""
     constants: set[int | str] = set()
     room = _MOST_ROOM

@@ -41,6 +41,11 @@ class Prefs:
     language: str | None = None
     address: str | None = None
     hints: bool = True  # at submission
+    plan: bool = True  # backfill may plan with what jobs needed
+
+
+#: Of a file that is broken: who wrote it wanted less of something.
+NOTHING: Final = Prefs(letters="never", hints=False, plan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +128,18 @@ def read(folder: Path, uid: int) -> Read:
         if not is_of(facts, uid):
             return Read(Prefs(), f"{path} is not that user's own file and is not read")
         if not plain:
-            return Read(Prefs(letters="never", hints=False), f"{path} is no plain file")
+            return Read(NOTHING, f"{path} is no plain file")
         if facts.st_size > MOST:
-            return Read(Prefs(letters="never", hints=False), f"{path} is larger than {MOST} bytes")
+            return Read(NOTHING, f"{path} is larger than {MOST} bytes")
         text = os.read(handle, MOST + 1)
     except OSError as error:
-        return Read(Prefs(letters="never", hints=False), f"couldn't read {path}: {cause(error)}")
+        return Read(NOTHING, f"couldn't read {path}: {cause(error)}")
     finally:
         os.close(handle)
     try:
         return Read(parse(text))
     except AdminkitError as error:
-        return Read(Prefs(letters="never", hints=False), f"{path}: {error.message}: {error.hint}")
+        return Read(NOTHING, f"{path}: {error.message}: {error.hint}")
 
 
 def is_of(facts: os.stat_result, uid: int) -> bool:
@@ -147,7 +152,7 @@ def _of_others(path: Path, uid: int, why: str) -> Read:
     with suppress(OSError):
         if path.lstat().st_uid != uid:
             return Read(Prefs(), f"{path} is not that user's own file and is not read")
-    return Read(Prefs(letters="never", hints=False), f"couldn't open {path}: {why}")
+    return Read(NOTHING, f"couldn't open {path}: {why}")
 
 
 def parse(text: bytes) -> Prefs:
@@ -180,7 +185,10 @@ def checked(values: Mapping[str, Any]) -> Prefs:
         raise UsageError("this is no mail address", "write it as ada@example.org")
     if not isinstance(hints, bool):
         raise UsageError(f"hints is true or false, not {quote(str(hints))}", "such as: hints = false")
-    return Prefs(letters, language, address, hints)
+    plan = values.get("plan", True)
+    if not isinstance(plan, bool):
+        raise UsageError(f"plan is true or false, not {quote(str(plan))}", "such as: plan = false")
+    return Prefs(letters, language, address, hints, plan)
 
 
 def text_of(prefs: Prefs) -> str:
@@ -232,3 +240,9 @@ def without_hints(folder: Path, trace: Path | None = None) -> set[int]:
     """The uids of users who want no hints at submission."""
     check_folder(folder, trace)
     return {uid for uid, one in everybody(folder) if not one.prefs.hints}
+
+
+def without_plan(folder: Path, trace: Path | None = None) -> set[int]:
+    """The uids of users whose jobs are to be planned by their limits."""
+    check_folder(folder, trace)
+    return {uid for uid, one in everybody(folder) if not one.prefs.plan}

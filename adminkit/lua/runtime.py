@@ -56,7 +56,8 @@ class Decision:
     verdict: str  # accept, amend or reject
     queue: str | None = None
     limit: int | None = None
-    time_min: int | None = None
+    time_min: int | None = None  # 0: a typed one is left out
+    soft: int | None = None  # the soft limit that the policy gives
     points: int | None = None
     record: str | None = None
     fired: tuple[tuple[str, str], ...] = ()  # rule, what it did
@@ -137,7 +138,7 @@ class Lua:
 
 
 class Decider:
-    """decide.lua with one policy, and with the tables of incentives and hints where there are some."""
+    """decide.lua with one policy, and with the tables of incentives, hints and needs where there are some."""
 
     def __init__(
         self,
@@ -146,12 +147,18 @@ class Decider:
         hints: bytes | None = None,
         version: LuaVersion = USUAL,
         read: Callable[[str], bytes] | None = None,
+        soft_limits: bytes | None = None,
     ) -> None:
         """Each table is the text of its generated file."""
         self._lua = Lua(version, read)
         tables = [
             None if text is None else self._lua.table(text, name)
-            for text, name in ((policy, "policy.lua"), (incentives, "incentives.lua"), (hints, "hints.lua"))
+            for text, name in (
+                (policy, "policy.lua"),
+                (incentives, "incentives.lua"),
+                (hints, "hints.lua"),
+                (soft_limits, "soft_limits.lua"),
+            )
         ]
         self._ruleset = self._lua.call(self._lua.module("ruleset")[b"of"], *tables)
         self._decide = self._lua.module("decide")[b"decide"]
@@ -164,6 +171,7 @@ class Decider:
             queue=answer.get("queue"),
             limit=answer.get("limit"),
             time_min=answer.get("time_min"),
+            soft=answer.get("soft"),
             points=answer.get("points"),
             record=answer.get("record"),
             fired=tuple((one["rule"], one["action"]) for one in answer.get("fired") or ()),

@@ -11,6 +11,7 @@ from typing import Any, Final
 from adminkit.lua import literal
 from adminkit.policy.kinds import CONDITIONS
 from adminkit.policy.model import Policy, Range, Rule
+from adminkit.policy.soft_settings import VARIABLE, SoftLimits
 from adminkit.slurm.site import Site, SiteQueue
 
 #: Raised when an older decide.lua would misread the table.
@@ -43,6 +44,7 @@ def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = N
         "rules": [_rule(rule, site, tz) for rule in policy.rules],
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
+        **({"soft_limits": _soft_limits(policy.soft_limits, site)} if policy.soft_limits.enabled else {}),
     }
     return {**table, "generation": generation(table), "made_at": made_at}
 
@@ -69,6 +71,22 @@ def _order(policy: Policy, site: Site) -> list[str]:
         return min([queue.max_limit or longest, *limits]), queue.name
 
     return [queue.name for queue in sorted(site.queues, key=length) if queue.name not in policy.routing.avoid]
+
+
+def _soft_limits(settings: SoftLimits, site: Site) -> Table:
+    known = [site.uids[name] for name in settings.users_off if name in site.uids]
+    return {
+        "queues": dict.fromkeys(settings.queues or [queue.name for queue in site.queues], True),
+        "quantile": settings.quantile,
+        "least": settings.least,
+        "gap": settings.gap,
+        "users_off": dict.fromkeys([*settings.users_off, *known], True),
+        "accounts_off": dict.fromkeys([name.lower() for name in settings.accounts_off], True),
+        "classes_off": dict.fromkeys(settings.classes_off, True),
+        "preemptible": settings.preemptible,
+        "arrays": settings.arrays,
+        "variable": VARIABLE,
+    }
 
 
 def _queue(queue: SiteQueue) -> Table:

@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
+from adminkit.policy.soft_settings import VARIABLE
 from adminkit.units import show_duration, show_time
 
 _NOUNS: Final = {"gpus": "GPU", "gpus_per_node": "GPU", "nodes": "node", "cpus": "CPU"}
@@ -25,12 +26,25 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     names = _names(policy.exempt.users, "and")
     rows.append(("exempt", f"{everybody}; so {'do' if len(policy.exempt.users) > 1 else 'does'} {names}."
                  if names else f"{everybody}."))  # fmt: skip
+    if policy.soft_limits.enabled:
+        rows.append(("soft_limits", soft_sentence(policy)))
     rows.append(("fail", _FAIL[policy.fail]))
     kept = f"What a job asked for is kept in its {policy.record}."
     rows.append(("record", kept if policy.record != "none" else "What a job asked for is not kept."))
     if policy.help_url:
         rows.append(("help_url", f"What users read at submission, and their letters, end with {policy.help_url}."))
     return rows
+
+
+def soft_sentence(policy: Policy) -> str:
+    """Which jobs backfill plans by need."""
+    soft = policy.soft_limits
+    where = f"in {_names(soft.queues, 'and')}" if soft.queues else "in every queue"
+    return (
+        f"Backfill plans jobs {where} with the time that {soft.quantile} % of their owner's similar jobs needed, at"
+        f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit; the"
+        f" limit stays. A typed --time-min is left out. {VARIABLE}=off in a job's environment switches it off."
+    )
 
 
 def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:

@@ -16,6 +16,7 @@ from adminkit.job import CLASSES
 from adminkit.policy.durations import seconds
 from adminkit.policy.incentive_settings import Hints, Incentives
 from adminkit.policy.kinds import ACTIONS, CHECKS, Action
+from adminkit.policy.soft_settings import SoftLimits
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
 from adminkit.recommend.menu import LEAST_RISK, MENU, MOST_RISK, RISK, Offer
 
@@ -258,6 +259,7 @@ class Policy(_Table):
     texts: dict[Language, Texts] = Field(default_factory=dict)
     incentives: Incentives = Incentives()
     hints: Hints = Hints()
+    soft_limits: SoftLimits = SoftLimits()
 
     @property
     def offer(self) -> Offer:
@@ -279,12 +281,12 @@ class Policy(_Table):
     def queues(self) -> tuple[str, ...]:
         """Every queue it names, those of the rules first."""
         named = [queue for rule in self.rules for queue in rule.queues or ()]
-        return tuple(dict.fromkeys([*named, *self.routing.order, *self.routing.avoid]))
+        return tuple(dict.fromkeys([*named, *self.routing.order, *self.routing.avoid, *self.soft_limits.queues]))
 
     def users(self) -> tuple[str, ...]:
         """Every user it names: those whose uids the compiled table holds."""
         named = [user for rule in self.rules for user in (*(rule.users or ()), *(rule.except_users or ()))]
-        return tuple(dict.fromkeys([*self.exempt.users, *named]))
+        return tuple(dict.fromkeys([*self.exempt.users, *named, *self.soft_limits.users_off]))
 
 
 assert tuple(PLACEHOLDERS)[: len(CHECKS)] == CHECKS

@@ -13,7 +13,7 @@ from typing import Final
 from adminkit.lua.runtime import USUAL, Decider, Decision, LuaVersion, Request
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
-from adminkit.policy.request import trace_request
+from adminkit.policy.request import trace_request, with_lease
 from adminkit.slurm.site import Site, made_up
 from adminkit.stats.replay import Row, Submission, at_most, excluded, queue_limits, submissions
 from adminkit.stats.select import Filter, snapshot, span
@@ -50,6 +50,8 @@ class Replay:
     users: dict[str | None, Count] = field(default_factory=dict)
     requests: int = 0  # different ones
     unsure: int = 0  # jobs of which nobody knows whether their limit was typed
+    planned: int = 0  # jobs that would have got a soft limit
+    outlived: int = 0  # of those, the ones that ran longer than it
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class _Slot:
     new_limit: int | None
     jobs: int = 0
     cut: int = 0
+    outlived: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,11 @@ def replay_trace(
     rules_at: int | None,
     version: LuaVersion = USUAL,
     tick: Callable[[int, int], None] = lambda done, total: None,
+    soft_limits: bytes | None = None,
 ) -> Replayed:
     """Replay the jobs that `chosen`, of one cluster, takes. `rules_at` None: as if the date of every rule had come.
+
+    `soft_limits` is the text of that table, None for none: then nobody would be planned by need.
 
     Without a site the queues are the policy's and the trace's own, with the limits that the trace last saw.
     """
@@ -90,23 +96,30 @@ def replay_trace(
             site = made_up([*policy.queues(), *limits], policy.users(), limits)
         dates = [policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)]
         now = max(dates) if rules_at is None else rules_at
-        decider = Decider(policy_text(policy_table(policy, site, now)).encode(), version=version)
-        most = at_most(db)
-        rows = submissions(db, chosen)
-        counts = replay(rows, judge(decider.decide, policy, site, now), lambda done: tick(done, most))
+        table = policy_table(policy, site, now)
+        decider = Decider(policy_text(table).encode(), version=version, soft_limits=soft_limits)
+        most, planning = at_most(db), soft_limits is not None and policy.soft_limits.enabled
+        rows = submissions(db, chosen, names=planning)
+
+        def decide(request: Request) -> Decision:
+            return decider.decide(with_lease(request, table, now) if planning else request)
+
+        counts = replay(rows, judge(decide, policy, site, now, everybody=planning), lambda done: tick(done, most))
         return Replayed(counts, excluded(db, chosen, counts.total.jobs), span(db))
 
 
 def judge(
-    decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int
+    decide: Callable[[Request], Decision], policy: Policy, site: Site, now: int, *, everybody: bool = False
 ) -> Callable[[Submission], Decision]:
-    """A decision about what a job asked for, as of `now`. People whom neither policy nor site names are all alike."""
+    """A decision about what a job asked for, as of `now`. People whom neither policy nor site names are all alike,
+    unless `everybody` has a history of their own."""
     named = frozenset(policy.users())
     kept: dict[Submission, Decision] = {}
 
     def decided(submission: Submission) -> Decision:
         special = (
-            submission.user is None
+            everybody
+            or submission.user is None
             or submission.user in named
             or submission.uid is None
             or submission.uid in site.privileged
@@ -141,6 +154,8 @@ def replay(
         slot.jobs += 1
         if slot.new_limit is not None and row[_WIDTH] > slot.new_limit:  # type: ignore[operator]
             slot.cut += 1
+        if slot.decision.soft is not None and row[_WIDTH] > slot.decision.soft:  # type: ignore[operator]
+            slot.outlived += 1
         if number % TICK == 0:
             tick(number)
     _sum_up(replay, slots)
@@ -168,6 +183,8 @@ def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
             _add(count, slot, freed)
         _add_rules(found.rules, slot, freed)
         found.unsure += slot.jobs * submission.unsure
+        found.planned += slot.jobs if decision.soft is not None else 0
+        found.outlived += slot.outlived
 
 
 def _add(count: Count, slot: _Slot, freed: int) -> None:

@@ -77,6 +77,7 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "user": asked.user,
         "account": asked.account,
         "qos": asked.qos,
+        "job_name": asked.job_name,
         "queues": asked.queue.split(",") if asked.queue else [],
         "limit": asked.time_limit if asked.limit_kind == "finite" else None,
         "limit_kind": asked.limit_kind or "unknown",
@@ -87,6 +88,14 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "mem": None if asked.mem is None else asked.mem // _MIB,
         "batch": True,
     }
+
+
+def with_lease(request: Request, table: Mapping[str, Any], now: int) -> Request:
+    """The request as on a day on which nothing stands against soft limits: no reservation, no limit on minutes."""
+    queues = {name: {"most": facts.get("max_limit")} for name, facts in table["queues"].items()}
+    free: dict[str, Any] = {"qos_off": {}, "accounts_off": {}, "users_off": {}, "queues": queues}
+    at = request["now"] or now
+    return {**request, "lease": {"made_at": at, "valid_until": at + 90, **free}}
 
 
 def per_node(gpus: int | None, nodes: int | None) -> int | None:

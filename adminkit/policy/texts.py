@@ -48,6 +48,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "fit": ("fit",),
     "hint": ("queue", "asked", "expected", "safe", "risk", "runs"),
     "array": (),
+    "time_min": (),
     "help": ("url",),
 }
 
@@ -111,6 +112,7 @@ EN: Final[Mapping[str, str]] = {
         "This change takes away part of the job's priority, which cannot be done to an array."
         " Cancel it and submit it again."
     ),
+    "time_min": "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays.",
     "help": "More about limits and waiting: {url}",
 }
 
@@ -166,6 +168,7 @@ JA: Final[Mapping[str, str]] = {
         "この変更を行うとジョブの優先度が下がりますが、アレイジョブでは変更できません。"
         "取り消してから、もう一度投入してください。"
     ),
+    "time_min": "--time-min は外しました。ジョブは過去の同様のジョブの所要時間で計画されます。制限時間は変わりません。",
     "help": "制限時間と待ち時間について詳しくは: {url}",
 }
 

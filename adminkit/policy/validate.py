@@ -32,7 +32,7 @@ class Problem:
 
 def clashes(policy: Policy) -> list[Problem]:
     """All that is wrong with a policy whose every value is right by itself, whatever the cluster is."""
-    return [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy), *_routing(policy)]
+    return [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy), *_routing(policy), *_soft(policy)]
 
 
 def queue_clashes(policy: Policy, queues: Mapping[str, int | None]) -> list[Problem]:
@@ -156,10 +156,17 @@ def _routing(policy: Policy) -> Iterator[Problem]:
             yield Problem(("routing.order", "routing.avoid"), f"{queue} stands in both", "take it out of one")
 
 
+def _soft(policy: Policy) -> Iterator[Problem]:
+    if policy.soft_limits.enabled and policy.record != "admin_comment":
+        message = f"soft limits need their record where users cannot write, and record is {policy.record}"
+        yield Problem(("soft_limits.enabled", "record"), message, 'set record = "admin_comment"')
+
+
 def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterator[Problem]:
     lists: list[tuple[str, Sequence[str]]] = [
         ("routing.order", policy.routing.order),
         ("routing.avoid", policy.routing.avoid),
+        ("soft_limits.queues", policy.soft_limits.queues),
         *((place(policy, rule, "queues"), rule.queues or ()) for rule in policy.rules),
     ]
     for at, names in lists:

@@ -1,14 +1,15 @@
-"""The table of hints at submission: what the runs of each user's job names needed, in one pass."""
+"""The tables of hints and of needs: what the runs of each user's job names needed, both in one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from adminkit.recommend.advice import Tried, on_menu, values
 from adminkit.recommend.control import Control, Steered
 from adminkit.recommend.menu import Offer
+from adminkit.recommend.needs import Need, newest, quantiles
 from adminkit.recommend.online import online
 from adminkit.recommend.predict import Rule, needed
 from adminkit.stats.runs import Run
@@ -47,6 +48,17 @@ class Hint:
     risk: float
     runs: int  # the risk is measured on
     excess_gpu_seconds: float
+
+
+_Entry = TypeVar("_Entry", Hint, Need)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """The hints by excess, the largest first; the needs, the newest first."""
+
+    hints: Sequence[Hint] = ()
+    needs: Sequence[Need] = ()
 
 
 class _Seen:
@@ -110,6 +122,18 @@ class _Level:
         shown = queue if by_queue else ""
         return Hint(cluster, last.uid, user, job_name, shown, given.expected, limit, risk, tried, excess)
 
+    def need(self, group: _Seen, now: int) -> Need | None:
+        """What backfill may plan with for a group; None where it has too little history, or none that is recent."""
+        last, by_queue = group.last, "queue" in self.names
+        if last.uid is None or last.submit_time < now - self.limits.recent or not (by_queue or group.several):
+            return None
+        curve = self.steered.predictor.curve(last.kind)
+        seconds = None if curve is None else quantiles(curve)
+        if seconds is None:
+            return None
+        cluster, user, job_name, queue = (word or "" for word in last.kind[:4])
+        return Need(cluster, last.uid, user, job_name, queue if by_queue else "", seconds, last.submit_time)
+
 
 def units(run: Run) -> int:
     """What a reserved second of the run counts as: its GPUs, else its nodes."""
@@ -123,7 +147,18 @@ def hints(
     limits: Limits | None = None,
     control: Control | None = None,
 ) -> list[Hint]:
-    """The entries by excess, the largest first. `runs` come by submission; those without a uid give no entry.
+    """The hints of `learn`, without the needs."""
+    return list(learn(runs, now, offer, limits, control).hints)
+
+
+def learn(
+    runs: Iterable[Run],
+    now: int,
+    offer: Offer,
+    limits: Limits | None = None,
+    control: Control | None = None,
+) -> Learnt:
+    """Hints and needs. `runs` come by submission; those without a uid give no entry.
 
     `control` is the site's now; without one the outcomes of hints alone steer their risk.
 
@@ -142,9 +177,14 @@ def hints(
                 level.submitted(run, menu)
     found = [hint for level in levels for group in level.seen.values() if (hint := level.hint(group, now, menu))]
     found.sort(key=lambda hint: (-hint.excess_gpu_seconds, hint.uid, hint.job_name, hint.queue))
-    unique: dict[tuple[str, int, str, str], Hint] = {}  # no name and an empty one are one
-    for hint in found:
-        if holder[hint.cluster, hint.uid] != hint.user:
-            continue
-        unique.setdefault((hint.cluster, hint.uid, hint.job_name, hint.queue), hint)
-    return list(unique.values())[: limits.most]
+    needs = [need for level in levels for group in level.seen.values() if (need := level.need(group, now))]
+    return Learnt(_own(found, holder)[: limits.most], _own(newest(needs, len(needs)), holder)[: limits.most])
+
+
+def _own(found: Iterable[_Entry], holder: Mapping[tuple[str, int | None], str]) -> list[_Entry]:
+    """The first of each cluster, uid, name and queue, of uids' present users. No name and an empty one are one."""
+    unique: dict[tuple[str, int, str, str], _Entry] = {}
+    for one in found:
+        if holder[one.cluster, one.uid] == one.user:
+            unique.setdefault((one.cluster, one.uid, one.job_name, one.queue), one)
+    return list(unique.values())

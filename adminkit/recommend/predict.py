@@ -135,6 +135,18 @@ class Predictor:
             poorest = Recommendation(self.levels[number], curve.runs, curve.cut)
         return poorest
 
+    def curve(self, kind: Kind) -> Curve | None:
+        """The curve of the runs most like this job: of the first level that has enough; None where none has."""
+        for number, key_of in enumerate(self._keys):
+            group = self._groups.get((number, key_of(kind)))
+            if group is None:
+                continue
+            if group.curve is None:
+                group.curve = _curve(group.batches, self.rule)
+            if group.curve.weight >= self.rule.least_weight:
+                return group.curve
+        return None
+
     def _batch(self, group: _Group, run: Run, seen: tuple[int, bool]) -> None:
         rule, batches = self.rule, group.batches
         for batch in reversed(batches):

@@ -24,6 +24,7 @@ from adminkit.reports import (
     recommend,
     simulate,
     simulate_scenarios,
+    soft_limits,
     status,
 )
 
@@ -71,6 +72,8 @@ LISTINGS: Final = (
     Listing("simulate run", simulate.FIELDS),
     Listing("simulate replay", calibration.FIELDS),
     Listing("simulate scenarios", simulate_scenarios.FIELDS),
+    Listing("soft-limits guard", soft_limits.ROUND_FIELDS),
+    Listing("soft-limits status", soft_limits.STATUS_FIELDS),
 )
 
 #: Commands whose listing has the columns of another's.

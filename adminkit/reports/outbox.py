@@ -38,6 +38,7 @@ PREFS_FIELDS: Final = (
     Field("language", help="en or ja; empty: the site's default"),
     Field("address", help="where letters go; empty: the site's address for you"),
     Field("hints", help="yes or no: hints at submission"),
+    Field("plan", help="yes or no: your jobs may be planned by what such jobs needed"),
 )
 LETTER_FIELDS: Final = (
     Field("cluster", help="the cluster"),

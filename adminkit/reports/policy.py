@@ -30,7 +30,8 @@ TRY_FIELDS: Final = (
     Field("verdict", help="accept, amend or reject"),
     Field("queue", help="where the job would go, if it is changed"),
     Field("limit", "duration", "its limit, if it is changed"),
-    Field("time_min", "duration", "its --time-min, if it is changed"),
+    Field("time_min", "duration", "its --time-min, if it is changed; 0 for one that is left out"),
+    Field("soft_limit", "duration", "what backfill would plan with, if that is not its limit"),
     Field("points", "count", "of priority, if it earns some"),
     Field("rules", help="those that fired, and what each did"),
     Field("cannot_tell", help="rules that look at something that is not given"),
@@ -91,6 +92,7 @@ def try_report(decision: Decision, notes: Sequence[str]) -> Report:
         decision.queue,
         decision.limit,
         decision.time_min,
+        decision.soft,
         decision.points,
         _fired(decision) or None,
         " ".join(decision.untold) or None,
@@ -106,7 +108,12 @@ def try_lines(decision: Decision) -> str:
         "verdict": decision.verdict,
         "queue": decision.queue,
         "limit": None if decision.limit is None else show_duration(decision.limit),
-        "time-min": None if decision.time_min is None else show_duration(decision.time_min),
+        "time-min": None
+        if decision.time_min is None
+        else show_duration(decision.time_min)
+        if decision.time_min
+        else "-",
+        "soft limit": None if decision.soft is None else show_duration(decision.soft),
         "points": None if decision.points is None else str(decision.points),
         "rules": _fired(decision),
         "cannot tell": " ".join(decision.untold),
@@ -150,6 +157,11 @@ def replay_report(
     notes = list(notes)
     if counts.unsure:
         notes.append(f"whether {plural(counts.unsure, 'job')} asked for a limit or got the default is not known")
+    if counts.planned:
+        notes.append(
+            f"planned by need: {plural(counts.planned, 'job')}, of which {counts.outlived} ran longer than their soft"
+            " limit; a table that was made of these very jobs flatters"
+        )
     if not counts.total.jobs:
         notes.append("no job is left to count; the filters above say why")
     meta = Meta(

@@ -20,7 +20,7 @@ PROBE: Final = "adminkit:generation?"
 #: Seconds a command of the site's own may take, per host.
 COMMAND_TIMEOUT: Final = 300.0
 
-_ANSWER: Final = re.compile(r"adminkit generation (\S+) incentives (\S+) hints (\S+)")
+_ANSWER: Final = re.compile(r"adminkit generation (\S+) incentives (\S+) hints (\S+)(?: soft (\S+))?")
 _NONE: Final = ("none", "-", "nil")
 
 
@@ -31,6 +31,7 @@ class Running:
     policy: str | None
     incentives: str | None
     hints: str | None
+    soft_limits: str | None = None
 
 
 def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
@@ -74,8 +75,7 @@ def parse_answer(text: str) -> Running | None:
     match = _ANSWER.search(text)
     if match is None:
         return None
-    policy, incentives, hints = (None if word in _NONE else word for word in match.groups())
-    return Running(policy, incentives, hints)
+    return Running(*(None if word in _NONE else word for word in match.groups()))
 
 
 def command(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:

@@ -25,7 +25,7 @@ KIND: Final = f"""CASE
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
-    limit_source = 'unknown' AND limit_kind = 'finite', elapsed, job_id_raw, submit_time
+    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, elapsed, job_id_raw, submit_time
 FROM run WHERE {{where}}
 """
 
@@ -53,12 +53,13 @@ class Submission(NamedTuple):
     gpus: int | None
     mem: int | None  # bytes of the whole job
     unsure: int  # 0, 1: whether the limit was typed is unknown
+    job_name: str | None = None  # only where it is asked for: with it few jobs ask for the same
 
 
-def submissions(db: sqlite3.Connection, chosen: Filter) -> Iterator[Row]:
+def submissions(db: sqlite3.Connection, chosen: Filter, *, names: bool = False) -> Iterator[Row]:
     """A row per job that `chosen` takes, in no order: Submission's fields, the seconds it ran, JobIDRaw and Submit."""
     selection = _selection(chosen)
-    yield from db.execute(ROWS.format(where=selection.where), selection.params)
+    yield from db.execute(ROWS.format(where=selection.where, name="job_name" if names else "NULL"), selection.params)
 
 
 def at_most(db: sqlite3.Connection) -> int:

@@ -98,8 +98,7 @@ RECORD: Final = Word(
             name="soft",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the policy's soft limit in seconds",
-            reserved=True,
+            meaning="the soft limit that the policy gave, in seconds: backfill's, never the user's word",
         ),
         Key(
             name="el",

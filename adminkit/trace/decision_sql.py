@@ -16,6 +16,8 @@ from adminkit.trace.comment_words import RECORD
 #: SQL GLOB: a comment that begins with a record, whole or not.
 RECORD_GLOB: Final = f"{RECORD.prefix}:*"
 
+#: SQLite's largest integer.
+_MOST: Final = 2**63 - 1
 _WORD: Final = "substr({0}, 1, instr({0} || ' ', ' ') - 1)"
 _BEFORE_LIMIT: Final = f"{RECORD.prefix}:lim="
 _LIMIT_AT: Final = len(_BEFORE_LIMIT) + 1
@@ -58,6 +60,19 @@ def paid_class(field: str) -> str:
     word = first_word("{0}")
     rest = f"substr({word}, instr({word}, ',cls=') + 5) || ','"
     return _where_whole(field, f"CASE WHEN {word} GLOB '*,cls=*' THEN substr({rest}, 1, instr({rest}, ',') - 1) END")
+
+
+def soft_limit(field: str) -> str:
+    """The soft limit that the policy gave, seconds, where `field` has a whole record; NULL for none.
+
+    What SQLite and DuckDB both take. Trap: their GLOBs differ, so another column has to say that the record is whole.
+    """
+    rest = f"substr({field}, instr({field}, ',soft=') + 6)"
+    digits = f"substr({rest}, 1, length({rest}) - length(ltrim({rest}, '0123456789')))"
+    value = f"CASE WHEN length({digits}) < 19 THEN CAST({digits} AS BIGINT) ELSE {_MOST} END"
+    ends = f"substr({rest} || ' ', length({digits}) + 1, 1) IN (',', ' ')"
+    inside = f"instr({field}, ',soft=') BETWEEN 1 AND instr({field} || ' ', ' ')"
+    return f"CASE WHEN {inside} AND length({digits}) > 0 AND {ends} THEN {value} END"
 
 
 def _where_whole(field: str, value: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from adminkit.trace.decision_sql import soft_limit
+
 #: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
 TOO_LONG: Final = 2**31 - 1
 #: The study counts jobs that ended as they should, or at their limit …
@@ -23,6 +25,8 @@ _REQ_LIMIT: Final = f"""CASE
 _NODES: Final = "coalesce(nodes, req_nodes)"
 _CPUS: Final = "coalesce(cpus, req_cpus)"
 _GPUS: Final = "coalesce(gpus, req_gpus)"
+#: Of a record that was read whole, in the field that users cannot write; one in Comment is no more than `stated`.
+_SOFT_LIMIT: Final = f"CASE WHEN limit_source = 'explicit' THEN {soft_limit('admin_comment')} END"
 _STUDY_COUNTED: Final = f"""CASE
         WHEN state IN ('{"', '".join(STUDY_STATES)}') AND elapsed > {STUDY_MIN_ELAPSED} AND elapsed < {TOO_LONG}
             AND ({_REQ_LIMIT}) > 0
@@ -85,7 +89,7 @@ RUN_SELECT: Final = f"""SELECT job.*,
                         AND ({acting("earlier")} OR NOT {acting("job")}))
         THEN 1 ELSE 0 END AS checkpoint,
     start_time - eligible_time AS wait,
-    CAST(NULL AS INTEGER) AS soft_limit,
+    {_SOFT_LIMIT} AS soft_limit,
     CASE WHEN {acting("job")} THEN 1 ELSE 0 END AS acting,
     {_STUDY_COUNTED} AS study_counted
 FROM job

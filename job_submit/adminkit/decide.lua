@@ -11,12 +11,14 @@ local record = need("record")
 local rule_text = need("rule_text")
 local route = need("route")
 local rules = need("rules")
+local soft = need("soft")
 local text = need("text")
 
 local decide = { modify = modify.decide }
 
 local NONE = text.NONE
 
+local LAST_TYPED = "adminkit: --time-min was left out; jobs are planned by what jobs like them needed."
 local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
 
 -- The placeholders of a text about a job that names `queue`, which cannot take it, while `fit` can.
@@ -88,7 +90,7 @@ end
 
 -- A rule may have made the job fit a shorter queue than before: naming the queue keeps a second decision the same.
 local function pin_queue(outcome, job, request, ruleset)
-    local changed = job.limit ~= request.limit or job.time_min ~= request.time_min
+    local changed = job.limit ~= request.limit or (job.time_min ~= request.time_min and not outcome.drops)
     if changed and ruleset.default then
         job.queues, outcome.queue = { ruleset.default }, ruleset.default
     end
@@ -151,24 +153,53 @@ local function is_earlier(there, outcome, kind, job, request, ruleset, paid)
         and record.agrees(there, outcome.fired or NONE, paid, request.whole))
 end
 
--- `kind`: of the limit that was asked for.
-local function record_of(outcome, kind, job, request, ruleset, paid)
+-- The new text of the field of the record, nil to leave it, and the soft limit where the record in force says so: without a
+-- record nobody could tell it from what the user typed. `kind`: of the limit that was asked for.
+local function record_of(outcome, kind, job, request, ruleset, paid, planned)
     local field, limit = ruleset.record, request.limit
     if not field or kind == "unknown" then
-        return nil
+        return nil, nil
     end
     local before = request[field]
     local there = before and record.read(before)
     if there and is_earlier(there, outcome, kind, job, request, ruleset, paid) then
+        return nil, planned and there.soft == text.whole(planned) and planned or nil
+    end
+    local fired, whole = outcome.fired or NONE, request.whole
+    local line = record.write(limit, kind, fired, before, paid, whole, planned)
+    if line or not planned then
+        return line, line and planned
+    end
+    return record.write(limit, kind, fired, before, paid, whole), nil
+end
+
+-- Takes away a typed --time-min: with soft limits on, Slurm would hold its maxima to it, and not to the limit. One that an
+-- earlier decision gave, by a record that users cannot write, goes without a word.
+local function drop_typed(outcome, job, request, ruleset)
+    if not ruleset.soft or not request.time_min then
+        return
+    end
+    job.time_min, outcome.drops = nil, true
+    local there = ruleset.record == "admin_comment" and request.admin_comment and record.read(request.admin_comment)
+    if not there or there.soft ~= text.whole(request.time_min) then
+        text.say(decision.list(outcome, "warned"), ruleset.policy, "time_min", "amend", {}, nil, LAST_TYPED)
+    end
+end
+
+-- The soft limit of a job that is accepted, where soft limits are on and the record can say so.
+local function planned_of(job, request, ruleset)
+    local packed = ruleset.soft
+    if not packed or ruleset.record ~= "admin_comment" then
         return nil
     end
-    return record.write(limit, kind, outcome.fired or NONE, before, paid, request.whole)
+    return soft.of(job, request, packed, ruleset.default)
 end
 
 -- The decision on a submission. Nothing it is given is changed; `ruleset` is of ruleset.lua.
 function decide.decide(request, ruleset)
     local job, outcome = allocation.job_of(request), decision.outcome()
     local kind, by, exempt = job.kind, request.by or request.uid, ruleset.policy.exempt
+    drop_typed(outcome, job, request, ruleset)
     if by ~= nil and exempt ~= nil and exempt[by] == true then
         allocation.set_size(job, request, ruleset)
     else
@@ -182,7 +213,8 @@ function decide.decide(request, ruleset)
         end
     end
     local sum, paid = points_of(job, request, ruleset)
-    local written = record_of(outcome, kind, job, request, ruleset, paid)
+    local written
+    written, outcome.soft = record_of(outcome, kind, job, request, ruleset, paid, planned_of(job, request, ruleset))
     return decision.accept(outcome, job, request, ruleset, true, sum, written)
 end
 

@@ -14,7 +14,8 @@ local find, format = string.find, string.format
 -- A decision that accepts, as it begins. What it may hold until it ends: the lists `fired`, `refused`, `amended`, `warned` and
 -- `log`, of which the three in the middle are lines for the user; `broken`, the set of rules that fired; `untold`, by their
 -- names the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where the
--- refusal names the queue that fits; `asks_fit`, where {fit} stands in a line. refuse() and accept() end it.
+-- refusal names the queue that fits; `asks_fit`, where {fit} stands in a line; `drops`, where a typed --time-min goes; `soft`,
+-- the policy's soft limit. refuse() and accept() end it.
 function decision.outcome()
     return { verdict = "accept", points = nil, record = nil, fired = nil } -- room for what most decisions hold
 end
@@ -154,6 +155,9 @@ function decision.accept(outcome, job, request, ruleset, is_logged, points, reco
     end
     if time_min and time_min ~= request.time_min then
         outcome.time_min, is_amended = time_min, true
+    end
+    if outcome.drops then
+        outcome.time_min, outcome.drops, is_amended = 0, nil, true
     end
     if is_amended then
         outcome.verdict = "amend"

@@ -12,13 +12,17 @@ local PAID = text.kept(function(class)
     return ",cls=" .. class
 end)
 
+local SOFT = text.kept(function(seconds)
+    return ",soft=" .. text.whole(seconds)
+end)
+
 -- Slurm refuses a job whose comment is longer, and looks after the script has run.
 local MOST_BYTES = 1024
 
--- What may stand behind the source, in this order: docs/comment-words.md. `soft` and `el` are to come, and are read over.
+-- What may stand behind the source, in this order: docs/comment-words.md. `el` is to come, and is read over.
 local MORE = { "cls", "own", "soft", "el", "rules" }
 
--- The first word of `field` as { lim, src, rules = {…}, cls, own }. nil unless the whole word is a record.
+-- The first word of `field` as { lim, src, rules = {…}, cls, own, soft }. nil unless the whole word is a record.
 function record.read(field)
     local lim, src, rest = match(field or "", "^ak1:lim=(%w+),src=([ed])([^ ]*)")
     if not lim or (src == "d") ~= (lim == "none") or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
@@ -38,7 +42,7 @@ function record.read(field)
     for name in gmatch(seen.rules or "", "[^+]+") do
         rules[#rules + 1] = name
     end
-    return { lim = lim, src = src, rules = rules, cls = seen.cls, own = seen.own }
+    return { lim = lim, src = src, rules = rules, cls = seen.cls, own = seen.own, soft = seen.soft }
 end
 
 local finite = text.kept(function(limit)
@@ -65,8 +69,9 @@ local with_one = text.kept(function(name)
 end)
 
 -- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's, `paid` is
--- the class that points were given for, `whole` whether the job takes whole nodes. nil where there is no room for both.
-function record.write(limit, limit_kind, fired, before, paid, whole)
+-- the class that points were given for, `whole` whether the job takes whole nodes, `soft` the policy's soft limit in seconds.
+-- nil where there is no room for both.
+function record.write(limit, limit_kind, fired, before, paid, whole, soft)
     local line
     if limit_kind == "unset" then
         line = "ak1:lim=none,src=d"
@@ -80,6 +85,9 @@ function record.write(limit, limit_kind, fired, before, paid, whole)
     end
     if whole then
         line = line .. ",own=node"
+    end
+    if soft then
+        line = line .. SOFT[soft]
     end
     local first = fired[1]
     if first then

@@ -151,12 +151,19 @@ function later.restartable(made, source)
     return restartable == nil and "unknown" or restartable
 end
 
+-- Whether the user wants no soft limit for this job. Only a batch job has an environment.
+function later.plan_off(made, source)
+    local variable = made._plan
+    local environment = variable and made.batch and source.environment
+    return environment and environment[variable] == "off" or false
+end
+
 -- Takes every field of `later` off a request: one by one, which is three times as fast as a loop.
 local function forget(made)
     made.usable, made.account, made.qos, made.qos_given, made.job_name = nil, nil, nil, nil, nil
     made.features, made.array, made.het_offset, made.most_nodes = nil, nil, nil, nil
     made.fewest_nodes, made.reservation, made.admin_comment, made.comment, made.extra = nil, nil, nil, nil, nil
-    made.max_cpus, made.cpus_per_task, made.min_mem_per_cpu, made.cpus = nil, nil, nil, nil
+    made.max_cpus, made.cpus_per_task, made.min_mem_per_cpu, made.cpus, made.plan_off = nil, nil, nil, nil, nil
     made.cpus_fixed, made.cpus_each, made.mem, made.batch, made.restartable = nil, nil, nil, nil, nil
 end
 
@@ -309,7 +316,8 @@ end
 -- decisions slow. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.reader(ruleset, gres_slash)
     local site = { ruleset = ruleset, gpus_of = gres.reader(gres_slash) }
-    local submitted = setmetatable({ older = false, _ckpt = ruleset.policy.ckpt or false }, LATER)
+    local plan = ruleset.soft and ruleset.soft.variable or false
+    local submitted = setmetatable({ older = false, _ckpt = ruleset.policy.ckpt or false, _plan = plan }, LATER)
     local reader = {}
 
     function reader.of_submission(job_desc, part_list, by, now)

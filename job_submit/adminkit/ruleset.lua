@@ -4,6 +4,7 @@ local need = ...
 local points = need("points")
 local rule_text = need("rule_text")
 local rules = need("rules")
+local soft = need("soft")
 local text = need("text")
 
 local ruleset = {}
@@ -140,13 +141,13 @@ local function candidates_of(routing, queues, policy)
     return list
 end
 
--- What a decision needs of these tables, which must not change afterwards; `incentives` and `hints` may be nil.
+-- What a decision needs of these tables, which must not change afterwards; all but the policy may be nil.
 --
 -- `of_queue` are the rules of each queue that is known or named by a rule, `anywhere` those of every other one, `everything`
 -- all of them, for a job whose queue is unknown. `facts` are the policy's queues, `queues` the same as of queue_of,
 -- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil. `help` are
 -- the last lines that a user reads, or nil.
-function ruleset.of(policy, incentives, hints)
+function ruleset.of(policy, incentives, hints, soft_limits)
     local facts, routing = policy.queues or NONE, policy.routing or NONE
     local list = in_order(policy)
     local made = {
@@ -161,6 +162,7 @@ function ruleset.of(policy, incentives, hints)
         record = policy.record ~= "none" and policy.record or nil,
         points = incentives and points.packed(incentives),
         hints = hints,
+        soft = soft.packed(policy.soft_limits, soft_limits),
         help = rule_text.of_help(policy),
     }
     for name in pairs(facts) do
@@ -181,7 +183,7 @@ function ruleset.of(policy, incentives, hints)
     if routing.action == "amend" or routing.action == "warn" then
         made.routing, made.routing_from = routing.action, routing.from
     end
-    made.needs_now = made.needs_now or routing.from ~= nil
+    made.needs_now = made.needs_now or routing.from ~= nil or made.soft ~= nil
     return made
 end
 

@@ -5,6 +5,7 @@ local decide = need("decide")
 local request = need("request")
 local rules = need("rules")
 local ruleset_of = need("ruleset").of
+local soft = need("soft")
 local text = need("text")
 
 local slurm_api = {}
@@ -15,12 +16,16 @@ local NONE = text.NONE
 local PROBE = "adminkit:generation?"
 local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
 
--- The generations of the tables that are in force: policy, incentives, hints.
-local function generations(tables)
+local NO_VAL = 4294967294
+
+-- The generations of the tables that are in force, by this format: policy, incentives, hints; behind `more`, the soft limits
+-- where there are some.
+local function generations(format, more, tables)
     local function of(name)
         return tables[name] and tables[name].generation or "none"
     end
-    return of("policy"), of("incentives"), of("hints")
+    local line = string.format(format, of("policy"), of("incentives"), of("hints"))
+    return tables.soft_limits and line .. more .. of("soft_limits") or line
 end
 
 -- Slurm's error of that name; where this release lacks it, that a policy is broken; the general one for no name.
@@ -47,8 +52,10 @@ local function write(job_desc, before, decision, field, asked)
     if decision.limit then
         set(job_desc, before, "time_limit", ceil(decision.limit / 60))
     end
-    if decision.time_min then
-        set(job_desc, before, "time_min", ceil(decision.time_min / 60))
+    if decision.soft then
+        set(job_desc, before, "time_min", ceil(decision.soft / 60))
+    elseif decision.time_min then
+        set(job_desc, before, "time_min", decision.time_min == 0 and asked and NO_VAL or ceil(decision.time_min / 60))
     end
     if decision.max_nodes then
         set(job_desc, before, "max_nodes", decision.max_nodes)
@@ -67,7 +74,7 @@ end
 
 -- All of the decision or none of it: what had been written is taken back where Slurm does not take the next.
 local function apply(job_desc, decision, field, asked)
-    local is_changed = decision.queue or decision.limit or decision.time_min or decision.max_nodes
+    local is_changed = decision.queue or decision.limit or decision.time_min or decision.max_nodes or decision.soft
     local before = is_changed and {} or nil
     local there = field and decision.record and (asked[field] or "")
     local ok, wrong = pcall(write, job_desc, before, decision, field, asked)
@@ -104,13 +111,31 @@ local function answer(slurm, job_desc, decision, field, asked)
     return code
 end
 
--- The two functions that Slurm calls, over the tables that were loaded. `clock()` is the time in seconds.
-function slurm_api.callbacks(slurm, tables, clock)
+-- Minutes; nil for unset.
+local function given(value)
+    return value and value ~= NO_VAL and value or nil
+end
+
+-- Takes time_min away where an update must not leave it, whoever asks. No rule of the policy sees it.
+local function drop_planned(slurm, job_desc, job_rec)
+    local typed, state = given(job_desc.time_min), job_rec.job_state
+    if not soft.is_dropped(given(job_desc.time_limit), typed, given(job_rec.time_min), state and state % 256 == 0) then
+        return
+    end
+    job_desc.time_min = 0
+    if typed and typed ~= 0 then
+        slurm.log_info("%s", "adminkit: left a typed TimeMin out of an update")
+    end
+end
+
+-- The two functions that Slurm calls, over the tables that were loaded. `clock()` is the time in seconds, `lease(now)` the
+-- lease of soft limits as it is then, or nil.
+function slurm_api.callbacks(slurm, tables, clock, lease)
     local policy = tables.policy
-    local ruleset = policy and ruleset_of(policy, tables.incentives, tables.hints)
+    local ruleset = policy and ruleset_of(policy, tables.incentives, tables.hints, tables.soft_limits)
     local field = ruleset and ruleset.record
     local reader = policy and request.reader(ruleset, slurm.ESLURM_INVALID_TRES ~= nil) -- gres/gpu:2, as the error, is of 23.11
-    local in_force = string.format("adminkit generation %s incentives %s hints %s", generations(tables))
+    local in_force = generations("adminkit generation %s incentives %s hints %s", " soft ", tables)
 
     local needs_now = ruleset and ruleset.needs_now
     local function submit(job_desc, part_list, uid)
@@ -121,15 +146,27 @@ function slurm_api.callbacks(slurm, tables, clock)
         if not policy then
             return slurm.SUCCESS
         end
-        local asked = reader.of_submission(job_desc, part_list, uid, needs_now and clock() or nil)
+        local time = needs_now and clock() or nil
+        local asked = reader.of_submission(job_desc, part_list, uid, time)
+        asked.lease = ruleset.soft and lease and lease(time) or false
         return answer(slurm, job_desc, decide.decide(asked, ruleset), field, asked)
     end
 
     local function modify(job_desc, job_rec, part_list, uid)
-        if not policy or policy.exempt[uid] or not request.is_policed(job_desc) then
+        if not policy then
+            return slurm.SUCCESS
+        end
+        local is_policed = request.is_policed(job_desc)
+        if ruleset.soft and is_policed then
+            drop_planned(slurm, job_desc, job_rec)
+        end
+        if not is_policed or policy.exempt[uid] then
             return slurm.SUCCESS
         end
         local wanted, job = reader.of_update(job_desc, job_rec, part_list, uid, needs_now and clock() or nil)
+        if ruleset.soft then -- what is there is the policy's own: no rule looks at it
+            wanted.time_min, job.time_min = false, false
+        end
         return answer(slurm, job_desc, decide.modify(wanted, job, ruleset))
     end
 
@@ -172,7 +209,7 @@ end
 
 -- A line on what was loaded, for slurmctld.log.
 function slurm_api.summary(tables)
-    local line = string.format("adminkit: policy %s, incentives %s, hints %s", generations(tables))
+    local line = generations("adminkit: policy %s, incentives %s, hints %s", ", soft limits ", tables)
     return line .. (tables.policy and "" or "; without a policy every submission is accepted")
 end
 

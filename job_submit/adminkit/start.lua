@@ -69,10 +69,24 @@ local tables = {
     incentives = load_table("incentives"),
     policy = load_table("policy"),
     hints = load_table("hints"),
+    soft_limits = load_table("soft_limits"),
 }
 slurm.log_info("%s", slurm_api.summary(tables))
 
-local adminkit = slurm_api.callbacks(slurm, tables, os.time)
+-- Seconds for which a lease counts as it was read. Slurm itself looks at the time of its script at each call.
+local LEASE_KEPT = 5
+
+local lease, read_at
+
+-- The lease of soft limits, which the guard writes a few times a minute: too often to load all tables for it. Nil without one.
+local function lease_at(now)
+    if not read_at or now >= read_at + LEASE_KEPT or now < read_at then
+        lease, read_at = table_in(folder .. "soft_lease", validate.soft_lease), now
+    end
+    return lease
+end
+
+local adminkit = slurm_api.callbacks(slurm, tables, os.time, lease_at)
 
 local function refused(code)
     return type(code) == "number" and code ~= slurm.SUCCESS

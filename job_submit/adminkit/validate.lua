@@ -189,6 +189,27 @@ local function ckpt(value)
         or of_type(value.off, "string", "ckpt.off")
 end
 
+-- What is wrong with the settings of soft limits, or nil.
+local function soft_settings(value)
+    if value == nil then
+        return nil
+    end
+    return of_type(value, "table", "soft_limits")
+        or amount(value.quantile, "soft_limits.quantile")
+        or amount(value.least, "soft_limits.least")
+        or amount(value.gap, "soft_limits.gap")
+        or of_type(value.queues, "table", "soft_limits.queues")
+        or set(value.queues, "soft_limits.queues")
+        or of_type(value.users_off, "table", "soft_limits.users_off")
+        or set(value.users_off, "soft_limits.users_off")
+        or of_type(value.accounts_off, "table", "soft_limits.accounts_off")
+        or set(value.accounts_off, "soft_limits.accounts_off")
+        or of_type(value.classes_off, "table", "soft_limits.classes_off")
+        or set(value.classes_off, "soft_limits.classes_off")
+        or of_type(value.arrays, "boolean", "soft_limits.arrays")
+        or of_type(value.variable, "string", "soft_limits.variable")
+end
+
 -- What is wrong with a policy table, or nil.
 function validate.policy(value)
     local wrong = head(value)
@@ -214,6 +235,7 @@ function validate.policy(value)
             return of_type(language, "string", "a language") or words(texts, language)
         end)
         or ckpt(value.ckpt)
+        or soft_settings(value.soft_limits)
 end
 
 -- What is wrong with a table of incentives, or nil.
@@ -261,6 +283,44 @@ function validate.hints(value)
                     end)
             end)
     end)
+end
+
+-- What is wrong with a table of needs, or nil: a row has the seconds of each of `quantiles`, in their order, joined by dashes.
+function validate.soft_limits(value)
+    local wrong = head(value) or list(value.quantiles, "number", "quantiles")
+    if wrong then
+        return wrong
+    end
+    local row_of = "^%d+" .. string.rep("%-%d+", #value.quantiles - 1) .. "$"
+    return every(value.users, "users", function(uid, names)
+        return of_type(uid, "number", "a uid")
+            or every(names, "names", function(name, queues)
+                return of_type(name, "string", "a name")
+                    or every(queues, "queues", function(at, row)
+                        return of_type(at, "string", "a queue")
+                            or (type(row) ~= "string" or not string.find(row, row_of)) and "a row is damaged" or nil
+                    end)
+            end)
+    end)
+end
+
+local function lease_queue(name, limits)
+    return of_type(name, "string", "a name")
+        or of_type(limits, "table", name)
+        or optional_amount(limits.most, "most")
+        or optional_amount(limits.reserved_at, "reserved_at")
+end
+
+-- What is wrong with the lease of soft limits, or nil.
+function validate.soft_lease(value)
+    local wrong = head(value) or amount(value.made_at, "made_at") or amount(value.valid_until, "valid_until")
+    if wrong then
+        return wrong
+    end
+    for _, name in ipairs({ "qos_off", "accounts_off", "users_off" }) do
+        wrong = wrong or of_type(value[name], "table", name) or set(value[name], name)
+    end
+    return wrong or every(value.queues, "queues", lease_queue)
 end
 
 return validate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.deploy.planning import is_fit
+from adminkit.slurm.release import parse_release
 from tests.cluster.harness import order
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ending import TEMPORARY, clear_abandoned
@@ -30,8 +33,15 @@ OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses a cluster carries the marker `cluster`; the longest files run first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Whatever uses a cluster carries the marker `cluster`; the longest files run first.
+
+    What needs soft limits is no test of a release where they are refused.
+    """
+    if not _may_plan():
+        refused = [item for item in items if "on" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=refused)
+        items[:] = [item for item in items if item not in refused]
     for item in items:
         if {"cluster", "spare", "ruled", "watched"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.cluster)
@@ -42,6 +52,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def outside() -> Listing:
     """What lay outside the private folder before the cluster was booted."""
     return listing(OUTSIDE)
+
+
+def _may_plan() -> bool:
+    """Whether the Slurm of this host is of a release that may plan by need."""
+    if shutil.which("slurmctld") is None:
+        return False
+    said = subprocess.run(["slurmctld", "-V"], capture_output=True, text=True, check=True).stdout
+    return is_fit(parse_release(said))
 
 
 @contextmanager

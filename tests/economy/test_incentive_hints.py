@@ -27,7 +27,7 @@ def hints(jobs: list[Job], **settings: Any) -> list[Hint]:
     rules = rules.model_copy(update={"hints": rules.hints.model_copy(update=settings)})
     with trace(jobs) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        return sorted(learnt(db, rules, found, NOW, checkpoint_code=85))
+        return sorted(learnt(db, rules, found, NOW, checkpoint_code=85).hints)
 
 
 def test_a_name_in_a_queue_has_a_row() -> None:
@@ -61,8 +61,31 @@ def test_who_is_held_out_gets_none() -> None:
     rules = policy()
     with trace(history()) as db:
         found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
-        assert list(learnt(db, rules, found, NOW, {1001}.__contains__, checkpoint_code=85)) == []
-        assert list(learnt(db, rules, found, NOW, {1002}.__contains__, checkpoint_code=85))
+        assert learnt(db, rules, found, NOW, {1001}.__contains__, checkpoint_code=85).hints == []
+        assert learnt(db, rules, found, NOW, {1002}.__contains__, checkpoint_code=85).hints
+
+
+def test_needs_come_of_the_same_pass_and_know_no_hold_out() -> None:
+    rules = policy()
+    for hints_too in (True, False):
+        wanted = {
+            "soft_limits": rules.soft_limits.model_copy(update={"enabled": True}),
+            "hints": rules.hints.model_copy(update={"enabled": hints_too}),
+        }
+        on = rules.model_copy(update=wanted)
+        with trace([*history(), *history(first=100, elapsed=60, queue="gq-short")]) as db:
+            found = compute(db, on, "aaic", NOW, worth(on.incentives), checkpoint_code=85)
+            advised = learnt(db, on, found, NOW, {1001}.__contains__, checkpoint_code=85)
+            made = {one.name: one for one in tables(found, advised, on, NOW)}
+            off = tables(found, advised, on, NOW, unplanned={1001})[-1]
+        assert advised.hints == [] and made["hints"].rows == 0
+        rows = made["soft_limits"].data["users"][1001]["train"]
+        assert (
+            rows["gq"].startswith("3000-")
+            and rows["gq-short"].startswith("60-")
+            and set(rows) == {"gq", "gq-short", ""}
+        )
+        assert off.name == "soft_limits" and off.rows == 0, "who opted out"
 
 
 @pytest.mark.parametrize("version", ["lua51", "lua54"])

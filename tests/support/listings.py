@@ -12,14 +12,16 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.deploy.bundle import Bundle
 from adminkit.deploy.files import Put
+from adminkit.deploy.guard import Act, Round
 from adminkit.deploy.hosts import Host
 from adminkit.deploy.install import Change, Done, Target
+from adminkit.deploy.planning import Reason
 from adminkit.deploy.status import Status, TableStatus
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.validate import Problem
 from adminkit.render.report import Meta, Report
-from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, status
+from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, soft_limits, status
 from adminkit.reports.simulate_scenarios import scenarios_report
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, UNKNOWN, Row
@@ -139,7 +141,7 @@ def letters(_: Path) -> Report:
 
 
 def prefs(_: Path) -> Report:
-    values = {"letters": "week", "language": "ja", "address": None, "hints": False}
+    values = {"letters": "week", "language": "ja", "address": None, "hints": False, "plan": True}
     return outbox.prefs_report(values, ["you get no letters"], "/var/lib/adminkit/prefs/1001.toml")
 
 
@@ -226,6 +228,25 @@ def simulated(_: Path) -> Report:
     return scenarios_report(Answer(rows, {name: [nothing] for name in names}, (0, DAY)), meta)
 
 
+def _round() -> Round:
+    raised = Act("raised", 4711, "4711", "lowered at its start", 600, 10 * HOUR)
+    cleared = Act("cleared", 4712, "4710_[2-5]", "reservation in gq", 600, None)
+    return Round(MONDAY, True, (), MONDAY + 90, 7, (raised, cleared), (cleared,), ["couldn't run scontrol: no"])
+
+
+def guarded(_: Path) -> Report:
+    return soft_limits.round_report(_round(), "aaic", True)
+
+
+def soft_status(_: Path) -> Report:
+    acts = [
+        {"at": MONDAY + 9, "did": "raised", "job": 4711, "why": "lowered at its start", "was": 600, "becomes": 36000},
+        {"at": MONDAY, "did": "lease given", "why": HOSTILE},
+    ]
+    reason = Reason("parameter", "the running slurmctld does not name time_min_as_soft_limit", "")
+    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7), acts, "aaic")
+
+
 #: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
 #: are compared with the trace in tests/recommend.
 LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
@@ -257,4 +278,6 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "simulate-run": simulations.run,
     "simulate-replay": simulations.replay,
     "simulate-scenarios": simulated,
+    "soft-limits-guard": guarded,
+    "soft-limits-status": soft_status,
 }

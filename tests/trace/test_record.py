@@ -46,6 +46,15 @@ def test_a_record_names_the_class_that_was_paid(case: Case) -> None:
     assert paid == (case.record.more.get("cls") if case.record else None)
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_record_says_what_backfill_plans_with(case: Case) -> None:
+    whole = f"CASE WHEN {decision_sql.limit_source('?1')} = 'explicit' THEN {decision_sql.soft_limit('?1')} END"
+    with closing(sqlite3.connect(":memory:")) as db:
+        planned = db.execute(f"SELECT {whole}", (case.comment,)).fetchone()[0]
+    given = (case.record.more.get("soft") if case.record else None) or ""
+    assert planned == (min(int(given), 2**63 - 1) if given.isdigit() else None)
+
+
 def test_a_job_without_a_comment_has_no_record() -> None:
     assert read(None) == (None, "unknown")
 

@@ -1,0 +1,274 @@
+"""What slurmctld says of planning by need: its settings, queues, reservations and bounds, the open jobs; and two acts.
+
+Everything is asked of the running slurmctld, never of slurm.conf or slurmdbd: what it has not loaded does not hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.slurm import show_config
+from adminkit.slurm.cluster import parse_limit
+from adminkit.slurm.keyvalue import given, names, number, records, settings
+from adminkit.slurm.process import ask
+from adminkit.slurm.release import Release, parse_release
+from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+
+PARAMETER: Final = "time_min_as_soft_limit"
+#: Seconds after which a reservation with this flag begins again.
+_AGAIN: Final = {"HOURLY": 3600, "DAILY": 86_400, "WEEKDAY": 86_400, "WEEKEND": 86_400, "WEEKLY": 7 * 86_400}
+#: Wider than the longest record; only text of others behind it is cut.
+_WIDTH: Final = 1100
+#: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
+_TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
+#: Jobs that one call of scontrol changes.
+_AT_ONCE: Final = 100
+#: The limits on minutes, which do not hold for a job with a TimeMin.
+_MINUTES: Final = ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESMinsPJ")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanQueue:
+    """A queue. Limits in seconds; None: it has none."""
+
+    name: str
+    default_limit: int | None
+    max_limit: int | None
+    qos: str | None = None  # the queue's own
+    tier: int = 1  # PriorityTier
+    preempt_mode: str = "OFF"
+    nodes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """`starts`: its next start, epoch seconds; None for one that has begun and does not come again."""
+
+    name: str
+    starts: int | None
+    nodes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Who has limits on minutes: QOS; accounts, with those below them; uids. And the QOS that others preempt."""
+
+    qos: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
+    uids: frozenset[int] = frozenset()
+    preempted: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """The running slurmctld."""
+
+    release: Release
+    parameters: frozenset[str]  # SchedulerParameters, without values
+    scheduler: str
+    enforce: str  # EnforcePartLimits
+    preempt: str  # PreemptType
+    federated: bool
+    queues: tuple[PlanQueue, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    bounds: Bounds = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJob:
+    """An open job. Limits in seconds; `time_min` None for none. `job_id` is what scontrol changes this job alone by.
+
+    Trap: the last task of an array has the array's id, by which scontrol changes every task.
+    """
+
+    job_id_raw: int
+    job_id: str
+    state: str  # PENDING, RUNNING …
+    queues: tuple[str, ...]
+    time_limit: int | None
+    time_min: int | None
+    restarts: int
+    has_deadline: bool
+    start_time: int | None
+    uid: int | None
+    account: str
+    qos: str
+    comment: str
+
+
+def planning(now: int) -> Planning:
+    """Ask the running slurmctld. AdminkitError when it is away."""
+    show_config.forget()
+    words = settings(show_config.show_config())
+    nodes = _nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
+    return Planning(
+        release=parse_release(words.get("SLURM_VERSION", "")),
+        parameters=frozenset(
+            word.partition("=")[0].strip() for word in words.get("SchedulerParameters", "").split(",")
+        ),
+        scheduler=words.get("SchedulerType", ""),
+        enforce=words.get("EnforcePartLimits", ""),
+        preempt=words.get("PreemptType", ""),
+        federated="Federation:" in ask(["scontrol", "show", "federation"]),
+        queues=tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)),
+        reservations=tuple(_reservations(now)),
+        bounds=parse_bounds(ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos"])),
+    )
+
+
+def parse_queues(text: str, nodes: Mapping[str, frozenset[str]]) -> Iterator[PlanQueue]:
+    """`scontrol -o show partition`; `nodes` are those of each queue."""
+    for words in records(text, "PartitionName"):
+        name = words["PartitionName"]
+        yield PlanQueue(
+            name=name,
+            default_limit=parse_limit(words.get("DefaultTime", "NONE")),
+            max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
+            qos=given(words.get("QoS")),
+            tier=number(words.get("PriorityTier")) or 0,
+            preempt_mode=words.get("PreemptMode", "OFF"),
+            nodes=nodes.get(name, frozenset()),
+        )
+
+
+def _nodes(text: str) -> dict[str, frozenset[str]]:
+    """The nodes of each queue."""
+    found: dict[str, set[str]] = {}
+    for words in records(text, "NodeName"):
+        for queue in names(words.get("Partitions")) or ():
+            found.setdefault(queue, set()).add(words["NodeName"])
+    return {queue: frozenset(inside) for queue, inside in found.items()}
+
+
+def _reservations(now: int) -> Iterator[Reservation]:
+    for words in records(ask(["scontrol", "-o", "--all", "show", "reservation"]), "ReservationName"):
+        listed = given(words.get("Nodes"))
+        if listed is not None:
+            nodes = frozenset(ask(["scontrol", "show", "hostnames", listed]).split())
+            yield Reservation(words["ReservationName"], next_start(words, now), nodes)
+
+
+def next_start(words: Mapping[str, str], now: int) -> int | None:
+    """When a reservation of `scontrol show reservation` begins next; of one whose start moves with the clock, now."""
+    flags, start = words.get("Flags", "").split(","), number(words.get("StartTime"))
+    if start is None or "TIME_FLOAT" in flags:
+        return now
+    if start > now:
+        return start
+    again = min((seconds for flag, seconds in _AGAIN.items() if flag in flags), default=None)
+    return None if again is None else start + ((now - start) // again + 1) * again
+
+
+def parse_bounds(text: str) -> Bounds:
+    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to."""
+    qos: set[str] = set()
+    accounts: set[str] = set()
+    uids: set[int] = set()
+    preempted: set[str] = set()
+    parents: dict[str, str] = {}
+    for record in re.split(r"^(?=\S)", text, flags=re.MULTILINE):
+        head, _, rest = record.partition("\n")
+        bounded = any(_is_set(value) for value in re.findall(rf"^ +(?:{'|'.join(_MINUTES)})=(.*)$", rest, re.MULTILINE))
+        if match := re.match(r"QOS=([^(]+)\(", head):
+            qos |= {match[1]} if bounded else set()
+            preempted |= _preempted(rest)
+        elif match := re.match(r"ClusterName=\S* Account=(\S*) UserName=(?:\S*\((\d+)\))? ", f"{head} "):
+            if match[2] is None:
+                parent = re.search(r"^ +ParentAccount=([^ (]*)", rest, re.MULTILINE)
+                parents[match[1]] = parent[1] if parent else ""
+                accounts |= {match[1]} if bounded else set()
+            elif bounded:
+                uids.add(int(match[2]))
+    return Bounds(frozenset(qos), _with_those_below(accounts, parents), frozenset(uids), frozenset(preempted))
+
+
+def _is_set(value: str) -> bool:
+    """cpu=N(0),mem=N(0): no limit; cpu=100(5) and cpu=100 are one."""
+    return any(item.partition("=")[2].strip()[:1].isdigit() for item in value.split(","))
+
+
+def _preempted(rest: str) -> set[str]:
+    match = re.search(r"^ +Preempt=(\S*)", rest, re.MULTILINE)
+    return set(filter(None, match[1].split(","))) - {"(null)"} if match else set()
+
+
+def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> frozenset[str]:
+    found, grown = set(accounts), True
+    while grown:
+        below = {account for account, parent in parents.items() if parent in found} - found
+        found, grown = found | below, bool(below)
+    return frozenset(found)
+
+
+def open_jobs() -> list[PlannedJob]:
+    """Every open job, of every state. AdminkitError when slurmctld is away."""
+    marks = draw()
+    fields = (
+        "JobID:20",
+        "ArrayJobID:20",
+        "ArrayTaskID:100",
+        "State:24",
+        "Partition:400",
+        "TimeLimit:24",
+        "MinTime:24",
+        "RestartCnt:12",
+    )
+    shape = [*fields, f"Deadline:{SEALED_WIDTH}", f"StartTime:{SEALED_WIDTH}", "UserID:12", "Account:256", "QOS:256"]
+    shape.append(f"admin_comment:{_WIDTH}")
+    text = ask(["squeue", "-a", "-h", "-O", ",".join(f"{field}{marks.delimiter}" for field in shape)], seal=marks.seal)
+    return parse_jobs(text, marks)
+
+
+def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
+    """Passes over lines that are not of a job."""
+    jobs = []
+    for line in text.split("\n"):
+        cells = [cell.strip() for cell in line.split(marks.delimiter)]
+        if len(cells) != 15 or not cells[0].isdigit() or not cells[1].isdigit():
+            continue
+        jobs.append(
+            PlannedJob(
+                job_id_raw=int(cells[0]),
+                job_id=_name(*cells[:3]),
+                state=cells[3],
+                queues=tuple(filter(None, cells[4].split(","))),
+                time_limit=parse_limit(cells[5]),
+                time_min=parse_limit(cells[6]) or None,
+                restarts=number(cells[7]) or 0,
+                has_deadline=marks.epoch(cells[8]) is not None,
+                start_time=marks.epoch(cells[9]),
+                uid=number(cells[10]),
+                account=cells[11],
+                qos=cells[12],
+                comment=cells[13],
+            )
+        )
+    return jobs
+
+
+def _name(raw: str, array: str, tasks: str) -> str:
+    """8_3 for a task; 8_[4-6] for those that wait, unless squeue cut the list short; else the number."""
+    if tasks.isdigit():
+        return f"{array}_{tasks}"
+    listed = tasks.partition("%")[0]
+    return f"{array}_[{listed}]" if _TASKS.fullmatch(listed) else raw
+
+
+def clear(jobs: Sequence[int]) -> None:
+    """Take TimeMin from pending jobs, by their ids. AdminkitError with Slurm's words where it refused some."""
+    for first in range(0, len(jobs), _AT_ONCE):
+        listed = ",".join(map(str, jobs[first : first + _AT_ONCE]))
+        ask(["scontrol", "update", f"JobId={listed}", "TimeMin=0"])
+
+
+def set_limit(job: str, limit: int, *more: str) -> None:
+    """Give the open job of this name this limit, in seconds, in whole minutes; `more` in the same update."""
+    ask(["scontrol", "update", f"JobId={job}", f"TimeLimit={-(-limit // 60)}", *more])
+
+
+def restore(job: str, limit: int) -> None:
+    """Give a pending job this limit, and take its TimeMin, in one update."""
+    set_limit(job, limit, "TimeMin=0")

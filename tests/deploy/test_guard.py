@@ -1,0 +1,282 @@
+"""The guard of soft limits: what it refuses, what the lease says, what it does to which job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit import actions
+from adminkit.deploy import guard
+from adminkit.deploy.files import table_path
+from adminkit.deploy.guard import LEASE, Act, Plan, Records, look, once, ours, plan, read_lease, read_state
+from adminkit.deploy.planning import is_fit, lease, parameter, reasons, turns_on, unclear, warnings
+from adminkit.errors import AdminkitError
+from adminkit.lua.literal import module
+from adminkit.slurm import planning
+from adminkit.slurm.planning import PARAMETER, Bounds, PlannedJob, Planning, PlanQueue, Reservation
+
+NOW = 1_800_000_000
+H = 3600
+GQ = PlanQueue("gq", H, 72 * H, nodes=frozenset({"n1", "n2"}))
+SHORT = PlanQueue("gq-short", H, 3 * H, nodes=frozenset({"n3"}))
+SITE = Planning(
+    (25, 11, 1), frozenset({"bf_interval", PARAMETER}), "sched/backfill", "ALL", "preempt/none", False, (GQ, SHORT)
+)
+RECORD = "ak1:lim=36000,src=e,soft=1800 mine"
+JOB = PlannedJob(7, "7", "PENDING", ("gq",), 10 * H, 1800, 0, False, None, 1001, "physics", "normal", RECORD)
+RUNS = replace(JOB, state="RUNNING", start_time=NOW - 30)
+
+
+@pytest.mark.parametrize(
+    ("release", "fit"),
+    [
+        ((22, 5, 8), False), ((24, 11, 5), False), ((25, 5, 4), False), ((25, 5, 5), False), ((25, 5, 6), True),
+        ((25, 5, 9), True), ((25, 11, 0), False), ((25, 11, 1), True), ((26, 5, 0), True),
+    ],
+)  # fmt: skip
+def test_which_releases_are_fit(release: tuple[int, int, int], fit: bool) -> None:
+    assert is_fit(release) is fit
+    assert [one.name for one in reasons(replace(SITE, release=release))] == ([] if fit else ["release"])
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "scheduler": {"scheduler": "sched/builtin"},
+    "default_time": {"queues": (GQ, replace(SHORT, default_limit=None))},
+    "enforce_part_limits": {"enforce": "ANY"},
+    "federation": {"federated": True},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_each_reason_has_its_name(name: str) -> None:
+    assert [one.name for one in reasons(replace(SITE, **REFUSED[name]))] == [name]
+    assert name in Path("docs/soft-limits.md").read_text()
+
+
+def test_the_parameter_has_to_be_the_running_one() -> None:
+    assert parameter(SITE) is None
+    missing = parameter(replace(SITE, parameters=frozenset({"bf_interval"})))
+    assert missing is not None and missing.name == "parameter"
+
+
+def test_an_operator_is_told_who_gets_none() -> None:
+    bounded = Bounds(frozenset({"low"}), frozenset({"physics"}), frozenset({1002}))
+    lines = warnings(replace(SITE, bounds=bounded, parameters=frozenset()))
+    assert ["QOS low" in lines[0], "accounts physics" in lines[1], "uids 1002" in lines[2]] == [True] * 3
+    assert "scontrol reconfigure" in lines[3]
+
+
+def given(**changes: Any) -> dict[str, Any]:
+    return lease(replace(SITE, **changes), (), False, NOW, 90)
+
+
+def test_the_lease_says_what_is_allowed() -> None:
+    made = given(reservations=(Reservation("m", NOW + H, frozenset({"n2"})), Reservation("x", None, frozenset({"n3"}))))
+    assert made["queues"] == {
+        "gq": {"most": 72 * H, "reserved_at": NOW + H},
+        "gq-short": {"most": 3 * H, "reserved_at": None},
+    }
+    assert (made["made_at"], made["valid_until"]) == (NOW, NOW + 90)
+
+
+@pytest.mark.parametrize(
+    ("changes", "jobs", "queues", "why"),
+    [
+        ({}, (), {"gq", "gq-short"}, "nothing stands against it"),
+        ({}, (replace(JOB, has_deadline=True),), {"gq-short"}, "deadlines are in use there"),
+        ({"queues": (replace(GQ, qos="low"), SHORT), "bounds": Bounds(frozenset({"low"}))},
+         (), {"gq-short"}, "its QOS"),
+        ({"preempt": "preempt/partition_prio", "queues": (replace(GQ, preempt_mode="REQUEUE"), replace(SHORT, tier=9))},
+         (), {"gq-short"}, "its jobs are preempted"),
+        ({"preempt": "preempt/partition_prio", "queues": (GQ, replace(SHORT, tier=9))}, (), {"gq", "gq-short"}, "off"),
+    ],
+)  # fmt: skip
+def test_which_queues_are_in_the_lease(changes: dict[str, Any], jobs: Any, queues: set[str], why: str) -> None:
+    assert set(lease(replace(SITE, **changes), jobs, False, NOW, 90)["queues"]) == queues, why
+
+
+@pytest.mark.parametrize(
+    ("changes", "site", "why"),
+    [
+        ({}, {}, ""),
+        ({"restarts": 1}, {}, "requeued"),
+        ({"has_deadline": True}, {}, "deadline"),
+        ({"time_limit": 73 * H}, {}, "limit above that of gq"),
+        ({"queues": ("gq", "new")}, {}, "queue new"),
+        ({}, {"bounds": Bounds(frozenset({"normal"}))}, "limit on minutes"),
+        ({}, {"bounds": Bounds(uids=frozenset({1001}))}, "limit on minutes"),
+        ({}, {"reservations": (Reservation("m", NOW + 10 * H + 90, frozenset({"n1"})),)}, "reservation in gq"),
+        ({}, {"reservations": (Reservation("m", NOW + 10 * H + 91, frozenset({"n1"})),)}, ""),
+        ({}, {"reservations": (Reservation("m", NOW + H, frozenset({"n3"})),)}, ""),
+    ],
+)
+def test_who_may_wait_with_a_soft_limit(changes: dict[str, Any], site: dict[str, Any], why: str) -> None:
+    assert unclear(replace(JOB, **changes), given(**site), NOW) == why
+
+
+def planned(*jobs: PlannedJob, started: frozenset[int] | None = frozenset(), **site: Any) -> Plan:
+    whole = replace(SITE, **site)
+    return plan([(job, 10 * H) for job in jobs], started, lease(whole, (), False, NOW, 90), whole, NOW, 90)
+
+
+RAISED = (Act("raised", 7, "7", "lowered at its start", 1800, 10 * H),)
+LATE = replace(RUNS, time_limit=1800, start_time=NOW - 9999)
+MAINTENANCE = (Reservation("m", NOW + H, frozenset({"n1"})),)
+
+
+@pytest.mark.parametrize(
+    ("job", "started", "site", "acts", "why"),
+    [
+        (RUNS, set(), {}, (), "it has its whole limit"),
+        (replace(RUNS, time_limit=1800), set(), {}, RAISED, "cut at its start"),
+        (replace(RUNS, time_limit=1800, state="SUSPENDED"), set(), {}, RAISED, "suspended since"),
+        (replace(RUNS, time_limit=1800, state="COMPLETING"), set(), {}, (), "it is over"),
+        (replace(RUNS, time_limit=1800), {7}, {}, (), "lowered later, by a person"),
+        (replace(RUNS, time_limit=1200), set(), {}, (), "below TimeMin: Slurm never goes there"),
+        (LATE, set(), {}, RAISED, "cut while the timer stood still"),
+        (LATE, set(), {"reservations": MAINTENANCE}, (), "or lowered before a maintenance: nobody knows"),
+        (LATE, None, {}, (), "and nothing was kept"),
+        (replace(RUNS, time_limit=1800), None, {}, RAISED, "nothing was kept, and it has just begun"),
+    ],
+)
+def test_what_is_raised(job: PlannedJob, started: Any, site: dict[str, Any], acts: Any, why: str) -> None:
+    done = planned(job, started=None if started is None else frozenset(started), **site)
+    assert tuple(done.acts) == acts, why
+    assert (7 in done.started) == (not acts and job.state != "COMPLETING")
+
+
+def test_without_a_lease_nobody_waits_with_one() -> None:
+    done = plan([(JOB, 10 * H), (RUNS, 10 * H)], frozenset(), None, SITE, NOW, 90)
+    assert [(act.did, act.why) for act in done.acts] == [("cleared", "no lease")]
+
+
+@pytest.mark.parametrize(
+    ("comment", "time_min", "mine"),
+    [
+        (RECORD, 1800, True),
+        (RECORD, None, False),
+        ("ak1:lim=36000,src=e", 1800, False),
+        ("mine ak1:lim=36000,src=e,soft=1800", 1800, False),
+        ("ak1:lim=36000,src=e,soft=30m", 1800, False),
+        ("", 1800, False),
+    ],
+)
+def test_only_jobs_with_our_word_are_touched(comment: str, time_min: int | None, mine: bool) -> None:
+    found = ours([replace(JOB, comment=comment, time_min=time_min)], Records())
+    assert [asked for _, asked in found] == ([36000] if mine else [])
+
+
+class FakeSlurm:
+    """The site and the jobs that the guard sees, changed by its acts unless they are `deaf`."""
+
+    def __init__(self) -> None:
+        self.site, self.jobs, self.deaf = SITE, [JOB], False
+        self.said: list[Any] = []
+
+    def clear(self, jobs: list[int]) -> None:
+        self.said += [("clear", job) for job in jobs]
+        self._change(lambda job: job.job_id_raw in jobs, time_min=None)
+
+    def set_limit(self, name: str, limit: int) -> None:
+        self.said.append((name, limit))
+        self._change(lambda job: job.job_id == name, time_limit=limit)
+
+    def restore(self, name: str, limit: int) -> None:
+        self.said.append((name, limit, "cleared"))
+        self._change(lambda job: job.job_id == name, time_limit=limit, time_min=None)
+
+    def _change(self, which: Any, **changes: Any) -> None:
+        if not self.deaf:
+            self.jobs = [replace(job, **changes) if which(job) else job for job in self.jobs]
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
+    fake = FakeSlurm()
+    monkeypatch.setattr(planning, "planning", lambda now: fake.site)
+    monkeypatch.setattr(planning, "open_jobs", lambda: fake.jobs)
+    monkeypatch.setattr(planning, "clear", fake.clear)
+    monkeypatch.setattr(planning, "set_limit", fake.set_limit)
+    monkeypatch.setattr(planning, "restore", fake.restore)
+    return fake
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "adminkit").mkdir(mode=0o750)
+    table = {"format": 1, "generation": "p", "soft_limits": {"preemptible": False}}
+    table_path(tmp_path, "policy").write_text(module(table, "made for a test"))
+    yield tmp_path
+
+
+def test_a_round_gives_the_lease_and_takes_it_back(slurm: FakeSlurm, folder: Path) -> None:
+    log = folder / "acts.jsonl"
+    done = once(folder, NOW, 30, log)
+    assert done.ok and done.valid_until == NOW + 90 and not done.acts
+    there = read_lease(folder)
+    assert there is not None and there["valid_until"] == NOW + 90
+    assert (folder / guard.STATE).stat().st_mode & 0o777 == 0o600
+    slurm.site = replace(SITE, parameters=frozenset())
+    done = once(folder, NOW + 30, 30, log)
+    assert not done.ok and not (folder / LEASE).exists()
+    assert slurm.said == [("clear", 7)] and slurm.jobs[0].time_min is None
+    kept = [(one["did"], one.get("job"), one.get("held")) for one in actions.read(log)]
+    assert kept == [("lease given", None, None), ("lease withdrawn", None, None), ("cleared", 7, True)]
+
+
+def test_what_does_not_hold_is_said_and_done_again(slurm: FakeSlurm, folder: Path) -> None:
+    slurm.jobs, slurm.deaf = [replace(RUNS, time_limit=1800, start_time=NOW)], True
+    for _ in range(2):
+        done = once(folder, NOW, 30, folder / "acts.jsonl")
+        assert not done.ok and [act.did for act in done.left] == ["raised"]
+    slurm.deaf = False
+    assert once(folder, NOW, 30, folder / "acts.jsonl").ok
+    assert read_state(folder) == {7}
+    slurm.jobs = [replace(slurm.jobs[0], time_limit=1800)]
+    assert not once(folder, NOW, 30, folder / "acts.jsonl").acts, "lowered later"
+
+
+def test_slurmctld_away_leaves_the_lease_to_run_out(
+    slurm: FakeSlurm, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once(folder, NOW, 30, folder / "acts.jsonl")
+
+    def away(now: int) -> Planning:
+        raise AdminkitError("slurmctld does not answer")
+
+    monkeypatch.setattr(planning, "planning", away)
+    with pytest.raises(AdminkitError):
+        once(folder, NOW + 30, 30, folder / "acts.jsonl")
+    there = read_lease(folder)
+    assert there is not None and there["valid_until"] == NOW + 90
+
+
+def test_what_waits_with_a_lowered_limit_gets_it_back(slurm: FakeSlurm, folder: Path) -> None:
+    """In one update: without its TimeMin nobody would know it any more."""
+    slurm.jobs = [replace(JOB, job_id="7_[2-5]", time_limit=1800)]
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert done.ok and ("7_[2-5]", 10 * H, "cleared") in slurm.said
+    assert (slurm.jobs[0].time_limit, slurm.jobs[0].time_min) == (10 * H, None)
+
+
+def test_a_look_changes_nothing(slurm: FakeSlurm, folder: Path) -> None:
+    slurm.jobs = [replace(JOB, restarts=1)]
+    found = look(folder, NOW)
+    assert [act.did for act in found.acts] == ["cleared"] and found.notes == ["the guard's timer did not run lately"]
+    assert not slurm.said and sorted(path.name for path in (folder / "adminkit").iterdir()) == ["policy.lua"]
+
+
+def test_a_policy_that_turns_them_off_clears_what_waits(slurm: FakeSlurm, folder: Path) -> None:
+    once(folder, NOW, 30, folder / "acts.jsonl")
+    table_path(folder, "policy").write_text(module({"format": 1, "generation": "q"}, "made for a test"))
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert done.ok and not done.enabled and slurm.said == [("clear", 7)] and not (folder / LEASE).exists()
+
+
+def test_a_name_that_looks_like_the_setting_turns_nothing_on() -> None:
+    assert turns_on(module({"a": 1, "soft_limits": {"b": 1}}, "x"))
+    assert not turns_on(module({"a": '\n  ["soft_limits"] = ', "b": {"soft_limits": {}}}, "x"))

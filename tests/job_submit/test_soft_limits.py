@@ -1,0 +1,238 @@
+"""Soft limits: which job is planned by need, what the script writes, and what an update takes away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.job_submit import site
+from tests.job_submit.policies import HOUR, policy, request, rule
+from tests.job_submit.runtime import Lua
+
+H = HOUR
+NOW = 1_800_000_000
+SETTINGS: dict[str, Any] = {
+    "queues": {"gq": True, "gq-short": True}, "quantile": 75, "least": 600, "gap": 1800, "users_off": {},
+    "accounts_off": {}, "classes_off": {}, "preemptible": False, "arrays": False, "variable": "ADMINKIT_PLAN",
+}  # fmt: skip
+NEEDS: dict[str, Any] = {
+    "format": 1, "generation": "n", "made_at": 1, "quantiles": [50, 75, 90],
+    "users": {1001: {"train": {"gq": "900-1790-3600", "": "1-2-3"}, "": {"gq": "60-61-62"}}},
+}  # fmt: skip
+LEASE: dict[str, Any] = {
+    "format": 1, "generation": "lease", "made_at": NOW - 10, "valid_until": NOW + 80,
+    "queues": {"gq": {"most": 72 * H}, "gq-short": {"most": 3 * H}},
+    "qos_off": {}, "accounts_off": {}, "users_off": {},
+}  # fmt: skip
+ASKED: dict[str, Any] = {
+    "queues": ["gq"], "limit": 2 * H, "job_name": "train", "uid": 1001, "now": NOW, "batch": True, "lease": LEASE,
+    "account": "physics", "qos": "normal",
+}  # fmt: skip
+
+
+def decided(lua: Lua, settings: dict[str, Any] | None = None, *rules: Any, **asked: Any) -> dict[str, Any]:
+    """The decision with soft limits on; `settings` are those that differ."""
+    table = {**policy(*rules), "record": "admin_comment", "soft_limits": {**SETTINGS, **(settings or {})}}
+    ruleset = lua.call(lua.module("ruleset").of, table, None, None, NEEDS)
+    made = request(**{**ASKED, **asked})
+    return lua._listed(lua.module("decide").decide, made, ruleset)
+
+
+def lease(**changes: Any) -> dict[str, Any]:
+    return {"lease": {**LEASE, **changes}}
+
+
+GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any], int | None]] = {
+    "the quantile of the exact name and queue, in whole minutes": ({}, {}, 1800),
+    "another quantile": ({"quantile": 90}, {}, 3600),
+    "no less than the least": ({"least": 2700}, {}, 2700),
+    "any queue, where the own one has no history": ({}, {"queues": ["gq-short"]}, 600),
+    "a job without a name": ({}, {"job_name": ""}, 600),
+    "a name without history": ({}, {"job_name": "other"}, None),
+    "a user without history": ({}, {"uid": 7}, None),
+    "as large a gap as it takes": ({"gap": 2 * H - 1800}, {}, 1800),
+    "a gap that is not worth it": ({"gap": 2 * H - 1740}, {}, None),
+    "a quantile that the table has not": ({"quantile": 60}, {}, None),
+    "no lease": ({}, {"lease": False}, None),
+    "a lease that has run out": ({}, lease(valid_until=NOW), None),
+    "a lease of the future: a clock was set back": ({}, lease(made_at=NOW + 100, valid_until=NOW + 200), None),
+    "a queue that the policy leaves out": ({"queues": {"gq-short": True}}, {}, None),
+    "a queue that the guard leaves out": ({}, lease(queues={"gq-short": {}}), None),
+    "one of two queues left out": ({}, {"queues": ["gq", "gq-long"]}, None),
+    "both allowed": ({}, {"queues": ["gq", "gq-short"]}, 1800),
+    "the maximum of one of them is shorter than the limit": ({}, {"queues": ["gq", "gq-short"], "limit": 4 * H}, None),
+    "it ends before the reservation begins": (
+        {},
+        lease(queues={"gq": {"reserved_at": NOW + 2 * H + 91}}),
+        1800,
+    ),
+    "the reservation begins within its limit and a lease": (
+        {},
+        lease(queues={"gq": {"reserved_at": NOW + 2 * H + 90}}),
+        None,
+    ),
+    "a reservation of its own": ({}, {"reservation": "r"}, None),
+    "its QOS counts minutes": ({}, lease(qos_off={"normal": True}), None),
+    "one of its QOS does": ({}, {**lease(qos_off={"low": True}), "qos": "normal,low"}, None),
+    "another QOS does": ({}, lease(qos_off={"low": True}), 1800),
+    "nobody knows its QOS, and one counts minutes": ({}, {**lease(qos_off={"low": True}), "qos": False}, None),
+    "its account counts minutes": ({}, lease(accounts_off={"physics": True}), None),
+    "nobody knows its account, and one counts minutes": (
+        {},
+        {**lease(accounts_off={"x": True}), "account": False},
+        None,
+    ),
+    "its own association does": ({}, lease(users_off={1001: True}), None),
+    "the policy leaves the user out": ({"users_off": {1001: True}}, {}, None),
+    "by name": ({"users_off": {"alice": True}}, {"user": "alice"}, None),
+    "the account": ({"accounts_off": {"physics": True}}, {}, None),
+    "the class": ({"classes_off": {"single-gpu": True}}, {"nodes": 1, "gpus": 1}, None),
+    "another class": ({"classes_off": {"multi-gpu": True}}, {"nodes": 1, "gpus": 1}, 1800),
+    "srun, salloc": ({}, {"batch": False}, None),
+    "an array": ({}, {"array": "1-9"}, None),
+    "an array, where the policy takes them": ({"arrays": True}, {"array": "1-9"}, 1800),
+    "a heterogeneous job": ({}, {"het_offset": 1}, None),
+    "the first part of one": ({}, {"het_offset": 0}, None),
+    "it goes on from a checkpoint": ({}, {"restartable": True}, None),
+    "no limit": ({}, {"limit": False, "limit_kind": "unset"}, None),
+    "unlimited": ({}, {"limit": False, "limit_kind": "unlimited"}, None),
+    "switched off by its owner": ({}, {"plan_off": True}, None),
+}
+
+
+@pytest.mark.parametrize("why", GIVEN)
+def test_who_is_planned_by_need(lua: Lua, why: str) -> None:
+    settings, asked, expected = GIVEN[why]
+    decision = decided(lua, settings, **asked)
+    assert decision.get("soft") == expected, why
+    assert (f",soft={expected}" in (decision.get("record") or "")) == (expected is not None)
+    assert decision.get("limit") is None and decision["verdict"] == "accept"
+
+
+def test_a_limit_that_a_rule_changed_is_no_limit_to_plan_below(lua: Lua) -> None:
+    """The record has what was asked for: the guard could not know to which limit to raise it."""
+    decision = decided(lua, None, rule("max_limit", H, "amend", name="max"))
+    assert decision["limit"] == H and decision.get("soft") is None
+
+
+def test_no_rule_sees_the_soft_limit(lua: Lua) -> None:
+    decision = decided(lua, None, rule("min_limit", H, "reject", name="min"))
+    assert (decision["verdict"], decision["soft"]) == ("accept", 1800)
+
+
+def test_a_typed_time_min_goes_and_its_owner_is_told(lua: Lua) -> None:
+    for uid, soft in ((1001, 1800), (7, None)):
+        decision = decided(lua, uid=uid, time_min=300)
+        assert (decision["time_min"], decision.get("soft")) == (0, soft)
+        assert any("--time-min was left out" in line for line in decision["messages"])
+
+
+def test_deciding_twice_is_deciding_once(lua: Lua) -> None:
+    first = decided(lua)
+    again = decided(lua, time_min=first["soft"], admin_comment=first["record"])
+    assert again.get("soft") == first["soft"] and not again["messages"] and again.get("record") is None
+    other = decided(lua, {"quantile": 90}, time_min=first["soft"], admin_comment=first["record"])
+    assert other.get("soft") is None, "the record in force says another number"
+
+
+def test_without_room_for_the_record_there_is_none(lua: Lua) -> None:
+    full = "x" * 1003  # room for a record, not for one with a soft limit
+    decision = decided(lua, admin_comment=full)
+    assert decision.get("soft") is None and decision["record"].startswith("ak1:lim=7200,src=e ")
+
+
+def test_an_operator_gets_one_too(lua: Lua) -> None:
+    """Rules do not hold operators; planning by need is no rule."""
+    table = {**policy(), "record": "admin_comment", "exempt": {1001: True}, "soft_limits": SETTINGS}
+    ruleset = lua.call(lua.module("ruleset").of, table, None, None, NEEDS)
+    assert lua._listed(lua.module("decide").decide, request(**ASKED), ruleset)["soft"] == 1800
+
+
+#: update: limit, typed; the job's own; pending; whether time_min is taken away; why
+UPDATES: list[tuple[int | None, int | None, int | None, bool, bool, str]] = [
+    (None, None, 5, True, True, "a job that waits and changes in any way that matters"),
+    (60, None, 5, True, True, "its limit"),
+    (None, 0, 5, True, True, "its owner takes it away"),
+    (None, 9, 5, True, True, "its owner types one"),
+    (60, None, 5, False, False, "a running job, its limit above"),
+    (5, None, 5, False, False, "as long"),
+    (3, None, 5, False, True, "below: Slurm refuses it unless both come together"),
+    (None, 1, None, True, True, "typed, where there is none"),
+    (None, 1, 0, False, True, "whatever the state"),
+    (None, 0, None, True, False, "nothing to take away"),
+    (60, None, None, True, False, "no TimeMin at all"),
+]
+
+
+@pytest.mark.parametrize(("limit", "typed", "has", "pending", "dropped", "why"), UPDATES)
+def test_what_an_update_takes_away(
+    lua: Lua, limit: int | None, typed: int | None, has: int | None, pending: bool, dropped: bool, why: str
+) -> None:
+    found = lua.call(lua.module("soft").is_dropped, limit, typed, has, pending)
+    assert bool(found) is dropped, why
+
+
+def written(folder: Path, **more: Any) -> Path:
+    table = {**policy(), "generation": "p", "record": "admin_comment", "soft_limits": SETTINGS, **more}
+    return site.write(folder, policy=table, soft_limits=NEEDS)
+
+
+def put_lease(folder: Path, **changes: Any) -> None:
+    import time
+
+    now = int(time.time())
+    text = site.module({**LEASE, "made_at": now, "valid_until": now + 90, **changes}, "made for a test")
+    (folder / "adminkit" / "soft_lease").write_text(text)
+
+
+def test_the_script_writes_time_min_and_its_record(lua: Lua, tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    put_lease(folder)
+    done = site.run(lua, site.case(folder))
+    assert (done["desc"]["time_min"], done["desc"]["time_limit"]) == (30, 1200)
+    assert done["desc"]["admin_comment"] == "ak1:lim=72000,src=e,soft=1800"
+    assert not done["errors"]
+    off = site.run(lua, site.case(folder, desc={"environment": {"ADMINKIT_PLAN": "off"}}))
+    assert "time_min" not in off["desc"]
+    typed = site.run(lua, site.case(folder, uid=1001, desc={"time_min": 5, "name": "other"}))
+    assert typed["desc"]["time_min"] == 4294967294, "unset"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "there is none"),
+        ("return os.exit(1)", "a program"),
+        ("return {", "cut short"),
+        ('-- x\nreturn { ["format"] = 1, ["generation"] = "l" }\n', "no time in it"),
+    ],
+)
+def test_a_lease_that_is_no_lease_gives_none(lua: Lua, tmp_path: Path, text: str | None, why: str) -> None:
+    folder = written(tmp_path)
+    if text is not None:
+        (folder / "adminkit" / "soft_lease").write_text(text)
+    done = site.run(lua, site.case(folder))
+    assert done["code"] == 0 and "time_min" not in done["desc"], why
+
+
+def test_an_update_by_anybody_takes_time_min_away(lua: Lua, tmp_path: Path) -> None:
+    folder = written(tmp_path, exempt={0: True, 1001: True})
+    for uid in (0, 1001):
+        done = site.run(lua, site.case(folder, uid=uid, rec={"time_min": 30}, desc={"time_limit": 60}))
+        assert done["desc"] == {"time_limit": 60, "time_min": 0}
+        done = site.run(lua, site.case(folder, uid=uid, rec={"time_min": 30}, desc={"priority": 0}))
+        assert done["desc"] == {"priority": 0}, "a hold changes nothing"
+
+
+def test_without_soft_limits_a_typed_time_min_is_slurms(lua: Lua, tmp_path: Path) -> None:
+    folder = site.write(tmp_path, policy={**policy(), "generation": "p"}, soft_limits=NEEDS)
+    put_lease(folder)
+    done = site.run(lua, site.case(folder, desc={"time_min": 5}))
+    assert done["desc"]["time_min"] == 5
+
+
+def test_the_generation_is_named_where_there_is_a_table(lua: Lua, tmp_path: Path) -> None:
+    done = site.run(lua, site.case(written(tmp_path), desc={"name": "adminkit:generation?"}))
+    assert done["messages"] == ["adminkit generation p incentives none hints none soft n"]

@@ -1,0 +1,88 @@
+"""[soft_limits] of policy.toml: what may stand there, what it compiles to, what an operator reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adminkit.deploy.planning import turns_on
+from adminkit.errors import AdminkitError
+from adminkit.lua.runtime import Decider, LuaVersion
+from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.explain import explain
+from adminkit.policy.load import load_policy
+from adminkit.policy.model import Policy
+from adminkit.policy.replay import replay_trace
+from adminkit.policy.request import Typed, typed_request, with_lease
+from adminkit.slurm.site import made_up
+from adminkit.stats.replay import one_cluster
+from adminkit.stats.select import Filter
+from adminkit.trace.connect import reader
+from tests.support.builders import job, make_trace
+
+NOW = 1_800_000_000
+NEEDS = (
+    b'return { ["format"] = 1, ["generation"] = "n", ["made_at"] = 1, ["quantiles"] = { 50, 75, 90 },'
+    b' ["users"] = { [1001] = { ["train"] = { ["gq"] = "600-1800-3600" } } } }\n'
+)
+
+
+def loaded(folder: Path, text: str) -> Policy:
+    path = folder / "policy.toml"
+    path.write_text("version = 1\n" + text)
+    return load_policy(path)
+
+
+def test_they_are_off_by_default(tmp_path: Path) -> None:
+    policy = loaded(tmp_path, "")
+    text = policy_text(policy_table(policy, made_up(["gq"]), NOW))
+    assert not policy.soft_limits.enabled and not turns_on(text)
+    assert "soft_limits" not in dict(explain(policy))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("quantile = 60", "quantile"),
+        ('least = "90s"', "least"),
+        ('classes_off = ["gpu"]', "classes_off"),
+        ("typed = true", "no such key"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(AdminkitError, match=why):
+        loaded(tmp_path, f"[soft_limits]\n{text}\n")
+
+
+@pytest.mark.parametrize("record", ["comment", "extra", "none"])
+def test_the_record_has_to_be_where_users_cannot_write(tmp_path: Path, record: str) -> None:
+    with pytest.raises(AdminkitError, match="record"):
+        loaded(tmp_path, f'record = "{record}"\n[soft_limits]\nenabled = true\n')
+
+
+@pytest.mark.parametrize("version", ["lua51", "lua54"])
+def test_try_decides_as_on_a_day_without_obstacles(tmp_path: Path, version: LuaVersion) -> None:
+    policy = loaded(tmp_path, '[soft_limits]\nenabled = true\naccounts_off = ["Vision"]\n')
+    table = policy_table(policy, made_up(["gq"], ["alice"]), NOW)
+    assert turns_on(policy_text(table)) and table["soft_limits"]["accounts_off"] == {"vision": True}
+    typed = Typed("alice", "physics", None, ["gq"], "10:00:00", None, 1, 1, 0, None, None, "train", True, False)
+    decider = Decider(policy_text(table).encode(), version=version, soft_limits=NEEDS)
+    decision = decider.decide(with_lease(typed_request(typed, 1001, NOW), table, NOW))
+    assert (decision.soft, decision.record) == (1800, "ak1:lim=36000,src=e,soft=1800")
+    assert "75 %" in dict(explain(policy))["soft_limits"]
+
+
+def test_replay_counts_who_would_have_been_planned_and_who_outlived_it(tmp_path: Path) -> None:
+    policy = loaded(tmp_path, "[soft_limits]\nenabled = true\n")
+    jobs = [
+        job(number, uid=1001, user="ada", job_name=name, time_limit=10 * 3600, limit_original=10 * 3600,
+            limit_source="explicit", elapsed=elapsed)
+        for number, (name, elapsed) in enumerate([("train", 900), ("train", 1801), ("other", 60)], start=1)
+    ]  # fmt: skip
+    path = make_trace(tmp_path / "trace.db", jobs)
+    with reader(path) as trace:
+        for needs, expected in ((NEEDS, (2, 1)), (None, (0, 0))):
+            filter = one_cluster(trace, Filter(checkpoint_code=85))
+            found = replay_trace(trace, policy, made_up(["gq"]), filter, NOW, soft_limits=needs).counts
+            assert (found.planned, found.outlived, found.total.jobs) == (*expected, 3)
