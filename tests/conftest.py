@@ -31,8 +31,12 @@ __all__ = (
     "pytest_timeout_set_timer",
 )
 
-#: Nothing is timed: how long an example takes says how busy the machine is.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+#: Nothing is timed: how long an example takes says how busy the machine is. Examples are the same in each run, so that
+#: a commit that passed passes again; `make soak` looks for new ones.
+settings.register_profile(
+    "untimed", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("search", settings.get_profile("untimed"), derandomize=False, print_blob=True)
 settings.load_profile("untimed")
 
 GOLDEN = Path(__file__).parent / "golden"

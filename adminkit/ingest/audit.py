@@ -29,7 +29,7 @@ from adminkit.ingest.sync_run import Options, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import Window
 from adminkit.slurm import cluster as slurm
-from adminkit.trace import answers, connect, verdict, windows
+from adminkit.trace import answers, audit_verdict, connect, windows
 from adminkit.trace import audit as trace
 from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import AuditScope
@@ -130,7 +130,7 @@ def _chunk(work: Work, since: int, until: int) -> None:
     confirmed, others = trace.compare(work.db, work.scope, since, until, work.apply)
     if confirmed:
         work.done.count("confirmed", confirmed, since, until - 1)
-    look_up(work, [stored for said, stored in others if said == verdict.ABSENT])
+    look_up(work, [stored for said, stored in others if said == audit_verdict.ABSENT])
     judge_answers(work, [stored for _, stored in others])
 
 

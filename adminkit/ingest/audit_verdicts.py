@@ -10,7 +10,7 @@ from adminkit.ingest import horizon
 from adminkit.ingest.audit_questions import Work, forget_answers, look_up
 from adminkit.ingest.windows import DAY
 from adminkit.trace import audit as trace
-from adminkit.trace import verdict
+from adminkit.trace import audit_verdict
 from adminkit.trace.audit import StoredRun
 
 #: Rows set aside in one transaction.
@@ -22,11 +22,11 @@ def judge_answers(work: Work, others: Sequence[StoredRun]) -> None:
     confirmed, contradicted = [], []
     for stored in others:
         found = trace.verdict(work.db, work.scope, stored)
-        if found == verdict.CONFIRMED:
+        if found == audit_verdict.CONFIRMED:
             confirmed.append(stored)
-        elif found == verdict.CONTRADICTED and not (work.steps_unread and _only_steps(work, stored)):
+        elif found == audit_verdict.CONTRADICTED and not (work.steps_unread and _only_steps(work, stored)):
             contradicted.append(stored)
-        elif found == verdict.ABSENT and stored.run not in work.unread:
+        elif found == audit_verdict.ABSENT and stored.run not in work.unread:
             work.absent.append(stored)
         else:
             work.unsure.append(stored)
@@ -50,7 +50,7 @@ def _replace(work: Work, contradicted: Sequence[StoredRun]) -> None:
 
 def _only_steps(work: Work, stored: StoredRun) -> bool:
     """Whether a run is contradicted only in what follows from steps."""
-    return verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, stored))
+    return audit_verdict.OF_STEPS.issuperset(trace.differing(work.db, work.cluster, stored))
 
 
 def judge_open(work: Work) -> None:
@@ -64,7 +64,7 @@ def judge_open(work: Work) -> None:
         look_up(work, pending)
     forged, old = [], []
     for stored in pending:
-        there = trace.verdict(work.db, work.scope, stored) not in (verdict.ABSENT, verdict.SHELL)
+        there = trace.verdict(work.db, work.scope, stored) not in (audit_verdict.ABSENT, audit_verdict.SHELL)
         if there and (differs := trace.lasting(work.db, work.cluster, stored)):
             forged.append(stored)
             work.done.add("contradicted", stored, differs)

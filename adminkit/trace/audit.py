@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from adminkit import actions
 from adminkit.job import Job, Step
 from adminkit.trace.actions import record_actions
+from adminkit.trace.audit_verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 from adminkit.trace.transaction import transaction
-from adminkit.trace.verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 
 #: Before every end.
 FIRST: Final = -(1 << 62)

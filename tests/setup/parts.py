@@ -89,8 +89,12 @@ def _sanitizers(root: Path) -> list[Part]:
 def _soak() -> list[Part]:
     memcheck = ("make", "-s", "-C", "tests/spank", "valgrind")
     obstacle = either(needs("valgrind", "valgrind"), slurm_headers)
+    properties = _pytest("hypothesis and not cluster and not soak and not web")
     return [
         Part("the plugin under valgrind", memcheck, obstacle, None),
+        Part(
+            "properties, on new examples", (*properties, "-n", "auto", "--hypothesis-profile", "search"), seconds=None
+        ),
         Part("soak", (*_pytest("soak"), "-s"), slurm, None),
     ]
 
