@@ -20,7 +20,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from adminkit.cli.contents import app
+from adminkit.cli.contents import app_of
 from adminkit.render.frame import STYLES
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.listings import LISTINGS, SAME
@@ -32,6 +32,7 @@ from tools import backfill, comment_words_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+APP = app_of()
 NOTE = "<!-- Made by `python -m tools.docs`; edit {source} instead. -->"
 EXIT_CODES = {
     0: "ok",
@@ -80,7 +81,7 @@ class Setting:
         return f"ADMINKIT_{self.name.replace('.', '_').upper()}"
 
 
-def commands(group: typer.Typer = app, words: tuple[str, ...] = ("adminkit",)) -> Iterator[Command]:
+def commands(group: typer.Typer = APP, words: tuple[str, ...] = ("adminkit",)) -> Iterator[Command]:
     """Every group and command, a group before what is in it, in the order of the help."""
     root = group.registered_callback.callback if group.registered_callback else None
     simple = [

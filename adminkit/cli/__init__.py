@@ -1,1 +1,1 @@
-"""One file per command group; main.py is the table of contents and the one error funnel."""
+"""One file per command group; contents.py is the table of contents, main.py the one error funnel."""

@@ -1,52 +1,66 @@
-"""The table of contents of the command line."""
+"""The table of contents of the command line. A command is loaded when it is wanted: all of them together take longer to
+load than most take to run.
+"""
 
 from __future__ import annotations
 
-from adminkit.cli import (
-    audit,
-    demo,
-    doctor,
-    feedback,
-    feedback_prefs,
-    findings,
-    import_,
-    incentives,
-    my,
-    policy,
-    policy_install,
-    policy_refresh,
-    recommend,
-    report,
-    simulate,
-    simulate_scenarios,
-    site,
-    soft_limits,
-    sync,
-    trace,
-)
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+
 from adminkit.cli.root import empty
 
-app = empty()
-app.add_typer(report.app, name="report")
-app.add_typer(trace.app, name="trace")
-trace.app.command("audit")(audit.audit)
-trace.app.command("restore")(audit.restore)
-app.add_typer(incentives.app, name="incentives")
-app.add_typer(policy.app, name="policy")
-policy.app.command("install")(policy_install.install)
-policy.app.command("rollback")(policy_install.rollback)
-policy.app.command("refresh")(policy_refresh.refresh)
-policy.app.command("status")(policy_install.status)
-app.add_typer(simulate.app, name="simulate")
-simulate.app.command("scenarios")(simulate_scenarios.scenarios)
-app.add_typer(soft_limits.app, name="soft-limits")
-app.add_typer(recommend.app, name="recommend")
-app.add_typer(feedback.app, name="feedback")
-feedback.app.command("prefs")(feedback_prefs.prefs)
-app.command("my")(my.my)
-app.command("findings")(findings.findings)
-app.command("sync")(sync.sync)
-app.command("import")(import_.import_)
-app.command("site")(site.site)
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
+#: Word -> the module of this folder and the name in it of its app or function; behind an app the functions of other
+#: modules that are its commands too, by their own names. In the order of the help.
+COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "report": ("report.app",),
+    "trace": ("trace.app", "audit.audit", "audit.restore"),
+    "incentives": ("incentives.app",),
+    "policy": (
+        "policy.app",
+        "policy_install.install",
+        "policy_install.rollback",
+        "policy_refresh.refresh",
+        "policy_install.status",
+    ),
+    "simulate": ("simulate.app", "simulate_scenarios.scenarios"),
+    "soft-limits": ("soft_limits.app",),
+    "recommend": ("recommend.app",),
+    "feedback": ("feedback.app", "feedback_prefs.prefs"),
+    "my": ("my.my",),
+    "findings": ("findings.findings",),
+    "sync": ("sync.sync",),
+    "import": ("import_.import_",),
+    "site": ("site.site",),
+    "demo": ("demo.demo",),
+    "doctor": ("doctor.doctor",),
+}
+
+
+def app_of(words: Iterable[str] = COMMANDS) -> typer.Typer:
+    """`adminkit` with these of COMMANDS."""
+    app = empty()
+    for word in words:
+        command = _command(word)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=word)
+        else:
+            app.command(word)(command)
+    return app
+
+
+@cache
+def _command(word: str) -> typer.Typer | Callable[..., None]:
+    """Loaded, an app with all its commands."""
+    command, *others = map(_named, COMMANDS[word])
+    for other in others:
+        command.command(other.__name__)(other)
+    return command  # type: ignore[no-any-return]
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(".")
+    return getattr(import_module(f"adminkit.cli.{module}"), name)

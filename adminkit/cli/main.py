@@ -14,6 +14,7 @@ from typing import Any, Final
 import typer
 
 from adminkit import journal
+from adminkit.cli import contents
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
 from adminkit.slurm import show_config
@@ -71,16 +72,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _app(args: list[str]) -> typer.Typer:
-    """`adminkit` with all commands; with that one alone where it is `my`: users wait for it, and the others take longer
-    to load than it takes to run.
-    """
-    if args[:1] == ["my"]:
-        from adminkit.cli.my import app
-
-        return app
-    from adminkit.cli.contents import app as every
-
-    return every
+    """`adminkit` with the command that is typed, with all where none is."""
+    first = args[0] if args else ""
+    return contents.app_of([first] if first in contents.COMMANDS else contents.COMMANDS)
 
 
 def _interrupted() -> int:

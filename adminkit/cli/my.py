@@ -19,7 +19,6 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.own import Fresh, own
-from adminkit.cli.root import empty
 from adminkit.errors import AdminkitError, UsageError
 
 if TYPE_CHECKING:
@@ -180,8 +179,3 @@ def _watch(look: _Look, every: int) -> None:
                 live.update(drawn(), refresh=True)
     except KeyboardInterrupt:
         return
-
-
-#: `adminkit` with this command alone.
-app = empty()
-app.command("my")(my)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
+from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,10 +100,11 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, *, curves: bool =
     selection = select(chosen, limits=True)
     with snapshot(db):
         tally = _Tally({(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})})
-        cursor = db.execute(JOBS + selection.where, selection.params)
+        left_out = LeftOut(db, selection)
+        cursor = db.execute(JOBS + selection.counting, selection.params)
         while rows := cursor.fetchmany(CHUNK):
             tally.add(rows)
-        excluded = left_out(db, selection, tally.jobs)
+        excluded = left_out.counts(tally.jobs)
         return tally.finish(excluded, tuple(chosen.clusters) or tuple(clusters(db)), span(db), curves)
 
 

@@ -63,17 +63,32 @@ class Filter:
 class Selection:
     """A Filter as SQL over the view run; `params` are the values of its named parameters.
 
-    `within` is the window's condition. `reason` is 0 for a job that counts, else k for the k-th of `rules` (from 1).
+    `within` is the window's condition. `rules` are what else must hold, by name, in the order applied.
     """
 
     within: str
-    reason: str
-    rules: tuple[str, ...]
+    rules: Mapping[str, str]
     params: Mapping[str, str | int]
 
     @property
     def where(self) -> str:
         return f"{self.within} AND {self.reason} = 0"
+
+    @property
+    def reason(self) -> str:
+        """0 for a job that counts, else k for the k-th rule (from 1)."""
+        return self._case("{}", "0")
+
+    @property
+    def counting(self) -> str:
+        """`where` for a SELECT from run alone, whose rows that are left out a LeftOut counts."""
+        return f"{self.within} AND CASE WHEN {self.within} THEN {self._case('left_out({})', 'TRUE')} END"
+
+    def _case(self, broken: str, kept: str) -> str:
+        cases = [
+            f"WHEN ({holds}) IS NOT TRUE THEN {broken.format(k)}" for k, holds in enumerate(self.rules.values(), 1)
+        ]
+        return f"CASE {' '.join(cases)} ELSE {kept} END" if cases else kept
 
 
 def select(chosen: Filter, *, limits: bool) -> Selection:
@@ -119,24 +134,33 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
         rules.append(("limit_unknown", "req_limit > 0"))
     if chosen.limit_source:
         rules.append(("limit_source", among("limit_source", (chosen.limit_source,))))
-    cases = " ".join(f"WHEN ({holds}) IS NOT TRUE THEN {k}" for k, (_, holds) in enumerate(rules, start=1))
-    reason = f"CASE {cases} ELSE 0 END" if cases else "0"
-    return Selection(" AND ".join(window) or "TRUE", reason, tuple(n for n, _ in rules), params)
+    return Selection(" AND ".join(window) or "TRUE", dict(rules), params)
+
+
+class LeftOut:
+    """Counts what a SELECT leaves out while it is read to its end: it is made before the SELECT, whose condition is
+    `chosen.counting`. A second scan of the trace would cost as much as many a measure.
+    """
+
+    def __init__(self, db: sqlite3.Connection, chosen: Selection) -> None:
+        self._db, self._chosen = db, chosen
+        self._rules = bytearray()  # of each job that is left out
+        db.create_function("left_out", 1, self._rules.append)  # answers NULL: the condition does not hold
+
+    def counts(self, jobs: int) -> dict[str, int]:
+        """How many jobs each rule left out, in the order applied, when `jobs` were taken."""
+        excluded = {name: self._rules.count(k) for k, name in enumerate(self._chosen.rules, start=1)}
+        if self._chosen.within != "TRUE":
+            everything = int(self._db.execute("SELECT count(*) FROM run").fetchone()[0])
+            excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}
+        return excluded
 
 
 def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, int]:
-    """How many jobs each rule left out, in the order applied, when `jobs` were taken.
-
-    Trap: without the LIMIT SQLite would write the whole CASE once into every sum.
-    """
-    sums = ", ".join(f"total(rule = {k})" for k in range(1, len(chosen.rules) + 1))
-    reasons = f"SELECT {chosen.reason} AS rule FROM run WHERE {chosen.within} LIMIT -1"
-    counts = db.execute(f"SELECT {sums} FROM ({reasons}) WHERE rule > 0", chosen.params).fetchone()
-    excluded = dict(zip(chosen.rules, map(int, counts), strict=True))
-    if chosen.within != "TRUE":
-        everything = int(db.execute("SELECT count(*) FROM run").fetchone()[0])
-        excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}
-    return excluded
+    """LeftOut.counts() where no SELECT can count them: one scan more."""
+    counted = LeftOut(db, chosen)
+    db.execute(f"SELECT count(*) FROM run WHERE {chosen.counting}", chosen.params).fetchone()
+    return counted.counts(jobs)
 
 
 def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:

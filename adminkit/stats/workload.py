@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import Filter, left_out, select, snapshot, span
+from adminkit.stats.select import Filter, LeftOut, select, snapshot, span
 from adminkit.trace.run_view import TOO_LONG
 
 if TYPE_CHECKING:
@@ -85,14 +85,15 @@ def read_runs(db: sqlite3.Connection, chosen: Filter, tick: Callable[[int], None
     codes: list[Any] = []
     done = 0
     with snapshot(db):
-        cursor = db.execute(f"SELECT {wanted} FROM run WHERE {selection.where}", selection.params)
+        left_out = LeftOut(db, selection)
+        cursor = db.execute(f"SELECT {wanted} FROM run WHERE {selection.counting}", selection.params)
         while rows := cursor.fetchmany(CHUNK):
             columns = list(zip(*rows, strict=True))
             numbers.append(np.array(columns[: len(NUMBERS)], dtype=np.int64))
             codes.append(_coded(columns[len(NUMBERS) :], tables))
             done += len(rows)
             tick(done)
-        excluded = left_out(db, selection, done)
+        excluded = left_out.counts(done)
         ends = span(db)
     table = np.concatenate(numbers, axis=1) if numbers else np.empty((len(NUMBERS), 0), dtype=np.int64)
     words = np.concatenate(codes, axis=1) if codes else np.empty((len(TEXTS), 0), dtype=np.int32)

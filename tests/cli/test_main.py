@@ -7,10 +7,10 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 
 import adminkit
 from adminkit.cli import contents
@@ -85,7 +85,7 @@ def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def app(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(contents, "app", app)
+    monkeypatch.setattr(contents, "app_of", lambda _: app)
 
 
 @pytest.mark.parametrize(
@@ -219,19 +219,27 @@ def words(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def commands(app: Callable[[], object] | object, argv: list[str]) -> list[list[str]]:
+def commands(group: object, argv: list[str]) -> list[list[str]]:
     """Every command line there is, groups left out."""
-    import typer
-
     found = []
-    for name, command in getattr(typer.main.get_command(contents.app) if not argv else app, "commands", {}).items():
+    for name, command in getattr(group, "commands", {}).items():
         inner = commands(command, [*argv, name])
         found += inner or [[*argv, name]]
     return found
 
 
+@pytest.mark.parametrize("command", ["report", "trace", "my", "sync"])
+def test_a_command_loads_no_other(command: str) -> None:
+    code = f"import sys; from adminkit.cli.main import main; main([{command!r}, '--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    others = {place.split(".")[0] for word, places in contents.COMMANDS.items() for place in places if word != command}
+    shared = {"import_"}  # sync has its summary
+    loaded = done.stdout.splitlines()[-1].split()
+    assert {f"adminkit.cli.{module}" for module in others - shared} & {*loaded} == set()
+
+
 def test_every_command_says_what_it_does_and_every_listing_has_a_format(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in commands(contents.app, []):
+    for argv in commands(typer.main.get_command(contents.app_of()), []):
         text = words(argv, capsys)
         assert re.search(r"\n\n  [A-Z]\w+", text), f"{argv} has no help"
         if argv[0] in ("report", "doctor") or argv[-1] in ("status", "rejected"):

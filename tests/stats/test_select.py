@@ -11,7 +11,7 @@ from adminkit.job import CLASSES
 from adminkit.stats import due, incentives
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.runs import runs
-from adminkit.stats.select import ENDED_STATES, Filter, check_words, clusters, left_out, select, span
+from adminkit.stats.select import ENDED_STATES, Filter, LeftOut, check_words, clusters, left_out, select, span
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
@@ -20,7 +20,11 @@ def counts(path: Path, chosen: Filter, *, limits: bool = True) -> tuple[int, dic
     selection = select(chosen, limits=limits)
     with reader(path) as db:
         jobs = db.execute(f"SELECT count(*) FROM run WHERE {selection.where}", selection.params).fetchone()[0]
-        return jobs, left_out(db, selection, jobs)
+        excluded = left_out(db, selection, jobs)
+        counted = LeftOut(db, selection)
+        taken = db.execute(f"SELECT job_id FROM run WHERE {selection.counting}", selection.params).fetchall()
+        assert (len(taken), counted.counts(jobs)) == (jobs, excluded), "counted while the others are read"
+        return jobs, excluded
 
 
 @pytest.mark.parametrize(
