@@ -72,8 +72,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _app(args: list[str]) -> typer.Typer:
-    """`adminkit` with the command that is typed, with all where none is."""
+    """`adminkit` with the command that is typed, with all where none is: help and completion name them."""
     first = args[0] if args else ""
+    if first == "--version":
+        return contents.app_of(())
     return contents.app_of([first] if first in contents.COMMANDS else contents.COMMANDS)
 
 

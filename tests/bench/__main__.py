@@ -7,6 +7,7 @@ python -m tests.bench --against REV [PART …] [--rows N]    against an older re
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -69,6 +70,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: no {', no '.join(absent)}", file=sys.stderr)
         print("\n".join(f"hint: {SOURCES[name]}" for name in absent), file=sys.stderr)
         return 1
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or an older revision compiles its modules at each start
     FOLDER.mkdir(parents=True, exist_ok=True)
     if args.against:
         ratios = against.run(args.against, parts, args.rows, FOLDER)
