@@ -52,7 +52,7 @@ def scenarios_meta(
         " (Student's t)",
         *([] if calibration is None else cause_notes(calibration.causes)),
         *subject.notes,
-        *left_out_sentences(subject.jobs.missing),
+        *left_out_sentences(subject.jobs.missing if calibration is None else calibration.missing),
     ]
     return replace(meta_of("What would happen", subject, filter, database, notes), answers=(said,))
 
@@ -60,10 +60,13 @@ def scenarios_meta(
 def scenarios_report(found: Answer, meta: Meta) -> Report:
     """The answer: each scenario in sentences behind those of `meta`, each measure in a row, two panels a scenario."""
     names = list(found.summaries)
-    sentences = [text for name in names for text in sentences_of(name, found.rows)]
+    sentences = [
+        text for name in names for text in (*sentences_of(name, found.rows), *_company(name, found.summaries[name]))
+    ]
+    lost = [text for name in names for text in _lost(name, found.summaries[name])]
     waits = sum(row.measure == "mean_wait" for row in found.rows)
     together = f"verdicts hold for all {waits} rows of a measure together (Holm, 5 %)"
-    meta = replace(meta, answers=(*meta.answers, *sentences), notes=(meta.notes[0], together, *meta.notes[1:]))
+    meta = replace(meta, answers=(*meta.answers, *sentences), notes=(meta.notes[0], together, *meta.notes[1:], *lost))
     rows = [_cells(row) for row in found.rows]
     return Report(meta, FIELDS, rows, pictures=_pictures(names, found.summaries, found.window))
 
@@ -128,6 +131,23 @@ def _other(row: Row) -> str:
         then, today = (number(round(value or 0)) for value in (row.then, row.today))
         what = "jobs are ended at their limit" if row.measure == "killed" else "jobs cannot run"
     return f"{then} {what} instead of {today}" if then != today else ""
+
+
+def _company(name: str, several: Sequence[Summary]) -> list[str]:
+    """Jobs that only one side has."""
+    left, added = (round(sum(one[key] for one in several) / len(several)) for key in ("left", "added"))
+    sides = [f"{plural(left, 'job')} of today do not come"] if left else []
+    sides += [f"{plural(added, 'job')} come besides"] if added else []
+    return [f"{name}: " + "; ".join(sides)] if sides else []
+
+
+def _lost(name: str, several: Sequence[Summary]) -> list[str]:
+    """Jobs that run today and cannot run under the scenario: how many, and some by their ids."""
+    many = round(sum(one["lost"][0] for one in several) / len(several))
+    ids: list[int] = next((one["lost"][1] for one in several if one["lost"][0]), [])
+    if not many:
+        return []
+    return [f"{name}: not run: {plural(many, 'job')}: {', '.join(map(str, ids))}{', …' if many > len(ids) else ''}"]
 
 
 def _pictures(

@@ -35,7 +35,7 @@ LEAST: Final = 20
 #: Days for which a replicate that nobody asked for again is kept.
 DAYS: Final = 30
 #: Raised when a summary has another form.
-FORM: Final = 1
+FORM: Final = 2
 #: Seconds between two looks at how far it is.
 _LOOK: Final = 0.2
 
