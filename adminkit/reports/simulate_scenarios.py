@@ -11,7 +11,7 @@ from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictu
 from adminkit.reports.simulate import cause_notes, left_out_sentences, meta_of
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.calibrate import Calibration
-from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
+from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, SMALLEST, Row
 from adminkit.simulate.outcome import EDGES, Summary
 from adminkit.simulate.subject import Subject
 from adminkit.stats.select import Filter
@@ -103,7 +103,9 @@ def _change(row: Row) -> str:
     assert row.change is not None and row.low is not None and row.high is not None and row.today is not None
     between = f"95 % interval {_signed(row.low)} to {_signed(row.high)}"
     if row.verdict == NO_CHANGE:
-        return f"{NO_CHANGE} of the mean wait, today {show_short(row.today)} ({between})"
+        without_0 = row.low * row.high > 0 and abs(row.change) >= SMALLEST[row.unit]
+        alone = ", which is not significant among all rows" if without_0 else ""
+        return f"{NO_CHANGE} of the mean wait, today {show_short(row.today)} ({between}{alone})"
     share = "" if row.relative is None else f", {percent(abs(row.relative), 0)}"
     return (
         f"the mean wait is {show_short(abs(row.change))} {'shorter' if row.verdict == LESS else 'longer'}{share}: "
@@ -136,8 +138,8 @@ def _other(row: Row) -> str:
 def _company(name: str, several: Sequence[Summary]) -> list[str]:
     """Jobs that only one side has."""
     left, added = (round(sum(one[key] for one in several) / len(several)) for key in ("left", "added"))
-    sides = [f"{plural(left, 'job')} of today do not come"] if left else []
-    sides += [f"{plural(added, 'job')} come besides"] if added else []
+    sides = [f"jobs of today that do not come: {number(left)}"] if left else []
+    sides += [f"jobs that come besides: {number(added)}"] if added else []
     return [f"{name}: " + "; ".join(sides)] if sides else []
 
 
