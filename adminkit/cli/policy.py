@@ -195,6 +195,9 @@ def replay(
             "--simulate", help="Instead of counting, simulate what it does to waits: as `simulate scenarios` would."
         ),
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --simulate: show numbers even where calibration gives no basis.")
+    ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -206,11 +209,15 @@ def replay(
     when, settings = moment(as_of, time.time()), config.load()
     path, loaded = _load(policy)
     if simulate:
-        filters = {"--queue": queue, "--user": user, "--account": account, "--at": at}
+        filters = {
+            "--queue": queue, "--user": user, "--account": account, "--at": at, "--lua": lua is not Release.LUA51,
+        }  # fmt: skip
         if given := next((name for name, value in filters.items() if value), None):
             raise UsageError(f"--simulate takes no {given}: it is of all jobs and all rules", f"leave out {given}")
-        _simulate(path, site, db, cluster, since, until, when, Way(format.value, output))
+        _simulate(path, site, db, cluster, since, until, when, force, Way(format.value, output))
         return
+    if force:
+        raise UsageError("--force goes with --simulate", "leave out --force")
     file, way = find_trace(db, settings.db), Way(format.value, output)
     options = ReportOptions((), queue or (), user or (), account or (), cluster or (), since, until)
     filter = job_filter(options, settings, when.now)
@@ -235,6 +242,7 @@ def _simulate(
     since: str | None,
     until: str | None,
     when: Moment,
+    force: bool,
     way: Way,
 ) -> None:
     """The answer to a scenario of this policy."""
@@ -244,7 +252,7 @@ def _simulate(
     if len(cluster or ()) > 1:
         raise UsageError("a policy is for one cluster", "name one: --cluster")
     place = Place(db, next(iter(cluster or ()), None), since, until, path, when)
-    emit(policy_answer(path, load_site(site) if site else None, place).dated(when.as_of), way)
+    emit(policy_answer(path, load_site(site) if site else None, place, force).dated(when.as_of), way)
 
 
 @app.command()

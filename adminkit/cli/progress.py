@@ -21,7 +21,7 @@ def progress(what: str, things: str = "jobs") -> Iterator[Tick]:
     if sys.stderr.isatty():
         yield from _bar(what, things)
     else:
-        yield _plain(what, things)
+        yield from _plain(what, things)
 
 
 def _bar(what: str, things: str) -> Iterator[Tick]:
@@ -40,14 +40,19 @@ def _bar(what: str, things: str) -> Iterator[Tick]:
         yield tick
 
 
-def _plain(what: str, things: str) -> Tick:
+def _plain(what: str, things: str) -> Iterator[Tick]:
+    """A line each PLAIN_EVERY seconds; where there was one, and nothing failed, another one for how it ended."""
+    said = ends = ""
     last = time.monotonic()
 
     def tick(done: float, total: float | None, jobs: int) -> None:
-        nonlocal last
+        nonlocal said, ends, last
+        share = f", {done / total:.0%}" if total else ""
+        ends = f"{what}: {jobs} {things}{share}"
         if time.monotonic() - last >= PLAIN_EVERY:
-            last = time.monotonic()
-            share = f", {done / total:.0%}" if total else ""
-            print(f"{what}: {jobs} {things}{share}", file=sys.stderr)
+            last, said = time.monotonic(), ends
+            print(said, file=sys.stderr)
 
-    return tick
+    yield tick
+    if said != ends and said:
+        print(ends, file=sys.stderr)

@@ -163,7 +163,7 @@ def wanted_of(
     from adminkit.simulate.subject import Wanted
     from adminkit.slurm.site_file import load_site
 
-    refuse_odd(model, procs, order, depth, unit)
+    refuse_odd(model, procs, order, depth, unit, priority)
     settings = {"order": list(Order).index(order), **({} if depth is None else {"depth": depth})}
     return Wanted(
         model.value, load_site(site) if site else None, procs, unit.value if unit else None,
@@ -171,11 +171,15 @@ def wanted_of(
     )  # fmt: skip
 
 
-def refuse_odd(model: Model, procs: int | None, order: Order, depth: int | None, unit: Unit | None) -> None:
+def refuse_odd(
+    model: Model, procs: int | None, order: Order, depth: int | None, unit: Unit | None, priority: Priorities
+) -> None:
     """UsageError for an option that the model does not have."""
     plain = {"--procs": procs, "--unit": unit, "--order": None if order is Order.SUBMIT else order}
     if model is Model.SLURM and (given := [name for name, value in plain.items() if value is not None]):
         raise UsageError(f"the model slurm has no {given[0]}", "its machine is the site: --site FILE")
+    if model is not Model.SLURM and priority is not Priorities.AUTO:
+        raise UsageError(f"the model {model.value} has no --priority", "--order priority takes the trace's own")
     if depth is not None and model is not Model.CONSERVATIVE:
         raise UsageError(f"the model {model.value} has no --depth", "--model conservative has")
 

@@ -106,7 +106,7 @@ def scenarios(
     emit(answered(wanted, file.parent, how, effort, place, force).dated(place.when.as_of), way)
 
 
-def policy_answer(path: Path, site: Site | None, place: Place) -> Report:
+def policy_answer(path: Path, site: Site | None, place: Place, force: bool) -> Report:
     """The answer to one scenario: the policy of this file; who is refused types what the refusal says."""
     from adminkit.simulate.answer import Effort
     from adminkit.simulate.kinds.catalogue import KINDS
@@ -118,7 +118,7 @@ def policy_answer(path: Path, site: Site | None, place: Place) -> Report:
     keys = PolicyRules(name="the policy", kind="policy", policy=str(path.absolute()))
     scenario = Scenario(keys.name, (Step(KINDS[keys.kind], keys),))
     effort = Effort(LEAST, keep=cache_home() / "simulate")
-    return answered([scenario], path.parent, Wanted(site=site), effort, place, False)
+    return answered([scenario], path.parent, Wanted(site=site), effort, place, force)
 
 
 def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effort, place: Place, force: bool) -> Report:

@@ -47,7 +47,7 @@ def calibration_report(subject: Subject, found: Calibration, filter: Filter, dat
         f" simulated {percent(found.utilization[1])}",
         *cause_notes(found.causes),
         *subject.notes,
-        *left_out_sentences(subject.jobs.missing),
+        *left_out_sentences(found.missing or subject.jobs.missing),
         f"{steady_note()}; jobs submitted in it are compared",
         f"parts with fewer than {LEAST_JOBS} jobs are not judged; a mean wait below {SHORT_WAIT} s counts as that",
     ]

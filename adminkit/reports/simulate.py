@@ -13,9 +13,9 @@ from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.simulate.calibrate import compare
 from adminkit.simulate.core import KILLED, Schedule
-from adminkit.simulate.jobs import NAMED, Missing
+from adminkit.simulate.jobs import Missing
 from adminkit.simulate.metrics import WARM_UP, Metrics, measure
-from adminkit.simulate.subject import Subject
+from adminkit.simulate.subject import Subject, left_out
 from adminkit.simulate.unmodelled import Cause
 from adminkit.stats.select import Filter
 
@@ -37,8 +37,8 @@ FIELDS: Final = (
     Field("utilization_all", "share", "of the machine, over the makespan"),
 )
 SCHEDULE: Final = ("job_id_raw", "submit_time", "start_time", "end_time", "nodes")
-#: Why the core itself leaves a job out.
-_NEVER: Final = "can never start on this machine"
+#: Behind the verdict "no basis", where numbers are shown all the same.
+_WHOSE: Final = "the numbers are the simulator's: here they say nothing of what the site would do"
 
 
 def steady_note() -> str:
@@ -52,7 +52,8 @@ def refuse_contradiction(subject: Subject, schedule: Schedule) -> None:
     every = lost + int((schedule.start >= 0).sum())
     if 2 * lost > every or lost == every:
         why = "; ".join(f"{one.jobs} {one.reason}" for one in left_out(subject, schedule) if one.of_site)
-        hint = "correct the file of --site, or name the machine's size with --procs"
+        plain = "name the machine's size with --procs"
+        hint = "correct the file of --site: docs/site.md" if subject.model == "slurm" else plain
         raise AdminkitError(f"the machine contradicts the trace, most of whose {every} jobs cannot run: {why}", hint)
 
 
@@ -91,7 +92,7 @@ def calibration_notes(subject: Subject, schedule: Schedule) -> tuple[list[str], 
         found = compare(subject, schedule)
     except AdminkitError as error:
         return [f"calibration: none: {error.message}"], []
-    return [found.sentence], cause_notes(found.causes)
+    return [found.sentence, *([_WHOSE] if found.verdict == "no basis" else [])], cause_notes(found.causes)
 
 
 def cause_notes(causes: Sequence[Cause]) -> list[str]:
@@ -106,13 +107,6 @@ def meta_of(title: str, subject: Subject, filter: Filter, database: str, notes: 
     """The header of an answer of the simulator's."""
     window, runs = (filter.since, filter.until), subject.runs
     return Meta(title, database, window, [runs.cluster], {}, len(subject.jobs), runs.excluded, notes, runs.span)
-
-
-def left_out(subject: Subject, schedule: Schedule) -> list[Missing]:
-    """Every job that did not run, by reason."""
-    ids = subject.jobs.columns["id"][schedule.start < 0]
-    never = [Missing(_NEVER, len(ids), tuple(map(int, ids[:NAMED])), True)] if len(ids) else []
-    return [*subject.jobs.missing, *never]
 
 
 def left_out_sentences(left: Sequence[Missing]) -> list[str]:

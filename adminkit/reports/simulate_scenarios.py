@@ -11,7 +11,7 @@ from adminkit.render.report import Cell, Curves, Field, Line, Meta, Panel, Pictu
 from adminkit.reports.simulate import cause_notes, left_out_sentences, meta_of
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.calibrate import Calibration
-from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, Row
+from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, SMALLEST, Row
 from adminkit.simulate.outcome import EDGES, Summary
 from adminkit.simulate.subject import Subject
 from adminkit.stats.select import Filter
@@ -52,7 +52,7 @@ def scenarios_meta(
         " (Student's t)",
         *([] if calibration is None else cause_notes(calibration.causes)),
         *subject.notes,
-        *left_out_sentences(subject.jobs.missing),
+        *left_out_sentences(subject.jobs.missing if calibration is None else calibration.missing),
     ]
     return replace(meta_of("What would happen", subject, filter, database, notes), answers=(said,))
 
@@ -60,10 +60,13 @@ def scenarios_meta(
 def scenarios_report(found: Answer, meta: Meta) -> Report:
     """The answer: each scenario in sentences behind those of `meta`, each measure in a row, two panels a scenario."""
     names = list(found.summaries)
-    sentences = [text for name in names for text in sentences_of(name, found.rows)]
+    sentences = [
+        text for name in names for text in (*sentences_of(name, found.rows), *_company(name, found.summaries[name]))
+    ]
+    lost = [text for name in names for text in _lost(name, found.summaries[name])]
     waits = sum(row.measure == "mean_wait" for row in found.rows)
     together = f"verdicts hold for all {waits} rows of a measure together (Holm, 5 %)"
-    meta = replace(meta, answers=(*meta.answers, *sentences), notes=(meta.notes[0], together, *meta.notes[1:]))
+    meta = replace(meta, answers=(*meta.answers, *sentences), notes=(meta.notes[0], together, *meta.notes[1:], *lost))
     rows = [_cells(row) for row in found.rows]
     return Report(meta, FIELDS, rows, pictures=_pictures(names, found.summaries, found.window))
 
@@ -100,7 +103,9 @@ def _change(row: Row) -> str:
     assert row.change is not None and row.low is not None and row.high is not None and row.today is not None
     between = f"95 % interval {_signed(row.low)} to {_signed(row.high)}"
     if row.verdict == NO_CHANGE:
-        return f"{NO_CHANGE} of the mean wait, today {show_short(row.today)} ({between})"
+        without_0 = row.low * row.high > 0 and abs(row.change) >= SMALLEST[row.unit]
+        alone = ", which is not significant among all rows" if without_0 else ""
+        return f"{NO_CHANGE} of the mean wait, today {show_short(row.today)} ({between}{alone})"
     share = "" if row.relative is None else f", {percent(abs(row.relative), 0)}"
     return (
         f"the mean wait is {show_short(abs(row.change))} {'shorter' if row.verdict == LESS else 'longer'}{share}: "
@@ -128,6 +133,23 @@ def _other(row: Row) -> str:
         then, today = (number(round(value or 0)) for value in (row.then, row.today))
         what = "jobs are ended at their limit" if row.measure == "killed" else "jobs cannot run"
     return f"{then} {what} instead of {today}" if then != today else ""
+
+
+def _company(name: str, several: Sequence[Summary]) -> list[str]:
+    """Jobs that only one side has."""
+    left, added = (round(sum(one[key] for one in several) / len(several)) for key in ("left", "added"))
+    sides = [f"jobs of today that do not come: {number(left)}"] if left else []
+    sides += [f"jobs that come besides: {number(added)}"] if added else []
+    return [f"{name}: " + "; ".join(sides)] if sides else []
+
+
+def _lost(name: str, several: Sequence[Summary]) -> list[str]:
+    """Jobs that run today and cannot run under the scenario: how many, and some by their ids."""
+    many = round(sum(one["lost"][0] for one in several) / len(several))
+    ids: list[int] = next((one["lost"][1] for one in several if one["lost"][0]), [])
+    if not many:
+        return []
+    return [f"{name}: not run: {plural(many, 'job')}: {', '.join(map(str, ids))}{', …' if many > len(ids) else ''}"]
 
 
 def _pictures(

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
 from adminkit.simulate.core import Schedule, simulate
-from adminkit.simulate.jobs import Jobs, sized
+from adminkit.simulate.jobs import Jobs, Missing, sized
 from adminkit.simulate.machine import request
 from adminkit.simulate.metrics import steady_part, used
-from adminkit.simulate.subject import Subject
+from adminkit.simulate.subject import Subject, left_out
 from adminkit.simulate.unmodelled import Cause, unmodelled, waits_unmodelled
 from adminkit.stats.bootstrap import ratio_interval
 from adminkit.stats.kendall import tau_b
@@ -94,6 +94,7 @@ class Calibration:
     utilization: tuple[float, float]  # real, simulated; of the steady part
     compared: int
     waits: tuple[Column, Column]
+    missing: Sequence[Missing] = ()  # jobs that did not run
 
     def waits_of(self, part: Part) -> tuple[Column, Column]:
         """(real, simulated) of a part."""
@@ -138,7 +139,8 @@ def compare(subject: Subject, made: Schedule) -> Calibration:
         used(made.start[known], made.end[known], size[known], first, last) / units,
     )
     causes = unmodelled(sub, subject.machine.site, real[taken], priority=subject.priority)
-    return Calibration(verdict, why, parts, causes, share, busy, int(taken.sum()), (real[taken], simulated[taken]))
+    waits = real[taken], simulated[taken]
+    return Calibration(verdict, why, parts, causes, share, busy, int(taken.sum()), waits, left_out(subject, made))
 
 
 def _groups(jobs: Jobs) -> list[tuple[str, str, Mask]]:

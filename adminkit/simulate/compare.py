@@ -34,7 +34,7 @@ UNITS: Final = {
     "not_run": "count",
 }
 #: Changes below these are none: a table could not show them.
-_LEAST: Final = {"seconds": 0.5, "ratio": 0.0005, "share": 0.00005, "count": 0.5}
+SMALLEST: Final = {"seconds": 0.5, "ratio": 0.0005, "share": 0.00005, "count": 0.5}
 
 Pair = tuple[float | None, float | None]
 
@@ -124,6 +124,6 @@ def _judged(rows: Sequence[Row]) -> list[Row]:
         family = [place for place, row in enumerate(rows) if row.measure == measure and row.change is not None]
         for place, p in zip(family, holm([rows[place].p for place in family]), strict=True):
             change = rows[place].change or 0.0
-            if p < LEVEL and abs(change) >= _LEAST[rows[place].unit]:
+            if p < LEVEL and abs(change) >= SMALLEST[rows[place].unit]:
                 judged[place] = replace(rows[place], verdict=LESS if change < 0 else MORE)
     return judged

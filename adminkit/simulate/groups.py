@@ -18,7 +18,7 @@ ACCOUNTS: Final = 10
 LENGTHS: Final = ("up to 1 h", "1 to 4 h", "4 to 24 h", "above 24 h")
 _LENGTHS: Final = (3600, 4 * 3600, 24 * 3600)
 SIZES: Final = ("1", "2 to 8", "9 to 64", "above 64")
-_SIZES: Final = (1, 8, 64)
+SIZE_EDGES: Final = (1, 8, 64)
 #: Of a part that tells jobs whose users follow from others.
 FOLLOWS: Final = ("others", "who follow")
 UNKNOWN: Final = "(unknown)"
@@ -46,13 +46,17 @@ def groups_of(case: Case) -> Groups:
     parts["queue"] = _named(_queue(case), case.names["queues"])
     parts["class"] = _named(case.facts["class"], case.names["classes"])
     unit = _unit(case)
-    names = [f"{size} {unit}{'' if size == '1' else 's'}" for size in SIZES]
-    parts["size"] = (np.searchsorted(_SIZES, sizes(case, unit), side="left"), names)
+    parts["size"] = (np.searchsorted(SIZE_EDGES, sizes(case, unit), side="left"), size_names(unit))
     parts["length"] = (np.searchsorted(_LENGTHS, case.facts["needs"], side="left"), LENGTHS)
     whose = "account" if len(case.names["accounts"]) > 1 else "user"
     parts[whose] = _largest(case.facts[whose], case.names[f"{whose}s"])
     several = {part: found for part, found in parts.items() if len(set(found[0].tolist())) > 1}
     return Groups({"all": parts["all"], **several}, unit)
+
+
+def size_names(unit: str) -> list[str]:
+    """1 GPU, 2 to 8 GPUs, …"""
+    return [f"{size} {unit}{'' if size == '1' else 's'}" for size in SIZES]
 
 
 def _unit(case: Case) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from adminkit.errors import AdminkitError
 from adminkit.simulate.core import NONE
+from adminkit.simulate.groups import SIZE_EDGES, size_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -217,7 +218,5 @@ def sized(jobs: Jobs) -> tuple[Codes, Sequence[str]]:
     """Each job's size as a code, and the names of the codes."""
     import numpy as np
 
-    edges = (1, 8, 64)
-    what = "GPU" if jobs.unit == "gpus" else "CPU"
-    names = (f"1 {what}", f"2-8 {what}s", f"9-64 {what}s", f"65 {what}s or more")
-    return np.searchsorted(edges, jobs.columns["procs"], side="left").astype(np.int32), names
+    codes = np.searchsorted(SIZE_EDGES, jobs.columns["procs"], side="left")
+    return codes.astype(np.int32), size_names("GPU" if jobs.unit == "gpus" else "CPU")

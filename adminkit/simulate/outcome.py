@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.simulate.case import Case, Column, Mask
 from adminkit.simulate.core import KILLED, NONE, Request, Schedule
 from adminkit.simulate.groups import FOLLOWS, Groups, sizes
+from adminkit.simulate.jobs import NAMED
 from adminkit.simulate.metrics import TAU, used
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def summary(
     jobs = today[0].count
     before, after = side(*today, jobs), side(*then, jobs)
     both = before.ran & after.ran
+    lost = today[0].column("id")[before.ran & after.there & ~after.ran]
     parts: dict[str, tuple[Column, Any]] = dict(groups.parts)
     follows = np.full(jobs, NONE, np.int64)
     known = then[0].facts["origin"] != NONE
@@ -90,6 +92,7 @@ def summary(
         "turnaround": _both(before.turnaround[both], after.turnaround[both], np.mean),
         "killed": [int(before.killed.sum()), int(after.killed.sum())],
         "not_run": [int((before.there & ~before.ran).sum()), int((after.there & ~after.ran).sum())],
+        "lost": [len(lost), lost[:NAMED].tolist()],  # who ran today: how many, and the ids of some
         "left": int((~after.there).sum()),
         "added": int((then[0].facts["origin"] == NONE).sum()),
         "utilization": [_use(*today, groups.unit, window), _use(*then, groups.unit, window)],

@@ -35,7 +35,7 @@ LEAST: Final = 20
 #: Days for which a replicate that nobody asked for again is kept.
 DAYS: Final = 30
 #: Raised when a summary has another form.
-FORM: Final = 1
+FORM: Final = 2
 #: Seconds between two looks at how far it is.
 _LOOK: Final = 0.2
 
@@ -57,12 +57,14 @@ class Plan:
 
 @dataclass(slots=True)
 class _Counter:
-    """Jobs that have started, of each run: told by threads, read by another one."""
+    """Jobs that have started, of each run, `most` at most: told by threads, read by another one."""
 
+    most: int
     done: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def teller(self, key: tuple[int, int]) -> Callable[[int], None]:
-        return lambda started: self.done.__setitem__(key, started)
+        """For a run, of which there may be more jobs than `most`: the total never falls."""
+        return lambda started: self.done.__setitem__(key, min(started, self.most))
 
     def total(self) -> int:
         return sum(list(self.done.values()))
@@ -79,7 +81,7 @@ def replicates(
     if folder is not None:
         _refuse_somebody_elses(folder)
         _sweep(folder)
-    counter, stop = _Counter(), threading.Event()
+    counter, stop = _Counter(plan.today.count), threading.Event()
     total = len(plan.seeds) * (1 + len(plan.scenarios)) * max(plan.today.count, 1)
     with ThreadPoolExecutor(cores or _cores()) as pool:
         work = [pool.submit(_replicate, plan, seed, folder, program, counter, run, stop) for seed in plan.seeds]

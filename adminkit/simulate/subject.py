@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError
-from adminkit.simulate.core import Model
-from adminkit.simulate.jobs import Arrival, Jobs, Unit, jobs_of, usual_limits
+from adminkit.quote import quote
+from adminkit.simulate.core import Model, Schedule
+from adminkit.simulate.jobs import NAMED, Arrival, Jobs, Missing, Unit, jobs_of, usual_limits
 from adminkit.simulate.machine import Machine, machine_of, placed, pool
 from adminkit.slurm.site import Site
 from adminkit.stats.machine import Outage, known_site
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.int64]
 
+#: Why the core itself leaves a job out.
+NEVER: Final = "can never start on this machine"
 #: Models that plan with limits.
 PLANNING: Final = ("easy", "easy-sjbf", "conservative", "slurm")
 
@@ -69,8 +72,11 @@ def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted
         own = fair_share and bool((runs.numbers["priority"] > 0).any())
     jobs = jobs_of(runs, unit=wanted.unit, arrival=arrival, priority=own)
     notes = [_arrival_note(arrival)]
+    if wanted.site and wanted.site.cluster != runs.cluster:
+        named, cluster = quote(wanted.site.cluster), quote(runs.cluster)
+        notes.append(f"the file of --site describes {named}, and the jobs are of {cluster}")
     if own:
-        _need_priorities(jobs)
+        _need_priorities(jobs, wanted.model)
         notes.append("priorities are the trace's own: those that the jobs had at last, from the beginning")
     if wanted.model == "slurm":
         found = _on_site(wanted, site, outages, jobs, runs, notes)
@@ -88,6 +94,8 @@ def _arrival_note(arrival: Arrival) -> str:
 def _on_site(
     wanted: Wanted, site: Site, outages: Sequence[Outage], jobs: Jobs, runs: Runs, notes: list[str]
 ) -> Subject:
+    if wanted.site and not site.queues:
+        raise AdminkitError("the file of --site has no queues", "write its [[queues]] and [[nodes]]: docs/site.md")
     if not site.queues:
         raise AdminkitError(
             "the trace does not know the site's queues",
@@ -128,9 +136,10 @@ def _refuse_without_limits(jobs: Jobs, limits: Mapping[str, int | None]) -> None
         )
 
 
-def _need_priorities(jobs: Jobs) -> None:
+def _need_priorities(jobs: Jobs, model: Model) -> None:
     if not (jobs.columns["priority"] >= 0).any():
-        raise AdminkitError("no job of the trace has a priority", "leave out --priority: they are computed then")
+        slurm, plain = "leave out --priority: they are computed then", "leave out --order: jobs go by submission then"
+        raise AdminkitError("no job of the trace has a priority", slurm if model == "slurm" else plain)
 
 
 def _outages(machine: Machine) -> list[str]:
@@ -138,6 +147,13 @@ def _outages(machine: Machine) -> list[str]:
         return ["no node is known to have been down: the trace has no events of nodes"]
     nodes = len({name for inside in machine.members for name in inside})
     return [f"{len(machine.down)} times in which one of {nodes} nodes was down are of the machine"]
+
+
+def left_out(subject: Subject, schedule: Schedule) -> list[Missing]:
+    """Every job that did not run, by reason."""
+    ids = subject.jobs.columns["id"][schedule.start < 0]
+    never = [Missing(NEVER, len(ids), tuple(map(int, ids[:NAMED])), True)] if len(ids) else []
+    return [*subject.jobs.missing, *never]
 
 
 def most_at_once(jobs: Jobs) -> int:

@@ -60,7 +60,9 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
          " waiting", "a trace needs each job's run time and size"),
         ([{"TimelimitRaw": ""}], ["--model", "easy"], "no job of the trace has a time limit", "--model fcfs"),
         ([{}], ["--model", "slurm"], "the trace does not know the site's queues", "adminkit simulate site"),
-        ([{"Priority": ""}], ["--model", "fcfs", "--order", "priority"], "no job of the trace has a priority", "leave"),
+        ([{"Priority": ""}], ["--model", "fcfs", "--order", "priority"], "no job of the trace has a priority",
+         "leave out --order: jobs go by submission then"),
+        ([{}], ["--model", "easy", "--priority", "trace"], "the model easy has no --priority", "--order priority"),
         ([{}], ["--model", "fcfs", "--cluster", "beta"], "no such cluster: beta", "known: alpha"),
         ([{}], ["--model", "fcfs", "--site", "nosuch.toml"], "couldn't read nosuch.toml", "--site"),
     ],
@@ -159,6 +161,42 @@ def test_run_repeats_the_verdict(tmp_path: Path) -> None:
     assert list(said["rows"][0]) == ROW
 
 
+def test_a_schedule_without_a_basis_says_whose_numbers_these_are(tmp_path: Path) -> None:
+    site, db = tmp_path / "site.toml", busy(tmp_path)
+    site.write_text(SITE)
+    verdict, whose = answer("simulate", "run", "--db", db, "--site", site)["meta"]["answers"]
+    assert verdict.startswith("calibration: no basis: ")
+    assert whose == "the numbers are the simulator's: here they say nothing of what the site would do"
+    assert "answers" not in answer("simulate", "run", "--db", db, "--model", "easy")["meta"]
+
+
+def test_a_site_without_queues_is_said_to_be_that_of_the_file(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    site.write_text('cluster = "alpha"\n')
+    done = adminkit("simulate", "replay", "--db", busy(tmp_path), "--site", site)
+    assert done.stderr.splitlines() == [
+        "error: the file of --site has no queues",
+        "hint: write its [[queues]] and [[nodes]]: docs/site.md",
+    ]
+
+
+def test_a_site_of_another_cluster_is_named(tmp_path: Path) -> None:
+    site, db = tmp_path / "site.toml", busy(tmp_path)
+    site.write_text(SITE.replace("alpha", "beta"))
+    note = "the file of --site describes beta, and the jobs are of alpha"
+    assert note in answer("simulate", "run", "--db", db, "--site", site)["meta"]["notes"]
+    site.write_text(SITE)
+    assert not any("--site" in one for one in answer("simulate", "run", "--db", db, "--site", site)["meta"]["notes"])
+
+
+def test_jobs_that_never_start_are_named_by_replay_too(tmp_path: Path) -> None:
+    site, runs = tmp_path / "site.toml", [{"Submit": T + 1800 * number} for number in range(40)]
+    site.write_text(SITE)
+    db = trace(tmp_path, [*runs, {"Submit": T, "AllocCPUS": 3}])
+    notes = answer("simulate", "replay", "--db", db, "--site", site)["meta"]["notes"]
+    assert "not run: 1 job can never start on this machine: 41" in notes
+
+
 def test_a_machine_that_contradicts_the_trace_is_refused(tmp_path: Path) -> None:
     site = tmp_path / "site.toml"
     site.write_text(SITE.replace("cpus = 2", "cpus = 1"))
@@ -167,7 +205,7 @@ def test_a_machine_that_contradicts_the_trace_is_refused(tmp_path: Path) -> None
     assert done.stderr.splitlines() == [
         "error: the machine contradicts the trace, most of whose 40 jobs cannot run: 40 can never start on this"
         " machine",
-        "hint: correct the file of --site, or name the machine's size with --procs",
+        "hint: correct the file of --site: docs/site.md",
     ]
 
 

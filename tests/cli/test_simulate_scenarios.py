@@ -105,6 +105,11 @@ def test_an_uptake_of_none_is_today(trace: Path, capsys: pytest.CaptureFixture[s
     [
         (NODES.replace("nodes", "node"), "no such kind: node", "did you mean nodes?"),
         (NODES + 'queue = "gr"\n', "no such queue: gr", "did you mean gq?"),
+        (
+            NODES + '[[scenarios]]\nname = "p"\nkind = "policy"\npolicy = "no.toml"\n',
+            "scenario p: couldn't read",
+            "policy = ",
+        ),
         (NODES + 'queue = "gq"\n', "the model easy has one pool of processors", "--model slurm"),
     ],
 )
@@ -156,6 +161,28 @@ def test_without_a_basis_there_is_no_number_unless_it_is_forced(
     assert "calibration: no basis" in capsys.readouterr().out
 
 
+def test_jobs_that_cannot_run_are_named_and_those_that_leave_or_come_counted(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = NODES.replace("twice", "half").replace("2", "0.25")
+    text += '[[scenarios]]\nname = "fewer"\nkind = "load"\nfactor = 0.5\n'
+    text += '[[scenarios]]\nname = "more"\nkind = "load"\nfactor = 1.5\n'
+    assert run(scenarios(trace.parent, text), "-f", "json") == 0
+    data = json.loads(capsys.readouterr().out)
+    large = [one for one in jobs() if (one.gpus or 0) > 2]
+    named = ", ".join(str(one.job_id_raw) for one in large[:5])
+    assert f"half: not run: {len(large)} jobs: {named}, …" in data["meta"]["notes"]
+    answers = data["meta"]["answers"]
+    assert any(one.startswith("fewer: jobs of today that do not come: ") for one in answers)
+    assert any(one.startswith("more: jobs that come besides: ") for one in answers)
+    keys = ["--model", "easy", "--procs", "3", "--force"]
+    assert run(scenarios(trace.parent, NODES), "-f", "json", keys=keys) == 0
+    large = [one for one in jobs() if (one.gpus or 0) > 3]
+    named = ", ".join(str(one.job_id_raw) for one in large[:5])
+    notes = json.loads(capsys.readouterr().out)["meta"]["notes"]
+    assert f"not run: {len(large)} jobs can never start on this machine: {named}, …" in notes
+
+
 def test_fewer_than_twenty_replicates_are_refused(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(scenarios(trace.parent), "--replicates", "19") == 2
     assert "20" in capsys.readouterr().err
@@ -176,5 +203,11 @@ def test_policy_replay_leads_to_the_answer(trace: Path, capsys: pytest.CaptureFi
     killed = next(row for row in said["rows"] if row["measure"] == "killed")
     assert killed["scenario"] == "the policy"
     assert killed["verdict"] == "more"
+    assert main([*words, "--force"]) == 0
+    capsys.readouterr()
+    assert main([*words[:-3], "--force"]) == 2
+    assert "--force goes with --simulate" in capsys.readouterr().err
+    assert main([*words, "--lua", "5.4"]) == 2
+    assert "--simulate takes no --lua" in capsys.readouterr().err
     assert main([*words, "--queue", "gq"]) == 2
     assert "--simulate takes no --queue" in capsys.readouterr().err

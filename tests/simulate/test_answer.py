@@ -132,6 +132,17 @@ def test_finished_replicates_are_not_run_again(tmp_path: Path) -> None:
     assert [one for one in more.rows if one.scenario == "it" and one.measure == "killed"]
 
 
+def test_what_is_done_never_falls_and_ends_with_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a scenario has more jobs than today, or fewer."""
+    monkeypatch.setattr("adminkit.simulate.replicates._LOOK", 0.001)
+    told: list[tuple[float, float | None]] = []
+    text = scenario("load", "factor = [0.5, 3]") + scenario("checkpoint", 'max_limit = "1h"', "cut")
+    asked(text, many(2000), tick=lambda done, total, jobs: told.append((done, total)))
+    done = [one for one, _ in told]
+    assert done == sorted(done)
+    assert told[-1] == (20 * 4 * 2000, 20 * 4 * 2000)
+
+
 def test_a_replicate_that_was_damaged_is_run_again(tmp_path: Path) -> None:
     text = scenario("nodes", "factor = 2")
     first = asked(text, keep=tmp_path)

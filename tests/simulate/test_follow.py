@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adminkit.errors import AdminkitError
 from adminkit.simulate.core import MODELS, NONE, Model, Request, simulate
 from tests.simulate.cases import many
+from tests.simulate.test_plain import ANY
+from tests.simulate.twin_plain import Job, Twin
 
 PLAIN = tuple(model for model in MODELS if model != "slurm")
 SITE = {"queues": [{}], "nodes": [{"count": 6}], "settings": {"batch_sched_delay": 1, "sched_min_interval": 0}}
@@ -56,6 +60,29 @@ def test_followers_with_the_submissions_that_they_turn_out_to_have_give_the_same
     told = {**case.request.jobs, "submit": np.maximum(jobs["submit"], later)}
     second = simulate(replace(case.request, model=model, jobs=told))
     assert first.start.tolist() == second.start.tolist()
+
+
+@pytest.mark.parametrize("model", PLAIN)
+@given(st.lists(st.tuples(ANY, st.integers(0, 3), st.integers(1, 4)), max_size=20))
+@settings(max_examples=40)
+def test_the_twin_starts_a_follower_in_the_same_second(model: Model, rows: list[tuple[Job, int, int]]) -> None:
+    """The twin is given each follower as a job that is submitted when it turned out to come."""
+    # `before`: how many places before a job is the one that it follows; 0: it follows none.
+    after = [place - before if 0 < before <= place else NONE for place, (_, before, _) in enumerate(rows)]
+    jobs = [job for job, _, _ in rows]
+    names = ("id", "submit", "run", "limit", "procs", "plan", "priority")
+    columns = {name: np.array([getattr(job, name) for job in jobs], np.int64) for name in names}
+    columns |= {"after": np.array(after, np.int64), "delay": np.array([delay for *_, delay in rows], np.int64)}
+    said = simulate(Request(model, columns, {"procs": 8}))
+    told = []
+    for place, (job, _, delay) in enumerate(rows):
+        end = 0 if after[place] == NONE else int(said.end[after[place]])
+        came = job.submit if after[place] == NONE else max(job.submit, end + delay)
+        told.append(replace(job, submit=came, run=0 if end == NONE else job.run))
+    twin = Twin(model, told, 8).simulate()
+    assert [(entry.start, entry.end, entry.outcome) for entry in twin] == list(
+        zip(said.start.tolist(), said.end.tolist(), said.outcome.tolist(), strict=True)
+    )
 
 
 def test_the_slurm_model_takes_a_follower_as_it_takes_a_submission() -> None:

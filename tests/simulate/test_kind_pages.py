@@ -9,6 +9,7 @@ import pytest
 
 from adminkit.simulate.kinds.catalogue import KINDS
 from adminkit.simulate.settings import SETTINGS
+from tools.simulate_pages import COMMAND
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "simulate"
@@ -19,6 +20,7 @@ def test_the_page_of_a_kind_has_its_parts_and_every_key(kind: str) -> None:
     page = (PAGES / f"{kind}.md").read_text()
     assert page.startswith(f"# Scenario {kind}\n")
     assert re.findall("^## (.*)$", page, re.MULTILINE) == ["What", "Why", "Config", "Example", "How computed"]
+    assert page.count(f"```\n$ {COMMAND}\nanswer    ") == 1, "as tools.simulate_pages looks for it"
     named = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert named == set(KINDS[kind].keys.model_fields) - {"name", "kind", "on"}
 

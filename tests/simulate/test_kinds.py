@@ -177,6 +177,13 @@ def test_pieces_come_one_after_the_other() -> None:
     assert simulate(cut.request).start.tolist() == [0, 5, H + 30, 2 * H + 60]
 
 
+def test_a_job_that_ran_into_its_limit_needs_what_it_got() -> None:
+    """Also where the trace says that it ran longer: today it is ended at the limit."""
+    one = case([0], [9 * H], [2 * H], [1])
+    cut = changed(one, "checkpoint", max_limit="1h", lead="0s", overhead="0s")
+    assert jobs(cut, "run", "limit", "after") == [(H, H, NONE), (H, H, 0)]
+
+
 def test_only_users_who_can_go_on_have_pieces_and_the_others_keep_or_lose_their_limit() -> None:
     one = many(300)
     for others, longest in (("keep", 86_400), ("cut", H)):

@@ -14,6 +14,7 @@ from adminkit.render.html import page
 from adminkit.render.report import Curves, Meta, Report, Series
 from adminkit.reports.simulate_scenarios import FIELDS, scenarios_report, sentences_of
 from adminkit.simulate.answer import Answer
+from adminkit.simulate.compare import NO_CHANGE, Row
 from tests.simulate.test_answer import asked, scenario
 
 CALIBRATION = "calibration: trust"
@@ -47,6 +48,16 @@ def test_who_gains_and_who_loses_is_named(found: Answer) -> None:
     assert any("gain: " in one for one in sentences_of("twice <b>", found.rows))
     assert any("lose: " in one for one in sentences_of("more", found.rows))
     assert len(sentences_of("nothing", found.rows)) == 1
+
+
+def test_an_interval_without_0_that_is_not_significant_says_why() -> None:
+    row = Row("it", "all", "(all)", "mean_wait", "seconds", 9, 250.0, 220.0, -30.0, -50.0, -10.0, 0.04, NO_CHANGE)
+    assert sentences_of("it", [row]) == [
+        "it: no significant change of the mean wait, today 4.2 min (95 % interval -50 s to -10 s, which is not"
+        " significant among all rows)"
+    ]
+    (plain,) = sentences_of("it", [replace(row, high=10.0)])
+    assert plain.endswith("(95 % interval -50 s to +10 s)")
 
 
 def test_each_row_is_json_with_bare_numbers(found: Answer) -> None:

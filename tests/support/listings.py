@@ -223,9 +223,10 @@ def simulated(_: Path) -> Report:
     ]  # fmt: skip
     meta = Meta.plain("What would happen", ["changes are means of 20 paired replicates"], ["aaic"])
     meta = replace(meta, answers=("calibration: trust: the error of the mean wait is +1.0% (-2.0% to +4.0%)",))
-    nothing = {"waits": [[0], [0]], "busy": [[], []]}
-    names = ("short gq", "nothing", "no job")
-    return scenarios_report(Answer(rows, {name: [nothing] for name in names}, (0, DAY)), meta)
+    nothing = {"waits": [[0], [0]], "busy": [[], []], "left": 0, "added": 0, "lost": [0, []]}
+    some = {**nothing, "left": 2, "added": 1, "lost": [7, [11, 12, 13, 14, 15]]}
+    summaries = {"short gq": [some], "nothing": [nothing], "no job": [nothing]}
+    return scenarios_report(Answer(rows, summaries, (0, DAY)), meta)
 
 
 def _round() -> Round:

@@ -53,6 +53,7 @@ def apply(case: Case, keys: Checkpoint, value: int, given: Given, luck: Luck) ->
     import numpy as np
 
     limit, run = case.column("limit"), case.column("run")
+    needs = np.where(limit == NONE, run, np.minimum(run, limit))  # who ran into the limit got no more
     there = np.ones(case.count, bool)
     if keys.queues:
         there = np.any([case.in_queue(case.queue(name)) for name in keys.queues], axis=0)
@@ -61,9 +62,9 @@ def apply(case: Case, keys: Checkpoint, value: int, given: Given, luck: Luck) ->
     able = above & users
     changed = with_facts(case, follows=users.astype(np.int64))
     short = np.where(above if keys.others == "cut" else able, value, limit)
-    which = np.flatnonzero(able & (run > value))
+    which = np.flatnonzero(able & (needs > value))
     changed = with_columns(changed, limit=short)
-    pieces = [_pieces(int(one), value, keys.lead, keys.overhead) for one in run[which]]
+    pieces = [_pieces(int(one), value, keys.lead, keys.overhead) for one in needs[which]]
     changed = split(changed, which, pieces, value, keys.requeue)
     if keys.others == "keep" and keys.share < 1:
         return changed  # the queues' maxima stay, for those who may use them

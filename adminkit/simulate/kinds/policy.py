@@ -50,6 +50,11 @@ def prepare(keys: PolicyRules, sources: Sources) -> Given:
     import numpy as np
 
     path = sources.folder / Path(keys.policy).expanduser()
+    if not path.is_file():
+        raise AdminkitError(
+            f"scenario {quote(keys.name)}: couldn't read {path}: no such file",
+            'policy = "…" is a path that begins at the folder of the scenarios',
+        )
     policy = load_policy(path)
     if sources.db is None or sources.keys is None:
         raise AdminkitError(f"scenario {quote(keys.name)} needs the requests of a trace", "name a trace with --db")
