@@ -1,5 +1,6 @@
 /* follow.c - followers as lists, and those that are to come as a binary heap. */
 #include "follow.h"
+#include "run.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ void sim_ended(struct sim *sim, const struct sim_job *job) {
     struct sim_followers *all = sim->followers;
     for (int32_t i = all ? all->first[job - sim->job] : SIM_NONE; i != SIM_NONE; i = all->next[i]) {
         struct sim_job *late = &sim->job[i];
-        if (late->run <= 0)
+        if (!sim_can_run(late))
             continue;
         if (late->submit < job->end + late->delay)
             late->submit = job->end + late->delay;

@@ -19,7 +19,19 @@ static int by_submit(const void *a, const void *b, void *jobs) {
     return *(const int32_t *)a < *(const int32_t *)b ? -1 : 1;
 }
 
+/* Whoever starts may run for a second, and is planned to. */
+static void at_least_a_second(struct sim *sim) {
+    for (size_t i = 0; i < sim->queues; i++) {
+        struct sim_queue *queue = &sim->queue[i];
+        queue->max_limit = queue->max_limit ? queue->max_limit : 1;
+        queue->default_limit = queue->default_limit ? queue->default_limit : 1;
+    }
+    for (size_t i = 0; i < sim->jobs; i++)
+        sim->job[i].plan = sim->job[i].plan ? sim->job[i].plan : 1;
+}
+
 bool sim_prepare(struct sim *sim) {
+    at_least_a_second(sim);
     sim->turn = malloc((sim->jobs + 1) * sizeof *sim->turn);
     if (!sim->turn || !sim_follow_new(sim)) {
         snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
@@ -30,7 +42,7 @@ bool sim_prepare(struct sim *sim) {
         struct sim_job *job = &sim->job[i];
         job->start = job->end = job->order = SIM_NONE;
         job->outcome = SIM_NOT_RUN;
-        if (job->run <= 0 || job->after != SIM_NONE)
+        if (!sim_can_run(job) || job->after != SIM_NONE)
             continue;
         sim->turn[sim->turns++] = (int32_t)i;
         sorted = sorted && (sim->turns < 2 ||
