@@ -11,12 +11,7 @@ struct sim_followers {
     size_t used;
 };
 
-bool sim_follow_new(struct sim *sim) {
-    size_t following = 0;
-    for (size_t i = 0; i < sim->jobs; i++)
-        following += sim->job[i].after != SIM_NONE;
-    if (!following)
-        return true;
+bool sim_follow_new(struct sim *sim, size_t following) {
     struct sim_followers *all = calloc(1, sizeof *all);
     if (!all)
         return false;
