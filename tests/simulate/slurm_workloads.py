@@ -57,8 +57,8 @@ SETTINGS: Final[Mapping[str, Sequence[int]]] = {
 QUEUE: Final[Mapping[str, Sequence[int]]] = {
     "tier": (1, 1, 2, 3),
     "factor": (1, 0, 2, 5),
-    "max_limit": (NONE, NONE, 60, 300, 3600),
-    "default_limit": (NONE, 30, 600),
+    "max_limit": (NONE, NONE, 60, 300, 3600, 3600, 0),
+    "default_limit": (NONE, 30, 600, 30, 600, 0),
     "min_nodes": (NONE, NONE, NONE, 0, 0, 2),
     "max_nodes": (NONE, NONE, NONE, 3, 2, 1),
     "whole": (0, 0, 0, 1),
@@ -96,7 +96,7 @@ DOWN: Final[Mapping[str, Sequence[int]]] = {
 JOB: Final[Mapping[str, Sequence[int]]] = {
     "submit": (0, 0, 0, 1, 1, 2, 10, 10, 29, 30, 31, 60, 60, 100, 150, 400),
     "run": (60, 1, 2, 29, 30, 31, 61, 100, 200, 200, 300, 300, 500, 500, 900, 900, 900, 0),
-    "limit": (60, 120, 300, 600, 600, 900, 1200, 3600, 3600, 7200, NONE, 90, 1, 90000),
+    "limit": (60, 120, 300, 600, 600, 900, 1200, 3600, 3600, 7200, NONE, 90, 1, 90000, 0),
     "queues": (1, 1, 3, 5, 7, 6, 15, 15, 3, 7, 2, 0),
     "nodes": (1, 1, 1, 1, 1, 2, 2, 2, 3, 4, 0),
     "cpus": (1, 1, 2, 2, 3, 4, 4, 4, 5, 6, 8, 8, 12, 0),
@@ -105,7 +105,7 @@ JOB: Final[Mapping[str, Sequence[int]]] = {
 #: What few jobs have.
 RARE: Final[Mapping[str, Sequence[int]]] = {
     "id": (0, 1, 2, 3),
-    "plan": (30, 60, 100, 300, 600, 1),
+    "plan": (30, 60, 100, 300, 600, 1, 0),
     "priority": (1, 0, 2, 5, 100),
     "features": (1, 1, 2),
     "most_nodes": (2, 3, 4, 1),

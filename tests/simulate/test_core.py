@@ -34,6 +34,7 @@ def request(*jobs: tuple[int, int, int, int], procs: int = 4) -> Request:
         ([(2**53, 2**31 - 1, -1, 4)] * 2, [2**53, 2**53 + 2**31 - 1], [2**53 + 2**31 - 1, 2**53 + 2**32 - 2], [1, 1],
          "and one behind it"),
         ([(0, 0, 60, 1), (0, 5, 60, 9), (0, 5, 60, 1)], [-1, -1, 0], [-1, -1, 5], [0, 0, 1], "no run, too large"),
+        ([(0, 5, 0, 4), (0, 5, 60, 4)], [-1, 0], [-1, 5], [0, 1], "it may run for no second"),
     ],
 )  # fmt: skip
 def test_a_run_gives_each_job_its_start(

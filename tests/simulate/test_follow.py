@@ -40,6 +40,7 @@ def request(model: Model, jobs: list[dict[str, int]], procs: int = 4) -> Request
         ([{"procs": 9}, {"after": 0}], [NONE, NONE], "the first never runs"),
         ([{}, {"after": 0, "procs": 9}, {"after": 1}], [0, NONE, NONE], "nor does one that follows"),
         ([{}, {"after": 0, "run": 0}, {"submit": 30}], [0, NONE, 30], "one that needs nothing"),
+        ([{}, {"after": 0, "limit": 0}, {"after": 1}], [0, NONE, NONE], "one that may run for no second"),
     ],
 )
 def test_a_job_comes_once_the_one_before_it_has_ended(

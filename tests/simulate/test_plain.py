@@ -37,7 +37,7 @@ ANY = st.builds(
     st.integers(0, 9),
     st.integers(0, 30),
     st.integers(0, 12),
-    st.just(NONE) | st.integers(1, 20),
+    st.integers(-1, 20),
     st.integers(0, 9),
     st.integers(-1, 25),
     st.integers(-1, 3),
@@ -81,6 +81,8 @@ def job(submit: int, run: int, limit: int, procs: int, plan: int = NONE, priorit
         ("easy", [job(0, 9, 9, 3, 2), job(1, 9, 9, 4), job(4, 5, 5, 1)], "submit", NONE, [0, 9, 4], "outlived: limit"),
         ("easy", [job(0, 3, 3, 1), job(0, 9, 9, 3), job(1, 9, 9, 4), job(1, 6, 6, 1), job(1, 2, 2, 1)], "submit", NONE,
          [0, 0, 9, 3, 18], "behind the first, too, by submission"),
+        ("easy", [job(0, 3, NONE, 1, 1), job(0, 1, 9, 4), job(0, 1, 9, 1, 3), job(1, 2, 4, 1, 1)], "submit", NONE,
+         [0, 3, 2, 1], "a corrected plan moves the first's start from 3 to 5: the third ends in time"),
         ("easy-sjbf", [job(0, 3, 3, 1), job(0, 9, 9, 3), job(1, 9, 9, 4), job(1, 6, 6, 1), job(1, 2, 2, 1)], "submit",
          NONE, [0, 0, 9, 18, 3], "the shortest first; the other would delay the first then"),
         ("conservative", [job(0, 9, 9, 3), job(1, 9, 9, 3), job(1, 5, 9, 2), job(2, 5, 16, 1)], "submit", NONE,
@@ -105,7 +107,7 @@ def test_nobody_starts_early_and_no_processor_is_used_twice(
     model: Model, jobs: list[Job], order: str, depth: int
 ) -> None:
     ran = [(at, end, one) for one, (at, end, *_) in zip(jobs, rows_of(ask(model, jobs, 8, order, depth)), strict=True)]
-    assert [one.run > 0 and 0 < one.procs <= 8 for one in jobs] == [at >= 0 for at, _, _ in ran]
+    assert [one.need > 0 and 0 < one.procs <= 8 for one in jobs] == [at >= 0 for at, _, _ in ran]
     ran = [(at, end, one) for at, end, one in ran if at >= 0]
     assert all(at >= one.submit and end == at + one.need for at, end, one in ran)
     for moment, _, _ in ran:

@@ -83,6 +83,16 @@ def test_thousands_of_workloads(request: Request) -> None:
             },
             "a job that backfill may not start in a queue takes no time there",
         ),
+        (
+            {"submit": [0], "run": [60], "limit": [120], "plan": [0]},
+            {"settings": {"release": 2411}, "queues": [{"max_limit": 60}]},
+            "one that backfill starts with a plan of 0 ends after its start",
+        ),
+        (
+            {"submit": [0, 0, 0], "run": [60, 60, 60], "limit": [-1, -1, 0]},
+            {"queues": [{"default_limit": 0}], "settings": {"batch_sched_delay": 0, "sched_min_interval": 0}},
+            "so does one with a queue's default limit of 0; one whose own limit is 0 does not run",
+        ),
     ],
 )
 def test_what_once_differed_does_not(jobs: Mapping[str, Sequence[int]], given: Mapping[str, Any], why: str) -> None:

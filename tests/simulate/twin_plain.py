@@ -71,7 +71,7 @@ class Twin:
     def simulate(self) -> list[Entry]:
         """What came of each job, as they were given."""
         entries = {id(job): Entry(job, NONE) for job in self.jobs}
-        can_run = [job for job in self.jobs if job.run > 0 and 0 < job.procs <= self.procs]
+        can_run = [job for job in self.jobs if job.need > 0 and 0 < job.procs <= self.procs]
         arriving = [entries[id(job)] for job in sorted(can_run, key=lambda job: (job.submit, job.id))]
         for place, entry in enumerate(arriving):
             entry.place = place

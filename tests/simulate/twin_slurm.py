@@ -60,7 +60,8 @@ class Run:
         self.jobs = read_jobs(request.jobs, request.count)
         self.facts: Counter[str] = Counter()
         self.priority = Priority(self.set, self.queues, self.nodes, self.qos)
-        turn = sorted((job for job in self.jobs if job.run > 0), key=lambda job: (job.submit, job.id, job.place))
+        can_run = [job for job in self.jobs if job.run > 0 and job.limit != 0]
+        turn = sorted(can_run, key=lambda job: (job.submit, job.id, job.place))
         for i, job in enumerate(turn):
             job.turn = i
         self.origin = turn[0].submit if turn else 0

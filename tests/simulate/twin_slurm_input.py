@@ -73,6 +73,16 @@ class Queue:
     whole: int = 0
     up: int = 1
 
+    @property
+    def longest(self) -> int:
+        """Its max_limit, of a second at least."""
+        return self.max_limit or 1
+
+    @property
+    def usual(self) -> int:
+        """Its default_limit, of a second at least."""
+        return self.default_limit or 1
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -163,6 +173,9 @@ class Job:
     outcome: int = field(init=False, default=NOT_RUN)
     order: int = field(init=False, default=NONE)
 
+    def __post_init__(self) -> None:
+        self.plan = self.plan or 1
+
     @property
     def least(self) -> int:
         return max(1, self.nodes)
@@ -184,12 +197,12 @@ class Job:
 
     def limit_in(self, queue: Queue) -> int:
         """The limit that it runs with; NONE: none."""
-        return next((x for x in (self.limit, queue.default_limit, queue.max_limit) if x != NONE), NONE)
+        return next((x for x in (self.limit, queue.usual, queue.longest) if x != NONE), NONE)
 
     def planned_limit(self, queue: Queue) -> int:
         """The page's L."""
-        limit = next((x for x in (self.limit, queue.max_limit) if x != NONE), YEAR)
-        return limit if queue.max_limit == NONE else min(limit, queue.max_limit)
+        limit = next((x for x in (self.limit, queue.longest) if x != NONE), YEAR)
+        return limit if queue.longest == NONE else min(limit, queue.longest)
 
     def backfill_limit(self, queue: Queue) -> int:
         """The page's P."""

@@ -23,7 +23,7 @@ def takes(queue: Queue, job: Job, nodes: Sequence[Node], limit: int) -> bool:
         return False
     if queue.max_nodes != NONE and job.least > queue.max_nodes:
         return False
-    if limit != NONE and queue.max_limit != NONE and limit > queue.max_limit:
+    if limit != NONE and queue.longest != NONE and limit > queue.longest:
         return False
     possible = [node for node in nodes if node.in_queue(queue) and eligible(job, node)]
     return pick(job, job.whole_in(queue), possible, Node.when_empty) is not None

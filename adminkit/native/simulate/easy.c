@@ -82,7 +82,7 @@ static bool plan_release(struct easy *easy, int64_t end, int64_t procs) {
     if (easy->known && end >= easy->shadow) {
         easy->before -= procs;
         easy->extra -= end > easy->shadow ? procs : 0;
-        easy->known = easy->before < task_of(easy, easy->head)->procs;
+        easy->known = easy->extra >= 0 && easy->before < task_of(easy, easy->head)->procs;
     }
     return true;
 }

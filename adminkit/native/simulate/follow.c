@@ -1,5 +1,6 @@
 /* follow.c - followers as lists, and those that are to come as a binary heap. */
 #include "follow.h"
+#include "run.h"
 
 #include <stdlib.h>
 
@@ -10,12 +11,7 @@ struct sim_followers {
     size_t used;
 };
 
-bool sim_follow_new(struct sim *sim) {
-    size_t following = 0;
-    for (size_t i = 0; i < sim->jobs; i++)
-        following += sim->job[i].after != SIM_NONE;
-    if (!following)
-        return true;
+bool sim_follow_new(struct sim *sim, size_t following) {
     struct sim_followers *all = calloc(1, sizeof *all);
     if (!all)
         return false;
@@ -51,7 +47,7 @@ void sim_ended(struct sim *sim, const struct sim_job *job) {
     struct sim_followers *all = sim->followers;
     for (int32_t i = all ? all->first[job - sim->job] : SIM_NONE; i != SIM_NONE; i = all->next[i]) {
         struct sim_job *late = &sim->job[i];
-        if (late->run <= 0)
+        if (!sim_can_run(late))
             continue;
         if (late->submit < job->end + late->delay)
             late->submit = job->end + late->delay;

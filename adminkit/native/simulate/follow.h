@@ -5,8 +5,8 @@
 
 #include "workload.h"
 
-/* Notes which jobs follow which. Nothing where none does. False: no memory. */
-bool sim_follow_new(struct sim *sim);
+/* Notes which jobs follow which; `following` of them do, one at least. False: no memory. */
+bool sim_follow_new(struct sim *sim, size_t following);
 void sim_follow_free(struct sim *sim);
 
 /* The job has its end: those that follow it get their submit, and come among sim_late. */

@@ -14,8 +14,7 @@ bool sim_no_memory(struct sim *sim) {
 }
 
 static int32_t plan_of(const struct sim_job *job) {
-    int32_t plan = job->plan != SIM_NONE ? job->plan : job->limit != SIM_NONE ? job->limit : job->run;
-    return plan > 0 ? plan : 1;
+    return job->plan != SIM_NONE ? job->plan : job->limit != SIM_NONE ? job->limit : job->run;
 }
 
 static bool add(struct sim_pool *pool, int32_t number) {

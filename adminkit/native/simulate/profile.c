@@ -215,69 +215,84 @@ static struct sim_cursor seek(const struct sim_profile *p, struct sim_cursor fro
     return (struct sim_cursor){at, (int32_t)search(p->block[at]->time, (size_t)p->block[at]->used, time)};
 }
 
+/* A search for a start, so far: from `found` on there is room, if it `fits`, and enough of it before
+ * `enough`. */
+struct start {
+    struct sim_want want;
+    int64_t found, enough, least;
+    bool fits;
+};
+
+/* The first step of a block from `step` on which is not before `stop`, or at which a job that fits may end;
+ * its number of steps: none. */
+static int32_t scan(const struct sim_profile_block *block, int32_t step, int32_t more, struct start *start) {
+    const int32_t procs = start->want.procs - more, used = block->used;
+    for (;; step++) {
+        if (!start->fits) {
+            while (step < used && block->free[step] < procs && block->time[step] < start->want.stop)
+                step++;
+            if (step == used || block->time[step] >= start->want.stop)
+                return step;
+            start->fits = true;
+            start->found = block->time[step];
+            start->enough = start->found + start->want.seconds;
+            start->least = INT32_MAX;
+        }
+        const int64_t end = start->enough < start->want.stop ? start->enough : start->want.stop;
+        int64_t least = start->least - more;
+        for (; step < used && block->free[step] >= procs && block->time[step] < end; step++)
+            least = block->free[step] < least ? block->free[step] : least;
+        start->least = least + more;
+        if (step == used || block->time[step] >= end)
+            return step;
+        start->fits = false;
+    }
+}
+
+/* Goes over a block in which all have room, or none. False: a job that fits may end in it. */
+static bool pass_over(const struct sim_profile *p, struct sim_cursor at, bool room, struct start *start) {
+    const int64_t time = p->block[at.block]->time[at.step];
+    if (start->fits && time >= start->enough)
+        return false;
+    if (room && !start->fits) {
+        start->found = time;
+        start->enough = time + start->want.seconds;
+        start->least = INT32_MAX;
+    }
+    start->fits = room;
+    start->least = p->least[at.block] < start->least ? p->least[at.block] : start->least;
+    return true;
+}
+
 int64_t sim_profile_earliest(const struct sim_profile *p, struct sim_cursor *cursor, int64_t from,
                              struct sim_want want, int32_t *least) {
-    int64_t found = from, enough = from + want.seconds;
-    int32_t step = cursor->step;
-    bool fits = true;
-    *least = INT32_MAX;
-    if (want.stop <= enough) { /* whoever starts earlier is there just before `stop` */
-        const struct sim_cursor stop = seek(p, *cursor, want.stop);
-        if (want.stop <= from || sim_profile_before(p, stop, want.stop) < want.procs) {
-            *cursor = stop;
+    struct start start = {want, from, from + want.seconds, INT32_MAX, true};
+    struct sim_cursor at = *cursor;
+    if (want.stop <= start.enough) { /* whoever starts earlier is there just before `stop` */
+        *cursor = seek(p, at, want.stop);
+        if (want.stop <= from || sim_profile_before(p, *cursor, want.stop) < want.procs)
             return want.stop;
-        }
     }
-    for (size_t at = cursor->block; at < p->blocks; at++, step = 0) {
-        const struct sim_profile_block *block = p->block[at];
-        const int32_t more = p->more[at];
-        if (at + 1 < p->blocks && p->first[at + 1] < want.stop) {
-            const bool none = p->most[at] < want.procs;
-            if (none || p->least[at] >= want.procs) {
-                const int64_t time = block->time[step] > from ? block->time[step] : from;
-                if (fits && time >= enough) {
-                    *cursor = (struct sim_cursor){at, step};
-                    return found;
-                }
-                if (!none && !fits) {
-                    found = time;
-                    enough = time + want.seconds;
-                    *least = INT32_MAX;
-                }
-                fits = !none;
-                *least = p->least[at] < *least ? p->least[at] : *least;
+    for (; at.block < p->blocks; at.block++, at.step = 0) {
+        const struct sim_profile_block *block = p->block[at.block];
+        const bool none = p->most[at.block] < want.procs, all = p->least[at.block] >= want.procs;
+        if ((none || all) && at.block + 1 < p->blocks && p->first[at.block + 1] < want.stop) {
+            if (pass_over(p, at, all, &start))
                 continue;
-            }
+            break;
         }
-        for (int32_t i = step; i < block->used; i++) {
-            const int64_t time = block->time[i] > from ? block->time[i] : from;
-            const int32_t free = block->free[i] + more;
-            if (time >= want.stop) {
-                *cursor = (struct sim_cursor){at, i};
-                if (block->time[i] > want.stop) {
-                    *cursor = i ? (struct sim_cursor){at, i - 1}
-                                : (struct sim_cursor){at - 1, p->block[at - 1]->used - 1};
-                }
-                return fits ? found : want.stop;
-            }
-            if (fits && time >= enough) {
-                *cursor = (struct sim_cursor){at, i};
-                return found;
-            }
-            if (free < want.procs) {
-                fits = false;
-            } else if (!fits) {
-                fits = true;
-                found = time;
-                enough = time + want.seconds;
-                *least = free;
-            } else if (free < *least) {
-                *least = free;
-            }
-        }
+        at.step = scan(block, at.step, p->more[at.block], &start);
+        if (at.step < block->used)
+            break;
     }
-    *cursor = (struct sim_cursor){p->blocks - 1, p->block[p->blocks - 1]->used - 1};
-    return fits ? found : want.stop;
+    if (at.block == p->blocks) /* it goes on for ever as at its last step */
+        at = (struct sim_cursor){p->blocks - 1, p->block[p->blocks - 1]->used - 1};
+    else if (p->block[at.block]->time[at.step] > want.stop)
+        at = at.step ? (struct sim_cursor){at.block, at.step - 1}
+                     : (struct sim_cursor){at.block - 1, p->block[at.block - 1]->used - 1};
+    *cursor = at;
+    *least = (int32_t)start.least;
+    return start.fits ? start.found : want.stop;
 }
 
 int32_t sim_profile_least(const struct sim_profile *p, int64_t start, int64_t end) {

@@ -19,22 +19,34 @@ static int by_submit(const void *a, const void *b, void *jobs) {
     return *(const int32_t *)a < *(const int32_t *)b ? -1 : 1;
 }
 
+/* Whoever starts may run for a second, and is planned to. */
+static int64_t at_least_a_second(int64_t seconds) {
+    return seconds ? seconds : 1;
+}
+
 bool sim_prepare(struct sim *sim) {
-    sim->turn = malloc((sim->jobs + 1) * sizeof *sim->turn);
-    if (!sim->turn || !sim_follow_new(sim)) {
-        snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
-        return false;
+    for (size_t i = 0; i < sim->queues; i++) {
+        sim->queue[i].max_limit = at_least_a_second(sim->queue[i].max_limit);
+        sim->queue[i].default_limit = at_least_a_second(sim->queue[i].default_limit);
     }
     bool sorted = true;
-    for (size_t i = 0; i < sim->jobs; i++) {
+    size_t following = 0;
+    sim->turn = malloc((sim->jobs + 1) * sizeof *sim->turn);
+    for (size_t i = 0; sim->turn && i < sim->jobs; i++) {
         struct sim_job *job = &sim->job[i];
         job->start = job->end = job->order = SIM_NONE;
         job->outcome = SIM_NOT_RUN;
-        if (job->run <= 0 || job->after != SIM_NONE)
+        job->plan = (int32_t)at_least_a_second(job->plan);
+        following += job->after != SIM_NONE;
+        if (!sim_can_run(job) || job->after != SIM_NONE)
             continue;
         sim->turn[sim->turns++] = (int32_t)i;
         sorted = sorted && (sim->turns < 2 ||
                             by_submit(&sim->turn[sim->turns - 2], &sim->turn[sim->turns - 1], sim->job) < 0);
+    }
+    if (!sim->turn || (following && !sim_follow_new(sim, following))) {
+        snprintf(sim->error, sizeof sim->error, "out of memory for %zu jobs", sim->jobs);
+        return false;
     }
     if (!sorted)
         qsort_r(sim->turn, sim->turns, sizeof *sim->turn, by_submit, sim->job);

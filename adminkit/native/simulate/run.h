@@ -4,7 +4,13 @@
 
 #include "workload.h"
 
-/* Puts the jobs that may run into sim->turn, by submit, then id. False: sim->error. */
+/* Whether it would run for a second at all. */
+static inline bool sim_can_run(const struct sim_job *job) {
+    return job->run > 0 && job->limit != 0;
+}
+
+/* Puts the jobs that may run into sim->turn, by submit, then id; plans and limits of queues that are 0
+ * become 1. False: sim->error. */
 bool sim_prepare(struct sim *sim);
 /* Gives the job its start; its end, outcome and order follow. Returns the end; a model that keeps it calls
  * sim_ended (follow.h). */

@@ -25,7 +25,7 @@ struct sim_job {
     int64_t id;       /* breaks ties of submit, and nothing else */
     int64_t submit;   /* when it is eligible to start */
     int32_t run;      /* what it needs, > 0 */
-    int32_t limit;    /* the end is at most start + limit; SIM_NONE: its queue's default */
+    int32_t limit;    /* the end is at most start + limit; SIM_NONE: its queue's default; 0: not run */
     int32_t procs;    /* of one pool, > 0 */
     int32_t plan;     /* what backfill plans with; SIM_NONE: limit. For the slurm model it is --time-min */
     int32_t priority; /* SIM_NONE: computed from the factors */
