@@ -14,7 +14,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.operators import LETTERS, operators_only
-from adminkit.cli.policy import PolicyFile
+from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean

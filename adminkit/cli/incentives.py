@@ -13,7 +13,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.operators import POINTS, operators_only
-from adminkit.cli.policy import PolicyFile
+from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, target_of
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adminkit import config
-from adminkit.cli import options
+from adminkit.cli import options, policy_input
+from adminkit.cli.policy_input import PolicyFile, Tables
 from adminkit.cli.progress import progress
-from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.errors import UsageError, unknown_word
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
@@ -27,40 +26,9 @@ from adminkit.trace.sight import whose
 from adminkit.units import Moment, moment, parse_when
 
 if TYPE_CHECKING:
-    from adminkit.lua.runtime import LuaVersion
-    from adminkit.policy.model import Policy
     from adminkit.render.report import Report
-    from adminkit.slurm.site import Site
 
 app = typer.Typer(help="The rules at submission.", no_args_is_help=True, rich_markup_mode=None)
-
-
-class Release(StrEnum):
-    """The release of Lua to run."""
-
-    LUA51 = "5.1"
-    LUA54 = "5.4"
-
-
-LUAS: Final[Mapping[Release, LuaVersion]] = {Release.LUA51: "lua51", Release.LUA54: "lua54"}
-
-PolicyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy",
-        metavar="FILE",
-        help="The policy file. Default: /etc/adminkit/policy.toml, else the example that comes with adminkit.",
-    ),
-]
-Tables = Annotated[
-    Path | None,
-    typer.Option(
-        "--tables",
-        metavar="DIR",
-        help="Use the tables that `incentives compute --out DIR` wrote: points, hints, needs.",
-    ),
-]
-Lua = Annotated[Release, typer.Option("--lua", help="The release of Lua to run.")]
 
 
 @app.callback()
@@ -79,8 +47,8 @@ def check(
     from adminkit.policy.load import examine
     from adminkit.reports.policy import check_lines, check_report
 
-    path = _policy_path(policy)
-    queues, note = _queues(site)
+    path = policy_input.policy_path(policy)
+    queues, note = policy_input.queue_limits(site)
     loaded, problems = examine(path, queues)
     wrong = [one for one in problems if not one.note]
     verdict = (
@@ -104,7 +72,7 @@ def explain(
     from adminkit.policy.explain import explain as sentences
     from adminkit.reports.policy import explain_lines, explain_report
 
-    path, loaded = _load(policy)
+    path, loaded = policy_input.load(policy)
     rows = sentences(loaded)
     _say(explain_report(rows, [f"policy {path}"]), explain_lines(rows), format, output)
 
@@ -137,7 +105,7 @@ def try_(
         str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
     ] = None,
     tables: Tables = None,
-    lua: Lua = Release.LUA51,
+    lua: policy_input.Lua = policy_input.Release.LUA51,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -151,8 +119,8 @@ def try_(
         user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
         features, name, not srun, ckpt,
     )  # fmt: skip
-    path, loaded = _load(policy)
-    cluster = _site(loaded, site, [user] if user and tables else [])
+    path, loaded = policy_input.load(policy)
+    cluster = policy_input.site(loaded, site, [user] if user and tables else [])
     now = int(time.time())
     for name in typed.queues:
         if cluster.queue(name) is None:
@@ -161,8 +129,8 @@ def try_(
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
     table_of = policy_table(loaded, cluster, now)
     table = policy_text(table_of)
-    points, hints, needs = _tables(tables)
-    decider = Decider(table.encode(), points, hints, LUAS[lua], soft_limits=needs)
+    points, hints, needs = policy_input.tables(tables)
+    decider = Decider(table.encode(), points, hints, policy_input.LUAS[lua], soft_limits=needs)
     decision = decider.decide(with_lease(request, table_of, now))
     _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
 
@@ -188,7 +156,7 @@ def replay(
         ),
     ] = None,
     tables: Tables = None,
-    lua: Lua = Release.LUA51,
+    lua: policy_input.Lua = policy_input.Release.LUA51,
     simulate: Annotated[
         bool,
         typer.Option(
@@ -207,10 +175,11 @@ def replay(
     from adminkit.slurm.site_file import load_site
 
     when, settings = moment(as_of, time.time()), config.load()
-    path, loaded = _load(policy)
+    path, loaded = policy_input.load(policy)
     if simulate:
         filters = {
-            "--queue": queue, "--user": user, "--account": account, "--at": at, "--lua": lua is not Release.LUA51,
+            "--queue": queue, "--user": user, "--account": account, "--at": at,
+            "--lua": lua is not policy_input.Release.LUA51,
         }  # fmt: skip
         if given := next((name for name, value in filters.items() if value), None):
             raise UsageError(f"--simulate takes no {given}: it is of all jobs and all rules", f"leave out {given}")
@@ -225,9 +194,9 @@ def replay(
     with reader(file, when.as_of) as trace, progress("replaying") as tick:
         filter = one_cluster(trace, check_words(trace, replace(filter, users=whose(user, file))))
         described = load_site(site) if site else None
-        needs = _tables(tables)[2]
+        needs = policy_input.tables(tables)[2]
         replayed = replay_trace(
-            trace, loaded, described, filter, rules_at, LUAS[lua], lambda n, of: tick(n, of, n), needs
+            trace, loaded, described, filter, rules_at, policy_input.LUAS[lua], lambda n, of: tick(n, of, n), needs
         )
     rules = [*(rule.name for rule in loaded.rules), *(["routing"] if "routing" in replayed.counts.rules else [])]
     notes = [f"policy {path}", rules_at_note(rules_at), f"{replayed.counts.requests} different requests"]
@@ -277,71 +246,12 @@ def diff(
     from adminkit.reports.policy import diff_lines, diff_report
     from adminkit.slurm.controller import controller
 
-    path, loaded = _load(policy)
+    path, loaded = policy_input.load(policy)
     folder = installed or (controller().folder or Path("/etc/slurm")) / "adminkit"
     table = load_table(folder / "policy.lua")
-    changes = differences(table, policy_table(loaded, _site(loaded, site), 0))
+    changes = differences(table, policy_table(loaded, policy_input.site(loaded, site), 0))
     notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation', 'unknown')}"]
     _say(diff_report(changes, notes), diff_lines(changes), format, output)
-
-
-def _tables(folder: Path | None) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """The texts of incentives.lua, hints.lua and soft_limits.lua in this folder; None for one that is not there."""
-    if folder is None:
-        return None, None, None
-    from adminkit.economy.build import read_tables
-
-    tables = {one.name: one.text.encode("utf-8", "surrogateescape") for one in read_tables(folder)}
-    return tables.get("incentives"), tables.get("hints"), tables.get("soft_limits")
-
-
-def _load(named: Path | None) -> tuple[Path, Policy]:
-    from adminkit.policy.load import load_policy
-
-    path = _policy_path(named)
-    return path, load_policy(path)
-
-
-def _policy_path(named: Path | None) -> Path:
-    from adminkit.policy.load import find_policy
-    from adminkit.policy.place import SYSTEM_POLICY
-
-    path, shipped = find_policy(named)
-    if shipped:
-        print(f"note: there is no {SYSTEM_POLICY}; this is the example that came with adminkit", file=sys.stderr)
-    return path
-
-
-def _site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
-    """The cluster: as a file has it, else as Slurm has it, else made up. With the uids of those users `also`."""
-    from adminkit.slurm.gather import gather
-    from adminkit.slurm.site import made_up
-    from adminkit.slurm.site_file import load_site
-
-    if file is not None:
-        return load_site(file)
-    try:
-        gathered = gather((*policy.users(), *also))
-    except AdminkitError as error:
-        print(f"note: the queues are those that the policy names: {error.message}", file=sys.stderr)
-        return made_up(policy.queues(), policy.users())
-    for note in gathered.notes:
-        print(f"note: {note}", file=sys.stderr)
-    return gathered.site
-
-
-def _queues(file: Path | None) -> tuple[dict[str, int | None] | None, list[str]]:
-    """The cluster's queues with their maximum limits, else None and why."""
-    from adminkit.slurm.partitions import queues
-    from adminkit.slurm.site_file import load_site
-
-    try:
-        known = load_site(file).queues if file is not None else queues()
-    except AdminkitError as error:
-        if file is not None:
-            raise
-        return None, [f"note: the names of queues were not checked: {error.message}; --site FILE describes a cluster"]
-    return {queue.name: queue.max_limit for queue in known}, []
 
 
 def _say(report: Report, lines: str, format: options.Format, output: Path | None) -> None:

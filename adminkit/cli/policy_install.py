@@ -11,7 +11,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli.options import Format, FormatOption, Output
-from adminkit.cli.policy import PolicyFile
+from adminkit.cli.policy_input import PolicyFile
 from adminkit.config import chosen
 from adminkit.errors import AdminkitError
 from adminkit.render.sink import Way, emit

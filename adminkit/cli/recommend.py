@@ -12,7 +12,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.own import Fresh, opened, readable_trace
-from adminkit.cli.policy import PolicyFile
+from adminkit.cli.policy_input import PolicyFile
 from adminkit.errors import UsageError
 from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all

@@ -11,7 +11,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
-from adminkit.cli.policy import PolicyFile
+from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.cli.simulate import (
     OPERATORS,

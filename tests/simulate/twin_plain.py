@@ -1,4 +1,4 @@
-"""The plain models once more, slowly and plainly: docs/simulate-plain.md in Python.
+"""The plain models once more, slowly and plainly: docs/simulate-spec.md in Python.
 
 Nothing is kept from one moment to the next but the queue, who runs, and the reservations."""
 
