@@ -34,7 +34,8 @@ done
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     verdict = guard.check()
     if not verdict.allowed or os.geteuid() != 0:
-        print(f"submissions: not run: {verdict.reason if not verdict.allowed else 'needs root'}")
+        why = "needs root" if verdict.allowed else f"{verdict.reason}: {verdict.detail}"
+        print(f"submissions: not run: {why}")
         return []
     with tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private:
         Path(private).chmod(0o755)

@@ -14,6 +14,7 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
+from unittest import mock
 
 from adminkit.ingest.sources.base import JOBS as JOB_PASS
 from adminkit.ingest.sources.sacct import Sacct, open_sacct
@@ -57,7 +58,8 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         cluster = Cluster(private)
         cluster.boot(owner=os.getpid())
         try:
-            return _measure(cluster, folder)
+            with mock.patch.dict(os.environ, cluster.env()):
+                return _measure(cluster, folder)
         finally:
             cluster.stop()
 
@@ -92,7 +94,6 @@ def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
             [Query("alpha", since, until, FINISHED, _fields(cluster)).argv("\x1f") for since, until in windows], cluster
         )
 
-    os.environ.update(cluster.env())
     whole()
     with closing(sqlite3.connect(db)) as trace:
         found = trace.execute("SELECT count(*) FROM job").fetchone()[0]

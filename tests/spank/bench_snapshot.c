@@ -159,9 +159,13 @@ int main(int argc, char **argv) {
         usleep(200000);
         if (ck_snapshot_take(&snapshot, cgroup, &root, 1, SIGTERM))
             return 1;
-        if (snapshot.count >= (size_t)count)
+        if (snapshot.count >= (size_t)count || tries == 99)
             break;
         ck_snapshot_free(&snapshot);
+    }
+    if (snapshot.count < (size_t)count) {
+        fprintf(stderr, "only %zu of %d processes could be started\n", snapshot.count, count);
+        return 3;
     }
     size_t files = list(&snapshot, paths, cgroup == NULL);
     fprintf(stderr, "%zu processes, %zu files\n", snapshot.count, files);
