@@ -2,7 +2,7 @@
 
 A text has rows of several users, `.UID-NAME-QUEUE-600-1800-3600`, and one dot at its end. In names each byte that is no
 letter or digit is _ and two hexadecimal digits, so nothing that a user types begins a row. As thousands of small tables
-or texts the same takes slurmctld three times as long to load, and Lua's garbage collector more than a decision may take.
+or texts the same takes slurmctld three times as long to load, and Lua's garbage collector more than a decision may.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ USERS = 10_000
 P99_MICROSECONDS = 20.0
 QUEUES = ("gq", "gq-short", "gq-middle", "gq-long")
 SETTINGS: dict[str, Any] = {
-    "queues": dict.fromkeys(QUEUES, True), "quantile": 75, "least": 600, "gap": 1800, "users_off": {}, "accounts_off": {},
-    "classes_off": {}, "preemptible": False, "arrays": False, "variable": "ADMINKIT_PLAN",
+    "queues": dict.fromkeys(QUEUES, True), "quantile": 75, "least": 600, "gap": 1800, "users_off": {},
+    "accounts_off": {}, "classes_off": {}, "preemptible": False, "arrays": False, "variable": "ADMINKIT_PLAN",
 }  # fmt: skip
 #: One that lasts.
 LEASE: dict[str, Any] = {

@@ -177,6 +177,8 @@ def test_deciding_twice_is_deciding_once(lua: Lua) -> None:
     assert again.get("soft") == first["soft"] and not again["messages"] and again.get("record") is None
     other = decided(lua, {"quantile": 90}, time_min=first["soft"], admin_comment=first["record"])
     assert other.get("soft") is None, "the record in force says another number"
+    forged = first["record"].replace("lim=7200", "lim=720000")
+    assert decided(lua, admin_comment=forged).get("soft") is None, "or another limit, to which the guard would raise it"
 
 
 def test_without_room_for_the_record_there_is_none(lua: Lua) -> None:
@@ -266,6 +268,14 @@ def test_an_update_by_anybody_takes_time_min_away(lua: Lua, tmp_path: Path) -> N
         assert done["desc"] == {"time_limit": 60, "time_min": 0}
         done = site.run(lua, site.case(folder, uid=uid, rec={"time_min": 30}, desc={"priority": 0}))
         assert done["desc"] == {"priority": 0}, "a hold changes nothing"
+
+
+def test_who_takes_the_record_away_takes_time_min_away(lua: Lua, tmp_path: Path) -> None:
+    """Without its record nobody would know that what Slurm lowers was ours. One that runs can lose none."""
+    folder = written(tmp_path, exempt={0: True})
+    for state, desc in ((0, {"admin_comment": "note", "time_min": 0}), (1, {"admin_comment": "note"})):
+        case = site.case(folder, uid=0, rec={"time_min": 30, "job_state": state}, desc={"admin_comment": "note"})
+        assert site.run(lua, case)["desc"] == desc
 
 
 def test_without_soft_limits_a_typed_time_min_is_slurms(lua: Lua, tmp_path: Path) -> None:
