@@ -23,7 +23,7 @@ def texts(users: Mapping[int, Mapping[str, Mapping[str, str]]]) -> list[str]:
     for uid, names in users.items():
         for name, rows in names.items():
             inside = plain(name)
-            found[_place(uid, inside, count)] += [
+            found[(uid + _sum(inside)) % count] += [
                 f".{uid}-{inside}-{plain(queue)}-{row}" for queue, row in rows.items()
             ]
     return ["".join(rows) + "." for rows in found]
@@ -35,10 +35,10 @@ def plain(name: str) -> str:
     return _UNSAFE.sub(lambda match: b"_%02x" % match[0][0], raw).decode("ascii")
 
 
-def _place(uid: int, name: str, count: int) -> int:
-    """Which of `count` texts has the rows of a plain name: the sum that soft.lua makes."""
-    total = uid + len(name)
+def _sum(name: str) -> int:
+    """A sum over a plain name, as soft.lua makes it."""
+    total = len(name)
     for at in range(0, min(len(name), 64), 4):
         a, b, c, d = (name[at : at + 4].encode() + b"\0\0\0")[:4]
         total = (total * 31 + a + b * 37 + c * 1009 + d * 7919) % 1_048_573
-    return total % count
+    return total

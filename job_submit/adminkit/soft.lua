@@ -32,11 +32,19 @@ local PLAIN = setmetatable({}, {
     end,
 })
 
-local function plain(name)
+local plain = text.kept(function(name)
     return (gsub(name, "[^A-Za-z0-9]", PLAIN))
-end
+end)
 
-local queues_plain = text.kept(plain)
+-- A sum over a plain name, as economy/needs_text.py makes it.
+local sums = text.kept(function(name)
+    local sum = #name
+    for i = 1, min(#name, 64), 4 do
+        local a, b, c, d = byte(name, i, i + 3)
+        sum = (sum * 31 + a + (b or 0) * 37 + (c or 0) * 1009 + (d or 0) * 7919) % 1048573
+    end
+    return sum
+end)
 
 -- `.1001-` for a uid. There are no more of them than users.
 local prefixes = setmetatable({}, {
@@ -45,16 +53,6 @@ local prefixes = setmetatable({}, {
         return made[uid]
     end,
 })
-
--- Which of `count` texts has the rows of a uid and a plain name. economy/needs_text.py has the same sum.
-local function place_of(uid, name, count)
-    local sum = uid + #name
-    for i = 1, min(#name, 64), 4 do
-        local a, b, c, d = byte(name, i, i + 3)
-        sum = (sum * 31 + a + (b or 0) * 37 + (c or 0) * 1009 + (d or 0) * 7919) % 1048573
-    end
-    return sum % count + 1
-end
 
 -- The settings of a policy with the table of needs, its rows as they are: only the few that are asked for are looked at. nil
 -- where soft limits are off. `needs` may be nil.
@@ -79,13 +77,13 @@ function soft.need(packed, uid, name, queue)
     if not uid or count == 0 then
         return nil
     end
-    name = name and plain(name) or ""
-    local rows, begins = needs[place_of(uid, name, count)], prefixes[uid] .. name .. "-"
+    name = name and plain[name] or ""
+    local rows, begins = needs[(uid + sums[name]) % count + 1], prefixes[uid] .. name .. "-"
     local first = find(rows, begins, 1, true)
     if not first then
         return nil
     end
-    local _, last = find(rows, begins .. queues_plain[queue or ""] .. "-", first, true)
+    local _, last = find(rows, begins .. plain[queue or ""] .. "-", first, true)
     if not last then
         _, last = find(rows, begins .. "-", first, true)
     end
@@ -123,19 +121,25 @@ end
 
 -- Whether the job's account and every QOS it may run with are known and free of limits that do not hold for such jobs.
 local function is_unbound(request, lease)
-    local account, qos = request.account, request.qos
     if lease.users_off[request.uid] then
         return false
     end
-    if next(lease.accounts_off) ~= nil and (not account or lease.accounts_off[account]) then
-        return false
+    if next(lease.accounts_off) ~= nil then
+        local account = request.account
+        if not account or lease.accounts_off[account] then
+            return false
+        end
     end
-    return next(lease.qos_off) == nil or (qos and not any_in(lease.qos_off, text.names[qos])) or false
+    if next(lease.qos_off) == nil then
+        return true
+    end
+    local qos = request.qos
+    return qos and not any_in(lease.qos_off, text.names[qos]) or false
 end
 
 -- Whether the site leaves this job out.
 local function is_left_out(job, request, packed)
-    local account = request.account
+    local account = next(packed.accounts_off) ~= nil and request.account
     return packed.users_off[request.uid] or (request.user and packed.users_off[request.user])
         or (account and packed.accounts_off[account])
         or (next(packed.classes_off) ~= nil and (not job.class or packed.classes_off[job.class]))
