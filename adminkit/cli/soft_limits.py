@@ -51,7 +51,8 @@ def guard(
 
     there, controller = _folder(folder)
     now, log = int(time.time()), config.load().acts
-    done = once(there, now, period, log, controller.gid) if apply else look(there, now, period)
+    alone = len(controller.hosts) < 2
+    done = once(there, now, period, log, controller.gid, alone) if apply else look(there, now, period, alone)
     emit(round_report(done, controller.cluster, apply), Way(format.value, output))
     if apply and not done.ok:
         raise typer.Exit(1)
@@ -66,7 +67,7 @@ def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format
 
     there, controller = _folder(folder)
     acts = [one for one in read(config.load().acts) if one.get("what") == WHAT]
-    now = look(there, int(time.time()))
+    now = look(there, int(time.time()), alone=len(controller.hosts) < 2)
     emit(status_report(now, acts[::-1][:last], controller.cluster), Way(format.value, output))
     if not now.ok:
         raise typer.Exit(1)

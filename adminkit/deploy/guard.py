@@ -2,19 +2,21 @@
 
 A round writes the lease, without which the script gives no job a soft limit, takes soft limits from pending jobs where
 they are no longer safe, and raises what Slurm lowered at a job's start. It touches only jobs that have our word in
-AdminComment. What it does is recorded; what it did not reach, the next round does.
+AdminComment. What it does is recorded; what it did not reach, the next round does. A file that it cannot read or write
+ends the lease, and never keeps it from the jobs.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text, table_path
+from adminkit.deploy.guard_state import State, read_state, write_state
 from adminkit.deploy.planning import Reason, lease, parameter, reasons, reserved_at, turns_on, unclear
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
@@ -22,15 +24,13 @@ from adminkit.lua.runtime import Lua
 from adminkit.slurm import planning
 from adminkit.slurm.planning import PlannedJob, Planning
 
-#: Below the folder of job_submit.lua. Neither is a table that an install puts, so neither counts among its checksums.
+#: Below the folder of job_submit.lua. It is no table that an install puts, so it does not count among its checksums.
 LEASE: Final = f"{SUBFOLDER}/soft_lease"
-STATE: Final = f"{SUBFOLDER}/soft_state.json"
 #: Periods of the timer for which a lease lasts.
 PERIODS: Final = 3
 PERIOD: Final = 30
 #: In the log of acts.
 WHAT: Final = "soft-limits guard"
-_STATE_MODE: Final = 0o600
 _STARTED: Final = ("RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING")
 _ENDING: Final = ("COMPLETING", "STAGE_OUT")
 _COMMENT: Final = "Written by `adminkit soft-limits guard`, a few times a minute."
@@ -71,7 +71,7 @@ class Plan:
     """What is to be done, and the jobs whose start needs no second look afterwards."""
 
     acts: Sequence[Act] = ()
-    started: frozenset[int] = frozenset()
+    started: Mapping[int, int] = field(default_factory=dict)  # as in State
 
 
 class Records:
@@ -105,7 +105,7 @@ def ours(jobs: Iterable[PlannedJob], records: Records) -> list[tuple[PlannedJob,
 
 def plan(
     jobs: Sequence[tuple[PlannedJob, int | None]],
-    started: frozenset[int] | None,
+    started: Mapping[int, int] | None,
     given: Mapping[str, Any] | None,
     site: Planning,
     now: int,
@@ -116,10 +116,11 @@ def plan(
     A job that has a TimeMin of ours had, while pending, the limit that its record says: the script gives none to a job
     whose limit a rule changed, and takes it away in every update of a limit. So a lower limit is Slurm's doing where
     the job is seen for the first time since its start, and an operator's or the owner's later. `started` are those that
-    were seen; None: nothing was kept, so nothing that started more than `margin` seconds ago is touched.
+    were seen, as in State; None: nothing was kept, and of what started more than `margin` seconds ago only a limit that
+    is exactly TimeMin is Slurm's for sure.
     """
     acts: list[Act] = []
-    seen: set[int] = set()
+    seen: dict[int, int] = {}
     for job, asked in jobs:
         if job.state in _ENDING:
             continue
@@ -135,55 +136,82 @@ def plan(
             or job.time_limit >= asked
             or _is_later(job, asked, started, site, now, margin)
         ):
-            seen.add(job.job_id_raw)
+            seen[job.job_id_raw] = job.restarts
         else:
             acts.append(Act("raised", job.job_id_raw, job.job_id, "lowered at its start", job.time_limit, asked))
-    return Plan(acts, frozenset(seen))
+    return Plan(acts, seen)
 
 
 def _is_later(
-    job: PlannedJob, asked: int, started: frozenset[int] | None, site: Planning, now: int, margin: int
+    job: PlannedJob, asked: int, started: Mapping[int, int] | None, site: Planning, now: int, margin: int
 ) -> bool:
     """Whether a limit below `asked` may have been lowered after the start, by a person."""
     if job.time_limit is None or job.time_limit < (job.time_min or 0):
         return True  # Slurm never goes below TimeMin
-    if started is not None and job.job_id_raw in started:
+    if started is not None and started.get(job.job_id_raw) == job.restarts:
         return True
     start = now if job.start_time is None else job.start_time
     if now - start <= margin:
         return False
     ahead = [at for queue in site.queues if queue.name in job.queues and (at := reserved_at(queue, site)) is not None]
-    return started is None or min(ahead, default=start + asked) < start + asked
+    if min(ahead, default=start + asked) < start + asked:
+        return True
+    return started is None and job.time_limit != job.time_min
 
 
-def once(folder: Path, now: int, period: int, log: Path, group: int | None = None) -> Round:
-    """A whole round. AdminkitError when slurmctld is away: then the lease runs out by itself."""
-    actions.check(log)
-    found = _look(folder, now, period)
-    is_there = read_text(folder / LEASE) is not None
-    with changing(folder, group):
+def once(folder: Path, now: int, period: int, log: Path, group: int | None = None, alone: bool = True) -> Round:
+    """A whole round. AdminkitError when slurmctld is away: then the lease runs out by itself.
+
+    `alone`: slurmctld has no other host, on which another guard may have been at work while this one was not.
+    """
+    found = _look(folder, now, period, alone, _unrecorded(log))
+    notes: list[str] = []
+    was_there, is_written = (folder / LEASE).exists(), False
+    with _noted(notes), changing(folder, group):
         _write_lease(folder, found.given, group)
-    if is_there != (found.given is not None):
-        why = "; ".join(one.why for one in found.against) or ("" if found.enabled else "soft limits are off")
-        _record(log, {"did": "lease given" if found.given else "lease withdrawn", "why": why})
+        is_written = True
     acts = found.plan.acts
-    notes = _do(acts)
+    notes += _do(acts)
     left = _held(acts) if acts else []
-    for act in acts:
-        _record(log, {**asdict(act), "held": act not in left})
-    with changing(folder, group):
-        _write_state(folder, found.plan.started | {act.job for act in acts if act.did == "raised" and act not in left})
-    until = None if found.given is None else int(found.given["valid_until"])
-    return Round(now, found.enabled, found.against, until, found.planned, acts, left, notes)
+    with _noted(notes):
+        if is_written and was_there != (found.given is not None):
+            why = "; ".join(one.why for one in found.against) or ("" if found.enabled else "soft limits are off")
+            _record(log, {"did": "lease given" if found.given else "lease withdrawn", "why": why})
+        for act in acts:
+            _record(log, {**asdict(act), "held": act not in left})
+    raised = {act.job for act in acts if act.did == "raised" and act not in left}
+    seen = {job.job_id_raw: job.restarts for job in found.jobs if job.job_id_raw in raised}
+    with _noted(notes), changing(folder, group):
+        write_state(folder, State(now, {**found.plan.started, **seen}))
+    until = int(found.given["valid_until"]) if found.given is not None and is_written else None
+    return Round(now, found.enabled, found.against, until, len(found.jobs), acts, left, notes)
 
 
-def look(folder: Path, now: int, period: int = PERIOD) -> Round:
+@contextmanager
+def _noted(notes: list[str]) -> Iterator[None]:
+    """What cannot be written is said; jobs come first."""
+    try:
+        yield
+    except AdminkitError as error:
+        notes.append(error.message)
+
+
+def _unrecorded(log: Path) -> list[Reason]:
+    """Why acts cannot be recorded: then nobody is given a soft limit, and who has one loses it."""
+    try:
+        actions.check(log)
+    except AdminkitError as error:
+        return [Reason("acts", error.message, error.hint or "")]
+    return []
+
+
+def look(folder: Path, now: int, period: int = PERIOD, alone: bool = True) -> Round:
     """What a round would do, with the lease that is there. Changes nothing."""
-    found = _look(folder, now, period)
+    found = _look(folder, now, period, alone, [])
     there = read_lease(folder)
     until = int(there["valid_until"]) if there and int(there["valid_until"]) > now else None
     notes = [] if not found.enabled or found.against or until else ["the guard's timer did not run lately"]
-    return Round(now, found.enabled, found.against, until, found.planned, found.plan.acts, (), notes)
+    return Round(now, found.enabled, found.against, until, len(found.jobs), found.plan.acts, (), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,21 +219,27 @@ class _Found:
     enabled: bool
     against: Sequence[Reason]
     given: Mapping[str, Any] | None
-    planned: int
+    jobs: Sequence[PlannedJob]  # with a soft limit of ours
     plan: Plan
 
 
-def _look(folder: Path, now: int, period: int) -> _Found:
-    settings = _settings(folder)
+def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason]) -> _Found:
+    settings: Mapping[str, Any] | None = None
+    try:
+        settings = _settings(folder)
+        is_on = settings is not None
+    except AdminkitError as error:
+        against, is_on = [*against, Reason("policy", error.message, error.hint or "")], True
     site, jobs = planning.planning(now), planning.open_jobs()
-    against, margin = _against(site, settings), PERIODS * period
-    given = None
+    margin, given = PERIODS * period, None
+    against = [*against, *_against(site, settings)] if is_on else []
     if settings is not None and not against:
         given = lease(site, jobs, bool(settings.get("preemptible")), now, margin)
-    mine = ours(jobs, Records())
-    return _Found(
-        settings is not None, against, given, len(mine), plan(mine, read_state(folder), given, site, now, margin)
-    )
+    mine, state = ours(jobs, Records()), read_state(folder)
+    if state is not None and not alone and now - state.at > margin:
+        state = None
+    done = plan(mine, None if state is None else state.started, given, site, now, margin)
+    return _Found(is_on, against, given, [job for job, _ in mine], done)
 
 
 def read_lease(folder: Path) -> dict[str, Any] | None:
@@ -219,14 +253,6 @@ def read_lease(folder: Path) -> dict[str, Any] | None:
     except AdminkitError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def read_state(folder: Path) -> frozenset[int] | None:
-    """The jobs whose start earlier rounds looked at; None where nothing was kept, or it cannot be read."""
-    try:
-        return frozenset(int(job) for job in json.loads(read_text(folder / STATE) or ""))
-    except (ValueError, TypeError):
-        return None
 
 
 def _settings(folder: Path) -> Mapping[str, Any] | None:
@@ -255,24 +281,15 @@ def _write_lease(folder: Path, given: Mapping[str, Any] | None, group: int | Non
         put_file(path, module(given, _COMMENT), group)
 
 
-def _write_state(folder: Path, started: Iterable[int]) -> None:
-    put_file(folder / STATE, json.dumps(sorted(started)), mode=_STATE_MODE)
-
-
 def _do(acts: Sequence[Act]) -> list[str]:
-    """Slurm's words where it refused."""
-    notes = []
-    try:
+    """Slurm's words where it refused. Jobs that run come first: their time is short."""
+    notes: list[str] = []
+    for act in sorted(acts, key=lambda act: act.did != "raised"):
+        if act.becomes is not None:
+            with _noted(notes):
+                (planning.set_limit if act.did == "raised" else planning.restore)(act.name, act.becomes)
+    with _noted(notes):
         planning.clear([act.job for act in acts if act.did == "cleared" and act.becomes is None])
-    except AdminkitError as error:
-        notes.append(error.message)
-    for act in acts:
-        if act.becomes is None:
-            continue
-        try:
-            (planning.set_limit if act.did == "raised" else planning.restore)(act.name, act.becomes)
-        except AdminkitError as error:
-            notes.append(error.message)
     return notes
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from adminkit.economy.needs_text import texts
 from adminkit.economy.score import Standing
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module, quoted
@@ -73,7 +74,7 @@ class Row(NamedTuple):
 
     @property
     def row(self) -> list[str]:
-        """Its row in the table, one text: a table for each row would make slurmctld load it half as fast."""
+        """Its row in the table."""
         return ["-".join(map(str, self.seconds))]
 
 
@@ -146,6 +147,9 @@ def soft_table(needs: Iterable[Need], settings: SoftLimits, opted_out: Collectio
 
 def lua(table: Mapping[str, Any]) -> str:
     """The text of the file that slurmctld loads."""
+    if "quantiles" in table:
+        head = {key: value for key, value in table.items() if key != "users"}
+        return module({**head, "rows": texts(table["users"]), "generation": generation(table)}, _COMMENT)
     return module({**table, "generation": generation(table)}, _COMMENT)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.errors import AdminkitError
 from adminkit.slurm import show_config
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.keyvalue import given, names, number, records, settings
@@ -258,10 +259,16 @@ def _name(raw: str, array: str, tasks: str) -> str:
 
 
 def clear(jobs: Sequence[int]) -> None:
-    """Take TimeMin from pending jobs, by their ids. AdminkitError with Slurm's words where it refused some."""
+    """Take TimeMin from pending jobs, by their ids; then AdminkitError with Slurm's words where it refused some."""
+    refused = None
     for first in range(0, len(jobs), _AT_ONCE):
         listed = ",".join(map(str, jobs[first : first + _AT_ONCE]))
-        ask(["scontrol", "update", f"JobId={listed}", "TimeMin=0"])
+        try:
+            ask(["scontrol", "update", f"JobId={listed}", "TimeMin=0"])
+        except AdminkitError as error:
+            refused = refused or error
+    if refused is not None:
+        raise refused
 
 
 def set_limit(job: str, limit: int, *more: str) -> None:

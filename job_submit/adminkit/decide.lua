@@ -163,7 +163,8 @@ local function record_of(outcome, kind, job, request, ruleset, paid, planned)
     local before = request[field]
     local there = before and record.read(before)
     if there and is_earlier(there, outcome, kind, job, request, ruleset, paid) then
-        return nil, planned and there.soft == text.whole(planned) and planned or nil
+        local is_its = planned and there.soft == text.whole(planned) and there.lim == text.whole(limit)
+        return nil, is_its and planned or nil
     end
     local fired, whole = outcome.fired or NONE, request.whole
     local line = record.write(limit, kind, fired, before, paid, whole, planned)

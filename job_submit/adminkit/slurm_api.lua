@@ -157,7 +157,7 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
             return slurm.SUCCESS
         end
         local is_policed = request.is_policed(job_desc)
-        if ruleset.soft and is_policed then
+        if ruleset.soft and (is_policed or job_desc.admin_comment) then -- without its record nobody would raise it
             drop_planned(slurm, job_desc, job_rec)
         end
         if not is_policed or policy.exempt[uid] then

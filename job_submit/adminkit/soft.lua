@@ -5,7 +5,8 @@ local text = need("text")
 
 local soft = {}
 
-local ceil, match, max = math.ceil, string.match, math.max
+local ceil, max, min = math.ceil, math.max, math.min
+local byte, find, format, gsub, match = string.byte, string.find, string.format, string.gsub, string.match
 local NONE = text.NONE
 
 -- A soft limit is in whole minutes, as Slurm keeps time_min.
@@ -13,51 +14,80 @@ local function minutes(seconds)
     return ceil(seconds / 60) * 60
 end
 
--- The place of the quantile in the rows of the table; nil where the table has none of it.
-local function place_of(quantile, quantiles)
-    for i = 1, #(quantiles or NONE) do
-        if quantiles[i] == quantile then
-            return i
-        end
+-- The columns of a row as a pattern, with a capture for this quantile; nil where the table has none of it.
+local function columns_of(quantile, quantiles)
+    local columns, is_there = {}, false
+    for i = 1, #quantiles do
+        local is_it = quantiles[i] == quantile
+        columns[i], is_there = is_it and "(%d+)" or "%d+", is_there or is_it
     end
-    return nil
+    return is_there and "^" .. table.concat(columns, "%-") .. "%." or nil
 end
 
--- The settings of a policy with the seconds of one quantile of the table in `needs[uid][name][queue]`; nil where soft limits
--- are off. Plain numbers: thousands of small tables are what makes Lua's garbage collector slow. `table` may be nil.
-function soft.packed(settings, table)
+-- A byte of a name that is no letter or digit, as _ and two hexadecimal digits. There are 194 of them.
+local PLAIN = setmetatable({}, {
+    __index = function(made, char)
+        made[char] = format("_%02x", byte(char))
+        return made[char]
+    end,
+})
+
+local plain = text.kept(function(name)
+    return (gsub(name, "[^A-Za-z0-9]", PLAIN))
+end)
+
+-- A sum over a plain name, as economy/needs_text.py makes it.
+local sums = text.kept(function(name)
+    local sum = #name
+    for i = 1, min(#name, 64), 4 do
+        local a, b, c, d = byte(name, i, i + 3)
+        sum = (sum * 31 + a + (b or 0) * 37 + (c or 0) * 1009 + (d or 0) * 7919) % 1048573
+    end
+    return sum
+end)
+
+-- `.1001-` for a uid. There are no more of them than users.
+local prefixes = setmetatable({}, {
+    __index = function(made, uid)
+        made[uid] = format(".%.0f-", uid)
+        return made[uid]
+    end,
+})
+
+-- The settings of a policy with the table of needs, its rows as they are: only the few that are asked for are looked at. nil
+-- where soft limits are off. `needs` may be nil.
+function soft.packed(settings, needs)
     if not settings then
         return nil
     end
-    local packed, needs = {}, {}
+    local packed = {}
     for key, value in pairs(settings) do
         packed[key] = value
     end
-    packed.needs = needs
-    local place = table and place_of(settings.quantile, table.quantiles)
-    if not place then
-        return packed
-    end
-    local nth = "^" .. string.rep("%d+%-", place - 1) .. "(%d+)"
-    for uid, names in pairs(table.users) do
-        local own = {}
-        for name, queues in pairs(names) do
-            local of_name = {}
-            for queue, row in pairs(queues) do
-                of_name[queue] = tonumber(match(row, nth))
-            end
-            own[name] = of_name
-        end
-        needs[uid] = own
-    end
+    packed.columns = needs and columns_of(settings.quantile, needs.quantiles)
+    packed.needs = packed.columns and needs.rows or NONE
     return packed
 end
 
--- What jobs of this user, name and queue needed, seconds; nil for unknown. The exact queue counts before any.
+-- What jobs of this user, name and queue needed, seconds; nil for unknown, and for a damaged row. The exact queue counts
+-- before any.
 function soft.need(packed, uid, name, queue)
-    local own = uid and packed.needs[uid]
-    local queues = own and own[name or ""]
-    return queues and (queues[queue] or queues[""]) or nil
+    local needs = packed.needs
+    local count = #needs
+    if not uid or count == 0 then
+        return nil
+    end
+    name = name and plain[name] or ""
+    local rows, begins = needs[(uid + sums[name]) % count + 1], prefixes[uid] .. name .. "-"
+    local first = find(rows, begins, 1, true)
+    if not first then
+        return nil
+    end
+    local _, last = find(rows, begins .. plain[queue or ""] .. "-", first, true)
+    if not last then
+        _, last = find(rows, begins .. "-", first, true)
+    end
+    return last and tonumber(match(rows, packed.columns, last + 1)) or nil
 end
 
 local function any_in(set, list)
@@ -91,19 +121,25 @@ end
 
 -- Whether the job's account and every QOS it may run with are known and free of limits that do not hold for such jobs.
 local function is_unbound(request, lease)
-    local account, qos = request.account, request.qos
     if lease.users_off[request.uid] then
         return false
     end
-    if next(lease.accounts_off) ~= nil and (not account or lease.accounts_off[account]) then
-        return false
+    if next(lease.accounts_off) ~= nil then
+        local account = request.account
+        if not account or lease.accounts_off[account] then
+            return false
+        end
     end
-    return next(lease.qos_off) == nil or (qos and not any_in(lease.qos_off, text.names[qos])) or false
+    if next(lease.qos_off) == nil then
+        return true
+    end
+    local qos = request.qos
+    return qos and not any_in(lease.qos_off, text.names[qos]) or false
 end
 
 -- Whether the site leaves this job out.
 local function is_left_out(job, request, packed)
-    local account = request.account
+    local account = next(packed.accounts_off) ~= nil and request.account
     return packed.users_off[request.uid] or (request.user and packed.users_off[request.user])
         or (account and packed.accounts_off[account])
         or (next(packed.classes_off) ~= nil and (not job.class or packed.classes_off[job.class]))

@@ -285,23 +285,9 @@ function validate.hints(value)
     end)
 end
 
--- What is wrong with a table of needs, or nil: a row has the seconds of each of `quantiles`, in their order, joined by dashes.
+-- What is wrong with a table of needs, or nil. Its rows are looked at where one is asked for: a damaged one gives no soft limit.
 function validate.soft_limits(value)
-    local wrong = head(value) or list(value.quantiles, "number", "quantiles")
-    if wrong then
-        return wrong
-    end
-    local row_of = "^%d+" .. string.rep("%-%d+", #value.quantiles - 1) .. "$"
-    return every(value.users, "users", function(uid, names)
-        return of_type(uid, "number", "a uid")
-            or every(names, "names", function(name, queues)
-                return of_type(name, "string", "a name")
-                    or every(queues, "queues", function(at, row)
-                        return of_type(at, "string", "a queue")
-                            or (type(row) ~= "string" or not string.find(row, row_of)) and "a row is damaged" or nil
-                    end)
-            end)
-    end)
+    return head(value) or list(value.quantiles, "number", "quantiles") or list(value.rows, "string", "rows")
 end
 
 local function lease_queue(name, limits)

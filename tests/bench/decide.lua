@@ -1,6 +1,6 @@
 -- One round: how long submissions take in slurm_job_submit, in microseconds at the 50th and 99th percentile, for jobs that
 -- keep every rule, that name no queue, that a rule amends, that a rule refuses, and for a mixture of them; and how long the
--- script with its tables takes to load, in milliseconds. `lua decide.lua FOLDER BLOCKS` prints NAME P50 P99 lines, and for each
+-- script with its tables takes to load, in milliseconds; how many of a block are given a soft limit. `lua decide.lua FOLDER BLOCKS` prints NAME P50 P99 lines, and for each
 -- submission of one block of the mixture a line: call MICROSECONDS.
 local folder, blocks = arg[1], tonumber(arg[2])
 local mock = dofile(folder .. "/mock.lua")
@@ -115,6 +115,14 @@ local function report(name, call, kind)
     return best_half
 end
 
+-- How many of the mixture are given a soft limit.
+local given = 0
+for i = 1, BLOCK do
+    local job_desc = job_desc_of(i, MIXTURE[i * 37 % 100 + 1])
+    submit(job_desc, parts, 1000 + i % 12000)
+    given = given + (job_desc.time_min ~= slurm.NO_VAL and 1 or 0)
+end
+said.messages, said.info = {}, {}
 measure(submit)
 print_calls()
 local half = report("mixture", submit)
@@ -137,3 +145,4 @@ while at(measure(spin), 0.5) < half do
 end
 report("noise", spin)
 print(string.format("load %.2f %.2f", load_ms, load_ms))
+print(string.format("given %d %d", given, given))

@@ -15,6 +15,7 @@ import pytest
 from adminkit.deploy.guard import LEASE
 from adminkit.deploy.planning import is_fit
 from adminkit.economy.points_file import dumped
+from adminkit.economy.tables import lua
 from adminkit.lua.literal import module
 from adminkit.lua.runtime import load_table
 from adminkit.slurm.planning import PARAMETER
@@ -133,9 +134,9 @@ def by_hand(ruled: Ruled, **changes: Any) -> None:
         "format": 1, "generation": "lease", "made_at": now, "valid_until": now + 60, "queues": {"gq": {"most": 259200}},
         "qos_off": {}, "accounts_off": {}, "users_off": {}, **changes,
     }  # fmt: skip
-    for name, data in (("policy.lua", table), ("soft_limits.lua", {**NEEDS, "generation": "x"}), ("soft_lease", lease)):
+    for name, data in (("policy.lua", table), ("soft_limits.lua", None), ("soft_lease", lease)):
         path = ruled.inner / name
-        path.write_text(module(data, "made for a test"))
+        path.write_text(lua(NEEDS) if data is None else module(data, "made for a test"))
         path.chmod(0o644)
     touch(ruled.folder / "job_submit.lua")
 

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.soak
 
 FEEDBACK, INSTALL = "adminkit-feedback.service", "adminkit-incentives-install.service"
 REFRESH = "adminkit-policy-refresh.service"
+SOFT = "adminkit-soft-limits.service"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_systemd_takes_from_a_unit_what_it_does_not_need(host: Host, unit: str) 
         host.do(f"install -d -o adminkit {Path(wanted).parent} && install -o adminkit /dev/null {wanted}")
         found = host.start(unit).facts()
     chown_and_read = 0b101
-    capabilities = chown_and_read if unit in (INSTALL, REFRESH) else 0
+    capabilities = chown_and_read if unit in (INSTALL, REFRESH, SOFT) else 0
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
     assert int(found["CapBnd"], 16) == capabilities
 
@@ -150,3 +151,22 @@ def test_roots_unit_lets_the_rules_hold_a_former_operator(slurm: Host) -> None:
         assert run.result == "success", run.said
         assert said in run.said
         assert "confirmed" in run.said
+
+
+def test_roots_unit_guards_soft_limits_and_its_timer_runs_it(slurm: Host) -> None:
+    """On a release where they are refused: while they are off it is content, else it says why, and gives none."""
+    slurm.drop_in(SOFT, "folder", documented("docs/install.md", INSTALL).replace("/opt/slurm/etc", SLURM))
+    run = slurm.start(SOFT)
+    assert run.result == "success" and "soft limits are off" in run.said, run.said
+    state = f"{SLURM}/adminkit/soft_state.json"
+    assert slurm.do(f"stat -c '%a %U' {state}") == "600 root"
+    slurm.do(f"rm {state}; systemctl start adminkit-soft-limits.timer")
+    until("its timer to run it", lambda: slurm.do(f"ls {state}", code=None) == state, 60.0)
+    before = slurm.do(f"cat {state}")
+    until("its timer to run it again", lambda: slurm.do(f"cat {state}") != before, 60.0)
+    slurm.do("systemctl stop adminkit-soft-limits.timer")
+    entry = '  ["soft_limits"] = { ["preemptible"] = false },'
+    slurm.do(f"sed -i 's/^return {{$/return {{\\n{entry}/' {SLURM}/adminkit/policy.lua")
+    run = slurm.start(SOFT)
+    assert run.result == "exit-code" and "release: slurmctld is 22.05" in run.said, run.said
+    assert slurm.do(f"ls {SLURM}/adminkit/soft_lease", code=None) == ""

@@ -11,8 +11,9 @@ import pytest
 
 from adminkit import actions
 from adminkit.deploy import guard
-from adminkit.deploy.files import table_path
-from adminkit.deploy.guard import LEASE, Act, Plan, Records, look, once, ours, plan, read_lease, read_state
+from adminkit.deploy.files import changing, table_path
+from adminkit.deploy.guard import LEASE, Act, Plan, Records, look, once, ours, plan, read_lease
+from adminkit.deploy.guard_state import STATE, State, read_state, write_state
 from adminkit.deploy.planning import is_fit, lease, parameter, reasons, turns_on, unclear, warnings
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
@@ -118,7 +119,7 @@ def test_who_may_wait_with_a_soft_limit(changes: dict[str, Any], site: dict[str,
     assert unclear(replace(JOB, **changes), given(**site), NOW) == why
 
 
-def planned(*jobs: PlannedJob, started: frozenset[int] | None = frozenset(), **site: Any) -> Plan:
+def planned(*jobs: PlannedJob, started: dict[int, int] | None, **site: Any) -> Plan:
     whole = replace(SITE, **site)
     return plan([(job, 10 * H) for job in jobs], started, lease(whole, (), False, NOW, 90), whole, NOW, 90)
 
@@ -131,26 +132,32 @@ MAINTENANCE = (Reservation("m", NOW + H, frozenset({"n1"})),)
 @pytest.mark.parametrize(
     ("job", "started", "site", "acts", "why"),
     [
-        (RUNS, set(), {}, (), "it has its whole limit"),
-        (replace(RUNS, time_limit=1800), set(), {}, RAISED, "cut at its start"),
-        (replace(RUNS, time_limit=1800, state="SUSPENDED"), set(), {}, RAISED, "suspended since"),
-        (replace(RUNS, time_limit=1800, state="COMPLETING"), set(), {}, (), "it is over"),
-        (replace(RUNS, time_limit=1800), {7}, {}, (), "lowered later, by a person"),
-        (replace(RUNS, time_limit=1200), set(), {}, (), "below TimeMin: Slurm never goes there"),
-        (LATE, set(), {}, RAISED, "cut while the timer stood still"),
-        (LATE, set(), {"reservations": MAINTENANCE}, (), "or lowered before a maintenance: nobody knows"),
-        (LATE, None, {}, (), "and nothing was kept"),
-        (replace(RUNS, time_limit=1800), None, {}, RAISED, "nothing was kept, and it has just begun"),
+        (RUNS, {}, {}, (), "it has its whole limit"),
+        (replace(RUNS, time_limit=1800), {}, {}, RAISED, "cut at its start"),
+        (replace(RUNS, time_limit=1800, state="SUSPENDED"), {}, {}, RAISED, "suspended since"),
+        (replace(RUNS, time_limit=1800, state="COMPLETING"), {}, {}, (), "it is over"),
+        (replace(RUNS, time_limit=1800), {7: 0}, {}, (), "lowered later, by a person"),
+        (replace(RUNS, time_limit=1800, restarts=1), {7: 0}, {}, RAISED, "requeued, and started again, between rounds"),
+        (replace(RUNS, time_limit=1800, restarts=1), {7: 1}, {}, (), "lowered later, after its second start"),
+        (replace(RUNS, time_limit=1200), {}, {}, (), "below TimeMin: Slurm never goes there"),
+        (replace(RUNS, time_limit=1800, start_time=NOW + 4000), {}, {}, RAISED, "the clock was set back"),
+        (replace(RUNS, time_limit=1800, start_time=None), {}, {}, RAISED, "nobody knows when it began"),
+        (LATE, {}, {}, RAISED, "cut while the timer stood still, or the clock was set forward"),
+        (LATE, {}, {"reservations": MAINTENANCE}, (), "or lowered before a maintenance: nobody knows"),
+        (LATE, None, {"reservations": MAINTENANCE}, (), "and nothing was kept"),
+        (LATE, None, {}, RAISED, "nothing was kept, but TimeMin to the minute is Slurm's"),
+        (replace(LATE, time_limit=2400), None, {}, (), "another number may be a person's"),
+        (replace(RUNS, time_limit=2400), None, {}, (replace(RAISED[0], was=2400),), "and it has just begun"),
     ],
 )
 def test_what_is_raised(job: PlannedJob, started: Any, site: dict[str, Any], acts: Any, why: str) -> None:
-    done = planned(job, started=None if started is None else frozenset(started), **site)
+    done = planned(job, started=started, **site)
     assert tuple(done.acts) == acts, why
-    assert (7 in done.started) == (not acts and job.state != "COMPLETING")
+    assert (done.started.get(7) == job.restarts) == (not acts and job.state != "COMPLETING")
 
 
 def test_without_a_lease_nobody_waits_with_one() -> None:
-    done = plan([(JOB, 10 * H), (RUNS, 10 * H)], frozenset(), None, SITE, NOW, 90)
+    done = plan([(JOB, 10 * H), (RUNS, 10 * H)], {}, None, SITE, NOW, 90)
     assert [(act.did, act.why) for act in done.acts] == [("cleared", "no lease")]
 
 
@@ -176,12 +183,15 @@ class FakeSlurm:
     def __init__(self) -> None:
         self.site, self.jobs, self.deaf = SITE, [JOB], False
         self.said: list[Any] = []
+        self.refused: set[str] = set()
 
     def clear(self, jobs: list[int]) -> None:
         self.said += [("clear", job) for job in jobs]
         self._change(lambda job: job.job_id_raw in jobs, time_min=None)
 
     def set_limit(self, name: str, limit: int) -> None:
+        if name in self.refused:
+            raise AdminkitError(f"Slurm refuses {name}")
         self.said.append((name, limit))
         self._change(lambda job: job.job_id == name, time_limit=limit)
 
@@ -219,7 +229,7 @@ def test_a_round_gives_the_lease_and_takes_it_back(slurm: FakeSlurm, folder: Pat
     assert done.ok and done.valid_until == NOW + 90 and not done.acts
     there = read_lease(folder)
     assert there is not None and there["valid_until"] == NOW + 90
-    assert (folder / guard.STATE).stat().st_mode & 0o777 == 0o600
+    assert (folder / STATE).stat().st_mode & 0o777 == 0o600
     slurm.site = replace(SITE, parameters=frozenset())
     done = once(folder, NOW + 30, 30, log)
     assert not done.ok and not (folder / LEASE).exists()
@@ -235,7 +245,7 @@ def test_what_does_not_hold_is_said_and_done_again(slurm: FakeSlurm, folder: Pat
         assert not done.ok and [act.did for act in done.left] == ["raised"]
     slurm.deaf = False
     assert once(folder, NOW, 30, folder / "acts.jsonl").ok
-    assert read_state(folder) == {7}
+    assert read_state(folder) == State(NOW, {7: 0})
     slurm.jobs = [replace(slurm.jobs[0], time_limit=1800)]
     assert not once(folder, NOW, 30, folder / "acts.jsonl").acts, "lowered later"
 
@@ -280,3 +290,91 @@ def test_a_policy_that_turns_them_off_clears_what_waits(slurm: FakeSlurm, folder
 def test_a_name_that_looks_like_the_setting_turns_nothing_on() -> None:
     assert turns_on(module({"a": 1, "soft_limits": {"b": 1}}, "x"))
     assert not turns_on(module({"a": '\n  ["soft_limits"] = ', "b": {"soft_limits": {}}}, "x"))
+
+
+# -- what goes wrong around a round: it ends the lease, and never keeps the guard from the jobs
+
+CUT = replace(RUNS, job_id_raw=8, job_id="8", time_limit=1800)
+
+
+def broken(slurm: FakeSlurm, folder: Path, log: Path) -> guard.Round:
+    """A round in which something cannot be read or written, after a whole one."""
+    slurm.jobs = [JOB, CUT]
+    done = once(folder, NOW, 30, log)
+    assert done.valid_until is None and not done.ok
+    assert {job.job_id: (job.time_min, job.time_limit) for job in slurm.jobs}["8"] == (1800, 10 * H), "raised"
+    return done
+
+
+def test_acts_that_cannot_be_recorded_end_the_lease(slurm: FakeSlurm, folder: Path) -> None:
+    once(folder, NOW - 30, 30, folder / "acts.jsonl")
+    done = broken(slurm, folder, folder / "adminkit")
+    assert [one.name for one in done.reasons] == ["acts"] and any("acts" in note for note in done.notes)
+    assert slurm.jobs[0].time_min is None and not (folder / LEASE).exists()
+
+
+def test_a_policy_that_cannot_be_read_ends_the_lease(slurm: FakeSlurm, folder: Path) -> None:
+    once(folder, NOW - 30, 30, folder / "acts.jsonl")
+    path = table_path(folder, "policy")
+    path.write_text(path.read_text() + "os.exit(1)")
+    done = broken(slurm, folder, folder / "acts.jsonl")
+    assert [one.name for one in done.reasons] == ["policy"] and not (folder / LEASE).exists()
+
+
+def test_an_install_at_work_leaves_the_lease_to_run_out(slurm: FakeSlurm, folder: Path) -> None:
+    once(folder, NOW - 30, 30, folder / "acts.jsonl")
+    with changing(folder):
+        done = broken(slurm, folder, folder / "acts.jsonl")
+    assert done.notes == [f"somebody else is changing {folder / 'adminkit'}"] * 2
+    there = read_lease(folder)
+    assert there is not None and there["valid_until"] == NOW + 60
+    assert slurm.jobs[0].time_min == 1800, "it is safe where it waits"
+
+
+def test_one_job_that_slurm_refuses_keeps_nobody_else_waiting(slurm: FakeSlurm, folder: Path) -> None:
+    slurm.jobs, slurm.refused = [replace(CUT, job_id_raw=9, job_id="9"), CUT, replace(JOB, restarts=1)], {"9"}
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert [act.job for act in done.left] == [9] and done.notes == ["Slurm refuses 9"]
+    assert slurm.said == [("8", 10 * H), ("clear", 7)], "who runs comes first"
+    assert read_state(folder) == State(NOW, {8: 0}), "9 is tried again"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[7]", "{}", '{"at": 1}', '{"at": 1, "started": [7]}', '{"at": 1, "started": {"x": 0}}',
+        '{"at": 1, "started": {"7": Infinity}}', '{"at": "1", "started": {}}', "[" * 100000, "\x00",
+    ],
+)  # fmt: skip
+def test_a_state_that_is_damaged_is_none(folder: Path, text: str) -> None:
+    (folder / STATE).write_text(text)
+    assert read_state(folder) is None
+
+
+def test_the_state_of_a_host_that_was_away_counts_alone(slurm: FakeSlurm, folder: Path) -> None:
+    """The guard of the other host was at work: what is lowered now is a person's doing, unless it is TimeMin."""
+    lowered = replace(LATE, time_limit=2400)
+    for alone, at, acts in ((True, NOW - 9999, 1), (False, NOW - 9999, 0), (False, NOW - 60, 1)):
+        slurm.jobs = [lowered]
+        write_state(folder, State(at, {}))
+        assert len(once(folder, NOW, 30, folder / "acts.jsonl", alone=alone).acts) == acts, (alone, at)
+
+
+def test_two_guards_undo_nothing_of_each_other(slurm: FakeSlurm, folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "backup"
+    (other / "adminkit").mkdir(parents=True, mode=0o750)
+    table_path(other, "policy").write_text(table_path(folder, "policy").read_text())
+    slurm.jobs = [CUT]
+    for place in (folder, other, folder, other):
+        assert once(place, NOW, 30, folder / "acts.jsonl", alone=False).ok
+    assert slurm.said == [("8", 10 * H)]
+    slurm.jobs = [replace(slurm.jobs[0], time_limit=2400)]
+    for place in (folder, other):
+        assert not once(place, NOW + 30, 30, folder / "acts.jsonl", alone=False).acts, "an operator lowered it"
+
+
+def test_a_lease_of_before_a_clock_was_set_back_is_written_over(slurm: FakeSlurm, folder: Path) -> None:
+    once(folder, NOW + 86_400, 30, folder / "acts.jsonl")
+    once(folder, NOW, 30, folder / "acts.jsonl")
+    there = read_lease(folder)
+    assert there is not None and (there["made_at"], there["valid_until"]) == (NOW, NOW + 90)

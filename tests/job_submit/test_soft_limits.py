@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adminkit.economy.needs_text import texts
 from tests.job_submit import site
 from tests.job_submit.policies import HOUR, policy, request, rule
 from tests.job_submit.runtime import Lua
@@ -19,7 +20,11 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 NEEDS: dict[str, Any] = {
     "format": 1, "generation": "n", "made_at": 1, "quantiles": [50, 75, 90],
-    "users": {1001: {"train": {"gq": "900-1790-3600", "": "1-2-3"}, "": {"gq": "60-61-62"}}},
+    "rows": [
+        ".1001-train-gq-900-1790-3600.1001-train--1-2-3.1001--gq-60-61-62.1001-a_2db_20c-gq_2dshort-1-1200-9"
+        ".1001-cut-gq-900-1790.1001-more-gq-900-1790-3600-9.1001-word-gq-900-x-3600.1001-none-gq.1001-gap-gq--1790-3600"
+        f".1001-huge-gq-1-{'9' * 400}-9.100-1_2dx-gq-1-1200-9.1001-last-gq-1-1200-9"
+    ],
 }  # fmt: skip
 LEASE: dict[str, Any] = {
     "format": 1, "generation": "lease", "made_at": NOW - 10, "valid_until": NOW + 80,
@@ -52,6 +57,21 @@ GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any], int | None]] = {
     "a job without a name": ({}, {"job_name": ""}, 600),
     "a name without history": ({}, {"job_name": "other"}, None),
     "a user without history": ({}, {"uid": 7}, None),
+    "a queue and a name with other bytes than letters": ({}, {"queues": ["gq-short"], "job_name": "a-b c"}, 1200),
+    "a queue that its rows do not name, and none of any": ({}, {"job_name": "a-b c"}, None),
+    "no uid begins another": ({}, {"job_name": "1-x", "uid": 100}, 1200),
+    "nor does a name end one": ({}, {"job_name": "x", "uid": 1001}, None),
+    "a name that looks like a row": ({}, {"job_name": "x.1001-train-gq"}, None),
+    "a name that looks like a name and a queue": ({}, {"job_name": "train-gq"}, None),
+    "a row that is cut short": ({}, {"job_name": "cut"}, None),
+    "one that does not end": ({}, {"job_name": "last"}, None),
+    "a row that is too long": ({}, {"job_name": "more"}, None),
+    "a row with a word": ({}, {"job_name": "word"}, None),
+    "an empty one": ({}, {"job_name": "none"}, None),
+    "more digits than a number has": ({}, {"job_name": "huge"}, None),
+    "a number that is not there": ({}, {"job_name": "gap"}, None),
+    "a name that is a pattern": ({}, {"job_name": ".*"}, None),
+    "a queue that is one": ({}, {"queues": [".-"], "job_name": "a-b c"}, None),
     "as large a gap as it takes": ({"gap": 2 * H - 1800}, {}, 1800),
     "a gap that is not worth it": ({"gap": 2 * H - 1740}, {}, None),
     "a quantile that the table has not": ({"quantile": 60}, {}, None),
@@ -111,6 +131,28 @@ def test_who_is_planned_by_need(lua: Lua, why: str) -> None:
     assert decision.get("limit") is None and decision["verdict"] == "accept"
 
 
+def test_a_table_without_rows_gives_none(lua: Lua) -> None:
+    table = {**policy(), "record": "admin_comment", "soft_limits": SETTINGS}
+    for needs in ({**NEEDS, "rows": []}, None):
+        ruleset = lua.call(lua.module("ruleset").of, table, None, None, needs)
+        assert lua._listed(lua.module("decide").decide, request(**ASKED), ruleset).get("soft") is None
+
+
+@pytest.mark.parametrize("users", [1, 40])
+def test_each_row_is_found_where_it_was_put(lua: Lua, users: int) -> None:
+    """Names of every length and byte, in texts of about 16 rows."""
+    named = ["", "a", "ab-c.d", "x" * 300, 'q"]\n', "\udcff\udc80", "jõb", *(f"run-{i:03}-final" for i in range(60))]
+    needs = {1000 + i: {name: {"gq": f"1-{600 + 60 * j}-9"} for j, name in enumerate(named)} for i in range(users)}
+    table = {**policy(), "record": "admin_comment", "soft_limits": SETTINGS}
+    rows = texts(needs)
+    ruleset = lua.call(lua.module("ruleset").of, table, None, None, {**NEEDS, "rows": rows})
+    decide = lua.module("decide").decide
+    for uid in needs:
+        for j, name in enumerate(named):
+            wanted = request(**{**ASKED, "uid": uid, "job_name": name, "limit": 9 * H})
+            assert lua._listed(decide, wanted, ruleset)["soft"] == 600 + 60 * j, (uid, name)
+
+
 def test_a_limit_that_a_rule_changed_is_no_limit_to_plan_below(lua: Lua) -> None:
     """The record has what was asked for: the guard could not know to which limit to raise it."""
     decision = decided(lua, None, rule("max_limit", H, "amend", name="max"))
@@ -135,6 +177,8 @@ def test_deciding_twice_is_deciding_once(lua: Lua) -> None:
     assert again.get("soft") == first["soft"] and not again["messages"] and again.get("record") is None
     other = decided(lua, {"quantile": 90}, time_min=first["soft"], admin_comment=first["record"])
     assert other.get("soft") is None, "the record in force says another number"
+    forged = first["record"].replace("lim=7200", "lim=720000")
+    assert decided(lua, admin_comment=forged).get("soft") is None, "or another limit, to which the guard would raise it"
 
 
 def test_without_room_for_the_record_there_is_none(lua: Lua) -> None:
@@ -224,6 +268,14 @@ def test_an_update_by_anybody_takes_time_min_away(lua: Lua, tmp_path: Path) -> N
         assert done["desc"] == {"time_limit": 60, "time_min": 0}
         done = site.run(lua, site.case(folder, uid=uid, rec={"time_min": 30}, desc={"priority": 0}))
         assert done["desc"] == {"priority": 0}, "a hold changes nothing"
+
+
+def test_who_takes_the_record_away_takes_time_min_away(lua: Lua, tmp_path: Path) -> None:
+    """Without its record nobody would know that what Slurm lowers was ours. One that runs can lose none."""
+    folder = written(tmp_path, exempt={0: True})
+    for state, desc in ((0, {"admin_comment": "note", "time_min": 0}), (1, {"admin_comment": "note"})):
+        case = site.case(folder, uid=0, rec={"time_min": 30, "job_state": state}, desc={"admin_comment": "note"})
+        assert site.run(lua, case)["desc"] == desc
 
 
 def test_without_soft_limits_a_typed_time_min_is_slurms(lua: Lua, tmp_path: Path) -> None:

@@ -55,12 +55,14 @@ def test_the_newest_stay() -> None:
 
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
 def test_a_table_goes_through_json_to_lua(version: str) -> None:
-    table = soft_table([replace(NEED, job_name='a"]\n', queue="")], SoftLimits(enabled=True), (), NOW)
+    needs = [replace(NEED, job_name='a"]\n', queue=queue) for queue in ("", "gq-b.c")]
+    table = soft_table(needs, SoftLimits(enabled=True), (), NOW)
     again = parsed("soft_limits", dumped(table).encode(), "it")
     assert again == table
     runtime = Lua("lua54" if version == "lua54" else "lua51")
     there = runtime.table(lua(again).encode(), "soft_limits.lua")
     assert runtime.call(runtime.module("validate").soft_limits, there) is None
+    assert runtime.out(there)["rows"] == [".1001-a_22_5d_0a--600-1800-3600.1001-a_22_5d_0a-gq_2db_2ec-600-1800-3600."]
 
 
 @pytest.mark.parametrize(
