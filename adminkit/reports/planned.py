@@ -62,13 +62,14 @@ def _row(group: Group, name: str | None) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _quantiles(values: list[int]) -> tuple[float | None, float | None]:
+def _quantiles(values: list[int]) -> tuple[int | None, int | None]:
+    """Median and 95th percentile, whole seconds."""
     import numpy as np
 
     if not values:
         return None, None
-    median, p95 = map(float, np.quantile(values, (0.5, 0.95)))
-    return median, p95
+    median, p95 = np.quantile(values, (0.5, 0.95))
+    return round(float(median)), round(float(p95))
 
 
 def _notes(measured: Planned) -> list[str]:
