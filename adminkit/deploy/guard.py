@@ -1,8 +1,9 @@
 """The guard of soft limits: one round of it, by a timer on slurmctld's host, a few times a minute.
 
 A round writes the lease, without which the script gives no job a soft limit, takes soft limits from pending jobs where
-they are no longer safe, and raises what Slurm lowered at a job's start. It touches only jobs that have our word in
-AdminComment. What it does is recorded; what it did not reach, the next round does.
+they are no longer safe, and raises what Slurm lowered at a job's start. On a day off of a trial there is no lease. It
+touches only jobs that have our word in AdminComment. What it does is recorded; what it did not reach, the next round
+does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final
 from adminkit import actions
 from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text, table_path
 from adminkit.deploy.planning import Reason, lease, parameter, reasons, reserved_at, turns_on, unclear
+from adminkit.deploy.trial import Trial, read_trial, settle
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.lua.runtime import Lua
@@ -30,6 +32,7 @@ PERIODS: Final = 3
 PERIOD: Final = 30
 #: In the log of acts.
 WHAT: Final = "soft-limits guard"
+DAY_OFF: Final = "trial: a day off"
 _STATE_MODE: Final = 0o600
 _STARTED: Final = ("RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING")
 _ENDING: Final = ("COMPLETING", "STAGE_OUT")
@@ -60,10 +63,17 @@ class Round:
     acts: Sequence[Act] = ()
     left: Sequence[Act] = ()
     notes: Sequence[str] = ()
+    trial: Trial | None = None  # that goes on or is to begin
+
+    @property
+    def is_off(self) -> bool:
+        """Whether a trial says that nobody is given a soft limit."""
+        return self.trial is not None and self.trial.is_off(self.now)
 
     @property
     def ok(self) -> bool:
-        return not self.left and (not self.enabled or self.valid_until is not None)
+        waits = self.is_off and not self.reasons
+        return not self.left and (not self.enabled or waits or self.valid_until is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +120,10 @@ def plan(
     site: Planning,
     now: int,
     margin: int,
+    without: str = "no lease",
 ) -> Plan:
-    """What a round does to `jobs`. `given` is the lease, None for none: then no pending job keeps a soft limit.
+    """What a round does to `jobs`. `given` is the lease, None for none: then no pending job keeps a soft limit, and
+    `without` is the reason.
 
     A job that has a TimeMin of ours had, while pending, the limit that its record says: the script gives none to a job
     whose limit a rule changed, and takes it away in every update of a limit. So a lower limit is Slurm's doing where
@@ -125,7 +137,7 @@ def plan(
             continue
         if job.state not in _STARTED:
             is_low = asked is not None and job.time_limit is not None and job.time_limit < asked
-            why = "no lease" if given is None else unclear(job, given, now)
+            why = without if given is None else unclear(job, given, now)
             if why or is_low:
                 becomes = asked if is_low else None  # Slurm may leave what waits of an array with the limit of a task
                 acts.append(Act("cleared", job.job_id_raw, job.job_id, why or "lowered", job.time_min, becomes))
@@ -162,9 +174,11 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     found = _look(folder, now, period)
     is_there = read_text(folder / LEASE) is not None
     with changing(folder, group):
+        settle(folder, found.there, now, log, group)
         _write_lease(folder, found.given, group)
     if is_there != (found.given is not None):
-        why = "; ".join(one.why for one in found.against) or ("" if found.enabled else "soft limits are off")
+        why = "; ".join(one.why for one in found.against)
+        why = why or (DAY_OFF if found.is_off else "" if found.enabled else "soft limits are off")
         _record(log, {"did": "lease given" if found.given else "lease withdrawn", "why": why})
     acts = found.plan.acts
     notes = _do(acts)
@@ -174,7 +188,7 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with changing(folder, group):
         _write_state(folder, found.plan.started | {act.job for act in acts if act.did == "raised" and act not in left})
     until = None if found.given is None else int(found.given["valid_until"])
-    return Round(now, found.enabled, found.against, until, found.planned, acts, left, notes)
+    return Round(now, found.enabled, found.against, until, found.planned, acts, left, notes, found.trial)
 
 
 def look(folder: Path, now: int, period: int = PERIOD) -> Round:
@@ -182,8 +196,9 @@ def look(folder: Path, now: int, period: int = PERIOD) -> Round:
     found = _look(folder, now, period)
     there = read_lease(folder)
     until = int(there["valid_until"]) if there and int(there["valid_until"]) > now else None
-    notes = [] if not found.enabled or found.against or until else ["the guard's timer did not run lately"]
-    return Round(now, found.enabled, found.against, until, found.planned, found.plan.acts, (), notes)
+    late = found.enabled and not found.against and (until is not None if found.is_off else until is None)
+    notes = ["the guard's timer did not run lately"] if late else []
+    return Round(now, found.enabled, found.against, until, found.planned, found.plan.acts, (), notes, found.trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +208,32 @@ class _Found:
     given: Mapping[str, Any] | None
     planned: int
     plan: Plan
+    there: Trial | None  # under way or ended
+    trial: Trial | None  # under way
+    is_off: bool
 
 
 def _look(folder: Path, now: int, period: int) -> _Found:
     settings = _settings(folder)
     site, jobs = planning.planning(now), planning.open_jobs()
-    against, margin = _against(site, settings), PERIODS * period
+    there, damaged = _trial(folder)
+    against, margin = [*_against(site, settings), *(damaged if settings is not None else [])], PERIODS * period
+    trial = there if there is not None and there.under_way(now) else None
+    is_off = settings is not None and trial is not None and trial.is_off(now)
     given = None
-    if settings is not None and not against:
+    if settings is not None and not against and not is_off:
         given = lease(site, jobs, bool(settings.get("preemptible")), now, margin)
     mine = ours(jobs, Records())
-    return _Found(
-        settings is not None, against, given, len(mine), plan(mine, read_state(folder), given, site, now, margin)
-    )
+    done = plan(mine, read_state(folder), given, site, now, margin, DAY_OFF if is_off else "no lease")
+    return _Found(settings is not None, against, given, len(mine), done, there, trial, is_off)
+
+
+def _trial(folder: Path) -> tuple[Trial | None, list[Reason]]:
+    """The trial that is there. One that cannot be read is a reason to give nobody a soft limit."""
+    try:
+        return read_trial(folder), []
+    except AdminkitError as error:
+        return None, [Reason("trial", error.message, error.hint)]
 
 
 def read_lease(folder: Path) -> dict[str, Any] | None:
