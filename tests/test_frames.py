@@ -21,7 +21,7 @@ from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.support.others import OUTSIDE, READER, as_user, gives_files_away
-from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs
+from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs, some_planned
 from tests.test_docs import blocks
 from tools import notebook
 from tools.docs import DOCS
@@ -63,6 +63,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("restarts", {"by": "user"}, ["--by", "user"]),
     ("restarts", {"job": 1}, ["--job", "1"]),
     ("feedback", {"days": 14, "cluster": "aaic"}, ["--days", "14", "--cluster", "aaic"]),
+    ("soft-limits", {"by": "user", "queue": "gq"}, ["--by", "user", "--queue", "gq"]),
 ]  # fmt: skip
 
 
@@ -70,7 +71,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
 def test_a_frame_holds_the_rows_of_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, keywords: dict[str, Any], words: list[str]
 ) -> None:
-    jobs = some_chains() if name == "restarts" else some_jobs()
+    jobs = {"restarts": some_chains, "soft-limits": some_planned}.get(name, some_jobs)()
     path = add_letters(make_trace(tmp_path / "t.db", jobs, QUEUES), [letter()])
     said = shown([name, *words], path, capsys)
     made = adminkit.open(path).report(name, totals=True, **keywords)

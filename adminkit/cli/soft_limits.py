@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from adminkit import config
+from adminkit.cli import soft_trial
 from adminkit.cli.options import Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder
-from adminkit.config import chosen
+from adminkit.cli.soft_trial import Apply, site
 from adminkit.render.sink import Way, emit
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adminkit.slurm.controller import Controller
-
 app = typer.Typer(
-    help="Backfill plans by what jobs need: the guard, and what it did.", no_args_is_help=True, rich_markup_mode=None
+    help="Backfill plans by what jobs need: the guard, what it did, and trials.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 Period = Annotated[
     int,
     typer.Option(
@@ -34,7 +31,7 @@ Last = Annotated[int, typer.Option("--last", metavar="N", min=0, help="Show N of
 
 @app.callback()
 def root() -> None:
-    """Backfill plans by what jobs need: the guard, and what it did."""
+    """Backfill plans by what jobs need: the guard, what it did, and trials."""
 
 
 @app.command()
@@ -49,7 +46,7 @@ def guard(
     from adminkit.deploy.guard import look, once
     from adminkit.reports.soft_limits import round_report
 
-    there, controller = _folder(folder)
+    there, controller = site(folder)
     now, log = int(time.time()), config.load().acts
     alone = len(controller.hosts) < 2
     done = once(there, now, period, log, controller.gid, alone) if apply else look(there, now, period, alone)
@@ -65,7 +62,7 @@ def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format
     from adminkit.deploy.guard import WHAT, look
     from adminkit.reports.soft_limits import status_report
 
-    there, controller = _folder(folder)
+    there, controller = site(folder)
     acts = [one for one in read(config.load().acts) if one.get("what") == WHAT]
     now = look(there, int(time.time()), alone=len(controller.hosts) < 2)
     emit(status_report(now, acts[::-1][:last], controller.cluster), Way(format.value, output))
@@ -73,8 +70,5 @@ def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format
         raise typer.Exit(1)
 
 
-def _folder(folder: Path | None) -> tuple[Path, Controller]:
-    from adminkit.slurm.controller import controller, site_folder
-
-    slurmctld = controller()
-    return site_folder(slurmctld, chosen(folder, config.load().policy.folder)), slurmctld
+app.command()(soft_trial.trial)
+app.command()(soft_trial.stop)

@@ -1,9 +1,9 @@
 """The guard of soft limits: one round of it, by a timer on slurmctld's host, a few times a minute.
 
 A round writes the lease, without which the script gives no job a soft limit, takes soft limits from pending jobs where
-they are no longer safe, and raises what Slurm lowered at a job's start. It touches only jobs that have our word in
-AdminComment. What it does is recorded; what it did not reach, the next round does. A file that it cannot read or write
-ends the lease, and never keeps it from the jobs.
+they are no longer safe, and raises what Slurm lowered at a job's start. On a day off of a trial there is no lease. It
+touches only jobs that have our word in AdminComment. What it does is recorded; what it did not reach, the next round
+does. A file that it cannot read or write ends the lease, and never keeps it from the jobs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from adminkit import actions
 from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text, table_path
 from adminkit.deploy.guard_state import State, read_state, write_state
 from adminkit.deploy.planning import Reason, lease, parameter, reasons, reserved_at, turns_on, unclear
+from adminkit.deploy.trial import Trial, read_trial, settle
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.lua.runtime import Lua
@@ -31,6 +32,7 @@ PERIODS: Final = 3
 PERIOD: Final = 30
 #: In the log of acts.
 WHAT: Final = "soft-limits guard"
+DAY_OFF: Final = "trial: a day off"
 _STARTED: Final = ("RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING")
 _ENDING: Final = ("COMPLETING", "STAGE_OUT")
 _COMMENT: Final = "Written by `adminkit soft-limits guard`, a few times a minute."
@@ -60,10 +62,17 @@ class Round:
     acts: Sequence[Act] = ()
     left: Sequence[Act] = ()
     notes: Sequence[str] = ()
+    trial: Trial | None = None  # that goes on or is to begin
+
+    @property
+    def is_off(self) -> bool:
+        """Whether a trial says that nobody is given a soft limit."""
+        return self.trial is not None and self.trial.is_off(self.now)
 
     @property
     def ok(self) -> bool:
-        return not self.left and (not self.enabled or self.valid_until is not None)
+        waits = self.is_off and not self.reasons
+        return not self.left and (not self.enabled or waits or self.valid_until is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +119,10 @@ def plan(
     site: Planning,
     now: int,
     margin: int,
+    without: str = "no lease",
 ) -> Plan:
-    """What a round does to `jobs`. `given` is the lease, None for none: then no pending job keeps a soft limit.
+    """What a round does to `jobs`. `given` is the lease, None for none: then no pending job keeps a soft limit, and
+    `without` is the reason.
 
     A job that has a TimeMin of ours had, while pending, the limit that its record says: the script gives none to a job
     whose limit a rule changed, and takes it away in every update of a limit. So a lower limit is Slurm's doing where
@@ -126,7 +137,7 @@ def plan(
             continue
         if job.state not in _STARTED:
             is_low = asked is not None and job.time_limit is not None and job.time_limit < asked
-            why = "no lease" if given is None else unclear(job, given, now)
+            why = without if given is None else unclear(job, given, now)
             if why or is_low:
                 becomes = asked if is_low else None  # Slurm may leave what waits of an array with the limit of a task
                 acts.append(Act("cleared", job.job_id_raw, job.job_id, why or "lowered", job.time_min, becomes))
@@ -170,13 +181,14 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with _noted(notes), changing(folder, group):
         _write_lease(folder, found.given, group)
         is_written = True
+    with _noted(notes), changing(folder, group):
+        settle(folder, found.there, now, log, group)
     acts = found.plan.acts
     notes += _do(acts)
     left = _held(acts) if acts else []
     with _noted(notes):
         if is_written and was_there != (found.given is not None):
-            why = "; ".join(one.why for one in found.against) or ("" if found.enabled else "soft limits are off")
-            _record(log, {"did": "lease given" if found.given else "lease withdrawn", "why": why})
+            _record(log, {"did": "lease given" if found.given else "lease withdrawn", "why": found.why})
         for act in acts:
             _record(log, {**asdict(act), "held": act not in left})
     raised = {act.job for act in acts if act.did == "raised" and act not in left}
@@ -184,7 +196,7 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with _noted(notes), changing(folder, group):
         write_state(folder, State(now, {**found.plan.started, **seen}))
     until = int(found.given["valid_until"]) if found.given is not None and is_written else None
-    return Round(now, found.enabled, found.against, until, len(found.jobs), acts, left, notes)
+    return Round(now, found.enabled, found.against, until, len(found.jobs), acts, left, notes, found.trial)
 
 
 @contextmanager
@@ -210,8 +222,9 @@ def look(folder: Path, now: int, period: int = PERIOD, alone: bool = True) -> Ro
     found = _look(folder, now, period, alone, [])
     there = read_lease(folder)
     until = int(there["valid_until"]) if there and int(there["valid_until"]) > now else None
-    notes = [] if not found.enabled or found.against or until else ["the guard's timer did not run lately"]
-    return Round(now, found.enabled, found.against, until, len(found.jobs), found.plan.acts, (), notes)
+    late = found.enabled and not found.against and (until is not None if found.is_off else until is None)
+    notes = ["the guard's timer did not run lately"] if late else []
+    return Round(now, found.enabled, found.against, until, len(found.jobs), found.plan.acts, (), notes, found.trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +234,15 @@ class _Found:
     given: Mapping[str, Any] | None
     jobs: Sequence[PlannedJob]  # with a soft limit of ours
     plan: Plan
+    there: Trial | None  # under way or ended
+    trial: Trial | None  # under way
+    is_off: bool
+
+    @property
+    def why(self) -> str:
+        """Of the lease, in words for the record; "" where nothing is against it."""
+        words = "; ".join(one.why for one in self.against)
+        return words or (DAY_OFF if self.is_off else "" if self.enabled else "soft limits are off")
 
 
 def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason]) -> _Found:
@@ -232,14 +254,26 @@ def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason
         against, is_on = [*against, Reason("policy", error.message, error.hint or "")], True
     site, jobs = planning.planning(now), planning.open_jobs()
     margin, given = PERIODS * period, None
-    against = [*against, *_against(site, settings)] if is_on else []
-    if settings is not None and not against:
+    there, damaged = _trial(folder)
+    against = [*against, *_against(site, settings), *damaged] if is_on else []
+    trial = there if there is not None and there.under_way(now) else None
+    is_off = is_on and trial is not None and trial.is_off(now)
+    if settings is not None and not against and not is_off:
         given = lease(site, jobs, bool(settings.get("preemptible")), now, margin)
     mine, state = ours(jobs, Records()), read_state(folder)
     if state is not None and not alone and now - state.at > margin:
         state = None
-    done = plan(mine, None if state is None else state.started, given, site, now, margin)
-    return _Found(is_on, against, given, [job for job, _ in mine], done)
+    started = None if state is None else state.started
+    done = plan(mine, started, given, site, now, margin, DAY_OFF if is_off else "no lease")
+    return _Found(is_on, against, given, [job for job, _ in mine], done, there, trial, is_off)
+
+
+def _trial(folder: Path) -> tuple[Trial | None, list[Reason]]:
+    """The trial that is there. One that cannot be read is a reason to give nobody a soft limit."""
+    try:
+        return read_trial(folder), []
+    except AdminkitError as error:
+        return None, [Reason("trial", error.message, error.hint)]
 
 
 def read_lease(folder: Path) -> dict[str, Any] | None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
-from adminkit.reports import accuracy, feedback, parallelism, restarts
+from adminkit.reports import accuracy, feedback, parallelism, planned, restarts
 from adminkit.reports.spec import ReportSpec
 
-SPECS: Final[tuple[ReportSpec[Any], ...]] = (accuracy.SPEC, parallelism.SPEC, restarts.SPEC, feedback.SPEC)
+SPECS: Final[tuple[ReportSpec[Any], ...]] = (
+    accuracy.SPEC,
+    parallelism.SPEC,
+    restarts.SPEC,
+    feedback.SPEC,
+    planned.SPEC,
+)
 
 
 def spec_named(name: str) -> ReportSpec[Any]:

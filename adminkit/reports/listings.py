@@ -26,6 +26,7 @@ from adminkit.reports import (
     simulate_scenarios,
     soft_limits,
     status,
+    trial,
 )
 
 
@@ -74,6 +75,8 @@ LISTINGS: Final = (
     Listing("simulate scenarios", simulate_scenarios.FIELDS),
     Listing("soft-limits guard", soft_limits.ROUND_FIELDS),
     Listing("soft-limits status", soft_limits.STATUS_FIELDS),
+    Listing("soft-limits trial", trial.CALENDAR_FIELDS),
+    Listing("soft-limits trial", trial.RESULT_FIELDS, "--result"),
 )
 
 #: Commands whose listing has the columns of another's.
@@ -81,5 +84,6 @@ SAME: Final = {
     "feedback resend": "feedback status --letters",
     "incentives compute": "incentives show",
     "incentives install": "policy install",
+    "soft-limits stop": "soft-limits trial",
     "policy rollback": "policy install --apply",
 }

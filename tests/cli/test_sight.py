@@ -43,6 +43,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "restarts", "--by", "user"), 0, "", True),
     (("report", "restarts", "--job", "7702"), 2, "no run of job 7702 in the trace", True),
     (("report", "feedback"), 2, "only operators may see", False),
+    (("report", "soft-limits", "--by", "user"), 2, "only operators may see what soft limits did to others", False),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "the jobs of bob are for", True),
     (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),
     (("my",), 0, "Your last jobs on aaic", False),

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,16 +18,20 @@ from adminkit.deploy.hosts import Host
 from adminkit.deploy.install import Change, Done, Target
 from adminkit.deploy.planning import Reason
 from adminkit.deploy.status import Status, TableStatus
+from adminkit.deploy.trial import Trial
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.validate import Problem
 from adminkit.render.report import Meta, Report
 from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, soft_limits, status
 from adminkit.reports.simulate_scenarios import scenarios_report
+from adminkit.reports.trial import calendar_report, preview_notes, result_report
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, UNKNOWN, Row
 from adminkit.stats.history import events
 from adminkit.stats.status import Pass
+from adminkit.stats.switchback import calendar
+from adminkit.stats.waits import Quarter
 from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
@@ -245,7 +250,28 @@ def soft_status(_: Path) -> Report:
         {"at": MONDAY, "did": "lease given", "why": HOSTILE},
     ]
     reason = Reason("parameter", "the running slurmctld does not name time_min_as_soft_limit", "")
-    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7), acts, "aaic")
+    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7, trial=_trial()), acts, "aaic")
+
+
+def _trial() -> Trial:
+    return Trial("aaic", MONDAY - HOUR, 7, 6 * HOUR, calendar(range(MONDAY, MONDAY + 29 * DAY, DAY), 7))
+
+
+def soft_trial(_: Path) -> Report:
+    notes = preview_notes(_trial(), False, 0.31, 140, 70 * HOUR, ["backup", HOSTILE])
+    return calendar_report(_trial(), notes, UTC)
+
+
+def trial_result(_: Path) -> Report:
+    """Of four weeks, of which a job of the last still waits; days on have two thirds of the waits."""
+    made, quarters = _trial(), []
+    for nth, day in enumerate(made.days):
+        wait = (600 + 120 * (nth % 7) + 90 * (nth * 5 % 11)) * (2 if day.on else 3)
+        for kind, times in (("single-gpu", 1), ("multi-node", 2)):
+            waiting = int(nth == 27 and times == 2)
+            at = day.since + 12 * HOUR
+            quarters.append(Quarter(at, kind, 20, 20.0 * wait * times, waiting, 1, 15 if day.on else 0))
+    return result_report(made, quarters, DB, made.ends)
 
 
 #: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
@@ -281,4 +307,6 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "simulate-scenarios": simulated,
     "soft-limits-guard": guarded,
     "soft-limits-status": soft_status,
+    "soft-limits-trial": soft_trial,
+    "soft-limits-trial-result": trial_result,
 }

@@ -10,7 +10,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.job import Job
 from adminkit.render.report import Report
-from adminkit.reports import accuracy, feedback, parallelism, restarts
+from adminkit.reports import accuracy, feedback, parallelism, planned, restarts
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
@@ -84,6 +84,35 @@ def chain(number: int, runs: list[dict[str, Any]], **common: Any) -> list[Job]:
     return found
 
 
+def some_planned() -> list[Job]:
+    """Two queues with soft limits: needs on both sides of them, a start ahead of a wide job, and two jobs delayed."""
+    node = iter(range(100))
+
+    def one(number: int, need: int, soft: int | None, **changes: Any) -> Job:
+        start = changes.pop("start_time", MONDAY + number * 600)
+        word = "" if soft is None else f",soft={soft}"
+        given = {
+            "start_time": start, "eligible_time": start - 120, "end_time": start + need, "elapsed": need,
+            "flags": "SchedMain", "admin_comment": f"ak1:lim={4 * HOUR},src=e{word}", "limit_original": 4 * HOUR,
+            "node_list": f"gn{next(node):02}",
+        }  # fmt: skip
+        return job(number, **{**given, **changes})
+
+    begin = MONDAY + 20 * HOUR
+    waits = {"eligible_time": begin - HOUR, "flags": "SchedMain"}
+    return [
+        *(one(number, number * 150, 1800, user="ada" if number % 3 else "bob") for number in range(1, 21)),
+        one(30, 900, 1800, start_time=begin, node_list="gw1", flags="SchedBackfill"),
+        one(31, HOUR, None, start_time=begin + 2 * HOUR, node_list="gw[1-4]", nodes=4, **waits),
+        one(32, 2 * HOUR, 1800, start_time=begin, node_list="gs1", queue="gq-short", flags="SchedBackfill"),
+        one(33, HOUR, None, start_time=begin + 2 * HOUR + 20, node_list="gs1", queue="gq-short", user="eve",
+            eligible_time=begin + HOUR),
+        one(34, 600, 1200, queue="gq-short", state="FAILED", node_list=None, flags=None),
+        job(35, state="CANCELLED", start_time=None, elapsed=0, admin_comment="ak1:lim=14400,src=e,soft=1200"),
+        job(36),
+    ]  # fmt: skip
+
+
 def query(chosen: Filter | None = None, by: str = "queue", **own: Any) -> Query:
     chosen = chosen or Filter(checkpoint_code=85)
     return Query(chosen, MONDAY, "/var/lib/adminkit/trace.db", Config(), by, own, pictures=True)
@@ -107,6 +136,11 @@ def restarts_of(path: Path, jobs: list[Job], chosen: Filter | None = None, job_i
     return report_of(restarts.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen, job=job_id))
 
 
+def planned_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str = "queue") -> Report:
+    chosen = replace(chosen or Filter(checkpoint_code=85), states=(), min_elapsed=-1)
+    return report_of(planned.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen, by))
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -127,4 +161,5 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: feedback_of(path, *effects.sample(1, gain=0.15)),
         lambda path: feedback_of(path, [], {}),
     ),
+    "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
 }

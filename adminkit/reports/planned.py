@@ -1,0 +1,144 @@
+"""Jobs that backfill planned by need, as a Report: soft limits against needs, and what they did to other jobs."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from adminkit.render.format import number, percent, plural
+from adminkit.render.report import Bar, Bars, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.accuracy import Curve, curve
+from adminkit.stats.planned import PARTS, SOON, Group, Planned, planned
+from adminkit.stats.select import Filter
+from adminkit.units import show_short
+
+ALL: Final = "(all)"
+#: The columns after the one of the part.
+FIELDS: Final = (
+    Field("jobs", "count", "jobs that had a soft limit, ran and ended"),
+    Field("outlived", "count", "of these, ran longer than their soft limit"),
+    Field("outlived_share", "share", "outlived, as a share of jobs"),
+    Field("over_median", "duration", "of those: by how much, median"),
+    Field("over_p95", "duration", "of those: by how much, 95th percentile"),
+    Field("plan_accuracy", "ratio", "mean of need / soft limit, or of soft limit / need where the job needed more"),
+    Field("limit_accuracy", "ratio", "mean of need / limit of the same jobs"),
+    Field("backfilled", "count", "jobs that backfill started; empty where the trace does not know how jobs started"),
+    Field("ahead", "count", "of these, at most so many could start only because of their soft limit"),
+    Field("delayed", "count", "other jobs, at most so many, that waited for a job that had outlived its soft limit"),
+    Field("delay_hours", "hours", "how long they did, together, at most"),
+    Field("cluster", quiet=True),
+)
+#: Panels of needs: upper ends of need / soft limit, and their names.
+_RATIOS: Final = ((0.25, "a quarter or less"), (0.5, "to a half"), (1.0, "to the whole"), (2.0, "to twice"))
+_MORE: Final = "more"
+
+
+def planned_report(measured: Planned, filter: Filter, part: str, database: str) -> Report:
+    """`measured`, grouped by `part`, under the header that every output begins with."""
+    meta = Meta(
+        "Soft limits: what backfill planned, and what jobs needed",
+        database,
+        (filter.since, filter.until),
+        measured.clusters,
+        {name: value for name, value in filter.described().items() if name != "elapsed"},
+        measured.overall.jobs,
+        measured.excluded,
+        _notes(measured),
+        measured.span,
+    )
+    rows = [_row(group, group.value) for group in measured.groups]
+    return Report(meta, (Field(part), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
+
+
+def _row(group: Group, name: str | None) -> list[Cell]:
+    jobs, judged = group.jobs, len(group.needs)
+    median, p95 = _quantiles(group.over)
+    return [
+        name, jobs, len(group.over), len(group.over) / jobs if jobs else None, median, p95,
+        group.fits / judged if judged else None, sum(group.uses) / len(group.uses) if group.uses else None,
+        group.backfilled if group.told else None, group.ahead if group.told else None,
+        len(group.delays) if jobs else None, sum(group.delays.values()) / 3600 if jobs else None, group.cluster,
+    ]  # fmt: skip
+
+
+def _quantiles(values: list[int]) -> tuple[int | None, int | None]:
+    """Median and 95th percentile, whole seconds."""
+    import numpy as np
+
+    if not values:
+        return None, None
+    median, p95 = np.quantile(values, (0.5, 0.95))
+    return round(float(median)), round(float(p95))
+
+
+def _notes(measured: Planned) -> list[str]:
+    overall = measured.overall
+    if not overall.jobs:
+        return ["no job with a soft limit has ended; adminkit soft-limits status says whether any is given"]
+    notes = [
+        f"needs: the run times of {plural(len(overall.needs), 'job')} that came to their own end (COMPLETED, TIMEOUT)",
+        "ahead and delayed are at most so many: Slurm keeps no plans; they are read from when and where jobs started",
+        f"delayed jobs started on the nodes of a job that had outlived its soft limit, within {show_short(SOON)} of its"
+        " end",
+    ]
+    if untold := overall.jobs - overall.told:
+        notes.append(f"how {plural(untold, 'job')} started is not known: backfilled and ahead leave them out")
+    if measured.unplaced:
+        notes.append(f"where {plural(measured.unplaced, 'job')} ran is not known: ahead and delayed leave them out")
+    return notes
+
+
+def _pictures(measured: Planned) -> Pictures | None:
+    import numpy as np
+
+    overall = measured.overall
+    if not overall.needs:
+        return None
+    jobs = len(overall.needs)
+    needs, softs = curve(np.asarray(overall.needs)), curve(np.asarray(overall.softs))
+    panels: list[Panel] = [
+        Curves(
+            "Needs and soft limits",
+            f"half need at most {show_short(_half(needs))}, half are planned with at most {show_short(_half(softs))}",
+            (Line("needed", needs.seconds, needs.share), Line("soft limit", softs.seconds, softs.share)),
+        ),
+        Bars("Need as a share of the soft limit", f"{number(jobs)} {'job' if jobs == 1 else 'jobs'}", _ratios(overall)),
+    ]
+    share = percent(len(overall.over) / overall.jobs)
+    caption = "Cumulative histogram: the share of jobs that needed, and that were planned with, at most so long."
+    return Pictures(f"{share} of the jobs outlived their soft limit", caption, panels)
+
+
+def _half(found: Curve) -> int:
+    """The seconds that half of the jobs do not exceed."""
+    return next(seconds for seconds, share in zip(found.seconds, found.share, strict=True) if share >= 0.5)
+
+
+def _ratios(group: Group) -> list[Bar]:
+    counts = dict.fromkeys([*(name for _, name in _RATIOS), _MORE], 0)
+    for need, soft in zip(group.needs, group.softs, strict=True):
+        counts[next((name for most, name in _RATIOS if need <= most * soft), _MORE)] += 1
+    return [Bar(name, jobs, jobs / len(group.needs)) for name, jobs in counts.items()]
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
+    return planned(trace, query.filter, query.by)
+
+
+def _view(measured: Planned, query: Query) -> Report:
+    return planned_report(measured, query.filter, query.by, query.database)
+
+
+SPEC: Final = ReportSpec(
+    "soft-limits",
+    "Soft limits against what jobs needed: outlived ones, starts that they may have made possible, jobs delayed.",
+    _measure,
+    _view,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until"),
+    parts=tuple(PARTS),
+    pictures=True,
+    every_end=True,
+    operators=("only operators may see what soft limits did to others", "adminkit my has your own jobs"),
+)

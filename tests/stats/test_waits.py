@@ -1,0 +1,70 @@
+"""Waits day by day, as a trial compares them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.job import Job
+from adminkit.stats.switchback import Day
+from adminkit.stats.waits import QUARTER, DayWaits, by_day, longest_p95, waits
+from adminkit.trace.connect import reader
+from tests.support.builders import HOUR, MONDAY, job, make_trace
+
+DAY = 24 * HOUR
+DAYS = [Day(MONDAY, MONDAY + DAY, True), Day(MONDAY + DAY, MONDAY + 2 * DAY, False)]
+NOW = MONDAY + 3 * DAY
+
+
+def one(number: int, eligible: int, wait: int | None = 600, **changes: Any) -> Job:
+    start = None if wait is None else eligible + wait
+    ended = {"start_time": start, "end_time": None if start is None else start + HOUR}
+    return job(number, **{"eligible_time": eligible, **ended, **changes})
+
+
+def days(tmp_path: Path, *jobs: Job, carry_over: int = 0, kind: str | None = None) -> list[DayWaits]:
+    with reader(make_trace(tmp_path / "t.db", jobs)) as db:
+        return by_day(waits(db, "aaic", MONDAY, MONDAY + 2 * DAY, NOW), DAYS, carry_over, kind)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "carry_over", "expected", "why"),
+    [
+        ([one(1, MONDAY), one(2, MONDAY + DAY - 1, 1200)], 0, [(2, 1800), (0, 0)], "by when they were eligible"),
+        ([one(1, MONDAY + DAY), one(2, MONDAY + 2 * DAY)], 0, [(0, 0), (1, 600)], "the end is no part of a day"),
+        ([one(1, MONDAY + 2 * HOUR - 1), one(2, MONDAY + 2 * HOUR)], 2 * HOUR, [(1, 600), (0, 0)], "carry-over"),
+        ([one(1, MONDAY, 2 * DAY)], 0, [(1, 2 * DAY), (0, 0)], "a wait belongs to its day, whenever it ended"),
+        ([one(1, MONDAY, None, state="PENDING")], 0, [(1, 3 * DAY), (0, 0)], "who waits still has waited until now"),
+        ([one(1, MONDAY, None, state="CANCELLED", end_time=MONDAY + HOUR)], 0, [(0, 0), (0, 0)], "never started"),
+        ([one(1, MONDAY, -60)], 0, [(0, 0), (0, 0)], "a start before it was eligible is no wait"),
+        ([one(1, MONDAY, cluster="other")], 0, [(0, 0), (0, 0)], "another cluster"),
+    ],
+)
+def test_which_waits_belong_to_a_day(
+    tmp_path: Path, jobs: list[Job], carry_over: int, expected: list[tuple[int, int]], why: str
+) -> None:
+    found = days(tmp_path, *jobs, carry_over=carry_over)
+    assert [(day.jobs, day.waited) for day in found] == expected, why
+
+
+def test_what_else_is_counted(tmp_path: Path) -> None:
+    soft = {"admin_comment": "ak1:lim=14400,src=e,soft=600"}
+    gone = one(3, MONDAY, None, state="CANCELLED", end_time=MONDAY + HOUR)
+    found = days(tmp_path, one(1, MONDAY, **soft), one(2, MONDAY, None, state="PENDING"), gone)[0]
+    assert (found.jobs, found.waiting, found.gone, found.planned) == (2, 1, 1, 1)
+    assert found.mean == (600 + 3 * DAY) / 2 and DayWaits().mean is None
+
+
+def test_one_class_alone(tmp_path: Path) -> None:
+    jobs = (one(1, MONDAY), one(2, MONDAY, 60, gpus=4), one(3, MONDAY + QUARTER, 120, gpus=None))
+    assert days(tmp_path, *jobs, kind="multi-gpu")[0] == DayWaits(1, 60.0)
+
+
+def test_the_longest_95th_percentile_of_the_queues(tmp_path: Path) -> None:
+    jobs = [one(nth, MONDAY, elapsed=60 * nth) for nth in range(1, 101)]
+    jobs += [one(200 + nth, MONDAY, queue="debug", elapsed=10) for nth in range(500)]
+    with reader(make_trace(tmp_path / "t.db", jobs)) as db:
+        assert longest_p95(db, "aaic", MONDAY, NOW) == 60 * 95 + 3
+        assert longest_p95(db, "aaic", MONDAY - DAY, MONDAY) is None
