@@ -53,11 +53,18 @@ function soft.packed(settings, table)
     return packed
 end
 
--- What jobs of this user, name and queue needed, seconds; nil for unknown. The exact queue counts before any.
+-- The name that stands for all jobs of a user.
+local ANY = "*"
+
+local function of_queue(queues, queue)
+    return queues and (queues[queue] or queues[""]) or nil
+end
+
+-- What jobs of this user, name and queue needed, seconds; nil for unknown. The exact queue counts before any, the name before
+-- all of the user's jobs.
 function soft.need(packed, uid, name, queue)
     local own = uid and packed.needs[uid]
-    local queues = own and own[name or ""]
-    return queues and (queues[queue] or queues[""]) or nil
+    return own and (of_queue(own[name or ""], queue) or of_queue(own[ANY], queue)) or nil
 end
 
 local function any_in(set, list)

@@ -19,7 +19,8 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 NEEDS: dict[str, Any] = {
     "format": 1, "generation": "n", "made_at": 1, "quantiles": [50, 75, 90],
-    "users": {1001: {"train": {"gq": "900-1790-3600", "": "1-2-3"}, "": {"gq": "60-61-62"}}},
+    "users": {1001: {"train": {"gq": "900-1790-3600", "": "1-2-3"}, "": {"gq": "60-61-62"}},
+              1002: {"train": {"gq": "1-2-3"}, "*": {"": "1-1790-3600"}}},
 }  # fmt: skip
 LEASE: dict[str, Any] = {
     "format": 1, "generation": "lease", "made_at": NOW - 10, "valid_until": NOW + 80,
@@ -51,6 +52,9 @@ GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any], int | None]] = {
     "any queue, where the own one has no history": ({}, {"queues": ["gq-short"]}, 600),
     "a job without a name": ({}, {"job_name": ""}, 600),
     "a name without history": ({}, {"job_name": "other"}, None),
+    "a name without history, of a user with one": ({}, {"job_name": "other", "uid": 1002}, 1800),
+    "a name without history in this queue": ({}, {"uid": 1002, "queues": ["gq-short"]}, 1800),
+    "the own name counts before all": ({}, {"uid": 1002}, 600),
     "a user without history": ({}, {"uid": 7}, None),
     "as large a gap as it takes": ({"gap": 2 * H - 1800}, {}, 1800),
     "a gap that is not worth it": ({"gap": 2 * H - 1740}, {}, None),
