@@ -201,7 +201,8 @@ def _look(folder: Path, now: int, period: int) -> _Found:
     against, margin = _against(site, settings), PERIODS * period
     given = None
     if settings is not None and not against:
-        given = lease(site, jobs, bool(settings.get("preemptible")), now, margin)
+        wide = int(settings.get("wide", 0))
+        given = lease(site, jobs, bool(settings.get("preemptible")), wide, now, margin)
     mine = ours(jobs, Records())
     return _Found(
         settings is not None, against, given, len(mine), plan(mine, read_state(folder), given, site, now, margin)
