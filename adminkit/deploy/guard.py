@@ -259,7 +259,7 @@ def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason
     trial = there if there is not None and there.under_way(now) else None
     is_off = is_on and trial is not None and trial.is_off(now)
     if settings is not None and not against and not is_off:
-        given = lease(site, jobs, bool(settings.get("preemptible")), now, margin)
+        given = lease(site, jobs, bool(settings.get("preemptible")), int(settings.get("wide", 0)), now, margin)
     mine, state = ours(jobs, Records()), read_state(folder)
     if state is not None and not alone and now - state.at > margin:
         state = None

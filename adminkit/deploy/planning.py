@@ -17,6 +17,8 @@ from adminkit.slurm.release import Release, show_release
 #: The first releases of their series that hold what the guard relies on.
 FIT: Final[tuple[Release, ...]] = ((25, 5, 6), (25, 11, 1))
 FORMAT: Final = 1
+#: The reasons of a job that waits for nodes, and for nothing else.
+_FOR_NODES: Final = ("Priority", "Resources")
 #: Entry of policy.lua that turns soft limits on.
 _ENTRY: Final = re.compile(r'^  \["soft_limits"\] = ', re.MULTILINE)
 
@@ -118,10 +120,25 @@ def with_deadlines(jobs: Iterable[PlannedJob]) -> frozenset[str]:
     return frozenset(queue for job in jobs if job.has_deadline for queue in job.queues)
 
 
-def lease(site: Planning, jobs: Sequence[PlannedJob], preemptible: bool, now: int, seconds: int) -> dict[str, Any]:
+def beside_wide(site: Planning, jobs: Iterable[PlannedJob], percent: int) -> frozenset[str]:
+    """The queues that share nodes with one in which a job waits that asks for `percent` of its nodes; none for 0."""
+    inside = {queue.name: queue.nodes for queue in site.queues}
+    taken: set[str] = set()
+    for job in jobs:
+        if percent and job.state == "PENDING" and job.reason in _FOR_NODES:
+            for name in job.queues:
+                nodes = inside.get(name, frozenset())
+                if nodes and job.nodes * 100 >= percent * len(nodes):
+                    taken |= nodes
+    return frozenset(name for name, nodes in inside.items() if not taken.isdisjoint(nodes))
+
+
+def lease(
+    site: Planning, jobs: Sequence[PlannedJob], preemptible: bool, wide: int, now: int, seconds: int
+) -> dict[str, Any]:
     """The data of the lease: what may be given a soft limit until `now` + `seconds`."""
     qos_off = site.bounds.qos | (frozenset() if preemptible else site.bounds.preempted)
-    late = with_deadlines(jobs)
+    late = with_deadlines(jobs) | beside_wide(site, jobs, wide)
     queues = {
         queue.name: {"most": queue.max_limit, "reserved_at": reserved_at(queue, site)}
         for queue in site.queues

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -134,10 +134,15 @@ def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[in
 def soft_table(needs: Iterable[Need], settings: SoftLimits, opted_out: Collection[int], now: int) -> dict[str, Any]:
     """The data of soft_limits.lua: the newest first, as many as `max_entries` and Lua 5.1 allow.
 
-    Users who opted out are not in it. A row has the seconds of each quantile.
+    Users who opted out are not in it, nor is what is too long or too uncertain to plan with (Cautions). A row has the
+    seconds of each quantile.
     """
+    cautions = settings.cautions
     wanted = (one for one in needs if one.uid not in opted_out) if settings.enabled else ()
-    kept = [Row(one.uid, one.job_name, one.queue, one.seconds) for one in newest(wanted, settings.max_entries)]
+    sure = (
+        replace(one, seconds=safe) for one in wanted if (safe := cautions.row(one.seconds, one.outlived)) is not None
+    )
+    kept = [Row(one.uid, one.job_name, one.queue, one.seconds) for one in newest(sure, settings.max_entries)]
     users: dict[int, dict[str, dict[str, str]]] = {}
     for one in sorted(_that_fit(kept)):
         (row,) = one.row

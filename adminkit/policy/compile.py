@@ -84,6 +84,7 @@ def _soft_limits(settings: SoftLimits, site: Site) -> Table:
         "accounts_off": dict.fromkeys([name.lower() for name in settings.accounts_off], True),
         "classes_off": dict.fromkeys(settings.classes_off, True),
         "preemptible": settings.preemptible,
+        "wide": settings.wide,
         "arrays": settings.arrays,
         "variable": VARIABLE,
     }

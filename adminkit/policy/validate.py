@@ -160,6 +160,10 @@ def _soft(policy: Policy) -> Iterator[Problem]:
     if policy.soft_limits.enabled and policy.record != "admin_comment":
         message = f"soft limits need their record where users cannot write, and record is {policy.record}"
         yield Problem(("soft_limits.enabled", "record"), message, 'set record = "admin_comment"')
+    soft = policy.soft_limits
+    if soft.outlived < 100 - soft.quantile:
+        message = f"{100 - soft.quantile} % of jobs outlive a quantile of {soft.quantile}, so it would never be taken"
+        yield Problem(("soft_limits.outlived", "soft_limits.quantile"), message, "raise one of both")
 
 
 def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterator[Problem]:

@@ -9,7 +9,8 @@ from typing import Final, TypeVar
 from adminkit.recommend.advice import Tried, on_menu, values
 from adminkit.recommend.control import Control, Steered
 from adminkit.recommend.menu import Offer
-from adminkit.recommend.needs import Need, newest, quantiles
+from adminkit.recommend.needs import ANY_NAME, Need, Outcomes, newest, quantiles
+from adminkit.recommend.needs import LEVELS as NEED_LEVELS
 from adminkit.recommend.online import online
 from adminkit.recommend.predict import Rule, needed
 from adminkit.stats.runs import Run
@@ -122,17 +123,21 @@ class _Level:
         shown = queue if by_queue else ""
         return Hint(cluster, last.uid, user, job_name, shown, given.expected, limit, risk, tried, excess)
 
-    def need(self, group: _Seen, now: int) -> Need | None:
-        """What backfill may plan with for a group; None where it has too little history, or none that is recent."""
-        last, by_queue = group.last, "queue" in self.names
-        if last.uid is None or last.submit_time < now - self.limits.recent or not (by_queue or group.several):
+    def need(self, group: _Seen, now: int, outcomes: Outcomes) -> Need | None:
+        """What jobs of a group needed; None where it has too little history, or none that is recent."""
+        last, by_queue, of_all = group.last, "queue" in self.names, "job_name" not in self.names
+        if last.uid is None or last.submit_time < now - self.limits.recent:
+            return None
+        if (not of_all and last.kind.job_name == ANY_NAME) or not (by_queue or of_all or group.several):
             return None
         curve = self.steered.predictor.curve(last.kind)
         seconds = None if curve is None else quantiles(curve)
         if seconds is None:
             return None
         cluster, user, job_name, queue = (word or "" for word in last.kind[:4])
-        return Need(cluster, last.uid, user, job_name, queue if by_queue else "", seconds, last.submit_time)
+        job_name = ANY_NAME if of_all else job_name
+        outlived = outcomes.shares(*last.kind[:2])
+        return Need(cluster, last.uid, user, job_name, queue if by_queue else "", seconds, last.submit_time, outlived)
 
 
 def units(run: Run) -> int:
@@ -165,20 +170,34 @@ def learn(
     Each is made of one user's runs. A uid that passed to another user has entries of the present user only.
     """
     rule, menu, limits = Rule(risk=offer.risk), offer.menu, limits or Limits()
-    levels = [_Level(level, rule, limits, control) for level in LEVELS]
+    levels = [_Level(level, rule, limits, control) for level in NEED_LEVELS]
     holder: dict[tuple[str, int | None], str] = {}
+    outcomes = Outcomes()
     for has_ended, run in online(runs):
-        if not has_ended:
+        if has_ended:
+            outcomes.ended(run)
+        else:
             holder[run.kind.cluster or "", run.uid] = run.kind.user or ""
+            outcomes.submitted(run, _expected(levels, run))
         for level in levels:
             if has_ended:
                 level.steered.ended(run)
             else:
                 level.submitted(run, menu)
-    found = [hint for level in levels for group in level.seen.values() if (hint := level.hint(group, now, menu))]
+    exact = [level for level in levels if level.names in LEVELS]
+    found = [hint for level in exact for group in level.seen.values() if (hint := level.hint(group, now, menu))]
     found.sort(key=lambda hint: (-hint.excess_gpu_seconds, hint.uid, hint.job_name, hint.queue))
-    needs = [need for level in levels for group in level.seen.values() if (need := level.need(group, now))]
+    needs = [need for level in levels for group in level.seen.values() if (need := level.need(group, now, outcomes))]
     return Learnt(_own(found, holder)[: limits.most], _own(newest(needs, len(needs)), holder)[: limits.most])
+
+
+def _expected(levels: Sequence[_Level], run: Run) -> tuple[int, ...] | None:
+    """What was known of its need when it was submitted, by the first level that knows."""
+    for level in levels:
+        curve = level.steered.predictor.curve(run.kind)
+        if curve is not None:
+            return quantiles(curve)
+    return None
 
 
 def _own(found: Iterable[_Entry], holder: Mapping[tuple[str, int | None], str]) -> list[_Entry]:

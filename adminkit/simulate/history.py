@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
 from adminkit.recommend.control import Steered
+from adminkit.recommend.hints import DAY
 from adminkit.recommend.menu import round_up
+from adminkit.recommend.needs import LEVELS, QUANTILES, Cautions, Outcomes, quantiles
 from adminkit.recommend.online import online
 from adminkit.recommend.predict import Predictor, Rule
 from adminkit.simulate.case import Column
 from adminkit.simulate.core import NONE
-from adminkit.stats.runs import Run, runs
+from adminkit.stats.runs import Kind, Run, runs
 
 if TYPE_CHECKING:
     from adminkit.simulate.change import Sources
@@ -36,18 +38,59 @@ def recommended(sources: Sources, scenario: str, risk: float, menu: Sequence[int
     return _told(sources, scenario, limit, steered.ended)
 
 
-def expected(sources: Sources, scenario: str, quantile: float) -> Column:
-    """What each of today's jobs was expected to need: so much is enough for this share of the runs like it.
+def expected(sources: Sources, scenario: str, cautions: Cautions) -> Column:
+    """What backfill would have planned each of today's jobs with, by the table of needs of the day.
 
     In whole minutes, rounded up, as Slurm keeps --time-min; NONE where too few runs like it had ended.
     """
-    predictor = Predictor(Rule(risk=1 - quantile, margin=1.0))
+    table, place = Needs(), QUANTILES.index(cautions.quantile)
 
     def plan(run: Run) -> int | None:
-        need = predictor.predict(run.kind).safe
-        return None if need is None else max(-(-need // _MINUTE) * _MINUTE, _MINUTE)
+        seconds, outlived = table.submitted(run)
+        row = None if seconds is None else cautions.row(seconds, outlived)
+        return None if row is None else max(-(-row[place] // _MINUTE) * _MINUTE, _MINUTE)
 
-    return _told(sources, scenario, plan, predictor.ended)
+    return _told(sources, scenario, plan, table.ended)
+
+
+class Needs:
+    """The table of needs, made again every midnight (UTC) of the runs that had ended by then."""
+
+    def __init__(self, levels: Sequence[tuple[str, ...]] = LEVELS) -> None:
+        self._predictor, self._outcomes = Predictor(Rule(), levels), Outcomes()
+        self._day, self._ended = 0, list[Run]()
+        self._expected: dict[Kind, tuple[int, ...] | None] = {}
+        self._shares: dict[str | None, tuple[float, ...]] = {}
+
+    def submitted(self, run: Run) -> tuple[tuple[int, ...] | None, tuple[float, ...]]:
+        """For each of QUANTILES what runs like it needed, None for unknown; and how often its user's needed more."""
+        self._turn(run.submit_time)
+        kind, user = run.kind, run.kind.user
+        alike = Kind(*kind[:4])
+        if alike not in self._expected:
+            curve = self._predictor.curve(kind)
+            self._expected[alike] = None if curve is None else quantiles(curve)
+        seconds = self._expected[alike]
+        self._outcomes.submitted(run, seconds)
+        if user not in self._shares:
+            self._shares[user] = self._outcomes.shares(*kind[:2])
+        return seconds, self._shares[user]
+
+    def ended(self, run: Run) -> None:
+        """Learn from it, at the next midnight."""
+        self._turn(run.end_time)
+        self._ended.append(run)
+
+    def _turn(self, now: int) -> None:
+        if self._day == now // DAY:
+            return
+        for run in self._ended:
+            self._predictor.ended(run)
+            self._outcomes.ended(run)
+        self._day = now // DAY
+        self._ended.clear()
+        self._expected.clear()
+        self._shares.clear()
 
 
 def _told(

@@ -98,6 +98,8 @@ class PlannedJob:
     account: str
     qos: str
     comment: str
+    nodes: int = 1  # that it has, or asks for at least
+    reason: str = ""  # why it waits: Priority, Resources …
 
 
 def planning(now: int) -> Planning:
@@ -218,7 +220,7 @@ def open_jobs() -> list[PlannedJob]:
         "RestartCnt:12",
     )
     shape = [*fields, f"Deadline:{SEALED_WIDTH}", f"StartTime:{SEALED_WIDTH}", "UserID:12", "Account:256", "QOS:256"]
-    shape.append(f"admin_comment:{_WIDTH}")
+    shape += ["NumNodes:12", "Reason:60", f"admin_comment:{_WIDTH}"]
     text = ask(["squeue", "-a", "-h", "-O", ",".join(f"{field}{marks.delimiter}" for field in shape)], seal=marks.seal)
     return parse_jobs(text, marks)
 
@@ -228,7 +230,7 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
     jobs = []
     for line in text.split("\n"):
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 15 or not cells[0].isdigit() or not cells[1].isdigit():
+        if len(cells) != 17 or not cells[0].isdigit() or not cells[1].isdigit():
             continue
         jobs.append(
             PlannedJob(
@@ -244,7 +246,9 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
                 uid=number(cells[10]),
                 account=cells[11],
                 qos=cells[12],
-                comment=cells[13],
+                comment=cells[15],
+                nodes=number(cells[13]) or 1,
+                reason=cells[14],
             )
         )
     return jobs

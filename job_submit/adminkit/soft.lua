@@ -69,16 +69,14 @@ function soft.packed(settings, needs)
     return packed
 end
 
--- What jobs of this user, name and queue needed, seconds; nil for unknown, and for a damaged row. The exact queue counts
--- before any.
-function soft.need(packed, uid, name, queue)
+-- The name that stands for all jobs of a user.
+local ANY = "*"
+
+-- The seconds in the row of this user and name for this queue, else for any.
+local function row_of(packed, uid, name, queue)
     local needs = packed.needs
-    local count = #needs
-    if not uid or count == 0 then
-        return nil
-    end
-    name = name and plain[name] or ""
-    local rows, begins = needs[(uid + sums[name]) % count + 1], prefixes[uid] .. name .. "-"
+    name = plain[name]
+    local rows, begins = needs[(uid + sums[name]) % #needs + 1], prefixes[uid] .. name .. "-"
     local first = find(rows, begins, 1, true)
     if not first then
         return nil
@@ -88,6 +86,16 @@ function soft.need(packed, uid, name, queue)
         _, last = find(rows, begins .. "-", first, true)
     end
     return last and tonumber(match(rows, packed.columns, last + 1)) or nil
+end
+
+-- What jobs of this user, name and queue needed, seconds; nil for unknown, and for a damaged row. The exact queue counts
+-- before any, the name before all of the user's jobs.
+function soft.need(packed, uid, name, queue)
+    if not uid or #packed.needs == 0 then
+        return nil
+    end
+    return row_of(packed, uid, name or "", queue) or row_of(packed, uid, ANY, queue)
+end
 end
 
 local function any_in(set, list)

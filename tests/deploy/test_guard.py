@@ -72,7 +72,7 @@ def test_an_operator_is_told_who_gets_none() -> None:
 
 
 def given(**changes: Any) -> dict[str, Any]:
-    return lease(replace(SITE, **changes), (), False, NOW, 90)
+    return lease(replace(SITE, **changes), (), False, 0, NOW, 90)
 
 
 def test_the_lease_says_what_is_allowed() -> None:
@@ -97,7 +97,34 @@ def test_the_lease_says_what_is_allowed() -> None:
     ],
 )  # fmt: skip
 def test_which_queues_are_in_the_lease(changes: dict[str, Any], jobs: Any, queues: set[str], why: str) -> None:
-    assert set(lease(replace(SITE, **changes), jobs, False, NOW, 90)["queues"]) == queues, why
+    assert set(lease(replace(SITE, **changes), jobs, False, 0, NOW, 90)["queues"]) == queues, why
+
+
+@pytest.mark.parametrize(
+    ("job", "percent", "queues", "why"),
+    [
+        ({"nodes": 2}, 100, {"gq-short"}, "it asks for every node of gq"),
+        ({"nodes": 1}, 50, {"gq-short"}, "for half of them"),
+        ({"nodes": 1}, 51, {"gq", "gq-short"}, "for fewer"),
+        ({"nodes": 2}, 0, {"gq", "gq-short"}, "it is switched off"),
+        ({"nodes": 2, "reason": "Dependency"}, 25, {"gq", "gq-short"}, "it does not wait for nodes"),
+        ({"nodes": 2, "state": "RUNNING"}, 25, {"gq", "gq-short"}, "it waits no more"),
+        ({"nodes": 2, "queues": ("gone",)}, 25, {"gq", "gq-short"}, "nobody knows its queue"),
+        ({"nodes": 1, "queues": ("gq", "gq-short")}, 100, {"gq"}, "all of gq-short, and one node of gq"),
+    ],
+)
+def test_there_are_none_beside_a_wide_job_that_waits(
+    job: dict[str, Any], percent: int, queues: set[str], why: str
+) -> None:
+    waits = replace(JOB, **{"reason": "Resources", **job})
+    assert set(lease(SITE, (waits,), False, percent, NOW, 90)["queues"]) == queues, why
+
+
+def test_who_shares_nodes_with_a_wide_job_waits_for_it() -> None:
+    both = replace(SHORT, name="all", nodes=GQ.nodes | SHORT.nodes)
+    waits = replace(JOB, reason="Priority", nodes=2)
+    made = lease(replace(SITE, queues=(GQ, SHORT, both)), (waits,), False, 50, NOW, 90)
+    assert set(made["queues"]) == {"gq-short"}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +148,7 @@ def test_who_may_wait_with_a_soft_limit(changes: dict[str, Any], site: dict[str,
 
 def planned(*jobs: PlannedJob, started: dict[int, int] | None, **site: Any) -> Plan:
     whole = replace(SITE, **site)
-    return plan([(job, 10 * H) for job in jobs], started, lease(whole, (), False, NOW, 90), whole, NOW, 90)
+    return plan([(job, 10 * H) for job in jobs], started, lease(whole, (), False, 0, NOW, 90), whole, NOW, 90)
 
 
 RAISED = (Act("raised", 7, "7", "lowered at its start", 1800, 10 * H),)

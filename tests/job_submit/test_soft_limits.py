@@ -23,7 +23,8 @@ NEEDS: dict[str, Any] = {
     "rows": [
         ".1001-train-gq-900-1790-3600.1001-train--1-2-3.1001--gq-60-61-62.1001-a_2db_20c-gq_2dshort-1-1200-9"
         ".1001-cut-gq-900-1790.1001-more-gq-900-1790-3600-9.1001-word-gq-900-x-3600.1001-none-gq.1001-gap-gq--1790-3600"
-        f".1001-huge-gq-1-{'9' * 400}-9.100-1_2dx-gq-1-1200-9.1001-last-gq-1-1200-9"
+        f".1001-huge-gq-1-{'9' * 400}-9.100-1_2dx-gq-1-1200-9"
+        ".1002-train-gq-1-2-3.1002-_2a--1-1790-3600.1001-last-gq-1-1200-9",
     ],
 }  # fmt: skip
 LEASE: dict[str, Any] = {
@@ -56,6 +57,9 @@ GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any], int | None]] = {
     "any queue, where the own one has no history": ({}, {"queues": ["gq-short"]}, 600),
     "a job without a name": ({}, {"job_name": ""}, 600),
     "a name without history": ({}, {"job_name": "other"}, None),
+    "a name without history, of a user with one": ({}, {"job_name": "other", "uid": 1002}, 1800),
+    "a name without history in this queue": ({}, {"uid": 1002, "queues": ["gq-short"]}, 1800),
+    "the own name counts before all": ({}, {"uid": 1002}, 600),
     "a user without history": ({}, {"uid": 7}, None),
     "a queue and a name with other bytes than letters": ({}, {"queues": ["gq-short"], "job_name": "a-b c"}, 1200),
     "a queue that its rows do not name, and none of any": ({}, {"job_name": "a-b c"}, None),

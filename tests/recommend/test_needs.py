@@ -14,7 +14,8 @@ from adminkit.policy.soft_settings import SoftLimits
 from adminkit.recommend.curve import kaplan_meier
 from adminkit.recommend.hints import learn
 from adminkit.recommend.menu import Offer
-from adminkit.recommend.needs import QUANTILES, Need, newest, quantiles
+from adminkit.recommend.needs import ANY_NAME, QUANTILES, Cautions, Need, Outcomes, newest, quantiles
+from adminkit.stats.runs import Kind, Run
 
 NOW = 1_800_000_000
 NEED = Need("alpha", 1001, "ada", "train", "gq", (600, 1800, 3600), NOW)
@@ -47,7 +48,7 @@ def test_nobody_is_learnt_of_nothing() -> None:
 def test_the_newest_stay() -> None:
     older = replace(NEED, job_name="old", last=NOW - 9)
     assert newest([older, NEED], 1) == [NEED]
-    table = soft_table([older, NEED], SoftLimits(enabled=True, max_entries=1), (), NOW)
+    table = soft_table([older, NEED], SoftLimits(enabled=True, max_entries=1, outlived=60), (), NOW)
     assert table["users"] == {1001: {"train": {"gq": "600-1800-3600"}}}
     assert soft_table([NEED], SoftLimits(enabled=True), {1001}, NOW)["users"] == {}, "who opted out"
     assert soft_table([NEED], SoftLimits(), (), NOW)["users"] == {}, "switched off"
@@ -80,3 +81,86 @@ def test_a_table_goes_through_json_to_lua(version: str) -> None:
 def test_what_adminkit_would_not_write_is_refused(text: str, why: str) -> None:
     with pytest.raises(AdminkitError, match=why):
         parsed("soft_limits", text.encode(), "it")
+
+
+@pytest.mark.parametrize(
+    ("cautions", "seconds", "outlived", "expected", "why"),
+    [
+        (Cautions(75), (600, 1800, 3600), (0.9, 0.9, 0.9), (600, 1800, 3600), "nothing is asked of it"),
+        (Cautions(75, 3600), (600, 1800, 3600), (0.5, 0.2, 0.1), (600, 1800, 3600), "one of ten needs no more"),
+        (Cautions(75, 3599), (600, 1800, 3600), (0.5, 0.2, 0.1), None, "one of ten needs more"),
+        (Cautions(75, None, 0.4), (600, 1800, 3600), (0.5, 0.41, 0.1), (3600, 3600, 3600), "the next that holds"),
+        (Cautions(75, None, 0.4), (600, 1800, 3600), (0.5, 0.4, 0.41), (1800, 1800, 3600), "its own holds"),
+        (Cautions(90, None, 0.4), (600, 1800, 3600), (0.5, 0.4, 0.41), None, "none that is long enough holds"),
+    ],
+)
+def test_which_needs_may_be_planned_with(
+    cautions: Cautions, seconds: tuple[int, ...], outlived: tuple[float, ...], expected: object, why: str
+) -> None:
+    assert cautions.row(seconds, outlived) == expected, why
+
+
+def ended(need: int, limit: int = 7200, state: str = "COMPLETED", user: str = "ada") -> Run:
+    return Run(Kind("alpha", user, "train", "gq", req_limit=limit), 1001, None, NOW, NOW + need, need, state)
+
+
+def shares(*runs: Run) -> tuple[float, ...]:
+    outcomes = Outcomes()
+    for run in runs:
+        outcomes.submitted(run, (600, 1800, 3600))
+        outcomes.ended(run)
+    return outcomes.shares("alpha", "ada")
+
+
+def test_a_user_of_whom_nothing_is_known_keeps_the_promise() -> None:
+    assert shares() == (0.5, 0.25, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("run", "more", "why"),
+    [
+        (ended(5000), (True, True, True), "longer than all"),
+        (ended(1801), (True, True, False), "longer than two"),
+        (ended(300), (False, False, False), "shorter"),
+        (ended(700, limit=500), None, "with so short a limit there was no soft one"),
+        (ended(1000, state="CANCELLED"), None, "it was cut off before it could need more"),
+        (ended(4000, state="CANCELLED"), (True, True, True), "it was cut off later"),
+        (ended(5000, user="bob"), None, "somebody else's"),
+    ],
+)
+def test_runs_that_need_more_count_against_their_user(run: Run, more: tuple[bool, ...] | None, why: str) -> None:
+    before, after = shares(), shares(*[run] * 3)
+    if more is None:
+        assert after == before, why
+    else:
+        assert tuple(now > then for now, then in zip(after, before, strict=True)) == more, why
+
+
+def test_old_runs_are_forgotten() -> None:
+    assert shares(*[ended(5000)] * 50, *[ended(300)] * 300)[0] < 0.1
+
+
+def learnt(*names: str) -> list[Need]:
+    runs = [
+        replace(ended(900), kind=Kind("alpha", "ada", name, "gq", req_limit=7200), submit_time=at, end_time=at + 900)
+        for at, name in ((NOW - 90_000 + 1000 * number, name) for number, name in enumerate(names))
+    ]
+    return list(learn(runs, NOW, Offer()).needs)
+
+
+def test_the_runs_of_a_user_are_a_group_whatever_their_names() -> None:
+    assert [(one.job_name, one.queue, one.seconds[0]) for one in learnt(*"abcdefghij")] == [(ANY_NAME, "", 900)]
+    assert {one.job_name for one in learnt(*["train"] * 10)} == {"train", ANY_NAME}
+
+
+def test_a_job_name_cannot_take_the_place_of_all() -> None:
+    assert [one.job_name for one in learnt(*[ANY_NAME] * 10)] == [ANY_NAME]
+
+
+def test_what_is_too_long_or_too_often_outlived_is_not_in_the_table() -> None:
+    long, often = replace(NEED, job_name="long", seconds=(60, 60, 9999)), replace(NEED, outlived=(0.9, 0.9, 0.9))
+    settings = SoftLimits(enabled=True, outlived=60)
+    assert soft_table([NEED, long], settings, (), NOW)["users"] == {1001: {"train": {"gq": "600-1800-3600"}}}
+    assert soft_table([often], settings, (), NOW)["users"] == {}
+    kept = soft_table([often, long], settings.model_copy(update={"outlived": 100, "longest": 10_000}), (), NOW)
+    assert kept["users"] == {1001: {"train": {"gq": "600-1800-3600"}, "long": {"gq": "60-60-9999"}}}

@@ -10,8 +10,9 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.job import Job
-from adminkit.recommend.menu import MENU, Offer, round_up
-from adminkit.recommend.predict import Predictor, Rule
+from adminkit.recommend.hints import learn
+from adminkit.recommend.menu import MENU, Offer
+from adminkit.recommend.needs import Cautions
 from adminkit.simulate.change import Sources
 from adminkit.simulate.core import NONE
 from adminkit.simulate.history import expected, recommended
@@ -28,7 +29,7 @@ def one(number: int, **changes: Any) -> Job:
     return job(number, **{"elapsed": 1800, "uid": 1001, **times, **changes})
 
 
-def told(path: Path, jobs: list[Job], quantile: float | None = None) -> list[int]:
+def told(path: Path, jobs: list[Job], cautions: Cautions | None = None) -> list[int]:
     make_trace(path, jobs)
     keys = {
         "job_id_raw": np.array([each.job_id_raw for each in jobs]),
@@ -38,9 +39,9 @@ def told(path: Path, jobs: list[Job], quantile: float | None = None) -> list[int
     today = case([0] * many, [1] * many, [1] * many, [1] * many)
     with reader(path) as db:
         sources = Sources(today, Path(), Offer(), db, "aaic", None, 85, keys)
-        if quantile is None:
+        if cautions is None:
             return recommended(sources, "it", 0.1, MENU).tolist()
-        return expected(sources, "it", quantile).tolist()
+        return expected(sources, "it", cautions).tolist()
 
 
 def test_a_limit_of_the_menu_is_recommended_once_enough_runs_have_ended(tmp_path: Path) -> None:
@@ -63,21 +64,41 @@ def test_nothing_of_what_comes_later_changes_what_was_told(tmp_path: Path) -> No
 
 def test_the_expected_need_is_a_quantile_of_earlier_needs_in_whole_minutes(tmp_path: Path) -> None:
     jobs = [one(number, elapsed=600 * (1 + number % 4), job_name="x") for number in range(40)]
-    half, most = (told(tmp_path / f"{quantile}.db", jobs, quantile) for quantile in (0.5, 0.9))
+    half, most = (told(tmp_path / f"{quantile}.db", jobs, Cautions(quantile)) for quantile in (50, 90))
     assert half[-1] == 1800  # 1200 is too short for half of them, and for the run that no history shows
     assert most[-1] == 2400
     assert all(value % 60 == 0 for value in [*half, *most] if value != NONE)
 
 
-def test_a_recommendation_is_that_of_recommend_for_the_same_past(tmp_path: Path) -> None:
-    jobs = [one(number) for number in range(12)]
-    found = told(tmp_path / "t.db", jobs, 0.5)
+def test_the_needs_of_a_day_are_those_of_the_midnight_before(tmp_path: Path) -> None:
+    jobs = [one(number) for number in range(72)]
+    found = told(tmp_path / "t.db", jobs, Cautions(50))
+    assert found[:24] == [NONE] * 24, "nothing was known at the first midnight"
+    assert found[24:] == [1800] * 48
+
+
+def test_the_needs_of_a_day_are_those_that_are_installed(tmp_path: Path) -> None:
+    """`learn` makes the table of an operator, and it says the same of the next job."""
+    jobs = [one(number, elapsed=300 * (1 + number % 7), job_name=f"job{number % 2}") for number in range(49)]
+    found = told(tmp_path / "t.db", jobs, Cautions(75))
     with reader(tmp_path / "t.db") as db:
         past = list(runs(db, checkpoint_code=85))
-    predictor = Predictor(Rule(risk=0.5, margin=1.0))
-    for run in past[:-1]:
-        predictor.ended(run)
-    assert found[-1] == round_up(predictor.predict(past[-1].kind).safe or 0, (1800,))
+    needs = learn(past[:-1], MONDAY + 48 * HOUR, Offer()).needs
+    (row,) = (need.seconds for need in needs if need.job_name == "job0" and need.queue)
+    assert found[-1] == -(-row[1] // 60) * 60
+
+
+def test_a_name_that_is_new_has_the_needs_of_its_user(tmp_path: Path) -> None:
+    jobs = [one(number, job_name=f"job{number}") for number in range(30)]
+    assert told(tmp_path / "t.db", jobs, Cautions(50))[-1] == 1800
+
+
+def test_who_has_outlived_too_often_is_planned_with_more_and_then_not_at_all(tmp_path: Path) -> None:
+    """Somebody trains the table with short jobs of one name, and runs long ones as often."""
+    jobs = [one(number, elapsed=300 if number % 3 else 9000, job_name="x") for number in range(150)]
+    kept, capped = (told(tmp_path / f"{share}.db", jobs, Cautions(50, None, share)) for share in (None, 0.3))
+    assert kept[-1] < 9000
+    assert capped[-1] in (NONE, 9000)
 
 
 @pytest.mark.parametrize(

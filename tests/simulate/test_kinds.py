@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.policy.soft_settings import SoftLimits
 from adminkit.recommend.menu import Offer
 from adminkit.simulate.case import Case, with_facts
 from adminkit.simulate.change import Change, Sources
@@ -146,10 +147,33 @@ def test_a_job_that_the_new_limit_ends_comes_again_with_its_own() -> None:
 
 def test_soft_limits_are_plans_and_limits_stay() -> None:
     one = site()
-    soft = changed(one, "soft-limits", 1.0, {"plan": np.array([1800, NONE, 200 * H])})
+    plan = np.array([1800, NONE, 200 * H])
+    soft = changed(one, "soft-limits", 1.0, {"plan": plan}, wide=0)
     assert jobs(soft, "limit", "plan") == [(H, 1800), (10 * H, NONE), (100 * H, NONE)]
     assert soft.request.settings["time_min_as_soft_limit"] == 1
-    assert "time_min_as_soft_limit" not in changed(one, "soft-limits", 0.0, {"plan": np.full(3, 60)}).request.settings
+    assert "time_min_as_soft_limit" not in changed(one, "soft-limits", 0.0, {"plan": plan}).request.settings
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected", "why"),
+    [
+        ({}, [NONE, 600, 7200], "an hour less ten minutes is above half an hour"),
+        ({"least": "3h"}, [NONE, 3 * H, 3 * H], "no soft limit is shorter"),
+        ({"gap": "98h"}, [NONE, NONE, 7200], "worth it for the last alone"),
+    ],
+)
+def test_soft_limits_have_a_least_and_a_gap(keys: dict[str, str], expected: list[int], why: str) -> None:
+    given = {"plan": np.array([3000, 300, 7200])}
+    assert changed(site(), "soft-limits", 1.0, given, wide=0, **keys).column("plan").tolist() == expected, why
+
+
+def test_the_soft_limits_of_a_scenario_are_those_of_the_policy() -> None:
+    """An operator tries on the own trace what would be installed: the same keys with the same defaults."""
+    usual, keys = SoftLimits(), KINDS["soft-limits"].keys
+    checked = keys.model_validate({"name": "it", "kind": "soft-limits"})
+    mine = {name: getattr(checked, name) for name in keys.model_fields if name in SoftLimits.model_fields}
+    assert mine == {name: getattr(usual, name) for name in mine}
+    assert set(mine) == {"quantile", "least", "gap", "longest", "outlived", "wide"}
 
 
 @pytest.mark.parametrize(

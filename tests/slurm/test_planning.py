@@ -90,10 +90,10 @@ def test_queues() -> None:
 def test_open_jobs() -> None:
     marks = Marks("|", "S")
     lines = [
-        "7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|ak1:lim=3600,src=e,soft=300|",
-        f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|(null)|",
-        "11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|(null)|",
-        "12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|(null)|",
+        "7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|4|Resources|ak1:lim=3600,src=e,soft=300|",
+        f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|1|None|(null)|",
+        "11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|(null)|",
+        "12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|(null)|",
         "what stands behind a newline of somebody's comment",
         "10|10|N/A|RUNNING|gq|UNLIMITED|N/A|0|1|1|5|a|b|more|fields|",
     ]
@@ -106,6 +106,7 @@ def test_open_jobs() -> None:
         3600,
         300,
     )
+    assert (first.nodes, first.reason, first.comment) == (4, "Resources", "ak1:lim=3600,src=e,soft=300")
     assert (second.job_id, second.time_min, second.restarts, second.has_deadline, second.start_time) == (
         "8_3", None, 2, True, NOW,
     )  # fmt: skip
