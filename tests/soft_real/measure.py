@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -140,24 +140,27 @@ def outlived(run: Run) -> tuple[int, int]:
     return sum(row.end - row.start > (row.soft or 0) for row in planned), len(planned)
 
 
+def among(pair: Pair, group: str) -> Flags:
+    """The jobs of a size, those "that were head", or all."""
+    if group in SIZES:
+        return np.array([size == group for size in pair.sizes])
+    return np.array([group == "all jobs" or number in pair.heads for number in range(len(pair.sizes))])
+
+
 def figures(found: Sequence[Pair]) -> list[Figure]:
     """Waits in seconds, mean and 95th percentile of all jobs and of each size; of heads; makespan."""
-    rows = [*_waits("all jobs", found, lambda pair: np.full(len(pair.sizes), True))]
-    for size in SIZES:
-        rows += _waits(size, found, lambda pair, size=size: np.array([one == size for one in pair.sizes]))
-    rows += _waits(
-        "jobs that were head", found, lambda pair: np.array([n in pair.heads for n in range(len(pair.sizes))])
-    )
+    groups = ("all jobs", *SIZES, "jobs that were head")
+    rows = [one for group in groups for one in _waits(group, found)]
     return [*rows, Figure("makespan", *(tuple(makespan(run) for run in arm) for arm in _arms(found)))]
 
 
-def _waits(jobs: str, found: Sequence[Pair], which: Callable[[Pair], Flags]) -> Iterator[Figure]:
+def _waits(group: str, found: Sequence[Pair]) -> Iterator[Figure]:
     for name, measure in (("mean", np.mean), ("p95", lambda of: np.percentile(of, 95))):
         arms = (
-            tuple(float(measure(waits(run)[which(pair)])) for pair, run in zip(found, arm, strict=True))
+            tuple(float(measure(waits(run)[among(pair, group)])) for pair, run in zip(found, arm, strict=True))
             for arm in _arms(found)
         )
-        yield Figure(f"{name} wait, {jobs}", *arms)
+        yield Figure(f"{name} wait, {group}", *arms)
 
 
 def _arms(found: Sequence[Pair]) -> tuple[list[Run], list[Run]]:
