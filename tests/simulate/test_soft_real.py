@@ -13,7 +13,7 @@ import pytest
 
 from adminkit.cli.main import main
 from tests.cluster.harness.ruled import HEAD
-from tests.soft_real import runs
+from tests.soft_real import page, runs
 from tests.soft_real.history import CLUSTER, GAP, LEAST, POLICY, QUIET, sacct, soft_limits
 from tests.soft_real.measure import cut, heads, interval
 from tests.soft_real.runs import Row, Run
@@ -119,3 +119,28 @@ def test_a_job_is_cut_where_it_got_less_than_it_asked_for() -> None:
 def test_an_interval_is_students() -> None:
     assert interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).half == pytest.approx(1.9633, abs=1e-3)
     assert interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).sign == 1 and interval([-1.0, 1.0]).sign == 0
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Run]:
+    return runs.load()
+
+
+def test_what_ran_is_what_was_ordered(kept: list[Run]) -> None:
+    """Six pairs on 26.05, none longer than twelve minutes; the guard ran, and soft limits are those of the history."""
+    assert [(run.seed, run.arm) for run in kept] == [(seed, arm) for seed in SEEDS for arm in runs.ARMS]
+    for run in kept:
+        what = day(run.seed)
+        assert run.head["digest"] == what.digest and run.head["release"].startswith("26.05")
+        assert len(run.rows) == len(what.workload.jobs) and max(row.end for row in run.rows) <= 720
+        assert int(run.head["rounds of the guard"]) >= max(row.end for row in run.rows) // 30
+        given = [row.soft for row in sorted(run.rows, key=lambda row: row.number)]
+        assert given == (soft_limits(what) if run.arm == "on" else [None] * len(given)), (run.seed, run.arm)
+
+
+def test_no_job_was_cut(kept: list[Run]) -> None:
+    assert [one for run in kept for one in cut(day(run.seed), run)] == []
+
+
+def test_the_page_is_fresh(kept: list[Run]) -> None:
+    assert page.PAGE.read_text() == page.markdown(kept), "write it again: python -m tests.soft_real compare"

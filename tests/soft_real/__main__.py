@@ -2,7 +2,7 @@
 
 Each pair has a container to itself; the runs that ended are kept in tests/data/soft_real at once, and a pair that is
 there is not made again. `here` runs one pair on this host's Slurm, `load` shows by the simulator how busy the days are,
-`compare` writes docs/soft-limits-real.md.
+`frontier` tries other settings on other days there, `compare` writes docs/soft-limits-real.md.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     here.add_argument("--to", type=Path, required=True, help="a folder")
     here.add_argument("--commit", default="")
     acts.add_parser("load")
+    acts.add_parser("frontier")
     acts.add_parser("compare")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -49,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         if options.act == "run":
             return _many(options.seed or list(SEEDS), options.at_once)
-        return _load() if options.act == "load" else _compare()
+        return {"load": _load, "frontier": _frontier, "compare": _compare}[options.act]()
     except (engine.NotRun, ClusterError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -113,6 +114,13 @@ def _load() -> int:
 
     for seed in SEEDS:
         print(expected(day(seed)))
+    return 0
+
+
+def _frontier() -> int:
+    from tests.soft_real import frontier
+
+    frontier.FILE.write_text(frontier.text(frontier.made()))
     return 0
 
 

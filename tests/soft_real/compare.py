@@ -40,15 +40,18 @@ def replayed(run: Run, seed: int = 0) -> Numbers:
 
 def foreseen(what: Day, arm: str) -> Numbers:
     """The same before any run: by the day alone."""
-    jobs = what.workload.jobs
-    soft = soft_limits(what) if arm == "on" else [None] * len(jobs)
+    return simulated(what, soft_limits(what) if arm == "on" else [None] * len(what.workload.jobs), REPLAYS)
+
+
+def simulated(what: Day, soft: Sequence[int | None], times: int) -> Numbers:
+    """The same with these soft limits."""
     rows = (
         records.Row(
             one.number, one.offset, one.offset, one.offset, one.offset + one.sleep, "COMPLETED", 1, "main", "c1"
         )
-        for one in jobs
+        for one in what.workload.jobs
     )
-    return _waits(_with(what, soft), records.Run({"release": _RELEASE}, tuple(rows)), what.seed)
+    return _waits(_with(what, soft), records.Run({"release": _RELEASE}, tuple(rows)), what.seed, times)
 
 
 def expected(what: Day) -> str:
@@ -66,9 +69,9 @@ def _with(what: Day, soft: Sequence[int | None]) -> Workload:
     return replace(what.workload, jobs=jobs)
 
 
-def _waits(what: Workload, run: records.Run, seed: int) -> Numbers:
+def _waits(what: Workload, run: records.Run, seed: int, times: int = REPLAYS) -> Numbers:
     asked, random, found = request(what, run), np.random.default_rng(seed), []
-    for number in range(REPLAYS):
+    for number in range(times):
         moved = asked.jobs["submit"] + random.integers(-1, 2, len(what.jobs)) * (number > 0)
         schedule = simulate(replace(asked, jobs={**asked.jobs, "submit": moved}))
         assert (schedule.start >= 0).all(), f"{what.name}: {int((schedule.start < 0).sum())} jobs did not run"

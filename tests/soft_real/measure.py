@@ -20,8 +20,8 @@ Flags = NDArray[np.bool_]
 
 #: Seconds at the head of the queue that count: a job that starts at once was no head.
 HEAD: Final = 5
-#: The 97.5 % quantile of Student's t, by degrees of freedom.
-_T: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365)
+#: The 97.5 % quantile of Student's t, by degrees of freedom as far as they are asked for.
+_T: Final = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 39: 2.023}
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Interval:
 
 
 def interval(of: Sequence[float]) -> Interval:
-    half = float("inf") if len(of) < 2 else _T[len(of) - 2] * stdev(of) / len(of) ** 0.5
+    half = float("inf") if len(of) < 2 else _T[len(of) - 1] * stdev(of) / len(of) ** 0.5
     return Interval(fmean(of), half)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.matrix.rows import ROOT
 from tests.simulate_real.compare import WAIT, WAIT_SECONDS
+from tests.soft_real import frontier
 from tests.soft_real.compare import REPLAYS, Numbers, foreseen, replayed
 from tests.soft_real.drive import LOOK, PERIOD
 from tests.soft_real.history import QUANTILE
@@ -46,7 +47,7 @@ def markdown(runs: Sequence[Run]) -> str:
             "Each figure is of one run. The columns are means over the pairs; the change has its 95 % interval by"
             f" Student's t over the {len(found)} pairs.\n",
             _table(
-                ["figure, s", "off", "on", "change", "95 % interval", "change, %", "so"],
+                ["figure, s", "off", "on", "change, s", "95 % interval", "change", "so"],
                 map(_row, shown),
             ),
             "## Each pair\n",
@@ -69,6 +70,9 @@ def markdown(runs: Sequence[Run]) -> str:
             "## The simulator\n",
             _SIMULATOR,
             _simulated(found),
+            "## Other settings\n",
+            _FRONTIER,
+            _frontier(),
             "## Runs\n",
             _table(_MADE, (_made(run) for pair in found for run in (pair.off, pair.on))),
         ]
@@ -115,6 +119,11 @@ had; {REPLAYS} times, with submissions moved at random by up to a second. Its ba
 workload, which a day that ran once does not show. "Spread" is the standard deviation of the replays: what a second more
 or less does to a day. "Before any run" is the simulator's answer from the day alone.
 """
+_FRONTIER: Final = f"""\
+What other settings do to the mean waits of {len(frontier.DAYS)} further days of the same kind, by the simulator alone:
+change in seconds, ± half of the 95 % interval over the days. "What each job will need" is a perfect prediction, in
+whole minutes.
+"""
 
 
 def _verdict(found: Sequence[Pair], shown: Sequence[Figure]) -> str:
@@ -153,7 +162,7 @@ def _row(one: Figure) -> list[str]:
         f"{fmean(one.on):.1f}",
         f"{change.mean:+.1f}",
         _ends(change, 1, 1),
-        f"{100 * change.mean / fmean(one.off):+.0f}",
+        _percent(one),
         so,
     ]
 
@@ -222,6 +231,18 @@ def _simulated(found: Sequence[Pair]) -> str:
             ),
         ]
     )
+
+
+def _frontier() -> str:
+    rows = []
+    for name, shown in frontier.figures(frontier.load()).items():
+        cells = [f"{one.change.mean:+.1f} ± {one.change.half:.1f} ({_percent(one)})" for one in shown]
+        rows.append([name, *cells])
+    return _table(["soft limits", *(f"{group}, s" for group in frontier.GROUPS)], rows)
+
+
+def _percent(one: Figure) -> str:
+    return f"{100 * one.change.mean / fmean(one.off):+.0f} %"
 
 
 def _sign(real: Interval, simulated: Interval) -> str:
