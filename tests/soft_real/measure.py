@@ -79,15 +79,15 @@ def interval(of: Sequence[float]) -> Interval:
 
 
 def pairs(runs: Iterable[Run]) -> list[Pair]:
-    """By seed. ValueError where a run is of another day than its seed makes by now, or stands alone."""
-    found: dict[int, dict[str, Run]] = {}
+    """By number and seed. ValueError where a run is of another day than its seed makes by now, or stands alone."""
+    found: dict[tuple[int, int], dict[str, Run]] = {}
     for run in runs:
         if run.head["digest"] != day(run.seed).digest:
             raise ValueError(f"day {run.seed} of {run.head['date']} was another one: {run.head['digest']}")
-        found.setdefault(run.seed, {})[run.arm] = run
-    if alone := [seed for seed, arms in found.items() if len(arms) != 2]:
+        found.setdefault((run.number, run.seed), {})[run.arm] = run
+    if alone := [key for key, arms in found.items() if len(arms) != 2]:
         raise ValueError(f"one run alone: {alone}")
-    return [Pair(day(seed), arms["off"], arms["on"]) for seed, arms in sorted(found.items())]
+    return [Pair(day(seed), arms["off"], arms["on"]) for (_, seed), arms in sorted(found.items())]
 
 
 def waits(run: Run) -> Numbers:

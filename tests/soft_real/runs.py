@@ -1,4 +1,4 @@
-"""What one run of a day left, and its file: tests/data/soft_real/SEED-ARM.csv."""
+"""What one run of a day left, and its file: tests/data/soft_real/SEED-ARM.csv, -2 of a second pair."""
 
 from __future__ import annotations
 
@@ -45,8 +45,18 @@ class Run:
         return int(self.head["seed"])
 
     @property
+    def number(self) -> int:
+        """2 for a run of the day's second pair."""
+        return int(self.head.get("number", "1"))
+
+    @property
     def arm(self) -> str:
         return self.head["arm"]
+
+
+def name(seed: int, arm: str, number: int) -> str:
+    """Of a run's file."""
+    return f"{seed}-{arm}{'' if number == 1 else f'-{number}'}.csv"
 
 
 def text(run: Run) -> str:
@@ -75,5 +85,6 @@ def _cell(kind: str, cell: str) -> int | str | None:
 
 
 def load(folder: Path = DATA) -> list[Run]:
-    """Every run that was kept, by seed, off before on."""
-    return sorted((parse(path.read_text()) for path in folder.glob("*.csv")), key=lambda run: (run.seed, run.arm))
+    """Every run that was kept, by pair and seed, off before on."""
+    found = (parse(path.read_text()) for path in folder.glob("*.csv"))
+    return sorted(found, key=lambda run: (run.number, run.seed, run.arm))
