@@ -1,8 +1,9 @@
 """`python -m tests.soft_real run [--seed N]… [--again]`: the pairs of runs on private clusters of Slurm 26.05.
 
 Each pair has a container to itself; the runs that ended are kept in tests/data/soft_real at once, and a pair that is
-there is not made again. `--again` makes the second pair of a day, which says how far real runs are apart. `here` runs one pair on this host's Slurm, `load` shows by the simulator how busy the days are,
-`frontier` tries other settings on other days there, `compare` writes docs/soft-limits-real.md.
+there is not made again. `--again` makes the second pair of a day, which says how far real runs are apart. `here` runs
+one pair on this host's Slurm, `load` shows by the simulator how busy the days are, `frontier` tries other settings on
+other days there, `compare` writes docs/soft-limits-real.md.
 """
 
 from __future__ import annotations

@@ -154,6 +154,17 @@ def figures(found: Sequence[Pair]) -> list[Figure]:
     return [*rows, Figure("makespan", *(tuple(makespan(run) for run in arm) for arm in _arms(found)))]
 
 
+def figures_of_days(found: Sequence[Pair]) -> list[Figure]:
+    """The same of each day, the mean of its pairs."""
+    days = list(dict.fromkeys(pair.day.seed for pair in found))
+    which = [[number for number, pair in enumerate(found) if pair.day.seed == seed] for seed in days]
+
+    def merged(values: Sequence[float]) -> tuple[float, ...]:
+        return tuple(fmean(values[number] for number in numbers) for numbers in which)
+
+    return [Figure(one.name, merged(one.off), merged(one.on)) for one in figures(found)]
+
+
 def _waits(group: str, found: Sequence[Pair]) -> Iterator[Figure]:
     for name, measure in (("mean", np.mean), ("p95", lambda of: np.percentile(of, 95))):
         arms = (
