@@ -189,18 +189,18 @@ _CLEAN: Final = """apt-get -q update; apt-get -q -y install --no-install-recomme
 .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?"""
 
 
-def alone(row: Row, words: list[str], log: Path) -> int | None:
+def alone(row: Row, words: list[str], log: Path, limit: float = LIMIT) -> int | None:
     """A command in a container of its own, which may be one of several of the row. As `_inside`."""
     with log.open("w") as out:
-        return _inside(row, words, out.fileno(), clean=False, name=f"adminkit-{log.stem}-{os.getpid()}")
+        return _inside(row, words, out.fileno(), False, f"adminkit-{log.stem}-{os.getpid()}", limit)
 
 
-def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = "") -> int | None:
+def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = "", limit: float = LIMIT) -> int | None:
     """The exit code; None when it had to be ended."""
     name = name or f"adminkit-matrix-{row.name}-{os.getpid()}"
     try:
         command = _command(row, words, name, clean)
-        done = subprocess.run(command, stdout=output, stderr=output, timeout=LIMIT, check=False)
+        done = subprocess.run(command, stdout=output, stderr=output, timeout=limit, check=False)
         return done.returncode
     except subprocess.TimeoutExpired:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from adminkit.slurm.keyvalue import records
@@ -56,29 +56,38 @@ def words(job: Job) -> list[str]:
 
 def drive(cluster: Shaped, workload: Workload, head: Mapping[str, str]) -> Run:
     """One run; `head` is what the caller knows of it. ClusterError when it does not end."""
-    began = _next_second()
+    began = next_second()
+    ids, late = submit_all(cluster, workload.jobs, began, words)
+    until_ended(cluster)
+    rows = rows_of(cluster.ask("scontrol", "-o", "show", "jobs"), ids, int(began), Log(cluster))
+    more = {"latest submission": f"{late:.1f} s behind", **counts(cluster.ask("sdiag"))}
+    return Run({**head, **more}, tuple(rows))
+
+
+def submit_all(
+    cluster: Shaped, jobs: Iterable[Job], began: float, said: Callable[[Job], list[str]]
+) -> tuple[dict[int, Job], float]:
+    """Each job at its offset with what is `said` to sbatch: the jobs by Slurm's ids, and how late the latest was."""
     ids: dict[int, Job] = {}
     late = 0.0
-    for job in workload.jobs:
+    for job in jobs:
         pause = began + job.offset - time.time()
         if pause > 0:
             time.sleep(pause)
         late = max(late, -pause)
-        ids[cluster.submit(f"exec sleep {job.sleep}", *words(job))] = job
-    _until_ended(cluster)
-    rows = _rows(cluster.ask("scontrol", "-o", "show", "jobs"), ids, int(began), _Log(cluster))
-    more = {"latest submission": f"{late:.1f} s behind", **_counts(cluster.ask("sdiag"))}
-    return Run({**head, **more}, tuple(rows))
+        ids[cluster.submit(f"exec sleep {job.sleep}", *said(job))] = job
+    return ids, late
 
 
-def _next_second() -> float:
+def next_second() -> float:
+    """Wait for one of the clock's."""
     now = time.time()
     whole = float(int(now) + 2)
     time.sleep(whole - now)
     return whole
 
 
-def _until_ended(cluster: Shaped) -> None:
+def until_ended(cluster: Shaped) -> None:
     """Ask seldom: each answer takes slurmctld's time."""
     end = time.monotonic() + LIMIT
     while cluster.ask("squeue", "-h", "-t", "PD,R,CG", "-o", "%i"):
@@ -87,11 +96,13 @@ def _until_ended(cluster: Shaped) -> None:
         time.sleep(2)
 
 
-def _rows(told: str, ids: Mapping[int, Job], began: int, log: _Log) -> list[Row]:
-    """The jobs of `scontrol show jobs`. ClusterError for one that is missing, never ran or was restarted."""
+def rows_of(told: str, ids: Mapping[int, Job], began: int, log: Log) -> list[Row]:
+    """Those of `scontrol show jobs` in `ids`. ClusterError where one is missing, never ran or was restarted."""
     found: dict[int, Row] = {}
     for one in records(told, "JobId"):
         job = int(one["JobId"])
+        if job not in ids:
+            continue
         if one["JobState"] not in FINISHED or one.get("Restarts", "0") != "0" or one["StartTime"] == "Unknown":
             raise ClusterError(f"job {job} ({one['JobName']}): {one['JobState']}, Reason={one.get('Reason')}")
         submit, eligible, start, end = (_epoch(one[f"{word}Time"]) - began for word in _TIMES)
@@ -116,7 +127,7 @@ def _epoch(word: str) -> int:
     return calendar.timegm(time.strptime(word, "%Y-%m-%dT%H:%M:%S"))
 
 
-class _Log:
+class Log:
     """What slurmctld's log says of each job: its first priority, and which loop started it."""
 
     def __init__(self, cluster: Shaped) -> None:
@@ -129,6 +140,6 @@ class _Log:
         return "main" if job in self._main else "backfill"
 
 
-def _counts(sdiag: str) -> dict[str, str]:
+def counts(sdiag: str) -> dict[str, str]:
     found = {name: re.search(pattern, sdiag, re.DOTALL) for name, pattern in _SDIAG}
     return {name: match[1] for name, match in found.items() if match}

@@ -1,0 +1,146 @@
+"""`python -m tests.soft_real run [--seed N]… [--again]`: the pairs of runs on private clusters of Slurm 26.05.
+
+Each pair has a container to itself; the runs that ended are kept in tests/data/soft_real at once, and a pair that is
+there is not made again. `--again` makes the second pair of a day, which says how far real runs are apart. `here` runs
+one pair on this host's Slurm, `load` shows by the simulator how busy the days are, `frontier` tries other settings on
+other days there, `compare` writes docs/soft-limits-real.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from tests.cluster.harness.processes import ClusterError
+from tests.matrix import engine
+from tests.matrix.results import commit
+from tests.matrix.rows import ROWS, Row
+from tests.soft_real import runs
+from tests.soft_real.runs import ARMS
+from tests.soft_real.workloads import SEEDS, day
+
+#: Seconds for a pair.
+LIMIT: Final = 2400.0
+_ROW = next(row for row in ROWS if row.name == "forky")
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.soft_real", description=__doc__)
+    acts = parser.add_subparsers(dest="act", required=True)
+    many = acts.add_parser("run")
+    many.add_argument("--seed", action="append", type=int, choices=SEEDS, help="default: all")
+    many.add_argument("--at-once", type=int, default=3, help="clusters side by side (default 3)")
+    many.add_argument("--again", action="store_true", help="the second pair of each")
+    here = acts.add_parser("here")
+    here.add_argument("seed", type=int, choices=SEEDS)
+    here.add_argument("--number", type=int, default=1, choices=(1, 2), help="the second pair of the day?")
+    here.add_argument("--to", type=Path, required=True, help="a folder")
+    here.add_argument("--commit", default="")
+    acts.add_parser("load")
+    acts.add_parser("frontier")
+    acts.add_parser("compare")
+    options = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        if options.act == "here":
+            _here(options.seed, options.number, options.to, options.commit or commit())
+            return 0
+        if options.act == "run":
+            return _many(options.seed or list(SEEDS), 1 + options.again, options.at_once)
+        return {"load": _load, "frontier": _frontier, "compare": _compare}[options.act]()
+    except (engine.NotRun, ClusterError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _here(seed: int, number: int, to: Path, made_by: str) -> None:
+    """Every other pair begins without soft limits, and of the two pairs of a day one."""
+    from tests.soft_real.cluster import know, planned
+    from tests.soft_real.drive import drive
+
+    what = day(seed)
+    to.mkdir(parents=True, exist_ok=True)
+    with planned() as ruled:
+        release = ruled.cluster.ask("slurmctld", "-V").split()[-1]
+        know(ruled, what)
+        for arm in ARMS if (seed + number) % 2 == 0 else ARMS[::-1]:
+            head = {
+                "seed": str(seed),
+                "number": str(number),
+                "digest": what.digest,
+                "release": release,
+                "commit": made_by,
+            }
+            head |= {"date": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
+            run = drive(ruled, what, arm, head)
+            (to / runs.name(seed, arm, number)).write_text(runs.text(run))
+            shutil.copy(ruled.cluster.home / "log/slurmctld.log", to / f"{seed}-{arm}.log")
+
+
+def _many(seeds: list[int], number: int, at_once: int) -> int:
+    """0 when every pair ended well."""
+    missing = [seed for seed in seeds if not all((runs.DATA / runs.name(seed, arm, number)).exists() for arm in ARMS)]
+    engine.image(_ROW)
+    engine.build(_ROW)
+    made_by = commit()
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        tasks = [pool.submit(_contained, _ROW, seed, number, made_by) for seed in missing]
+        ended = [task.result() for task in tasks]
+        return int(not all(ended))
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interruption leaves the pairs that have begun to end
+
+
+def _contained(row: Row, seed: int, number: int, made_by: str) -> bool:
+    """One pair in a container; its files are kept when both are whole."""
+    began, folder = time.monotonic(), f"build/soft_real/{seed}-{number}"
+    there = engine.folder_of(row) / folder
+    shutil.rmtree(there, ignore_errors=True)
+    words = [".venv/bin/python", "-m", "tests.soft_real", "here", str(seed), "--number", str(number)]
+    log = engine.folder_of(row).parent / f"soft_real-{seed}-{number}.log"
+    code = engine.alone(row, [*words, "--to", f"/adminkit/{folder}", "--commit", made_by], log, LIMIT)
+    made = [there / runs.name(seed, arm, number) for arm in ARMS]
+    good = code == 0 and all(path.exists() for path in made)
+    if good:
+        runs.DATA.mkdir(exist_ok=True)
+        for path in made:
+            (runs.DATA / path.name).write_text(path.read_text())
+    said = f"pair {seed}, {number}: {'kept' if good else f'exit {code}'} ({time.monotonic() - began:.0f} s)"
+    print(said, file=sys.stderr, flush=True)
+    return good
+
+
+def _load() -> int:
+    """The imports need numpy."""
+    from tests.soft_real.compare import expected
+
+    for seed in SEEDS:
+        print(expected(day(seed)))
+    return 0
+
+
+def _frontier() -> int:
+    from tests.soft_real import frontier
+
+    frontier.FILE.write_text(frontier.text(frontier.made()))
+    return 0
+
+
+def _compare() -> int:
+    """0 always: the result stands."""
+    from tests.soft_real import page
+
+    page.PAGE.write_text(page.markdown(runs.load()))
+    print(page.PAGE.read_text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,316 @@
+"""docs/soft-limits-real.md: what six pairs of runs on a real Slurm showed, and what the simulator says of the days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean, median
+from typing import Final
+
+import numpy as np
+
+from tests.matrix.rows import ROOT
+from tests.simulate_real.compare import WAIT, WAIT_SECONDS
+from tests.soft_real import frontier
+from tests.soft_real.compare import REPLAYS, foreseen, replayed
+from tests.soft_real.drive import LOOK, PERIOD
+from tests.soft_real.history import QUANTILE
+from tests.soft_real.measure import (
+    HEAD,
+    Figure,
+    Interval,
+    Pair,
+    among,
+    cut,
+    figures,
+    figures_of_days,
+    interval,
+    late,
+    outlived,
+    pairs,
+    waits,
+)
+from tests.soft_real.runs import ARMS, Run
+from tests.soft_real.workloads import ACCURACY, SIZES, Day
+
+PAGE: Final = ROOT / "docs/soft-limits-real.md"
+#: What the mean wait was wanted to fall by.
+WANTED: Final = 0.20
+
+
+def markdown(runs: Sequence[Run]) -> str:
+    found, again = (pairs(run for run in runs if run.number == number) for number in (1, 2))
+    shown = figures(found)
+    return "\n".join(
+        [
+            _HEAD,
+            _verdict(found, shown),
+            "## Figures\n",
+            "Each figure is of one run. The columns are means over the pairs; the change has its 95 % interval by"
+            f" Student's t over the {len(found)} pairs.\n",
+            _table(
+                ["figure, s", "off", "on", "change, s", "95 % interval", "change", "so"],
+                map(_row, shown),
+            ),
+            "## Each pair\n",
+            _table(
+                [
+                    "seed",
+                    "jobs",
+                    "planned by need",
+                    "outlived it",
+                    "heads",
+                    "mean wait off",
+                    "on",
+                    *(f"{size}: off / on" for size in SIZES),
+                    "makespan off / on",
+                    "cut",
+                ],
+                map(_pair, found),
+            ),
+            _promises(found),
+            _second(found, again),
+            "## The simulator\n",
+            _SIMULATOR,
+            _changes(found),
+            _distances(found, again),
+            "## Other settings\n",
+            _FRONTIER,
+            _frontier(),
+            "## Runs\n",
+            _table(_MADE, (_made(run) for pair in (*found, *again) for run in (pair.off, pair.on))),
+        ]
+    ).rstrip("\n") + "\n"  # fmt: skip
+
+
+_HEAD: Final = f"""# Soft limits on a real Slurm: six pairs of runs
+
+<!-- Made by `python -m tests.soft_real compare` from tests/data/soft_real/; do not edit. -->
+
+Six days of a site like the study's, about a hundred times as fast, ran on private clusters with the real daemons:
+16 slurmd of 8 GPUs, bf_interval=2, bf_resolution=5, jobs that sleep. Each day ran twice on one cluster, with [soft
+limits](soft-limits.md) and without; every other day began with them. Both runs of a pair have the same jobs, the same
+slurm.conf (with time_min_as_soft_limit), the same script at submission, and the guard every {PERIOD} s: the policy
+alone says whether jobs get a soft limit.
+
+The days are made of the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first run. The
+simulator chose how busy they are, never a real run. A day has 411 jobs: 95 % on one GPU, 12 on 2 to 8 GPUs of a node,
+5 on 2 to 4 nodes and 4 on 8 to 12 nodes, which is more wide work than the study has. They need 5 to 120 s and ask for 5
+to 60 minutes: in the large queue 70 % for its maximum, with a median accuracy of {ACCURACY["gq"][0]:g}, both as in the
+study. Jobs come in batches of a name. 25 earlier runs of each name, but for some new ones, were imported into a trace,
+of which `adminkit incentives install` made the table. The quantile is {QUANTILE}, the default; `least` and `gap` are a
+minute, as time is so much faster.
+
+What these days cannot show: a soft limit is in whole minutes here as everywhere, and needs are seconds, so it is longer
+compared with the need than on a site, and few jobs outlive it.
+"""
+
+_MADE: Final = [
+    "seed",
+    "pair",
+    "soft limits",
+    "Slurm",
+    "date (UTC)",
+    "commit",
+    "started by main / backfill",
+    "guard's rounds",
+    "raised",
+    "latest submission",
+]
+_SIMULATOR: Final = f"""\
+The simulator replays each run with the run's own records: when each job came, how long it ran, which soft limit it
+had; {REPLAYS} times, with submissions moved at random by up to a second. First what soft limits do to mean waits: the
+first pairs beside their replays.
+"""
+_DISTANCES: Final = f"""\
+The mean wait of each workload. The stated error is that of [simulate-real.md](simulate-real.md): the distance to the
+mean of the real runs may be at most {WAIT:.0%} or {WAIT_SECONDS:g} s, or the distance between two real runs where that
+is larger. "Spread" is the standard deviation of the replays: what a second more or less does to such a day. "Before any
+run" is the simulator's answer from the day alone.
+"""
+_FRONTIER: Final = f"""\
+What other settings do to the mean waits of {len(frontier.DAYS)} further days of the same kind, by the simulator alone:
+change in seconds, ± half of the 95 % interval over the days. "What each job will need" is a perfect prediction, in
+whole minutes.
+"""
+
+
+def _verdict(found: Sequence[Pair], shown: Sequence[Figure]) -> str:
+    """What was wanted, and what came of it; nothing is left out that went the wrong way."""
+    every = shown[0]
+    lost = sum(len(cut(pair.day, run)) for pair in found for run in (pair.off, pair.on))
+    jobs = sum(len(run.rows) for pair in found for run in (pair.off, pair.on))
+    later = [one for one in shown if one.change.sign > 0]
+    reached = "**not reached**" if every.ratio.mean > -WANTED else "the mean reaches it, its interval does not"
+    if every.ratio.mean + every.ratio.half <= -WANTED:
+        reached = "reached"
+    change, ratio = f"{every.change.mean:+.1f} s ({_ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
+    lines = [
+        f"- Mean wait {change} of {fmean(every.off):.1f} s; of each pair's, {ratio} ({_ends(every.ratio, 100, 0)})."
+        f" Wanted: {100 * WANTED:.0f} % lower; {reached}.",
+        f"- Jobs that were cut: {lost} of {jobs}. Wanted: none.",
+    ]
+    if later:
+        lines += [
+            f"- **Longer by more than its interval:** {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)})."
+            for one in later
+        ]
+    else:
+        lines.append("- No figure is longer by more than its interval.")
+    unsure = [one for one in shown if one.name.startswith("mean wait") and one.change.sign == 0]
+    lines += [
+        f"- No significant change: {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)})." for one in unsure
+    ]
+    return "## Result\n\n" + "\n".join(lines) + "\n"
+
+
+def _row(one: Figure) -> list[str]:
+    change = one.change
+    so = {-1: "sooner", 0: "no significant change", 1: "**later**"}[change.sign]
+    return [
+        one.name,
+        f"{fmean(one.off):.1f}",
+        f"{fmean(one.on):.1f}",
+        f"{change.mean:+.1f}",
+        _ends(change, 1, 1),
+        _percent(one),
+        so,
+    ]
+
+
+def _ends(of: Interval, factor: float, digits: int) -> str:
+    return " to ".join(f"{factor * end:+.{digits}f}" for end in (of.mean - of.half, of.mean + of.half))
+
+
+def _pair(pair: Pair) -> list[str]:
+    over, planned = outlived(pair.on)
+    sizes = np.array(pair.sizes)
+    both = (pair.off, pair.on)
+    return [
+        str(pair.day.seed),
+        str(len(pair.on.rows)),
+        str(planned),
+        str(over),
+        str(len(pair.heads)),
+        *(f"{waits(run).mean():.1f}" for run in both),
+        *(" / ".join(f"{waits(run)[sizes == size].mean():.0f}" for run in both) for size in SIZES),
+        " / ".join(str(max(row.end for row in run.rows)) for run in both),
+        str(sum(len(cut(pair.day, run)) for run in both)),
+    ]
+
+
+def _promises(found: Sequence[Pair]) -> str:
+    """Beside the waits of heads: what Slurm promised them."""
+    said = []
+    for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
+        after = [seconds for pair in found for seconds in late(getattr(pair, arm))]
+        if after:
+            share = fmean(seconds > 0 for seconds in after)
+            said.append(
+                f"{word} {len(after)} heads, which started {median(after):+.0f} s from it in the median,"
+                f" {share:.0%} of them later"
+            )
+    return (
+        f"A head is a job that had the highest priority of all that waited for {HEAD} s at least, in one of the runs."
+        f" Every {LOOK} s the first start that Slurm planned for the head was noted: {'; '.join(said)}. A promise made"
+        " of over-asked limits is easy to keep, so it says less than the waits.\n"
+    )
+
+
+def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
+    """The days that ran twice: how far real runs are apart, and what soft limits do over both pairs."""
+    if not again:
+        return ""
+    first = {pair.day.seed: pair for pair in found}
+    said = []
+    for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
+        runs = [(getattr(pair, arm), getattr(first[pair.day.seed], arm)) for pair in again]
+        apart = [abs(float(waits(one).mean() - waits(other).mean())) for one, other in runs]
+        said.append(f"{word} {fmean(apart):.1f} s on average and {max(apart):.1f} s at most")
+    rows = [
+        [one.name, f"{fmean(one.off):.1f}", f"{fmean(one.on):.1f}", f"{one.change.mean:+.1f}", _ends(one.change, 1, 1)]
+        for one in figures_of_days([*found, *again])
+    ]
+    return "\n".join(
+        [
+            "## Each day again\n",
+            f"{len(again)} days ran as a second pair, in the other order. The mean waits of two real runs of one"
+            f" workload differ by this much: {'; '.join(said)}. The figures over both pairs of a day, where there are"
+            " two:\n",
+            _table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
+        ]
+    )
+
+
+def _changes(found: Sequence[Pair]) -> str:
+    replays = {(pair.day.seed, run.arm): replayed(run) for pair in found for run in (pair.off, pair.on)}
+    rows = []
+    for group in ("all jobs", *SIZES, "jobs that were head"):
+        real, simulated = [], []
+        for pair in found:
+            which = among(pair, group)
+            real.append(float(waits(pair.on)[which].mean() - waits(pair.off)[which].mean()))
+            off, on = (replays[pair.day.seed, arm][:, which].mean() for arm in ARMS)
+            simulated.append(float(on - off))
+        apart = interval([one - other for one, other in zip(simulated, real, strict=True)])
+        both = (interval(real), interval(simulated))
+        cells = [cell for one in (*both, apart) for cell in (f"{one.mean:+.1f}", _ends(one, 1, 1))]
+        rows.append([group, *cells, _sign(*both)])
+    heads = ["mean wait", "real change, s", "95 % interval", "simulated", "95 % interval", "simulated - real"]
+    return _table([*heads, "95 % interval", "sign"], rows)
+
+
+def _sign(real: Interval, simulated: Interval) -> str:
+    """An effect that real runs do not show has no sign."""
+    if not real.sign:
+        return "none known"
+    return "same" if real.sign * simulated.mean > 0 else "**other**"
+
+
+def _distances(found: Sequence[Pair], again: Sequence[Pair]) -> str:
+    rows = []
+    for pair in found:
+        for arm in ARMS:
+            made = [getattr(one, arm) for one in (pair, *again) if one.day.seed == pair.day.seed]
+            rows.append(_distance(pair.day, arm, made))
+    inside = sum(row[-1] == "within" for row in rows)
+    heads = ["seed", "soft limits", "real, s", "simulated", "distance", "may be", "spread", "before any run", "verdict"]
+    return "\n".join([_DISTANCES, _table(heads, rows), f"{inside} of {len(rows)} are within.\n"])
+
+
+def _distance(what: Day, arm: str, made: Sequence[Run]) -> list[str]:
+    real = [float(waits(run).mean()) for run in made]
+    replays = np.concatenate([replayed(run, number).mean(axis=1) for number, run in enumerate(made)])
+    distance = abs(float(replays.mean()) - fmean(real))
+    may = max(WAIT * fmean(real), WAIT_SECONDS, max(real) - min(real))
+    numbers = (replays.mean(), distance, may, replays.std(ddof=1), foreseen(what, arm).mean())
+    cells = [f"{number:.1f}" for number in numbers]
+    verdict = "within" if distance <= may else "**outside**"
+    return [str(what.seed), arm, " / ".join(f"{one:.1f}" for one in real), *cells, verdict]
+
+
+def _frontier() -> str:
+    rows = []
+    for name, shown in frontier.figures(frontier.load()).items():
+        cells = [f"{one.change.mean:+.1f} ± {one.change.half:.1f} ({_percent(one)})" for one in shown]
+        rows.append([name, *cells])
+    return _table(["soft limits", *(f"{group}, s" for group in frontier.GROUPS)], rows)
+
+
+def _percent(one: Figure) -> str:
+    return f"{100 * one.change.mean / fmean(one.off):+.0f} %"
+
+
+def _made(run: Run) -> list[str]:
+    loops = " / ".join(str(sum(row.by == by for row in run.rows)) for by in ("main", "backfill"))
+    head = run.head
+    return [
+        head["seed"],
+        str(run.number),
+        *(head[name] for name in ("arm", "release", "date", "commit")),
+        loops,
+        *(head[name] for name in ("rounds of the guard", "raised", "latest submission")),
+    ]
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
