@@ -96,7 +96,6 @@ function soft.need(packed, uid, name, queue)
     end
     return row_of(packed, uid, name or "", queue) or row_of(packed, uid, ANY, queue)
 end
-end
 
 local function any_in(set, list)
     for i = 1, #list do
