@@ -285,8 +285,7 @@ function validate.hints(value)
     end)
 end
 
--- What is wrong with a table of needs, or nil. Its rows are looked at where one is asked for: a damaged one gives no soft
--- limit.
+-- What is wrong with a table of needs, or nil. Its rows are looked at when one is asked for: a damaged one gives nobody any.
 function validate.soft_limits(value)
     return head(value) or list(value.quantiles, "number", "quantiles") or list(value.rows, "string", "rows")
 end

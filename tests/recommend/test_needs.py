@@ -63,7 +63,7 @@ def test_a_table_goes_through_json_to_lua(version: str) -> None:
     runtime = Lua("lua54" if version == "lua54" else "lua51")
     there = runtime.table(lua(again).encode(), "soft_limits.lua")
     assert runtime.call(runtime.module("validate").soft_limits, there) is None
-    assert runtime.out(there)["rows"] == [".1001-a_22_5d_0a--600-1800-3600.1001-a_22_5d_0a-gq_2db_2ec-600-1800-3600."]
+    assert runtime.out(there)["rows"] == [".1001-a_22_5d_0a--1800-1800-3600.1001-a_22_5d_0a-gq_2db_2ec-1800-1800-3600."]
 
 
 @pytest.mark.parametrize(
