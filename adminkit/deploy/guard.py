@@ -181,8 +181,9 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with _noted(notes), changing(folder, group):
         _write_lease(folder, found.given, group)
         is_written = True
-    with _noted(notes), changing(folder, group):
-        settle(folder, found.there, now, log, group)
+    if found.there is not None:
+        with _noted(notes), changing(folder, group):
+            settle(folder, found.there, now, log, group)
     acts = found.plan.acts
     notes += _do(acts)
     left = _held(acts) if acts else []
