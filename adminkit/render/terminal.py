@@ -65,8 +65,9 @@ def plot(pictures: Pictures, width: int, *, colour: bool, ascii_only: bool) -> s
         if not isinstance(panel, Curves):
             lines += [*_other(panel, min(width, _WIDEST), pen), ""]
     if curves:
-        signs = pen.signs
-        lines.append(f"{pen.paint(signs.ran, 'ran')} ran  {pen.paint(signs.asked, 'asked')} asked  {signs.both} both")
+        signs, (first, second) = pen.signs, (clean(line.name) for line in curves[0].lines)  # of every panel alike
+        first, second = f"{pen.paint(signs.ran, 'ran')} {first}", f"{pen.paint(signs.asked, 'asked')} {second}"
+        lines.append(f"{first}  {second}  {signs.both} both")
     lines += textwrap.wrap(_caption(pictures.caption, pen.signs), min(width, _WIDEST))
     text = "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
     return text.encode("ascii", "replace").decode() if ascii_only else text
