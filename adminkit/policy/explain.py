@@ -42,9 +42,14 @@ def soft_sentence(policy: Policy) -> str:
     where = f"in {_names(soft.queues, 'and')}" if soft.queues else "in every queue"
     return (
         f"Backfill plans jobs {where} with the time that {soft.quantile} % of their owner's similar jobs needed, at"
-        f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit; the"
-        f" limit stays. A typed --time-min is left out. {VARIABLE}=off in a job's environment switches it off."
+        f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit and"
+        f" nine in ten needed {show_duration(soft.longest)} at most{_beside(soft.wide)}; the limit stays. A typed"
+        f" --time-min is left out. {VARIABLE}=off in a job's environment switches it off."
     )
+
+
+def _beside(wide: int) -> str:
+    return f", while no job waits that asks for {wide} % of its queue's nodes or more" if wide else ""
 
 
 def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:

@@ -26,12 +26,12 @@ class SoftLimits(BaseModel):
 
     enabled: bool = False
     queues: tuple[str, ...] = ()  # empty: every queue
-    quantile: Quantile = 75  # percent of similar jobs that needed no more
+    quantile: Quantile = 90  # percent of similar jobs that needed no more
     least: Annotated[Seconds, Field(ge=60, multiple_of=60)] = 600  # no soft limit is shorter
     gap: Annotated[Seconds, Field(ge=60)] = 1800  # a soft limit less than so far below the limit is not worth it
     longest: Annotated[Seconds, Field(ge=60)] = 3600  # none where one of ten similar jobs needs more
     outlived: Annotated[int, Field(ge=1, le=100)] = 40  # percent of a user's runs: above it a higher quantile is taken
-    wide: Annotated[int, Field(ge=0, le=100)] = 50  # percent of a queue's nodes: none while such a job waits; 0: never
+    wide: Annotated[int, Field(ge=0, le=100)] = 100  # percent of a queue's nodes: none while such a job waits; 0: never
     users_off: tuple[str, ...] = ()
     accounts_off: tuple[str, ...] = ()
     classes_off: tuple[JobClass, ...] = ()

@@ -61,7 +61,7 @@ def quantiles(curve: Curve) -> tuple[int, ...] | None:
 class Cautions:
     """Which needs backfill may plan with. docs/soft-limits.md has what was measured of each."""
 
-    quantile: int = 75  # of QUANTILES
+    quantile: int = 90  # of QUANTILES
     longest: int | None = None  # seconds; where one of ten similar runs needs more, there is none
     outlived: float | None = None  # of a user whose runs need more than a quantile more often, a higher one is taken
 

@@ -29,7 +29,10 @@ from tests.cluster.harness.ruled import HEAD, Ruled, ruling
 pytestmark = pytest.mark.cluster
 
 GAMES = pwd.getpwnam("games").pw_uid
-SOFT = '[soft_limits]\nenabled = true\nleast = "00:05:00"\ngap = "00:10:00"\nquantile = 50\narrays = true\n'
+SOFT = (
+    '[soft_limits]\nenabled = true\nleast = "00:05:00"\ngap = "00:10:00"\nquantile = 50\noutlived = 60\nwide = 0\n'
+    "arrays = true\n"
+)
 NEEDS = {
     "format": 1, "made_at": 1, "quantiles": [50, 75, 90],
     "users": {GAMES: {"train": {"gq": "300-600-900"}}},

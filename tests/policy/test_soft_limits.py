@@ -48,6 +48,10 @@ def test_they_are_off_by_default(tmp_path: Path) -> None:
         ('least = "90s"', "least"),
         ('classes_off = ["gpu"]', "classes_off"),
         ("typed = true", "no such key"),
+        ("wide = 101", "wide"),
+        ("outlived = 0", "outlived"),
+        ('longest = "30s"', "longest"),
+        ("quantile = 50\noutlived = 40", "50 % of jobs outlive a quantile of 50"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, why: str) -> None:
@@ -63,7 +67,7 @@ def test_the_record_has_to_be_where_users_cannot_write(tmp_path: Path, record: s
 
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
 def test_try_decides_as_on_a_day_without_obstacles(tmp_path: Path, version: LuaVersion) -> None:
-    policy = loaded(tmp_path, '[soft_limits]\nenabled = true\naccounts_off = ["Vision"]\n')
+    policy = loaded(tmp_path, '[soft_limits]\nenabled = true\nquantile = 75\naccounts_off = ["Vision"]\n')
     table = policy_table(policy, made_up(["gq"], ["alice"]), NOW)
     assert turns_on(policy_text(table)) and table["soft_limits"]["accounts_off"] == {"vision": True}
     typed = Typed("alice", "physics", None, ["gq"], "10:00:00", None, 1, 1, 0, None, None, "train", True, False)
@@ -74,7 +78,7 @@ def test_try_decides_as_on_a_day_without_obstacles(tmp_path: Path, version: LuaV
 
 
 def test_replay_counts_who_would_have_been_planned_and_who_outlived_it(tmp_path: Path) -> None:
-    policy = loaded(tmp_path, "[soft_limits]\nenabled = true\n")
+    policy = loaded(tmp_path, "[soft_limits]\nenabled = true\nquantile = 75\n")
     jobs = [
         job(number, uid=1001, user="ada", job_name=name, time_limit=10 * 3600, limit_original=10 * 3600,
             limit_source="explicit", elapsed=elapsed)
