@@ -80,7 +80,7 @@ def soft_limits(day: Day, quantile: int = QUANTILE) -> list[int | None]:
     """The soft limit that each job of the day should get, seconds: what the script has to say of the same history."""
     now = 2_000_000_000
     runs = [_run(number, one, now) for number, one in enumerate(day.past, 1)]
-    place = QUANTILES.index(quantile)  # type: ignore[arg-type]
+    place = QUANTILES.index(quantile)
     needs = {
         (one.user, one.job_name, one.queue): one.seconds[place] for one in learn(runs, now, Offer()).needs if one.queue
     }
