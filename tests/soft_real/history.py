@@ -14,6 +14,7 @@ from tests.soft_real.workloads import SHAPE, Day, Past
 
 CLUSTER: Final = "alpha"
 #: [soft_limits] of the runs: the quantile is the default, the seconds are those of a day that is so much faster.
+#: Who waits beside a wide job keeps theirs, and nobody's are made longer.
 QUANTILE: Final = 75
 LEAST: Final = 60
 GAP: Final = 60
@@ -22,6 +23,8 @@ enabled = true
 quantile = {QUANTILE}
 least = "00:01:00"
 gap = "00:01:00"
+wide = 0
+outlived = 100
 """
 #: What both have: a script that decides, and nothing else that moves jobs.
 QUIET: Final = """[hints]

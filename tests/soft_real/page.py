@@ -11,7 +11,7 @@ import numpy as np
 from tests.matrix.rows import ROOT
 from tests.simulate_real.compare import WAIT, WAIT_SECONDS
 from tests.soft_real import frontier
-from tests.soft_real.compare import REPLAYS, foreseen, replayed
+from tests.soft_real.compare import REPLAYS, replayed, simulated
 from tests.soft_real.drive import LOOK, PERIOD
 from tests.soft_real.history import QUANTILE
 from tests.soft_real.measure import (
@@ -99,7 +99,7 @@ simulator chose how busy they are, never a real run. A day has 411 jobs: 95 % on
 to 60 minutes: in the large queue 70 % for its maximum, with a median accuracy of {ACCURACY["gq"][0]:g}, both as in the
 study. Jobs come in batches of a name. 25 earlier runs of each name, but for some new ones, were imported into a trace,
 of which `adminkit incentives install` made the table. The quantile is {QUANTILE}, the default; `least` and `gap` are a
-minute, as time is so much faster.
+minute, as time is so much faster; `wide` is 0: jobs keep their soft limits while a wide one waits.
 
 What these days cannot show: a soft limit is in whole minutes, here as everywhere, while the needs are seconds. So it is
 longer beside the need than on a site, and fewer jobs outlive it than the quantile says.
@@ -131,7 +131,8 @@ run" is the simulator's answer from the day alone.
 _FRONTIER: Final = f"""\
 What other settings do to the mean waits of {len(frontier.DAYS)} further days of the same kind, by the simulator alone:
 change in seconds, ± half of the 95 % interval over the days. "What each job will need" is a perfect prediction, in
-whole minutes.
+whole minutes. With `wide` = 50 no job has a soft limit while one of half the nodes waits: its figures are worked out as
+[the scenario](simulate/soft-limits.md) does.
 """
 _LEARNT: Final = """\
 ## What follows
@@ -264,14 +265,14 @@ def _changes(found: Sequence[Pair]) -> str:
     replays = {(pair.day.seed, run.arm): replayed(run) for pair in found for run in (pair.off, pair.on)}
     rows = []
     for group in ("all jobs", *SIZES, "jobs that were head"):
-        real, simulated = [], []
+        real, replay = [], []
         for pair in found:
             which = among(pair, group)
             real.append(float(waits(pair.on)[which].mean() - waits(pair.off)[which].mean()))
             off, on = (replays[pair.day.seed, arm][:, which].mean() for arm in ARMS)
-            simulated.append(float(on - off))
-        apart = interval([one - other for one, other in zip(simulated, real, strict=True)])
-        both = (interval(real), interval(simulated))
+            replay.append(float(on - off))
+        apart = interval([one - other for one, other in zip(replay, real, strict=True)])
+        both = (interval(real), interval(replay))
         cells = [cell for one in (*both, apart) for cell in (f"{one.mean:+.1f}", _ends(one, 1, 1))]
         rows.append([group, *cells, _sign(*both)])
     heads = ["mean wait", "real change, s", "95 % interval", "simulated", "95 % interval", "simulated - real"]
@@ -301,7 +302,8 @@ def _distance(what: Day, arm: str, made: Sequence[Run]) -> list[str]:
     replays = np.concatenate([replayed(run, number).mean(axis=1) for number, run in enumerate(made)])
     distance = abs(float(replays.mean()) - fmean(real))
     may = max(WAIT * fmean(real), WAIT_SECONDS, max(real) - min(real))
-    numbers = (replays.mean(), distance, may, replays.std(ddof=1), foreseen(what, arm).mean())
+    before = simulated(what, [row.soft for row in sorted(made[0].rows, key=lambda row: row.number)], REPLAYS)
+    numbers = (replays.mean(), distance, may, replays.std(ddof=1), before.mean())
     cells = [f"{number:.1f}" for number in numbers]
     verdict = "within" if distance <= may else "**outside**"
     return [str(what.seed), arm, " / ".join(f"{one:.1f}" for one in real), *cells, verdict]
