@@ -146,6 +146,8 @@ _LEARNT: Final = """\
 - The quantile moves waits from some sizes to others. Jobs outlive a short soft limit after they passed the head of the
   queue: small jobs gain more, wide ones less. A longer one protects the head, and small jobs pay. Even a perfect
   prediction would not shorten the mean wait of such days; it shortens that of the widest jobs most.
+- `wide` = 50 protects the widest jobs and takes all the gain: on such days nearly everybody who waits does so beside a
+  wide job, and those who lose their soft limits wait longer than if there were none.
 - Wide jobs need soft limits of their own: where only small jobs have one, they gain nothing.
 """
 
