@@ -38,13 +38,8 @@ def replayed(run: Run, seed: int = 0) -> Numbers:
     return _waits(_with(what, [row.soft for row in rows]), records.Run(run.head, same), seed)
 
 
-def foreseen(what: Day, arm: str) -> Numbers:
-    """The same before any run: by the day alone."""
-    return simulated(what, soft_limits(what) if arm == "on" else [None] * len(what.workload.jobs), REPLAYS)
-
-
 def simulated(what: Day, soft: Sequence[int | None], times: int) -> Numbers:
-    """The same with these soft limits."""
+    """The same before any run, by the day and these soft limits alone."""
     rows = (
         records.Row(
             one.number, one.offset, one.offset, one.offset, one.offset + one.sleep, "COMPLETED", 1, "main", "c1"
@@ -59,7 +54,7 @@ def expected(what: Day) -> str:
     jobs = what.workload.jobs
     work = sum(job.nodes * job.gpus * job.sleep for job in jobs)
     machine = sum(one.count * one.gpus for one in SHAPE.nodes)
-    off, on = (float(foreseen(what, arm).mean()) for arm in ("off", "on"))
+    off, on = (float(simulated(what, soft, REPLAYS).mean()) for soft in ([None] * len(jobs), soft_limits(what)))
     load = work / machine / max(job.offset for job in jobs)
     return f"day {what.seed}: load {load:.2f} while jobs come, mean wait {off:.1f} s, with soft limits {on:.1f} s"
 

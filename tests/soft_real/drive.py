@@ -43,8 +43,7 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
     told = cluster.ask("scontrol", "-o", "show", "jobs")
     rows = rows_of(told, ids, int(began), Log(cluster))
     limits = {ids[job].number: found for job, found in _limits(told).items() if job in ids}
-    numbers = {job: one.number for job, one in ids.items()}
-    first = {numbers[job]: at for job, at in promised.items() if job in numbers}
+    first = {ids[job].number: at for job, at in promised.items() if job in ids}
     acts = [act["did"] for one in rounds for act in one["rows"]]
     more = {
         "latest submission": f"{late:.1f} s behind",
@@ -53,14 +52,17 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
         "cleared": str(acts.count("cleared")),
         **counts(cluster.ask("sdiag")),
     }
-    whole = (Row(**asdict(row), **limits[row.number], promised=first.get(row.number)) for row in rows)
+    whole = []
+    for row in rows:
+        limit, soft = limits[row.number]
+        whole.append(Row(**asdict(row), limit=limit or 0, soft=soft, promised=first.get(row.number)))
     return Run({**head, "arm": arm, **more}, tuple(whole))
 
 
-def _limits(told: str) -> dict[int, dict[str, int | None]]:
+def _limits(told: str) -> dict[int, tuple[int | None, int | None]]:
     """The limit and the soft limit of each job of `scontrol show jobs`, seconds."""
     return {
-        int(one["JobId"]): {"limit": parse_limit(one["TimeLimit"]), "soft": parse_limit(one["TimeMin"])}
+        int(one["JobId"]): (parse_limit(one["TimeLimit"]), parse_limit(one["TimeMin"]))
         for one in records(told, "JobId")
     }
 

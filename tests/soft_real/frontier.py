@@ -14,7 +14,7 @@ from tests.soft_real.compare import simulated
 from tests.soft_real.history import LEAST, QUANTILE, soft_limits
 from tests.soft_real.measure import Figure
 from tests.soft_real.runs import DATA
-from tests.soft_real.workloads import SIZES, Day, day, size_of
+from tests.soft_real.workloads import SHAPE, SIZES, Day, day, size_of
 
 FILE: Final = DATA / "frontier.txt"
 #: No seed of a real run.
@@ -23,6 +23,7 @@ REPLAYS: Final = 4
 GROUPS: Final = ("all jobs", *SIZES)
 OFF: Final = "none"
 _DIGITS: Final = 2
+_MOST_RUNS: Final = 8
 
 #: A day's mean wait by (seed, setting, group), seconds.
 Waits = dict[tuple[int, str, str], float]
@@ -34,10 +35,27 @@ def settings(one: Day) -> Iterator[tuple[str, list[int | None]]]:
     yield OFF, [None] * len(jobs)
     for quantile in QUANTILES:
         yield f"quantile {quantile}", soft_limits(one, quantile)
+    yield f"quantile {QUANTILE}, wide = 50", held(one, soft_limits(one))
     usual = list(zip(jobs, soft_limits(one, QUANTILE), strict=True))
     yield f"quantile {QUANTILE}, none for multi-node", [soft if job.nodes == 1 else None for job, soft in usual]
     yield f"quantile {QUANTILE}, multi-node only", [soft if job.nodes > 1 else None for job, soft in usual]
     yield "what each job will need", [max(-(-job.sleep // 60) * 60, LEAST) for job in jobs]
+
+
+def held(one: Day, soft: Sequence[int | None], percent: int = 50) -> list[int | None]:
+    """`soft` without those of jobs that waited while a job of so many of the nodes did: again until both agree."""
+    jobs, nodes = one.workload.jobs, len(SHAPE.node_names)
+    submit = np.array([job.offset for job in jobs], float)
+    wide = np.array([job.nodes * 100 >= percent * nodes for job in jobs])
+    kept = list(soft)
+    for _ in range(_MOST_RUNS):
+        start = submit + simulated(one, kept, 1)[0]
+        waited = wide & (start > submit)
+        beside = ((submit[waited][:, None] < start) & (submit < start[waited][:, None])).any(axis=0)
+        before, kept = kept, [None if met else its for met, its in zip(beside, soft, strict=True)]
+        if before == kept:
+            break
+    return kept
 
 
 def waits(one: Day) -> Waits:

@@ -14,6 +14,7 @@ from tests.soft_real.workloads import SHAPE, Day, Past
 
 CLUSTER: Final = "alpha"
 #: [soft_limits] of the runs: the quantile is the default, the seconds are those of a day that is so much faster.
+#: Who waits beside a wide job keeps theirs, and nobody's are made longer.
 QUANTILE: Final = 75
 LEAST: Final = 60
 GAP: Final = 60
@@ -22,6 +23,8 @@ enabled = true
 quantile = {QUANTILE}
 least = "00:01:00"
 gap = "00:01:00"
+wide = 0
+outlived = 100
 """
 #: What both have: a script that decides, and nothing else that moves jobs.
 QUIET: Final = """[hints]
@@ -80,7 +83,7 @@ def soft_limits(day: Day, quantile: int = QUANTILE) -> list[int | None]:
     """The soft limit that each job of the day should get, seconds: what the script has to say of the same history."""
     now = 2_000_000_000
     runs = [_run(number, one, now) for number, one in enumerate(day.past, 1)]
-    place = QUANTILES.index(quantile)  # type: ignore[arg-type]
+    place = QUANTILES.index(quantile)
     needs = {
         (one.user, one.job_name, one.queue): one.seconds[place] for one in learn(runs, now, Offer()).needs if one.queue
     }
