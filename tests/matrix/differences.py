@@ -42,6 +42,11 @@ DIFFERENCES: Final = (
         "tests/cluster/harness/config.py",
     ),
     Difference(
+        "25.05",
+        "a job with --time-min and no --time no longer makes backfill hang (25.05.6, 25.11.1)",
+        "adminkit/deploy/planning.py",
+    ),
+    Difference(
         "26.05",
         "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t, no number",
         "spank/common/slurm_compat.h",

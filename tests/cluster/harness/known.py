@@ -25,6 +25,12 @@ READERS: Final = {
     "cluster": (("sacctmgr", "show", "configuration"),),
     "partitions": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
     "controller": (("scontrol", "show", "config"),),
+    "planning": (
+        ("scontrol", "show", "config"),
+        ("scontrol", "-o", "--all", "show", "partition"),
+        ("scontrol", "-o", "--all", "show", "node"),
+        ("scontrol", "-o", "--all", "show", "reservation"),
+    ),
     "plugstack": (("scontrol", "show", "config"),),
     "priority": (("scontrol", "show", "config"),),
     "scheduler": (("scontrol", "show", "config"),),
