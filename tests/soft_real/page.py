@@ -43,7 +43,7 @@ def markdown(runs: Sequence[Run]) -> str:
     return "\n".join(
         [
             _HEAD,
-            _verdict(found, shown),
+            _verdict(found, shown, again),
             "## Figures\n",
             "Each figure is of one run. The columns are means over the pairs; the change has its 95 % interval by"
             f" Student's t over the {len(found)} pairs.\n",
@@ -152,11 +152,11 @@ _LEARNT: Final = """\
 """
 
 
-def _verdict(found: Sequence[Pair], shown: Sequence[Figure]) -> str:
+def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pair]) -> str:
     """What was wanted, and what came of it; nothing is left out that went the wrong way."""
     every = shown[0]
-    lost = sum(len(cut(pair.day, run)) for pair in found for run in (pair.off, pair.on))
-    jobs = sum(len(run.rows) for pair in found for run in (pair.off, pair.on))
+    lost = sum(len(cut(pair.day, run)) for pair in (*found, *again) for run in (pair.off, pair.on))
+    jobs = sum(len(run.rows) for pair in (*found, *again) for run in (pair.off, pair.on))
     over, planned = zip(*(outlived(pair.on) for pair in found), strict=True)
     later = [one for one in shown if one.change.sign > 0]
     reached = "**not reached**" if every.ratio.mean > -WANTED else "the mean reaches it, its interval does not"
@@ -166,7 +166,7 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure]) -> str:
     lines = [
         f"- Mean wait {change} of {fmean(every.off):.1f} s; of each pair's, {ratio} ({_ends(every.ratio, 100, 0)})."
         f" Wanted: {100 * WANTED:.0f} % lower; {reached}.",
-        f"- Jobs that were cut: {lost} of {jobs}. Wanted: none.",
+        f"- Jobs that were cut: {lost} of {jobs} in all runs. Wanted: none.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
     ]
     if later:
