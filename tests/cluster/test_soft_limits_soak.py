@@ -39,8 +39,8 @@ ARRAYS, TASKS, PLAIN = 2, 45, 10
 JOBS = 1000
 NODES = 8
 POLICY = (
-    '[soft_limits]\nenabled = true\nleast = "00:02:00"\ngap = "00:10:00"\nquantile = 50\narrays = true\n'
-    'queues = ["gq"]\n'
+    '[soft_limits]\nenabled = true\nleast = "00:02:00"\ngap = "00:10:00"\nquantile = 50\n'
+    'outlived = 60\nwide = 0\narrays = true\nqueues = ["gq"]\n'
 )
 WITHOUT = "sched_interval=2,bf_interval=3"
 WITH = f"{WITHOUT},{PARAMETER}"
