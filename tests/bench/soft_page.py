@@ -39,7 +39,9 @@ before its submission. Every candidate but the last has `least` and `gap` of pol
 
 def guide(text: str, results: Mapping[str, Any]) -> str:
     """The operators' page, with the frontier of these results."""
-    before, _, rest = text.partition(MARKS[0])
+    before, mark, rest = text.partition(MARKS[0])
+    if not mark or MARKS[1] not in rest:
+        return text
     return "\n".join([before + MARKS[0], *_frontier(results["traces"]), MARKS[1] + rest.partition(MARKS[1])[2]])
 
 
