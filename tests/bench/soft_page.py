@@ -1,0 +1,105 @@
+"""docs/soft-limits-measured.md, made of tests/data/soft_limits.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/soft-limits-measured.md"
+#: Has the frontier between two marks.
+GUIDE = ROOT / "docs/soft-limits.md"
+#: A change that is smaller, as a share, is called none.
+LEAST = 0.005
+MARKS = "<!-- The frontier, made by `python -m tests.bench.soft_limits`; do not edit. -->", "<!-- The end of it. -->"
+FRONTIER = (
+    "q50", "q75", "q90", "last two", "q75, longest 4 h", "q75, longest 1 h", "q75, wide 25", "q75, wide 50",
+    "the default", "q75, wide jobs +72 h", "exact need",
+)  # fmt: skip
+HEAD = """# What soft limits do to waits, by simulation
+
+<!-- Made by `python -m tests.bench.soft_limits` from tests/data/soft_limits.json; do not edit. -->
+
+Each candidate runs on each trace beside the limits as asked, with the same seed; a seed moves submissions by up to a
+minute. A cell has the change of a mean wait, in percent of today's, with the 95 % interval of the paired differences
+(Student's t over the replicates). **Bold**: longer, beyond its interval, and by half a percent at least. The intervals
+say what chance does to this trace, not how traces differ. What is expected of a job was known at the midnight (UTC)
+before its submission. Every candidate but the last has `least` and `gap` of policy.toml;
+[soft-limits.md](soft-limits.md) says what was made of it.
+
+- *qN*: N % of similar jobs needed no more. *menu*: rounded up to 10 min, 30 min, 1 h, 2 h, … 14 days. *by name alone*:
+  not the user's other jobs where those of the name are too few. *last two*: the mean of the user's last two.
+- *longest*, *outlived*, *wide N*: the settings of [soft_limits]; *the default*: all of them, as policy.toml has them.
+- *wide jobs +N h*, *short jobs +N h*: points worth N hours of age for the jobs of the last size, or for those that are
+  planned with an hour at most.
+- *head*: jobs that were first of the queue, and waited, with or without soft limits. *exact need*: nobody can know it.
+"""
+
+
+def guide(text: str, results: Mapping[str, Any]) -> str:
+    """The operators' page, with the frontier of these results."""
+    before, mark, rest = text.partition(MARKS[0])
+    if not mark or MARKS[1] not in rest:
+        return text
+    return "\n".join([before + MARKS[0], *_frontier(results["traces"]), MARKS[1] + rest.partition(MARKS[1])[2]])
+
+
+def _frontier(traces: Mapping[str, Any]) -> Iterator[str]:
+    yield f"| candidate | {' | '.join(traces)} |"
+    yield f"|---|{'---|' * len(traces)}"
+    for name in FRONTIER:
+        cells = [
+            _both(one["candidates"][name]["figures"]) if name in one["candidates"] else "" for one in traces.values()
+        ]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _both(figures: Mapping[str, Sequence[float]]) -> str:
+    """The mean wait of all, and that of the size that loses most, or gains least."""
+    sizes = {key: row[1] / row[0] for key, row in figures.items() if key.startswith("wait ") and row[0]}
+    worst = max(sizes, key=lambda key: sizes[key])
+    return f"{_cell(figures['wait'])}; {worst.removeprefix('wait ')}: {_cell(figures[worst])}"
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(line for name, one in results["traces"].items() for line in _trace(name, one))])
+
+
+def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
+    any_row = next(iter(one["candidates"].values()))["figures"]
+    kept = [key for key in any_row if key in ("wait", "slowdown", "p95", "head") or key.startswith("wait ")]
+    counts = ", ".join(f"{size}: {jobs}" for size, jobs in one["sizes"].items())
+    yield f"## {name}"
+    yield ""
+    yield f"{one['what']}: {one['jobs']} jobs (by size {counts}), {one['replicates']} replicates, {one['commit']}."
+    yield ""
+    yield f"| candidate | soft | outlived | {' | '.join(map(_title, kept))} |"
+    yield f"|---|---|---|{'---|' * len(kept)}"
+    today = " | ".join(f"{any_row[key][0]:.2f}{'' if key == 'slowdown' else ' h'}" for key in kept)
+    yield f"| limits as asked | | | {today} |"
+    for candidate, found in one["candidates"].items():
+        cells = " | ".join(_cell(found["figures"][key]) for key in kept)
+        outlived = "" if found["outlived"] is None else f"{100 * found['outlived']:.0f} %"
+        yield f"| {candidate} | {100 * found['soft']:.0f} % | {outlived} | {cells} |"
+    yield ""
+    if "yardsticks" in one:
+        said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
+        yield f"Mean bounded slowdown, not shaken: {said}."
+        yield "Published (Gaussier and others, SC'15): EASY 92.58; EASY++, shortest first"
+        yield "with the last two, 62.86 where jobs that outlive their plan get their limit, 63.50 with a ladder."
+        yield ""
+
+
+def _title(key: str) -> str:
+    names = {"wait": "mean wait", "slowdown": "mean bounded slowdown", "p95": "p95 wait", "head": "head"}
+    return names.get(key, key.removeprefix("wait "))
+
+
+def _cell(row: Sequence[float]) -> str:
+    today, change, low, high = row
+    if not today:
+        return "-"
+    text = f"{100 * change / today:+.0f} ({100 * low / today:+.0f} … {100 * high / today:+.0f})"
+    return f"**{text}**" if low > 0 and change / today >= LEAST else text
