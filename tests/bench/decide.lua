@@ -1,7 +1,8 @@
 -- One round: how long submissions take in slurm_job_submit, in microseconds at the 50th and 99th percentile, for jobs that
 -- keep every rule, that name no queue, that a rule amends, that a rule refuses, and for a mixture of them; and how long the
--- script with its tables takes to load, in milliseconds; how many of a block are given a soft limit. `lua decide.lua FOLDER BLOCKS` prints NAME P50 P99 lines, and for each
--- submission of one block of the mixture a line: call MICROSECONDS.
+-- script with its tables takes to load, in milliseconds; and how many of a block are given a soft limit.
+-- `lua decide.lua FOLDER BLOCKS` prints NAME P50 P99 lines, and for each submission of one block of the mixture a line:
+-- call MICROSECONDS.
 local folder, blocks = arg[1], tonumber(arg[2])
 local mock = dofile(folder .. "/mock.lua")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tests.matrix.rows import ROOT
+from tests.support import run_file
 
 DATA: Final = ROOT / "tests/data/soft_real"
 ARMS: Final = ("off", "on")
@@ -60,28 +59,13 @@ def name(seed: int, arm: str, number: int) -> str:
 
 
 def text(run: Run) -> str:
-    """A comment of a line for each word of the head, then the table."""
-    out = io.StringIO()
-    out.writelines(f"# {key}: {value}\n" for key, value in run.head.items())
-    table = csv.DictWriter(out, [field.name for field in fields(Row)], lineterminator="\n")
-    table.writeheader()
-    table.writerows(asdict(row) for row in run.rows)
-    return out.getvalue()
+    """The text of its file."""
+    return run_file.text(run.head, run.rows, Row)
 
 
 def parse(words: str) -> Run:
-    """The text of a file; ValueError where it is none."""
-    lines = words.splitlines()
-    head = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    table = csv.DictReader(line for line in lines if not line.startswith("# "))
-    kinds = {field.name: str(field.type) for field in fields(Row)}
-    return Run(head, tuple(Row(**{name: _cell(kinds[name], cell) for name, cell in line.items()}) for line in table))  # type: ignore[arg-type]
-
-
-def _cell(kind: str, cell: str) -> int | str | None:
-    if kind == "str":
-        return cell
-    return None if cell == "" and kind.endswith("None") else int(cell)
+    """The run of a file's text; ValueError for another text."""
+    return Run(*run_file.parse(words, Row))
 
 
 def load(folder: Path = DATA) -> list[Run]:
