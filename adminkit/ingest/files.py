@@ -27,6 +27,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.load_log import record_load
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
+from adminkit.trace.windows import MAX_PROCS, set_fact
 
 T = TypeVar("T")
 
@@ -144,6 +145,8 @@ def _load(
     with opened(target) as db:
         if counts.steps_new or counts.steps_changed:
             runs.fill_all_from_steps(db)
+        if wanted.cluster and layout.swf and layout.swf.max_procs:
+            set_fact(db, wanted.cluster, MAX_PROCS, str(layout.swf.max_procs), now)
         remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
 

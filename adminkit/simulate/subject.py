@@ -13,7 +13,7 @@ from adminkit.simulate.core import Model, Schedule
 from adminkit.simulate.jobs import NAMED, Arrival, Jobs, Missing, Unit, jobs_of, usual_limits
 from adminkit.simulate.machine import Machine, machine_of, placed, pool
 from adminkit.slurm.site import Site
-from adminkit.stats.machine import Outage, known_site
+from adminkit.stats.machine import Outage, known_site, stated_procs
 from adminkit.stats.select import Filter
 from adminkit.stats.workload import Runs, read_runs
 
@@ -59,12 +59,14 @@ def subject(
     db: sqlite3.Connection, chosen: Filter, wanted: Wanted, tick: Callable[[int], None] = lambda done: None
 ) -> Subject:
     """The jobs that `chosen`, of one cluster, takes. AdminkitError where too little is known of them or the machine."""
-    site, outages = known_site(db, "".join(chosen.clusters))
-    return subject_of(read_runs(db, chosen, tick), wanted.site or site, outages, wanted)
+    cluster = "".join(chosen.clusters)
+    site, outages = known_site(db, cluster)
+    runs = read_runs(db, chosen, tick)
+    return subject_of(runs, wanted.site or site, outages, wanted, stated_procs(db, cluster))
 
 
-def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted) -> Subject:
-    """The same of these runs, on this site."""
+def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted, stated: int | None = None) -> Subject:
+    """The same of these runs, on this site. `stated`: the processors of a trace whose header names them."""
     arrival: Arrival = wanted.arrival or ("eligible" if wanted.model == "slurm" else "submit")
     own = wanted.priority
     if own is None:
@@ -81,7 +83,7 @@ def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted
     if wanted.model == "slurm":
         found = _on_site(wanted, site, outages, jobs, runs, notes)
     else:
-        found = _on_pool(wanted, site, jobs, runs, notes)
+        found = _on_pool(wanted, site, stated, jobs, runs, notes)
     return replace(found, priority=own)
 
 
@@ -108,13 +110,11 @@ def _on_site(
     return Subject(wanted.model, jobs, machine, runs, machine.units(jobs.unit), notes=tuple(notes))
 
 
-def _on_pool(wanted: Wanted, site: Site, jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
+def _on_pool(wanted: Wanted, site: Site, stated: int | None, jobs: Jobs, runs: Runs, notes: list[str]) -> Subject:
     what = "GPUs" if jobs.unit == "gpus" else "processors"
     procs = wanted.procs
     if procs is None:
-        units = machine_of(site).units(jobs.unit) if site.nodes else 0
-        procs = units or most_at_once(jobs)
-        where = "the site's" if units else "the most that jobs held at once; --procs names another number"
+        procs, where = _procs(site, stated, jobs)
         notes.append(f"{procs} {what}: {where}")
     limits = {queue.name: queue.usual_limit for queue in site.queues if queue.usual_limit}
     if wanted.model in PLANNING:
@@ -126,6 +126,15 @@ def _on_pool(wanted: Wanted, site: Site, jobs: Jobs, runs: Runs, notes: list[str
             f"every job is larger than {procs} {what}: the smallest has {least}", "name the machine's size with --procs"
         )
     return Subject(wanted.model, jobs, machine, runs, procs, notes=(*notes, *jobs.notes))
+
+
+def _procs(site: Site, stated: int | None, jobs: Jobs) -> tuple[int, str]:
+    """How large the pool is, and from where that is known."""
+    if site.nodes and (units := machine_of(site).units(jobs.unit)):
+        return units, "the site's"
+    if stated and jobs.unit != "gpus":
+        return stated, "MaxProcs of the trace's header"
+    return most_at_once(jobs), "the most that jobs held at once; --procs names another number"
 
 
 def _refuse_without_limits(jobs: Jobs, limits: Mapping[str, int | None]) -> None:

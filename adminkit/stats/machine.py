@@ -13,7 +13,7 @@ from typing import Final
 
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, sized
 from adminkit.slurm.site_file import parse_site
-from adminkit.trace.windows import SITE, fact
+from adminkit.trace.windows import MAX_PROCS, SITE, fact
 
 #: The newest row of each; SQLite shows the one that has the maximum.
 _QUEUES: Final = "SELECT queue, default_limit, max_limit, nodes, max(since) FROM queue WHERE cluster = ? GROUP BY queue"
@@ -45,6 +45,12 @@ def known_site(db: sqlite3.Connection, cluster: str) -> tuple[Site, list[Outage]
     described = tuple(sized(queue, nodes) for queue in queues.values())
     outages += [Outage(*row) for row in db.execute(_EVENTS, (cluster,))]
     return replace(site, cluster=cluster, queues=described, nodes=tuple(nodes)), outages
+
+
+def stated_procs(db: sqlite3.Connection, cluster: str) -> int | None:
+    """The processors of the machine, as the header of an imported SWF trace states them."""
+    kept = fact(db, cluster, MAX_PROCS)
+    return None if kept is None else int(kept[0])
 
 
 def _nodes(db: sqlite3.Connection, cluster: str) -> tuple[list[SiteNode], list[Outage]]:

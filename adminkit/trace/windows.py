@@ -75,6 +75,8 @@ def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
 
 #: Key of the fact that has the site, as JSON of docs/site.md: queues, QOS, the scheduler, and the nodes with a weight.
 SITE: Final = "site"
+#: Key of the fact that has the processors of the machine, as the header of an SWF trace states them.
+MAX_PROCS: Final = "max_procs"
 
 
 def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:

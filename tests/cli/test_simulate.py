@@ -116,6 +116,17 @@ def test_a_trace_without_places_is_one_node(tmp_path: Path) -> None:
     assert (row["jobs"], row["mean_wait"]) == (3, 0), "without --procs the pool is as large"
 
 
+def test_the_header_of_a_trace_names_the_size_of_its_machine(tmp_path: Path) -> None:
+    swf, db = tmp_path / "kth.swf", tmp_path / "trace.db"
+    lines = "".join(f"{job} 0 0 100 3 -1 -1 3 200 -1 1 1 1 -1 -1 -1 -1 -1\n" for job in (1, 2))
+    swf.write_text(f"; MaxProcs: 4\n; UnixStartTime: 1000000\n{lines}")
+    assert adminkit("import", swf, "--cluster", "kth", "--db", db).returncode == 0
+    said = answer("simulate", "run", "--model", "fcfs", "--db", db)
+    assert said["rows"][0]["mean_wait"] == 50, "two jobs of three do not fit on four at once"
+    assert "4 processors: MaxProcs of the trace's header" in said["meta"]["notes"]
+    assert answer("simulate", "run", "--model", "fcfs", "--procs", 6, "--db", db)["rows"][0]["mean_wait"] == 0
+
+
 SITE = """\
 cluster = "alpha"
 [[queues]]

@@ -15,6 +15,7 @@ from adminkit.ingest.spec import outputs, parameters
 #: The most names that are read of a header.
 MAX_NAMES: Final = 1000
 _START: Final = re.compile(r"^;[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\b", re.MULTILINE | re.ASCII)
+_PROCS: Final = re.compile(r"^;[ \t]*MaxProcs:[ \t]*([0-9]{1,9})\b", re.MULTILINE | re.ASCII)
 _NAME: Final = re.compile(r"^;[ \t]*(Queue|Partition):[ \t]*([0-9]{1,9})[ \t]+(\S{1,64})(?!\S)", re.MULTILINE)
 #: A name as Slurm has them, with a letter; what looks like the number of a queue or partition is not a name.
 _WORD: Final = re.compile(r"(?=.*[^\W\d_])[\w.+-]+")
@@ -65,6 +66,7 @@ class Header:
     """What the comments at the head of a trace say. `names` goes by queue1, partition0, …"""
 
     start: int = 0  # epoch seconds
+    max_procs: int | None = None  # the processors of the machine
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -74,7 +76,7 @@ def read_header(text: str) -> Header:
     A name is the first word after the number, and only where no other number has the same: two queues stay two.
     """
     text = text.rpartition("\n")[0]  # the last line may be cut short
-    start = _START.search(text)
+    start, procs = _START.search(text), _PROCS.search(text)
     names: dict[str, str] = {}
     for sort, number, word in _NAME.findall(text):
         if len(names) < MAX_NAMES and _WORD.fullmatch(word) and not _NUMBERED.fullmatch(word.lower()):
@@ -82,6 +84,7 @@ def read_header(text: str) -> Header:
     used = Counter((key.rstrip("0123456789"), word) for key, word in names.items())
     return Header(
         start=int(start.group(1)) if start else 0,
+        max_procs=(int(procs.group(1)) if procs else 0) or None,
         names={key: word for key, word in names.items() if used[key.rstrip("0123456789"), word] == 1},
     )
 

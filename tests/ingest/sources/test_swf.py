@@ -48,6 +48,22 @@ def test_the_start(line: str, start: int, why: str) -> None:
     assert read_header(f"{line}\n").start == start, why
 
 
+@pytest.mark.parametrize(
+    ("line", "procs", "why"),
+    [
+        ("; MaxProcs: 100", 100, "as the archive writes it"),
+        (";MaxProcs:\t8192 (1024 nodes)", 8192, "words behind the number"),
+        ("; MaxProcs: 0", None, "unknown, as 0 and -1 are in SWF"),
+        ("; MaxProcs: -1", None, "unknown"),
+        ("; MaxProcs: 12345678901", None, "no machine has so many"),
+        ("; Note: MaxProcs: 5", None, "a note is no field"),
+        ("; MaxNodes: 7", None, "nodes are no processors"),
+    ],
+)
+def test_processors_of_the_machine(line: str, procs: int | None, why: str) -> None:
+    assert read_header(f"{line}\n").max_procs == procs, why
+
+
 def test_what_is_kept_of_a_header_is_bounded() -> None:
     text = "".join(f"; Queue: {n} name{n}x\n" for n in range(3 * MAX_NAMES))
     assert len(read_header(text).names) == MAX_NAMES
