@@ -2,7 +2,7 @@
 
 `python -m tests.bench --against REV [PART …]` builds REV in a worktree below build/bench, measures, and removes it.
 Only whole commands are compared: names of modules and kinds of columns differ between revisions. Each side reads a
-trace that it made itself.
+trace that it made itself, and the policy of its own etc/: an older revision refuses keys that came later.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Side:
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.program = checkout / ".venv" / "bin" / "adminkit"
+        self.policy = checkout / "etc" / "policy.toml"
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -111,12 +112,11 @@ def _report(new: Side, old: Side, rows: int, folder: Path) -> Iterator[Command]:
 def _replay(new: Side, old: Side, rows: int, folder: Path) -> Iterator[Command]:
     source, jobs = bench_replay.text(rows, folder)
     ours, theirs = new.trace("replay", source), old.trace("replay", source)
-    words = ("policy", "replay", "--policy", bench_replay.POLICY, "--db")
-    yield (
-        f"policy replay over {jobs} jobs",
-        lambda: new.timed(*words, ours),
-        lambda: old.timed(*words, theirs),
-    )
+
+    def replayed(side: Side, db: Path) -> float:
+        return side.timed("policy", "replay", "--policy", side.policy, "--db", db)
+
+    yield f"policy replay over {jobs} jobs", lambda: replayed(new, ours), lambda: replayed(old, theirs)
 
 
 def _import(new: Side, old: Side, rows: int, folder: Path) -> Iterator[Command]:
