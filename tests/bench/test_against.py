@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def test_each_side_is_first_in_every_other_pair() -> None:
     assert ratio.middle == 3.0
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="not run: no git")
 def test_a_revision_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"nosuch.*no such revision"), against.built("nosuch", tmp_path):
         pass

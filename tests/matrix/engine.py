@@ -26,7 +26,9 @@ COMPOSE: Final = ROOT / "tests/cluster/compose"
 _MADE_OF: Final = (COMPOSE / "Dockerfile", COMPOSE / "base.sh", ROOT / "tests/setup/install.sh")
 
 #: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
-_RIGHTS: Final = tuple(f"--cap-add=SYS_{right}" for right in ("PTRACE", "NICE", "RESOURCE", "ADMIN"))
+_RIGHTS: Final = tuple(
+    f"--cap-add={right}" for right in ("SYS_PTRACE", "SYS_NICE", "SYS_RESOURCE", "SYS_ADMIN", "MKNOD")
+)
 #: Whom this host trusts, for pip.
 _TRUST: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 #: What resolves the names of containers, of podman's newer and of its older networks.
