@@ -70,7 +70,7 @@ def findings(
 
     The last seven days unless --since says otherwise. With --queue only what is about queues.
     """
-    from adminkit.findings.queues import QUEUES
+    from adminkit.feedback.site_findings import QUEUES
     from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)

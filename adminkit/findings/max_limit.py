@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
-from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.queue_fit import QueueJobs
 
 
@@ -16,10 +15,10 @@ from adminkit.stats.queue_fit import QueueJobs
 class Limits:
     """When a maximum is too long."""
 
-    jobs: int = 100
-    longer: float = RISK  # of the jobs may run longer than the maximum that is advised: the interval's upper end
+    menu: Sequence[int]  # seconds, ascending: what may be advised
+    longer: float  # of the jobs may run longer than the maximum that is advised: the interval's upper end
     shorter: float = 0.5  # an advised maximum is at most this share of today's
-    menu: Sequence[int] = MENU  # seconds, ascending: what may be advised
+    jobs: int = 100
 
 
 KIND: Final = Kind(

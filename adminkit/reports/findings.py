@@ -12,9 +12,9 @@ from adminkit.config import Config
 from adminkit.feedback.holdout import is_held_out
 from adminkit.feedback.letter_data import WEEKS, counted, worth_a_letter
 from adminkit.feedback.plan import HABIT
+from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
 from adminkit.findings import effect, estimate, outbox, overestimate, week
 from adminkit.findings.finding import SEVERITIES, Finding, Severity, Subject
-from adminkit.findings.queues import QUEUES, of_queues, of_users
 from adminkit.findings.registry import KINDS
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.stats import due
@@ -38,9 +38,9 @@ FIELDS: Final = (
     Field("at_stake", "hours", "GPU-hours at stake; node-hours of jobs without GPUs"),
     Field("at_stake_low", "hours", "where it is an estimate: the lower end of its 95 % interval", quiet=True),
     Field("at_stake_high", "hours", "the upper end", quiet=True),
-    Field("evidence", help="the numbers that were compared: seconds, GPU-seconds, ratios"),
-    Field("advice", help="what to do about it"),
-    Field("command", help="a command that shows more, or acts"),
+    Field("evidence", help="the numbers that were compared: seconds, GPU-seconds, ratios", below=True),
+    Field("advice", help="what to do about it", below=True),
+    Field("command", help="a command that shows more, or acts", below=True),
 )
 #: Kinds that add up over users, or are about letters: for the operators.
 OPERATORS: Final = (*QUEUES, "effect", "outbox")
@@ -58,7 +58,7 @@ class Scope:
     now: int
     clusters: Sequence[str]
     users: Sequence[str] = ()
-    queues: Sequence[str] = ()  # only of the kinds of findings/queues.py
+    queues: Sequence[str] = ()  # only of the kinds of feedback/site_findings.py
     everybody: bool = False
 
 

@@ -1,4 +1,4 @@
-"""The findings of a site: of its queues, and of users who fail or flood. Each measure is read once."""
+"""The findings of a site, for operators: of its queues, and of users who fail or flood. Each measure is read once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 from adminkit.findings import default_limit, failing, flood, habit, max_limit, over_asked, queue_fit
 from adminkit.findings.finding import Finding
+from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods
 from adminkit.stats.queue_fit import queue_jobs
@@ -35,7 +36,7 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
         every = queue_jobs(db, replace(chosen, queues=()), now)
         for jobs in (one for one in every if not chosen.queues or one.queue in chosen.queues):
             if "max_limit" in kinds:
-                yield from max_limit.check(jobs, max_limit.Limits())
+                yield from max_limit.check(jobs, max_limit.Limits(MENU, RISK))
             if "queue_fit" in kinds:
                 yield from queue_fit.check(queue_fit.Measure(jobs, every), queue_fit.Limits())
 
