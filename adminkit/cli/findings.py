@@ -27,6 +27,13 @@ USUAL = 7 * 86_400
 class Kind(StrEnum):
     """What a finding is about; findings/registry.KINDS."""
 
+    OVER_ASKED = "over_asked"
+    HABIT = "habit"
+    DEFAULT_LIMIT = "default_limit"
+    MAX_LIMIT = "max_limit"
+    QUEUE_FIT = "queue_fit"
+    FAILING = "failing"
+    FLOOD = "flood"
     OVERESTIMATE = "overestimate"
     ESTIMATE = "estimate"
     WEEK = "week"
@@ -50,6 +57,7 @@ def findings(
     db: options.Database = None,
     kind: Kinds = None,
     severity: Severity = Least.WARN,
+    queue: options.Queues = None,
     user: options.Users = None,
     cluster: options.Clusters = None,
     since: options.Since = None,
@@ -58,7 +66,11 @@ def findings(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List whose limits could be better and what to do: the findings of the last seven days. Sends nothing."""
+    """List what could be better and what to do, by the hours at stake. Sends nothing and changes nothing.
+
+    The last seven days unless --since says otherwise. With --queue only what is about queues.
+    """
+    from adminkit.feedback.site_findings import QUEUES
     from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
@@ -70,10 +82,13 @@ def findings(
         if kind and set(kinds) & set(OPERATORS):
             operators_only(path, FINDINGS)
         users = whose(user, path)
-        check_words(trace, job_filter(ReportOptions(user=users, cluster=cluster or ()), settings, when.now))
+        named = ReportOptions(user=users, cluster=cluster or (), queue=queue or ())
+        check_words(trace, job_filter(named, settings, when.now))
+        if queue:
+            kinds = [one for one in kinds if one in QUEUES]
         scope = Scope(
             since=end - USUAL if filter.since is None else filter.since, until=end, now=when.now, users=users,
-            clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,
+            queues=queue or (), clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,
         )  # fmt: skip
         made = findings_report(gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path))
     emit(made.dated(when.as_of), way)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from adminkit.feedback.letter import DigestLetter, Due, OperatorLetter
+from adminkit.feedback.site_findings import of_queues
+from adminkit.findings.finding import Finding
 from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.control import Control, trace_control
@@ -125,6 +127,12 @@ class Known:
         """The last `many` weeks of all users together, the oldest first."""
         filter = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
         return weeks(self._db, filter, many, by_user=False)[None]
+
+    def site_findings(self, due: OperatorLetter, many: int) -> list[Finding]:
+        """What the operators could do better about their queues, the largest at stake first, at most `many`."""
+        week = counted(self._settings, due.cluster, due.since, due.until)
+        found = [one for one in of_queues(self._db, week, self._now) if one.severity == "warn"]
+        return sorted(found, key=lambda one: -(one.stake.unit_seconds if one.stake else 0.0))[:many]
 
     def _read_week(self, due: DigestLetter) -> None:
         if (due.cluster, due.since, due.user) in self._weeks:

@@ -5,7 +5,7 @@ docs/letters.md lists them; a test compares it with these classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from adminkit.feedback.chart import Bar
@@ -86,6 +86,17 @@ class Named:
     used_fraction: float
     unused: Reserved
     advice: Recommended | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding about a queue, of feedback/site_findings.py. `evidence` has the numbers that its kind documents."""
+
+    kind: str
+    queue: str
+    other: str  # of the kind queue_fit: the queue that would do
+    evidence: Mapping[str, float]
+    command: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,22 @@ class Subject:
     """What a finding is about. None: not about one; about a user's runs of one name, `user` and `name` are set."""
 
     cluster: str | None = None
+    queue: str | None = None
     user: str | None = None
     name: str | None = None  # the job's name; of the kind effect, the measure's
     run: str | None = None  # 4711@1796083200, JobIDRaw (of an array its number) and submission
+
+
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """What a finding is about in GPU-seconds, in node-seconds where there are no GPUs.
+
+    `low` and `high` are the 95 % interval of an estimate; None where the hours were added up and are no estimate.
+    """
+
+    unit_seconds: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +39,7 @@ class Finding:
     """One judgement. `verdict` is one word of its kind's; severity and advice follow from it.
 
     `evidence` has the numbers that were compared, in base units, under names that the kind documents; what is unknown
-    is left out.
+    is left out. `command` is a line for a shell that shows more, or acts; empty where there is none.
     """
 
     kind: str
@@ -35,6 +48,8 @@ class Finding:
     severity: Severity
     evidence: Mapping[str, float]
     advice: str  # a sentence without its full stop; empty where nothing is to be done
+    command: str = ""
+    stake: Stake | None = None  # None: not known in these units
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +69,14 @@ class Kind:
     verdicts: Mapping[str, Verdict]
     evidence: Mapping[str, str]
 
-    def finding(self, verdict: str, subject: Subject, evidence: Mapping[str, float | None]) -> Finding:
+    def finding(
+        self,
+        verdict: str,
+        subject: Subject,
+        evidence: Mapping[str, float | None],
+        stake: Stake | None = None,
+        command: str = "",
+    ) -> Finding:
         """A finding of this kind. KeyError for a verdict or a name that it does not document: a bug."""
         meaning = self.verdicts[verdict]
         if undocumented := evidence.keys() - self.evidence.keys():
@@ -62,5 +84,5 @@ class Kind:
         known = {name: value for name, value in evidence.items() if value is not None}
         return Finding(
             kind=self.name, subject=subject, verdict=verdict, severity=meaning.severity, evidence=known,
-            advice=meaning.advice,
+            advice=meaning.advice, command=command, stake=stake,
         )  # fmt: skip

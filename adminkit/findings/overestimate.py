@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
 from adminkit.stats.due import Ended, Habit
 
 
@@ -60,7 +60,7 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
         "tasks": run.tasks, "elapsed": run.elapsed, "req_limit": run.req_limit, "used": run.used,
         "reserved": run.reserved, "unused": run.reserved - run.used, "used_fraction": run.used / run.reserved,
     }  # fmt: skip
-    return [KIND.finding("overestimated", subject, evidence)]
+    return [KIND.finding("overestimated", subject, evidence, Stake(run.reserved - run.used))]
 
 
 def why_not(measure: Measure, limits: Limits) -> str | None:

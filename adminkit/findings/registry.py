@@ -6,9 +6,38 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from adminkit.findings import effect, estimate, outbox, overestimate, week
+from adminkit.findings import (
+    default_limit,
+    effect,
+    estimate,
+    failing,
+    flood,
+    habit,
+    max_limit,
+    outbox,
+    over_asked,
+    overestimate,
+    queue_fit,
+    week,
+)
 from adminkit.findings.finding import Kind
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
-    {one.name: one for one in (overestimate.KIND, estimate.KIND, week.KIND, effect.KIND, outbox.KIND)}
+    {
+        one.KIND.name: one.KIND
+        for one in (
+            over_asked,
+            habit,
+            default_limit,
+            max_limit,
+            queue_fit,
+            failing,
+            flood,
+            overestimate,
+            estimate,
+            week,
+            effect,
+            outbox,
+        )
+    }
 )

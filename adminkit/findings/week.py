@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
 from adminkit.stats.weeks import Name, Week
 
 
@@ -66,7 +66,8 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
     """First the trend, always; then praise; then the best job name, where there are several; then the worst first."""
     subject = Subject(cluster=measure.cluster, user=measure.user)
     evidence = _evidence(measure.this) | {"used_fraction_before": measure.before.used_fraction}
-    findings = [KIND.finding(_trend(measure.this, measure.before, limits), subject, evidence)]
+    stake = Stake(sum(measure.this.unused))
+    findings = [KIND.finding(_trend(measure.this, measure.before, limits), subject, evidence, stake)]
     if _did_well(measure.this, limits):
         findings.append(KIND.finding("praise", subject, evidence))
     if len(measure.names) > 1 and (best := _best(measure.names, limits)) is not None:
@@ -77,7 +78,8 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
 
 def _of_name(verdict: str, name: str, measure: Measure) -> Finding:
     subject = Subject(cluster=measure.cluster, user=measure.user, name=name)
-    return KIND.finding(verdict, subject, _evidence(measure.names[name].week))
+    week = measure.names[name].week
+    return KIND.finding(verdict, subject, _evidence(week), Stake(sum(week.unused)))
 
 
 def _evidence(week: Week) -> dict[str, float | None]:

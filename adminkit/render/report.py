@@ -19,13 +19,15 @@ Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", 
 class Field:
     """One column: its name is the key in JSON, the header in CSV and tables.
 
-    A `quiet` column is in tables only where its values differ; JSON and CSV always have it.
+    A `quiet` column is in tables only where its values differ; JSON and CSV always have it. The text of a
+    `below` column stands on lines of its own below its row in the terminal.
     """
 
     name: str
     style: Style = "text"
     help: str = ""
     quiet: bool = False
+    below: bool = False
 
 
 @dataclass(frozen=True, slots=True)

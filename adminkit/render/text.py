@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adminkit.quote import clean
 from adminkit.render.format import cells, header
+from adminkit.render.records import records
 from adminkit.render.report import Field, Meta, Report
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool,
     )
     console.print(Text(clean(report.meta.title), style="bold"))
     console.print(_header_grid(report.meta, tz, width or 10_000))
+    if any(field.below for field in fields):
+        console.print(Text("\n".join(records(fields, rows, wide))))
+        return _printed(console)
     for block in blocks(fields, [*rows, *totals], wide):
         console.print()
         console.print(_block_table(fields, rows, totals, block))

@@ -12,6 +12,7 @@ from adminkit.config import Config
 from adminkit.feedback.holdout import is_held_out
 from adminkit.feedback.letter_data import WEEKS, counted, worth_a_letter
 from adminkit.feedback.plan import HABIT
+from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
 from adminkit.findings import effect, estimate, outbox, overestimate, week
 from adminkit.findings.finding import SEVERITIES, Finding, Severity, Subject
 from adminkit.findings.registry import KINDS
@@ -30,14 +31,19 @@ FIELDS: Final = (
     Field("kind", help=", ".join(KINDS)),
     Field("verdict", help="a word of its kind"),
     Field("cluster", help="the cluster", quiet=True),
+    Field("queue", help="the queue, of a finding about one", quiet=True),
     Field("user", help="whose jobs; empty: everybody's"),
-    Field("name", help="the job's name; of an effect, the measure"),
+    Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that queue"),
     Field("run", help="job@submission; of an array its number and first submission"),
-    Field("evidence", help="the numbers that were compared: seconds, GPU-seconds, ratios"),
-    Field("advice", help="what to do about it"),
+    Field("at_stake", "hours", "GPU-hours at stake; node-hours of jobs without GPUs"),
+    Field("at_stake_low", "hours", "where it is an estimate: the lower end of its 95 % interval", quiet=True),
+    Field("at_stake_high", "hours", "the upper end", quiet=True),
+    Field("evidence", help="the numbers that were compared: seconds, GPU-seconds, ratios", below=True),
+    Field("advice", help="what to do about it", below=True),
+    Field("command", help="a command that shows more, or acts", below=True),
 )
 #: Kinds that add up over users, or are about letters: for the operators.
-OPERATORS: Final = ("effect", "outbox")
+OPERATORS: Final = (*QUEUES, "effect", "outbox")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +58,30 @@ class Scope:
     now: int
     clusters: Sequence[str]
     users: Sequence[str] = ()
+    queues: Sequence[str] = ()  # only of the kinds of feedback/site_findings.py
     everybody: bool = False
 
 
 def gather(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> list[Finding]:
-    """Every finding of these kinds, what somebody can do better first."""
+    """Every finding of these kinds: what somebody can do better first, then by what is at stake."""
     shown_kinds = [kind for kind in KINDS if kind in kinds and (scope.everybody or kind not in OPERATORS)]
-    findings = [finding for kind in shown_kinds for finding in _GATHER[kind](db, settings, scope)]
-    return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
+    findings = [*_of_site(db, settings, scope, shown_kinds)]
+    findings += [finding for kind in shown_kinds if kind in _GATHER for finding in _GATHER[kind](db, settings, scope)]
+    return sorted(findings, key=lambda one: (-SEVERITIES.index(one.severity), -_at_stake(one)))
+
+
+def _at_stake(one: Finding) -> float:
+    return one.stake.unit_seconds if one.stake else 0.0
+
+
+def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> Iterator[Finding]:
+    usual = settings.report
+    chosen = Filter(
+        scope.clusters, scope.since, scope.until, queues=scope.queues, users=scope.users, states=usual.states,
+        min_elapsed=usual.min_elapsed, checkpoint_code=settings.checkpoint.code,
+    )  # fmt: skip
+    yield from of_queues(db, chosen, scope.now, kinds)
+    yield from of_users(db, chosen, kinds)
 
 
 def findings_report(
@@ -72,23 +94,28 @@ def findings_report(
     notes = [f"{hidden:,} findings below {least} are not shown: --severity good shows all"] if hidden else []
     window = f"from {show_time(scope.since)} until {show_time(scope.until)}"
     filters = {"ended": window, "kind": ", ".join(kinds), "severity": least}
-    if scope.users:
-        filters["user"] = ", ".join(scope.users)
+    for name, words in (("user", scope.users), ("queue", scope.queues)):
+        if words:
+            filters[name] = ", ".join(words)
+    if any(one.stake for one in shown):
+        notes.append("hours at stake of different findings overlap: do not add them up")
     meta = Meta("Findings", database, (scope.since, scope.until), scope.clusters, filters, None, {}, notes)
     return Report(meta, FIELDS, rows)
 
 
 def _row(one: Finding) -> list[Cell]:
-    subject = one.subject
+    subject, stake = one.subject, one.stake
+    ends = (stake.unit_seconds, stake.low, stake.high) if stake else (None, None, None)
+    hours = [None if end is None else end / 3600 for end in ends]
     evidence = " ".join(f"{name}={_bare(value)}" for name, value in one.evidence.items())
     return [
-        one.severity, one.kind, one.verdict, subject.cluster, subject.user, subject.name, subject.run, evidence,
-        one.advice,
+        one.severity, one.kind, one.verdict, subject.cluster, subject.queue, subject.user, subject.name, subject.run,
+        *hours, evidence, one.advice, one.command,
     ]  # fmt: skip
 
 
 def _bare(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) else f"{value:.3f}"
+    return f"{value:.0f}" if value == int(value) or value >= 1e6 else f"{value:.3f}"
 
 
 def _counted(settings: Config, scope: Scope, cluster: str, since: int) -> Filter:

@@ -62,7 +62,7 @@ WORST = ("week", "worst", "ada", None)
 @pytest.mark.parametrize(
     ("words", "expected", "why"),
     [
-        ([], [RUN_1, RUN_2, WORST], "what somebody can do better, of the seven days before --until"),
+        ([], [RUN_1, WORST, RUN_2], "what somebody can do better, of seven days, by the hours at stake"),
         (["--kind", "estimate"], [RUN_2], "one kind"),
         (["--user", "ada"], [RUN_1, WORST], "one user's"),
         (["--user", "bob"], [RUN_2], "another's"),

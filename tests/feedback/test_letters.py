@@ -32,7 +32,7 @@ from adminkit.recommend.menu import Offer
 from adminkit.stats.runs import Kind, runs
 from tests.conftest import GOLDEN
 from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, NOW, WEEK, due, end, run, trace, write
-from tests.support.builders import HOUR, MONDAY
+from tests.support.builders import HOUR, MONDAY, make_trace
 from tools import docs
 
 
@@ -434,6 +434,7 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         template_values.Recommended,
         template_values.Weekly,
         template_values.Named,
+        template_values.Found,
         template_values.Missed,
         template_values.Chart,
         Bar,
@@ -442,6 +443,24 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         assert any(names <= set(re.findall(r"`(\w+)`", row)) for row in rows), view
     assert set(TEMPLATES) == {one.name for one in data_file("etc", "letters", TEMPLATES[0]).parent.iterdir()}
     assert all(f"`{name}`" in page for name in TEMPLATES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_operators_are_told_what_their_queues_could_do_better(
+    tmp_path: Path, golden: Callable[[str, str], None], language: str
+) -> None:
+    """Six users ask a queue of 72 hours for its maximum and run for minutes; its name is hostile."""
+    name = "<b>gq</b> $(x)"
+    jobs = [
+        run(1000 + n, MONDAY + n * 60, HOUR, user=f"u{n % 6}", uid=2000 + n % 6, queue=name, gpus=4)
+        for n in range(120)
+    ]
+    path = make_trace(tmp_path / "t.db", jobs, [("aaic", name, 0, HOUR, 72 * HOUR)])
+    (letter,) = write(path, DUES["operator"](language))
+    golden(f"letters/operator-found-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
+    assert "<b>gq" not in letter.html and "&lt;b&gt;gq" in letter.html
+    assert "PartitionName='<b>gq</b> $(x)'" in letter.text
+    assert max(cell_len(line) for line in letter.text.splitlines()) <= 80
 
 
 def test_many_letters_read_the_trace_once_for_many_people(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""The findings of a site, for operators: of its queues, and of users who fail or flood. Each measure is read once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Final
+
+from adminkit.findings import default_limit, failing, flood, habit, max_limit, over_asked, queue_fit
+from adminkit.findings.finding import Finding
+from adminkit.recommend.menu import MENU, RISK
+from adminkit.stats.failing import failing as measure_failing
+from adminkit.stats.failing import floods
+from adminkit.stats.queue_fit import queue_jobs
+from adminkit.stats.queue_habits import queue_habits
+from adminkit.stats.select import Filter
+
+#: Kinds that add up over users.
+QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit")
+#: Kinds about one user each.
+USERS: Final = ("failing", "flood")
+
+
+def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str] = QUEUES) -> Iterator[Finding]:
+    """The findings of these kinds on the jobs that `chosen` takes, by queue; limits of queues are those at `now`."""
+    if not {"over_asked", "habit", "default_limit"}.isdisjoint(kinds):
+        for queue in queue_habits(db, chosen, now):
+            if "over_asked" in kinds:
+                yield from over_asked.check(queue, over_asked.Limits())
+            if "habit" in kinds:
+                yield from habit.check(queue, habit.Limits())
+            if "default_limit" in kinds:
+                yield from default_limit.check(queue, default_limit.Limits())
+    if not {"max_limit", "queue_fit"}.isdisjoint(kinds):
+        every = queue_jobs(db, replace(chosen, queues=()), now)
+        for jobs in (one for one in every if not chosen.queues or one.queue in chosen.queues):
+            if "max_limit" in kinds:
+                yield from max_limit.check(jobs, max_limit.Limits(MENU, RISK))
+            if "queue_fit" in kinds:
+                yield from queue_fit.check(queue_fit.Measure(jobs, every), queue_fit.Limits())
+
+
+def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:
+    """The same of users, whatever the state and run time of their jobs."""
+    every = replace(chosen, states=(), min_elapsed=None)
+    if "failing" in kinds:
+        limits = failing.Limits()
+        for name in measure_failing(db, every, limits.runs, limits.share):
+            yield from failing.check(name, limits)
+    if "flood" in kinds:
+        for one in floods(db, every, flood.Limits().jobs):
+            yield from flood.check(one, flood.Limits())

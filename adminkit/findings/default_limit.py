@@ -1,0 +1,52 @@
+"""Whether the default of a queue suits the jobs that take it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.stats.queue_habits import QueueHabits
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a default is worth a word."""
+
+    jobs: int = 100  # that took it
+    used_fraction: float = 0.25  # of it: who uses less was given far too much
+    unused: float = 100 * 3600.0  # unit-seconds
+
+
+KIND: Final = Kind(
+    "default_limit",
+    "a queue whose default limit is much longer than the jobs need that take it",
+    {
+        "long": Verdict("warn", "lower DefaultTime: who asks for nothing needs little, and who needs more can say so"),
+        "fits": Verdict("info"),
+    },
+    {
+        "jobs": "of the queue that count",
+        "at_default": "of these, jobs that took the default",
+        "share": "at_default / jobs",
+        "users": "who took it",
+        "default_limit": "seconds, the queue's default as it is now",
+        "used_fraction": "used / reserved of the jobs at the default",
+    },
+)
+
+
+def check(measure: QueueHabits, limits: Limits) -> list[Finding]:
+    """One finding of a queue of which enough jobs took the default."""
+    every, those = measure.everything, measure.at_default
+    if measure.queue is None or those.jobs < limits.jobs or those.used_fraction is None:
+        return []
+    evidence = {
+        "jobs": every.jobs, "at_default": those.jobs, "share": those.jobs / every.jobs, "users": those.users,
+        "default_limit": measure.default_limit, "used_fraction": those.used_fraction,
+    }  # fmt: skip
+    long = those.used_fraction < limits.used_fraction and those.unused >= limits.unused
+    subject = Subject(cluster=measure.cluster, queue=measure.queue)
+    command = f"adminkit report accuracy --queue {shlex.quote(measure.queue)} --limit-source default" if long else ""
+    return [KIND.finding("long" if long else "fits", subject, evidence, Stake(those.unused), command)]

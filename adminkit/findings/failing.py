@@ -1,0 +1,52 @@
+"""Job names that fail again and again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.stats.failing import Failing
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When failing is a pattern."""
+
+    runs: int = 10  # that failed
+    share: float = 0.5  # of all runs of the name
+    used: float = 3600.0  # unit-seconds that the failed ones took
+
+
+KIND: Final = Kind(
+    "failing",
+    "a user's job name that fails again and again",
+    {
+        "memory": Verdict("warn", "most ran out of memory: ask for more, or find what grows"),
+        "failing": Verdict("warn", "look at the output of one before submitting the next; try it with few data first"),
+    },
+    {
+        "runs": "of the name, however they ended",
+        "failed": "of these, FAILED or OUT_OF_MEMORY",
+        "share": "failed / runs",
+        "out_of_memory": "of those that failed, OUT_OF_MEMORY",
+        "used": "GPU-seconds, node-seconds without GPUs, of those that failed",
+        "completed_last": "epoch seconds, the last end of a run that completed",
+    },
+)
+
+
+def check(measure: Failing, limits: Limits) -> list[Finding]:
+    """One finding of a name that fails often and costs something."""
+    share = measure.failed / measure.runs
+    if measure.failed < limits.runs or share < limits.share or measure.used < limits.used:
+        return []
+    evidence: dict[str, float | None] = {
+        "runs": measure.runs, "failed": measure.failed, "share": share, "out_of_memory": measure.out_of_memory,
+        "used": measure.used, "completed_last": measure.completed_last or None,
+    }  # fmt: skip
+    subject = Subject(cluster=measure.cluster, user=measure.user, name=measure.job_name)
+    verdict = "memory" if 2 * measure.out_of_memory > measure.failed else "failing"
+    command = f"adminkit report states --user {shlex.quote(measure.user)}"
+    return [KIND.finding(verdict, subject, evidence, Stake(measure.used), command)]

@@ -1,0 +1,58 @@
+"""Whether the maximum of a queue is longer than its jobs need."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.stats.queue_fit import QueueJobs
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a maximum is too long."""
+
+    menu: Sequence[int]  # seconds, ascending: what may be advised
+    longer: float  # of the jobs may run longer than the maximum that is advised: the interval's upper end
+    shorter: float = 0.5  # an advised maximum is at most this share of today's
+    jobs: int = 100
+
+
+KIND: Final = Kind(
+    "max_limit",
+    "a queue whose maximum is longer than nearly all of its jobs need",
+    {
+        "long": Verdict("warn", "lower MaxTime; the few jobs that need more can checkpoint, or take a longer queue"),
+    },
+    {
+        "jobs": "that count",
+        "max_limit": "seconds, the queue's maximum",
+        "enough": "seconds, the least limit of the menu that suffices",
+        "longer": "jobs that ran for longer than that",
+        "share": "longer / jobs",
+        "share_low": "the lower end of its 95 % interval",
+        "share_high": "the upper end",
+    },
+)
+
+
+def check(queue: QueueJobs, limits: Limits) -> list[Finding]:
+    """One finding where a much shorter maximum would do, none otherwise or where too few users have jobs there."""
+    if queue.max_limit is None or queue.queue is None or len(queue.elapsed) < limits.jobs:
+        return []
+    for enough in (limit for limit in limits.menu if limit <= queue.max_limit * limits.shorter):
+        share = queue.longer(enough)
+        if share.high is None:
+            return []
+        if share.high <= limits.longer:
+            evidence = {
+                "jobs": len(queue.elapsed), "max_limit": queue.max_limit, "enough": enough, "longer": share.jobs,
+                "share": share.share, "share_low": share.low, "share_high": share.high,
+            }  # fmt: skip
+            subject = Subject(cluster=queue.cluster, queue=queue.queue)
+            command = f"scontrol update PartitionName={shlex.quote(queue.queue)} MaxTime={enough // 60}"
+            return [KIND.finding("long", subject, evidence, Stake(queue.reserved_beyond(enough)), command)]
+    return []

@@ -1,0 +1,54 @@
+"""How much of what a queue's jobs reserve they use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.stats.queue_habits import QueueHabits
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a queue is worth a word."""
+
+    jobs: int = 100  # fewer are an accident
+    used_fraction: float = 0.5  # a queue that used less than this share of what it reserved
+    well: float = 0.7  # from here on it does well
+    unused: float = 100 * 3600.0  # unit-seconds; less is not worth a rule
+
+
+KIND: Final = Kind(
+    "over_asked",
+    "a queue whose jobs reserve much more time than they use",
+    {
+        "unused": Verdict("warn", "show users what their jobs need where they ask: hints at submission, and letters"),
+        "fair": Verdict("info"),
+        "used": Verdict("good"),
+    },
+    {
+        "jobs": "that count",
+        "users": "who submitted them",
+        "reserved": "GPU-seconds, node-seconds of jobs without GPUs: the sum of limits",
+        "used": "the same of run times",
+        "used_fraction": "used / reserved",
+    },
+)
+
+
+def check(measure: QueueHabits, limits: Limits) -> list[Finding]:
+    """One finding of a queue with enough jobs."""
+    every = measure.everything
+    if every.jobs < limits.jobs or every.used_fraction is None:
+        return []
+    verdict = "used" if every.used_fraction >= limits.well else "fair"
+    if every.used_fraction < limits.used_fraction and every.unused >= limits.unused:
+        verdict = "unused"
+    evidence = {
+        "jobs": every.jobs, "users": every.users, "reserved": every.reserved, "used": every.used,
+        "used_fraction": every.used_fraction,
+    }  # fmt: skip
+    subject = Subject(cluster=measure.cluster, queue=measure.queue)
+    command = "adminkit feedback preview" if verdict == "unused" else ""
+    return [KIND.finding(verdict, subject, evidence, Stake(every.unused), command)]

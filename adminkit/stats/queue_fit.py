@@ -1,0 +1,122 @@
+"""How long the jobs of a queue really run: whether its maximum is longer than they need, and which fit another.
+
+A share of jobs has an interval by the cluster bootstrap over users (Cameron, Gelbach and Miller 2008, section 3.1): the
+jobs of one user are alike, so a queue of ten thousand jobs and three users says as much as three users do.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from adminkit.stats.accuracy import CHUNK, QUEUE_LIMITS
+from adminkit.stats.select import Filter, select
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+DRAWS: Final = 400
+LEVEL: Final = 0.95
+#: An interval of fewer users would say nothing.
+LEAST_USERS: Final = 5
+_SEED: Final = 18
+_JOBS: Final = """
+SELECT cluster, queue, coalesce(user, ''), elapsed, req_limit, size_units, coalesce(size_gpus, 0),
+    coalesce(size_nodes, 0)
+FROM run WHERE """
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of some jobs, with its 95 % interval; None where there are too few users for one."""
+
+    jobs: int
+    share: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueJobs:
+    """The jobs of a queue, a value per job in each column. `max_limit` in seconds, None where the trace knows none."""
+
+    cluster: str
+    queue: str | None
+    max_limit: int | None
+    users: Ints  # a number for each user
+    elapsed: Ints  # seconds
+    req_limit: Ints  # seconds
+    units: Ints  # GPUs; nodes of a job without GPUs
+    gpus: Ints
+    nodes: Ints
+
+    def share(self, which: NDArray[np.bool_]) -> Share:
+        """Of all its jobs, those in `which`."""
+        import numpy as np
+
+        jobs, count = int(which.sum()), len(which)
+        each = np.bincount(self.users)
+        its = np.bincount(self.users, which)
+        if len(each) < LEAST_USERS:
+            return Share(jobs, jobs / count, None, None)
+        rng = np.random.default_rng(_SEED)
+        found = np.empty(DRAWS)
+        for draw in range(DRAWS):
+            drawn = rng.integers(0, len(each), len(each))
+            found[draw] = its[drawn].sum() / each[drawn].sum()
+        low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return Share(jobs, jobs / count, float(low), float(high))
+
+    def longer(self, limit: int) -> Share:
+        """The jobs that ran for longer than `limit` seconds."""
+        return self.share(self.elapsed > limit)
+
+    def reserved_beyond(self, limit: int) -> float:
+        """Unit-seconds that limits above `limit` reserve beyond it."""
+        import numpy as np
+
+        return float((np.maximum(self.req_limit - limit, 0) * self.units).sum())
+
+    def fitting(self, other: QueueJobs) -> NDArray[np.bool_]:
+        """The jobs that end within the maximum of `other`, and are no larger than the largest job there."""
+        within: NDArray[np.bool_] = self.elapsed <= (other.max_limit or 0)
+        for mine, theirs in ((self.gpus, other.gpus), (self.nodes, other.nodes)):
+            within = within & (mine <= theirs.max())
+        return within
+
+
+def queue_jobs(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueJobs]:
+    """The jobs that `chosen` takes by queue, the queue with the most first. 56 bytes per job are kept."""
+    import numpy as np
+
+    selection = select(chosen, limits=True)
+    limits = {(c, q): most for c, q, _, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
+    numbers: dict[tuple[str, str | None], dict[str, int]] = {}
+    rows: dict[tuple[str, str | None], list[Ints]] = {}
+    cursor = db.execute(_JOBS + selection.where, selection.params)
+    while chunk := cursor.fetchmany(CHUNK):
+        parts: dict[tuple[str, str | None], list[Sequence[int]]] = {}
+        for cluster, queue, user, *values in chunk:
+            users = numbers.setdefault((cluster, queue), {})
+            parts.setdefault((cluster, queue), []).append((users.setdefault(user, len(users)), *values))
+        for key, part in parts.items():
+            rows.setdefault(key, []).append(np.array(part, dtype=np.int64))
+    return [
+        QueueJobs(cluster, queue, limits.get((cluster, queue)), *_columns(rows[cluster, queue]))
+        for cluster, queue in sorted(rows, key=lambda one: (-_length(rows, one), one[0], one[1] or ""))
+    ]
+
+
+def _columns(parts: list[Ints]) -> list[Ints]:
+    import numpy as np
+
+    return list(np.ascontiguousarray(np.concatenate(parts).T))
+
+
+def _length(rows: Mapping[tuple[str, str | None], list[Ints]], key: tuple[str, str | None]) -> int:
+    return sum(map(len, rows[key]))

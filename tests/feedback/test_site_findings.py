@@ -1,0 +1,152 @@
+"""The findings of queues and users, at the edges of their limits; and the study's, on the look-alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.demo import generate
+from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
+from adminkit.findings import default_limit, failing, flood, habit, over_asked
+from adminkit.findings.finding import Finding, Stake
+from adminkit.job import Job
+from adminkit.stats.failing import Failing, Flood
+from adminkit.stats.queue_habits import Part, QueueHabits
+from adminkit.stats.select import Filter
+from adminkit.trace.connect import reader
+from tests.support.builders import HOUR, MONDAY, job, make_trace
+
+SOME = Part(100, 9, 1000.0 * HOUR, 400.0 * HOUR)
+#: A hundred jobs, all at the maximum and at the default, that use 0.4 of what they reserve.
+QUEUE = QueueHabits("aaic", "gq", HOUR, 10 * HOUR, SOME, SOME, SOME)
+
+
+def said(findings: list[Finding]) -> list[tuple[str, float | None]]:
+    return [(one.verdict, one.stake and one.stake.unit_seconds / HOUR) for one in findings]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected", "why"),
+    [
+        (SOME, [("unused", 600.0)], "uses 0.4"),
+        (Part(99, 9, 1000.0 * HOUR, 400.0 * HOUR), [], "too few jobs"),
+        (Part(100, 9, 200.0 * HOUR, 99.0 * HOUR), [("unused", 101.0)], "just under a half, enough at stake"),
+        (Part(100, 9, 150.0 * HOUR, 60.0 * HOUR), [("fair", 90.0)], "little at stake"),
+        (Part(100, 9, 1000.0 * HOUR, 500.0 * HOUR), [("fair", 500.0)], "a half itself"),
+        (Part(100, 9, 1000.0 * HOUR, 700.0 * HOUR), [("used", 300.0)], "does well"),
+        (Part(100, 9, 0.0, 0.0), [], "nothing was reserved"),
+    ],
+)
+def test_over_asked(part: Part, expected: list[tuple[str, float]], why: str) -> None:
+    assert (
+        said(over_asked.check(QueueHabits("aaic", "gq", None, None, part, SOME, SOME), over_asked.Limits())) == expected
+    ), why
+
+
+@pytest.mark.parametrize(
+    ("most", "part", "expected", "why"),
+    [
+        (HOUR, SOME, [("habit", 600.0)], "all ask for the maximum"),
+        (None, SOME, [], "the maximum is not known"),
+        (HOUR, Part(19, 2, 100.0 * HOUR, 10.0 * HOUR), [], "fewer than a fifth"),
+        (HOUR, Part(20, 2, 100.0 * HOUR, 10.0 * HOUR), [("habit", 90.0)], "a fifth"),
+        (HOUR, Part(20, 2, 100.0 * HOUR, 50.0 * HOUR), [("needed", 50.0)], "they use a half of it"),
+    ],
+)
+def test_habit(most: int | None, part: Part, expected: list[tuple[str, float]], why: str) -> None:
+    assert said(habit.check(QueueHabits("aaic", "gq", None, most, SOME, part, SOME), habit.Limits())) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("part", "expected", "why"),
+    [
+        (SOME, [("fits", 600.0)], "they use 0.4"),
+        (Part(100, 9, 1000.0 * HOUR, 249.0 * HOUR), [("long", 751.0)], "less than a quarter"),
+        (Part(100, 9, 100.0 * HOUR, 1.0 * HOUR), [("fits", 99.0)], "little at stake"),
+        (Part(99, 9, 1000.0 * HOUR, 1.0 * HOUR), [], "too few took it"),
+    ],
+)
+def test_default_limit(part: Part, expected: list[tuple[str, float]], why: str) -> None:
+    measure = QueueHabits("aaic", "gq", HOUR, None, SOME, SOME, part)
+    assert said(default_limit.check(measure, default_limit.Limits())) == expected, why
+
+
+def test_a_name_of_a_queue_reaches_a_command_as_one_word() -> None:
+    part = Part(100, 9, 1000.0 * HOUR, 1.0 * HOUR)
+    measure = QueueHabits("aaic", "$(reboot) x", HOUR, None, SOME, SOME, part)
+    (found,) = default_limit.check(measure, default_limit.Limits())
+    assert found.command == "adminkit report accuracy --queue '$(reboot) x' --limit-source default"
+
+
+@pytest.mark.parametrize(
+    ("runs", "failed", "memory", "used", "expected", "why"),
+    [
+        (20, 10, 0, 3600.0, ["failing"], "half of twenty, one GPU-hour"),
+        (21, 10, 0, 3600.0, [], "less than half"),
+        (9, 9, 0, 9999.0, [], "fewer than ten"),
+        (20, 10, 0, 3599.0, [], "nothing lost"),
+        (20, 10, 5, 3600.0, ["failing"], "half of them by memory"),
+        (20, 10, 6, 3600.0, ["memory"], "most by memory"),
+    ],
+)
+def test_failing(runs: int, failed: int, memory: int, used: float, expected: list[str], why: str) -> None:
+    found = failing.check(Failing("aaic", "ada", "x", runs, failed, memory, used, 0), failing.Limits())
+    assert [one.verdict for one in found] == expected, why
+    assert [one.stake for one in found] == [Stake(used)] * len(expected)
+    assert all("completed_last" not in one.evidence for one in found), "it never completed"
+
+
+@pytest.mark.parametrize(("most", "expected"), [(499, []), (500, ["flood"])])
+def test_flood(most: int, expected: list[str]) -> None:
+    found = flood.check(Flood("aaic", "ada", 1, most, most, 5.0 * most), flood.Limits())
+    assert [one.verdict for one in found] == expected
+    assert all((one.stake, one.evidence["elapsed"]) == (None, 5.0) for one in found)
+
+
+def runs(number: int, **changes: Any) -> list[Job]:
+    start = 1000 * changes.pop("at", 1)
+    return [job(start + n, **{"submit_time": MONDAY + n % 60, "job_name": "x", **changes}) for n in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "expected", "why"),
+    [
+        (runs(20, state="FAILED", elapsed=600), [("failing", "ada", "x")], "20 runs of 600 s, all failed"),
+        (runs(20, state="FAILED", elapsed=10), [], "too short to cost an hour"),
+        (runs(20, state="CANCELLED", elapsed=600), [], "cancelled by hand"),
+        (runs(20, state="OUT_OF_MEMORY", elapsed=5, gpus=64), [("failing", "ada", "x")], "short, but of 64 GPUs"),
+        (runs(10, state="FAILED", elapsed=600) + runs(11, at=2), [], "most complete"),
+        (runs(10, state="FAILED", elapsed=600, job_name=None), [], "without a name"),
+        (runs(500), [("flood", "ada", None)], "500 in one minute"),
+        (runs(500, array_job=1), [], "an array"),
+        (runs(499) + runs(1, at=2, submit_time=MONDAY + HOUR), [], "one of them an hour later"),
+        (runs(250) + runs(250, at=2, user="bob"), [], "two users"),
+    ],
+)
+def test_users(tmp_path: Path, jobs: list[Job], expected: list[tuple[str, str, str | None]], why: str) -> None:
+    with reader(make_trace(tmp_path / "t.db", jobs)) as db:
+        found = of_users(db, Filter(checkpoint_code=85))
+        assert [(one.kind, one.subject.user, one.subject.name) for one in found] == expected, why
+
+
+@pytest.fixture(scope="module")
+def look_alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    queues = [("aaic-demo", name, 0, default, most) for name, (default, most, _) in generate.QUEUES.items()]
+    return make_trace(tmp_path_factory.mktemp("demo") / "t.db", generate.jobs(), queues)
+
+
+def test_the_studys_advice_is_found_on_the_look_alike(look_alike: Path) -> None:
+    """gq: 70 % ask for 72 h. gq-short: one hour would do. gq-long: about 60 % end within the 72 h of gq."""
+    with reader(look_alike) as db:
+        found = {(one.kind, one.subject.queue): one for one in of_queues(db, Filter(checkpoint_code=85), 2**40)}
+    assert {kind for kind, _ in found} == set(QUEUES)
+    assert found["habit", "gq"].evidence["share"] == pytest.approx(0.70, abs=0.01)
+    assert found["max_limit", "gq-short"].evidence["enough"] == HOUR
+    assert found["max_limit", "gq-short"].command == "scontrol update PartitionName=gq-short MaxTime=60"
+    long = found["queue_fit", "gq-long"]
+    assert (long.subject.name, round(long.evidence["share"], 2)) == ("gq", 0.58)
+    assert long.evidence["share_low"] < 0.6 < long.evidence["share_high"]
+    assert ("max_limit", "gq-long") not in found, "40 % run for longer than three days"
+    assert ("queue_fit", "gq-short") not in found, "there is no shorter one"
