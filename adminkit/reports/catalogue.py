@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states
+from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users
 from adminkit.reports.spec import ReportSpec
 
 SPECS: Final[tuple[ReportSpec[Any], ...]] = (
@@ -15,6 +15,7 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     feedback.SPEC,
     planned.SPEC,
     states.SPEC,
+    users.SPEC,
 )
 
 
