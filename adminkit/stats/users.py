@@ -93,7 +93,7 @@ class User:
     limited: int = 0  # jobs with a finite limit that are no checkpoint runs: accuracy is theirs
     ratios: float = 0.0
     used: float = 0.0  # seconds
-    asked: float = 0.0  # seconds
+    reserved: float = 0.0  # seconds
     months: dict[str, Month] = field(default_factory=dict)  # "2026-01", of UTC
 
     @property
@@ -102,7 +102,7 @@ class User:
 
     @property
     def used_fraction(self) -> float | None:
-        return self.used / self.asked if self.asked else None
+        return self.used / self.reserved if self.reserved else None
 
     def change(self, month: str) -> Change:
         """That month against those before it."""
@@ -110,7 +110,7 @@ class User:
         return Change(self.months.get(month, Month()), before)
 
     def add(self, month: str | None, jobs: int, last: int | None, sums: Sequence[float]) -> None:
-        """Some runs of one month; `sums` are the fields from `gpu_seconds` to `asked`."""
+        """Some runs of one month; `sums` are the fields from `gpu_seconds` to `reserved`."""
         self.jobs += jobs
         self.last_end = max((end for end in (self.last_end, last) if end is not None), default=None)
         for name, value in zip(_SUMMED, sums, strict=True):
@@ -122,7 +122,7 @@ class User:
 
 
 _SUMMED: Final = (
-    "gpu_seconds", "cpu_seconds", "gpus_unknown", "cpus_unknown", "limited", "ratios", "used", "asked",
+    "gpu_seconds", "cpu_seconds", "gpus_unknown", "cpus_unknown", "limited", "ratios", "used", "reserved",
 )  # fmt: skip
 
 
