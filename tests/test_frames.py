@@ -64,6 +64,8 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("restarts", {"job": 1}, ["--job", "1"]),
     ("feedback", {"days": 14, "cluster": "aaic"}, ["--days", "14", "--cluster", "aaic"]),
     ("soft-limits", {"by": "user", "queue": "gq"}, ["--by", "user", "--queue", "gq"]),
+    ("users", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
+    ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
 ]  # fmt: skip
 
 

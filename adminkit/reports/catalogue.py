@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts
+from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users
 from adminkit.reports.spec import ReportSpec
 
 SPECS: Final[tuple[ReportSpec[Any], ...]] = (
@@ -14,6 +14,8 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     restarts.SPEC,
     feedback.SPEC,
     planned.SPEC,
+    states.SPEC,
+    users.SPEC,
 )
 
 

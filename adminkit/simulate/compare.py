@@ -13,7 +13,7 @@ from typing import Final
 
 from adminkit.simulate.groups import FOLLOWS, Groups
 from adminkit.simulate.outcome import Summary
-from adminkit.simulate.student import difference, holm
+from adminkit.stats.student import difference, holm
 
 #: Verdicts are wrong with this probability at most, all of one measure together.
 LEVEL: Final = 0.05

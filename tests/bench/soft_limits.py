@@ -25,7 +25,7 @@ from adminkit.simulate.core import NONE, Schedule, simulate
 from adminkit.simulate.held import held, wide_jobs
 from adminkit.simulate.luck import Luck, shake
 from adminkit.simulate.metrics import bounded_slowdown
-from adminkit.simulate.student import difference
+from adminkit.stats.student import difference
 from tests.bench import soft_page
 from tests.bench.soft_traces import DAY, HOUR, TRACES, Column, Trace, traces
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.job import Job
 from adminkit.render.report import Report
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts
+from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
@@ -113,6 +113,49 @@ def some_planned() -> list[Job]:
     ]  # fmt: skip
 
 
+def some_ends() -> list[Job]:
+    """A run of every way to end and of every place in the study's selection; two that are open."""
+    waited: dict[str, Any] = {"start_time": None, "elapsed": 0, "uid": 7}
+    return [
+        *(job(n, elapsed=HOUR // 4 * n) for n in range(1, 9)),
+        job(9, elapsed=45),
+        job(10, state="TIMEOUT", elapsed=4 * HOUR + 30),
+        job(11, state="CANCELLED", uid=7, cancelled_by=7, user="bob"),
+        job(12, state="CANCELLED", cancelled_by=0, reason="PartitionTimeLimit", **waited),
+        job(13, state="CANCELLED"),
+        job(14, state="FAILED", exit_code=127, elapsed=2, queue="gq-short"),
+        job(15, state="FAILED", exit_code=1, queue="gq-short"),
+        job(16, state="NODE_FAIL", nodes=4, gpus=32, queue="gq-short"),
+        *(job(17 + n, state=one) for n, one in enumerate(("OUT_OF_MEMORY", "PREEMPTED", "REQUEUED", "DEADLINE"))),
+        job(21, state="REVOKED", gpus=None),
+        job(22, derived_exit_code=1, queue="gq-short"),
+        job(23, state="RUNNING", end_time=None),
+        job(24, state="PENDING", start_time=None, end_time=None, elapsed=None),
+    ]
+
+
+def some_months() -> list[Job]:
+    """Five months: a user who becomes more accurate, one who does not, and three of whom little can be said."""
+    month = 30 * 24 * HOUR
+
+    def one(number: int, nth: int, user: str | None, elapsed: int, **changes: Any) -> Job:
+        return job(number, user=user, elapsed=elapsed, end_time=MONDAY + nth * month + number * 60, **changes)
+
+    number = iter(range(1, 1000))
+    return [
+        *(
+            one(next(number), m, "ada", 900 + n * 60 + m * 60 + (m == 4) * 2 * HOUR)
+            for m in range(5)
+            for n in range(12)
+        ),
+        *(one(next(number), m, "bob", HOUR // 2 + n * 600 * (m % 2), gpus=8) for m in range(5) for n in range(10)),
+        *(one(next(number), m, "eve", HOUR, gpus=None, cpus=None) for m in (3, 4) for n in range(6)),
+        one(next(number), 2, None, HOUR, time_limit=None, limit_kind="unlimited"),
+        one(next(number), 2, HOSTILE, 2 * HOUR),
+        one(next(number), 2, "ada", 50),
+    ]
+
+
 def query(chosen: Filter | None = None, by: str = "queue", **own: Any) -> Query:
     chosen = chosen or Filter(checkpoint_code=85)
     return Query(chosen, MONDAY, "/var/lib/adminkit/trace.db", Config(), by, own, pictures=True)
@@ -141,6 +184,15 @@ def planned_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: st
     return report_of(planned.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen, by))
 
 
+def states_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str = "queue") -> Report:
+    chosen = replace(chosen or Filter(checkpoint_code=85), states=(), min_elapsed=-1)
+    return report_of(states.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen, by))
+
+
+def users_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Report:
+    return report_of(users.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen))
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -162,4 +214,6 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: feedback_of(path, [], {}),
     ),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
+    "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
+    "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
 }

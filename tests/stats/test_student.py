@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from adminkit.simulate.student import cdf, difference, holm, quantile
+from adminkit.stats.student import cdf, difference, holm, quantile
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,151 @@
+"""How jobs ended, as a Report: every way to end, and the selection that the study makes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Final
+
+from adminkit.render.format import number, percent, plural, some
+from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.states import ENDS, PARTS, STUDY, Group, Hours, States, states
+
+FIELDS: Final = (
+    Field("jobs", "count", "runs that ended"),
+    Field("success", "count", "state COMPLETED"),
+    Field("cancelled_by_user", "count", "CANCELLED by the uid of its user"),
+    Field("cancelled_by_others", "count", "CANCELLED by another uid: an operator, root, Slurm itself"),
+    Field("cancelled", "count", "CANCELLED, and the trace does not say by whom"),
+    Field("timeout", "count", "TIMEOUT: ended at the time limit"),
+    Field("failed", "count", "FAILED: the program's own failure, as far as Slurm can tell"),
+    Field("node_failure", "count", "NODE_FAIL, BOOT_FAIL"),
+    Field("out_of_memory", "count", "OUT_OF_MEMORY"),
+    Field("preempted", "count", "PREEMPTED"),
+    Field("requeued", "count", "REQUEUED: put back into the queue; the next run is a row of its own"),
+    Field("deadline", "count", "DEADLINE: could not have ended in time"),
+    Field("other", "count", "any other state, and none"),
+    Field("success_share", "share", "success, as a share of jobs"),
+    Field("never_started", "count", "ended without a start: cancelled while they waited"),
+    Field("normal", "count", "the study counts it: COMPLETED, longer than 60 s"),
+    Field("out_of_time", "count", "the study counts it: TIMEOUT, longer than 60 s"),
+    Field("short", "count", "left out by the study: COMPLETED or TIMEOUT, at most 60 s"),
+    Field("wrong_parameters", "count", "left out: failed at once, as wrong arguments do, or asked in vain"),
+    Field("system_failure", "count", "left out: a node, the launch or the prolog failed, as far as Slurm can tell"),
+    Field("other_ends", "count", "left out: every other end"),
+    Field("gpu_hours", "hours", "GPU-hours of all these runs"),
+    Field("gpu_hours_unsuccessful", "hours", "of these, of runs that ended otherwise than in success"),
+    Field("cpu_hours", "hours", "CPU-hours of all these runs"),
+    Field("cpu_hours_unsuccessful", "hours", "of these, of runs that ended otherwise than in success"),
+    Field("cluster", quiet=True),
+)
+ALL: Final = "(all)"
+#: As pictures name them.
+_WORDS: Final[Mapping[str, str]] = {
+    "cancelled_by_user": "cancelled by the user",
+    "cancelled_by_others": "cancelled by others",
+    "cancelled": "cancelled by ?",
+    "short": "too short",
+    "system_failure": "suspected system failure",
+}
+
+
+def states_report(measured: States, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    described = {name: text for name, text in query.filter.described().items() if name != "elapsed"}
+    meta = Meta(
+        "How jobs ended",
+        query.database,
+        (query.filter.since, query.filter.until),
+        measured.clusters,
+        {**described, "short": f"at most {_short(query)} s"},
+        measured.overall.jobs,
+        measured.excluded,
+        _notes(measured),
+        measured.span,
+    )
+    rows = [_row(group, group.value) for group in measured.groups]
+    return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
+
+
+def _row(group: Group, name: str | None) -> list[Cell]:
+    return [
+        name,
+        group.jobs,
+        *(group.ends[end] for end in ENDS),
+        group.ends["success"] / group.jobs if group.jobs else None,
+        group.never_started,
+        *(group.study[place] for place in STUDY),
+        *_hours(group.gpu),
+        *_hours(group.cpu),
+        group.cluster,
+    ]
+
+
+def _hours(hours: Hours) -> tuple[float | None, float | None]:
+    return (hours.seconds / 3600, hours.unsuccessful / 3600) if hours.known else (None, None)
+
+
+def _notes(measured: States) -> list[str]:
+    overall = measured.overall
+    if not overall.jobs:
+        return ["no job is left to count; the filters above say why"]
+    notes = []
+    counted = overall.study["normal"] + overall.study["out_of_time"]
+    notes.append(f"the study's selection counts {plural(counted, 'job')}: normal and out_of_time")
+    if unknown := overall.ends["cancelled"]:
+        notes.append(f"the trace does not say who cancelled {plural(unknown, 'job')}")
+    if measured.others:
+        named = [f"{state or '(no state)'} {number(jobs)}" for state, jobs in measured.others.items()]
+        notes.append(f"other: {some(named)}")
+    if hidden := measured.failed_steps:
+        notes.append(f"a step of {plural(hidden, 'successful job')} ended with another code than 0")
+    for resource, hours in (("gpu", overall.gpu), ("cpu", overall.cpu)):
+        if hours.unknown:
+            notes.append(f"{resource}_hours leave out {plural(hours.unknown, 'job')} of unknown {resource.upper()}s")
+    return notes
+
+
+def _pictures(measured: States) -> Pictures | None:
+    overall = measured.overall
+    if not overall.jobs:
+        return None
+    whole = plural(overall.jobs, "job")
+    return Pictures(
+        f"{percent(overall.ends['success'] / overall.jobs)} of the jobs ended in success",
+        "",
+        [
+            Bars("Jobs by how they ended", whole, _bars(overall, overall.ends)),
+            Bars("The study counts normal jobs and jobs out of time", whole, _bars(overall, overall.study)),
+        ],
+    )
+
+
+def _bars(overall: Group, counts: Mapping[str, int]) -> list[Bar]:
+    """Those that occur, in their order in ENDS or STUDY."""
+    return [
+        Bar(_WORDS.get(name, name.replace("_", " ")), counts[name], counts[name] / overall.jobs)
+        for name in (*ENDS, *STUDY)
+        if counts.get(name)
+    ]
+
+
+def _short(query: Query) -> int:
+    return max(query.settings.report.min_elapsed, 0)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> States:
+    return states(trace, query.filter, query.by, _short(query))
+
+
+SPEC: Final = ReportSpec(
+    "states",
+    "How jobs ended: success, cancelled, timeout, failures; and which of them the study counts.",
+    _measure,
+    states_report,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until"),
+    parts=tuple(PARTS),
+    pictures=True,
+    every_end=True,
+)

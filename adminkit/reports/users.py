@@ -1,0 +1,166 @@
+"""Users as a Report: jobs, hours, accuracy, and this month against the months before."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+from adminkit.quote import clean
+from adminkit.render.format import number, percent, plural
+from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Panel, Pictures, Report
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users, users
+
+FIELDS: Final = (
+    Field("user"),
+    Field("jobs", "count", "jobs that count"),
+    Field("jobs_a_month", "hours", "on average, over the window"),
+    Field("active", help=f"yes: at least {ACTIVE_JOBS} jobs a month on average, as the study has it"),
+    Field("gpu_hours", "hours", "GPU-hours of these jobs"),
+    Field("gpu_share", "share", "of all GPU-hours of the report"),
+    Field("cpu_hours", "hours", "CPU-hours of these jobs"),
+    Field("accuracy", "ratio", "mean of elapsed / limit"),
+    Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),
+    Field("jobs_now", "count", "jobs with a limit that ended in the last month of the window"),
+    Field("accuracy_now", "ratio", "accuracy of these"),
+    Field("accuracy_before", "ratio", "mean of the accuracies of the months before"),
+    Field("change", "ratio", "accuracy_now - accuracy_before"),
+    Field("low", "ratio", "95 % interval of the change"),
+    Field("high", "ratio", "its upper end"),
+    Field("verdict", help="more accurate, less accurate, no significant change; too few months"),
+    Field("last_end", "time", "when the last of these jobs ended"),
+    Field("cluster", quiet=True),
+)
+ALL: Final = "(all)"
+NO_USER: Final = "(no user)"
+#: Users that a picture shows by name.
+MOST_BARS: Final = 12
+
+
+def users_report(measured: Users, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    filter = query.filter
+    meta = Meta(
+        "Users",
+        query.database,
+        (filter.since, filter.until),
+        measured.clusters,
+        filter.described(),
+        measured.overall.jobs,
+        measured.excluded,
+        _notes(measured),
+        measured.span,
+    )
+    rows = [_row(measured, user, user.user) for user in measured.users]
+    total = _row(measured, measured.overall, ALL)
+    total[3] = None  # active is somebody
+    return Report(meta, FIELDS, rows, [total], _pictures(measured))
+
+
+def _row(measured: Users, user: User, name: str | None) -> list[Cell]:
+    change = user.change(measured.month or "")
+    whole = measured.overall.gpu_seconds
+    gpu, cpu = _gpu_hours(user), _cpu_hours(user)
+    return [
+        name, user.jobs, user.jobs / measured.months, "yes" if measured.active(user) else "no",
+        gpu, user.gpu_seconds / whole if gpu is not None and whole else None, cpu, user.accuracy, user.used_fraction,
+        change.now.jobs, change.now.accuracy, change.expected, change.change, *(change.interval or (None, None)),
+        verdict(change.change, change.interval), user.last_end, user.cluster,
+    ]  # fmt: skip
+
+
+def verdict(change: float | None, interval: tuple[float, float] | None) -> str | None:
+    """In words; None where there is nothing to compare."""
+    if change is None:
+        return None
+    if interval is None:
+        return "too few months"
+    if interval[0] > 0:
+        return "more accurate"
+    return "less accurate" if interval[1] < 0 else "no significant change"
+
+
+def _gpu_hours(user: User) -> float | None:
+    return None if user.jobs and user.gpus_unknown == user.jobs else user.gpu_seconds / 3600
+
+
+def _cpu_hours(user: User) -> float | None:
+    return None if user.jobs and user.cpus_unknown == user.jobs else user.cpu_seconds / 3600
+
+
+def _notes(measured: Users) -> list[str]:
+    overall = measured.overall
+    if not overall.jobs or measured.month is None:
+        return ["no job is left to count; the filters above say why"]
+    active = sum(measured.active(user) for user in measured.users)
+    many = len(measured.users)
+    is_are = "is" if many == 1 else "are"
+    notes = [
+        f"{number(active)} of {plural(many, 'user')} {is_are} active: at least {ACTIVE_JOBS} jobs a month on average,"
+        f" over {measured.months:.1f} months",
+        f"now is {measured.month} (UTC); before: the months before it with at least {LEAST_JOBS} jobs, each once",
+    ]
+    changes = [user.change(measured.month) for user in measured.users]
+    if judged := sum(one.interval is not None for one in changes):
+        notes.append(
+            f"{plural(judged, 'user')} with an interval, 95 % each: about one in twenty is outside it by chance"
+        )
+    if few := sum(one.change is not None and one.interval is None for one in changes):
+        notes.append(f"{plural(few, 'user')} with fewer than {LEAST_MONTHS} such months before: no interval")
+    if left := overall.jobs - overall.limited:
+        notes.append(f"accuracy leaves out {plural(left, 'job')}: checkpoint runs, and jobs without a finite limit")
+    for resource, unknown in (("gpu", overall.gpus_unknown), ("cpu", overall.cpus_unknown)):
+        if unknown:
+            notes.append(f"{resource}_hours leave out {plural(unknown, 'job')} of unknown {resource.upper()}s")
+    return notes
+
+
+def _pictures(measured: Users) -> Pictures | None:
+    overall = measured.overall
+    if not overall.jobs:
+        return None
+    panels: list[Panel] = [_bars(measured, "Jobs by user", plural(overall.jobs, "job"), lambda user: user.jobs)]
+    hours: list[tuple[str, Callable[[User], float]]] = [
+        ("GPU-hours", lambda user: user.gpu_seconds / 3600),
+        ("CPU-hours", lambda user: user.cpu_seconds / 3600),
+    ]
+    for name, of in hours:
+        if of(overall) >= 1:
+            panels.append(_bars(measured, f"{name} by user", f"{round(of(overall)):,} {name}", of))
+            break
+    most = measured.users[0]
+    title = f"{percent(most.jobs / overall.jobs)} of the jobs are those of one user"
+    return Pictures(title, "", panels)
+
+
+def _bars(measured: Users, title: str, whole: str, of: Callable[[User], float]) -> Bars:
+    """The users who have most, the others as one bar."""
+    everything = of(measured.overall)
+    several = len({user.cluster for user in measured.users}) > 1
+    ordered = sorted(measured.users, key=of, reverse=True)
+    bars = [Bar(_name(user, several), round(of(user)), of(user) / everything) for user in ordered[:MOST_BARS]]
+    rest = sum(map(of, ordered[MOST_BARS:]))
+    if len(ordered) > MOST_BARS:
+        bars.append(Bar(f"{len(ordered) - MOST_BARS:,} others", round(rest), rest / everything))
+    return Bars(title, whole, bars)
+
+
+def _name(user: User, several: bool) -> str:
+    name = user.user or NO_USER
+    return clean(f"{user.cluster}: {name}" if several else name)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Users:
+    return users(trace, query.filter)
+
+
+SPEC: Final = ReportSpec(
+    "users",
+    "Users: jobs, hours, accuracy, who is active, and this month against the months before.",
+    _measure,
+    users_report,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
+    pictures=True,
+)

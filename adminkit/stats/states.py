@@ -1,0 +1,163 @@
+"""How runs ended, and which of them the study counts: numbers by queue, user, account, class or month.
+
+A run has one end (ENDS) and one place in the study's selection (STUDY). docs/reports/states.md has what Slurm's states
+and exit codes tell, and what they do not.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.trace.run_view import STUDY_STATES, TOO_LONG
+
+#: What a row may be about -> SQL over the view run. Months are UTC's.
+PARTS: Final[Mapping[str, str]] = {
+    "queue": "queue",
+    "user": "user",
+    "account": "account",
+    "class": "class",
+    "month": "strftime('%Y-%m', end_time, 'unixepoch')",
+}
+#: Every way to end. Slurm's state decides, and for CANCELLED whose uid asked for it; "other" is any other state.
+ENDS: Final = (
+    "success", "cancelled_by_user", "cancelled_by_others", "cancelled", "timeout", "failed", "node_failure",
+    "out_of_memory", "preempted", "requeued", "deadline", "other",
+)  # fmt: skip
+#: The study's selection. The first two are what it counts, and what other reports count by default.
+STUDY: Final = ("normal", "out_of_time", "short", "wrong_parameters", "system_failure", "other_ends")
+
+#: Of a run without an end these states are open; one without a state is, too.
+_OPEN_STATES: Final = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING")
+_ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES}"
+_END: Final = """CASE state WHEN 'COMPLETED' THEN 'success'
+    WHEN 'CANCELLED' THEN CASE WHEN cancelled_by = uid THEN 'cancelled_by_user'
+        WHEN cancelled_by <> uid THEN 'cancelled_by_others' ELSE 'cancelled' END
+    WHEN 'TIMEOUT' THEN 'timeout' WHEN 'FAILED' THEN 'failed'
+    WHEN 'NODE_FAIL' THEN 'node_failure' WHEN 'BOOT_FAIL' THEN 'node_failure'
+    WHEN 'OUT_OF_MEMORY' THEN 'out_of_memory' WHEN 'PREEMPTED' THEN 'preempted'
+    WHEN 'REQUEUED' THEN 'requeued' WHEN 'DEADLINE' THEN 'deadline' ELSE 'other' END"""
+
+#: Exit codes: 2 is the custom of programs for wrong arguments; a shell's 126 and 127 mean not executable, not found.
+_USAGE: Final = (2, 126, 127)
+#: slurmstepd ends a batch script that it could not begin with an error number of Slurm's, whose lowest seven bits
+#: sacct shows as a signal: 4020 (no such interpreter) is 52, 4021 (no output file) 53, 4022 (prolog) 54.
+_NOT_BEGUN: Final = (52, 53)
+_PROLOG: Final = 54
+#: Reasons of Slurm's that are about the node or Slurm itself …
+_SYSTEM_REASONS: Final = ("JobLaunchFailure", "NodeDown", "SystemFailure", "Prolog")
+#: … and those for which a pending job waits in vain: it asked for what it cannot get.
+_VAIN_REASONS: Final = (
+    "BadConstraints", "PartitionNodeLimit", "PartitionTimeLimit", "InvalidAccount", "InvalidQOS", "AccountNotAllowed",
+    "QOSNotAllowed", "ReservationInvalid", "MaxMemPerLimit",
+)  # fmt: skip
+_ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END"
+_NEVER: Final = f"(start_time IS NULL AND coalesce({_ELAPSED}, 0) = 0)"
+_STUDY: Final = f"""CASE
+    WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
+        OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'
+    WHEN state = 'FAILED' AND {_ELAPSED} <= :short AND (exit_code IN {_USAGE} OR exit_signal IN {_NOT_BEGUN})
+        OR state IN ('FAILED', 'CANCELLED', 'DEADLINE') AND {_NEVER}
+            AND (reason IN {_VAIN_REASONS} OR reason GLOB '*Max*PerJob*') THEN 'wrong_parameters'
+    WHEN coalesce(state, '') NOT IN {STUDY_STATES} OR ({_ELAPSED}) IS NULL THEN 'other_ends'
+    WHEN elapsed <= :short THEN 'short'
+    WHEN state = 'TIMEOUT' THEN 'out_of_time' ELSE 'normal' END"""
+
+#: One row per cluster, value of the part, end and place in the selection. The last column names the state of "other".
+_COUNTS: Final = f"""
+SELECT cluster, {{part}}, {_END} AS way, {_STUDY}, CASE WHEN {_END} = 'other' THEN state END, count(*),
+    total({_NEVER}), total(({_ELAPSED}) * size_gpus), total(({_ELAPSED}) * size_cpus),
+    total(({_ELAPSED}) > 0 AND size_gpus IS NULL), total(({_ELAPSED}) > 0 AND size_cpus IS NULL),
+    total(({_ELAPSED}) > 0), total(state = 'COMPLETED' AND derived_exit_code > 0)
+FROM run WHERE """
+
+
+@dataclass(slots=True)
+class Hours:
+    """GPU-seconds or CPU-seconds of some runs; those of which the number of GPUs or CPUs is unknown are counted."""
+
+    seconds: float = 0
+    unsuccessful: float = 0  # of these, of runs that ended otherwise than in success
+    ran: int = 0  # runs with run time
+    unknown: int = 0  # of these, of unknown GPUs or CPUs
+
+    @property
+    def known(self) -> bool:
+        """Whether the sums say anything: not where no run that ran says its size."""
+        return not self.ran or self.unknown < self.ran
+
+    def add(self, success: bool, seconds: float, ran: float, unknown: float) -> None:
+        self.seconds += seconds
+        self.unsuccessful += 0 if success else seconds
+        self.ran += int(ran)
+        self.unknown += int(unknown)
+
+
+@dataclass(slots=True)
+class Group:
+    """The runs with one value of a part (PARTS); None for unknown."""
+
+    value: str | None
+    cluster: str | None
+    ends: Counter[str] = field(default_factory=Counter)  # of ENDS
+    study: Counter[str] = field(default_factory=Counter)  # of STUDY
+    never_started: int = 0
+    gpu: Hours = field(default_factory=Hours)
+    cpu: Hours = field(default_factory=Hours)
+
+    @property
+    def jobs(self) -> int:
+        return self.ends.total()
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """`groups` by number of jobs, most first; months in their order."""
+
+    groups: Sequence[Group]
+    overall: Group
+    others: Mapping[str | None, int]  # states that are none of ENDS -> jobs, most first
+    failed_steps: int  # successes of which a step ended with another code than 0
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+
+
+def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States:
+    """Count the ended runs that `chosen` takes. `short`: the study leaves out runs of at most so many seconds."""
+    selection = select(replace(chosen, min_elapsed=None), limits=False)
+    selection = replace(selection, rules={"open": _ENDED, **selection.rules})
+    groups: dict[tuple[str, str | None], Group] = {}
+    overall = Group(None, None)
+    others: Counter[str | None] = Counter()
+    failed_steps = 0
+    with snapshot(db):
+        left_out = LeftOut(db, selection)
+        statement = _COUNTS.format(part=PARTS[part]) + selection.counting + " GROUP BY 1, 2, 3, 4, 5"
+        for cluster, value, end, place, state, jobs, never, gpu, cpu, no_gpus, no_cpus, ran, hidden in db.execute(
+            statement, {**selection.params, "short": short}
+        ):
+            for group in (groups.setdefault((cluster, value), Group(value, cluster)), overall):
+                group.ends[end] += jobs
+                group.study[place] += jobs
+                group.never_started += int(never)
+                group.gpu.add(end == "success", gpu, ran, no_gpus)
+                group.cpu.add(end == "success", cpu, ran, no_cpus)
+            if end == "other":
+                others[state] += jobs
+            failed_steps += int(hidden)
+        excluded = left_out.counts(overall.jobs)
+        names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+    return States(
+        _ordered(groups.values(), part), overall, dict(others.most_common()), failed_steps, excluded, names, ends
+    )
+
+
+def _ordered(groups: Iterable[Group], part: str) -> list[Group]:
+    if part == "month":
+        return sorted(groups, key=lambda one: (one.value is None, one.value or "", one.cluster or ""))
+    return sorted(groups, key=lambda one: (-one.jobs, one.cluster or "", one.value or ""))

@@ -1,0 +1,180 @@
+"""Users: their jobs, hours and accuracy, how active they are, and whether their accuracy changed in the last month.
+
+A user's runs, days and weeks are no independent observations: the same program comes back for weeks. So months are
+compared: the last one with what a further month is expected to be like, by the user's months before it.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final, NamedTuple
+
+from adminkit.stats.select import CARRIED_ON, Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.student import quantile
+
+#: Seconds: a twelfth of 365.25 days.
+MONTH: Final = 2_629_800
+#: The study's active users have at least so many jobs a month on average.
+ACTIVE_JOBS: Final = 10
+#: A month with fewer jobs says nothing; a change has an interval where so many months before do say something.
+LEAST_JOBS: Final = 5
+LEAST_MONTHS: Final = 3
+#: Of the interval, both ends together.
+LEVEL: Final = 0.95
+
+_LIMITED: Final = f"(req_limit > 0 AND NOT {CARRIED_ON})"
+#: One row per cluster, user and month of UTC.
+_SUMS: Final = f"""
+SELECT cluster, user, strftime('%Y-%m', end_time, 'unixepoch'), count(*), max(end_time),
+    total(elapsed * size_gpus), total(elapsed * size_cpus), total(size_gpus IS NULL), total(size_cpus IS NULL),
+    total({_LIMITED}), total(CASE WHEN {_LIMITED} THEN elapsed * 1.0 / req_limit END),
+    total(CASE WHEN {_LIMITED} THEN elapsed END), total(CASE WHEN {_LIMITED} THEN req_limit END)
+FROM run WHERE """
+
+
+class Month(NamedTuple):
+    """The jobs with a limit that ended in one month."""
+
+    jobs: int = 0
+    ratios: float = 0.0  # the sum of elapsed / limit
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.ratios / self.jobs if self.jobs else None
+
+
+class Change(NamedTuple):
+    """Accuracy in the last month against the months before."""
+
+    now: Month
+    before: Sequence[float]  # the accuracies of the months before that have enough jobs
+
+    @property
+    def expected(self) -> float | None:
+        """The mean of the months before."""
+        return math.fsum(self.before) / len(self.before) if self.before else None
+
+    @property
+    def change(self) -> float | None:
+        """None where the last month, or every month before, has few jobs."""
+        if self.expected is None or self.now.jobs < LEAST_JOBS:
+            return None
+        return self.now.ratios / self.now.jobs - self.expected
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The change, give or take what one more month would differ by: Student's prediction interval. None where few
+        months came before."""
+        many = len(self.before)
+        if self.change is None or self.expected is None or many < LEAST_MONTHS:
+            return None
+        spread = math.sqrt(math.fsum((one - self.expected) ** 2 for one in self.before) / (many - 1))
+        reach = _t(many - 1) * spread * math.sqrt(1 + 1 / many)
+        return self.change - reach, self.change + reach
+
+
+@dataclass(slots=True)
+class User:
+    """One user of one cluster; both None for all together."""
+
+    user: str | None
+    cluster: str | None
+    jobs: int = 0
+    last_end: int | None = None  # epoch seconds
+    gpu_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    gpus_unknown: int = 0  # jobs
+    cpus_unknown: int = 0
+    limited: int = 0  # jobs with a finite limit that are no checkpoint runs: accuracy is theirs
+    ratios: float = 0.0
+    used: float = 0.0  # seconds
+    reserved: float = 0.0  # seconds
+    months: dict[str, Month] = field(default_factory=dict)  # "2026-01", of UTC
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.ratios / self.limited if self.limited else None
+
+    @property
+    def used_fraction(self) -> float | None:
+        return self.used / self.reserved if self.reserved else None
+
+    def change(self, month: str) -> Change:
+        """That month against those before it."""
+        before = [one.ratios / one.jobs for name, one in self.months.items() if name < month and one.jobs >= LEAST_JOBS]
+        return Change(self.months.get(month, Month()), before)
+
+    def add(self, month: str | None, jobs: int, last: int | None, sums: Sequence[float]) -> None:
+        """Some runs of one month; `sums` are the fields from `gpu_seconds` to `reserved`."""
+        self.jobs += jobs
+        self.last_end = max((end for end in (self.last_end, last) if end is not None), default=None)
+        for name, value in zip(_SUMMED, sums, strict=True):
+            old = getattr(self, name)
+            setattr(self, name, old + type(old)(value))
+        if month is not None:
+            known = self.months.get(month, Month())
+            self.months[month] = Month(known.jobs + int(sums[4]), known.ratios + sums[5])
+
+
+_SUMMED: Final = (
+    "gpu_seconds", "cpu_seconds", "gpus_unknown", "cpus_unknown", "limited", "ratios", "used", "reserved",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """`users` by number of jobs, most first. `month` is the last one, that of the window's end: "2026-01", of UTC."""
+
+    users: Sequence[User]
+    overall: User
+    months: float  # how long the window is, one at least
+    month: str | None
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+
+    def active(self, user: User) -> bool:
+        return user.jobs >= ACTIVE_JOBS * self.months
+
+
+def users(db: sqlite3.Connection, chosen: Filter) -> Users:
+    """Measure the users of the jobs that `chosen` takes, whatever their limits; accuracy is of those that have one."""
+    selection = select(chosen, limits=False)
+    found: dict[tuple[str, str | None], User] = {}
+    overall = User(None, None)
+    with snapshot(db):
+        ends = span(db)
+        begin, end = _window(chosen, ends)
+        month = None if end is None else datetime.fromtimestamp(end, UTC).strftime("%Y-%m")
+        left_out = LeftOut(db, selection)
+        given = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
+        for cluster, name, when, jobs, last, *sums in db.execute(
+            _SUMS + selection.counting + " GROUP BY 1, 2, 3", given
+        ):
+            for one in (found.setdefault((cluster, name), User(name, cluster)), overall):
+                one.add(when, jobs, last, sums)
+        excluded = left_out.counts(overall.jobs)
+        names = tuple(chosen.clusters) or tuple(clusters(db))
+    length = 0 if begin is None or end is None else end - begin
+    ordered = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.user or ""))
+    return Users(ordered, overall, max(length / MONTH, 1.0), month, excluded, names, ends)
+
+
+def _window(chosen: Filter, ends: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    """The first and the last moment of the window of which the trace has anything."""
+    first, last = ends
+    if first is None or last is None:
+        return None, None
+    begin = first if chosen.since is None else max(chosen.since, first)
+    end = last if chosen.until is None else min(chosen.until - 1, last)
+    return begin, max(begin, end)
+
+
+@cache
+def _t(freedom: int) -> float:
+    return quantile((1 + LEVEL) / 2, freedom)
