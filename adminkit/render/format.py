@@ -107,10 +107,17 @@ def _window(meta: Meta, tz: tzinfo | None) -> str:
     return f"all; {ends}"
 
 
+def _says(field: Field, values: Sequence[Cell]) -> bool:
+    """Whether a quiet column is worth its place: a text that differs, a number that is not zero."""
+    return len(set(values)) > 1 if field.style == "text" else any(values)
+
+
 def cells(report: Report, tz: tzinfo | None) -> tuple[list[Field], list[list[str]], list[list[str]]]:
     """The fields that people see, and their rows and totals as text."""
     seen = [
-        place for place, f in enumerate(report.fields) if not f.quiet or len({row[place] for row in report.rows}) > 1
+        place
+        for place, field in enumerate(report.fields)
+        if not field.quiet or _says(field, [row[place] for row in report.rows])
     ]
 
     def shown(row: Sequence[Cell]) -> list[str]:

@@ -19,8 +19,8 @@ Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", 
 class Field:
     """One column: its name is the key in JSON, the header in CSV and tables.
 
-    A `quiet` column is in tables only where its values differ; JSON and CSV always have it. The text of a
-    `below` column stands on lines of its own below its row in the terminal.
+    A `quiet` column is in tables only where its texts differ or a number is not zero; JSON and CSV always have it. The
+    text of a `below` column stands on lines of its own below its row in the terminal.
     """
 
     name: str

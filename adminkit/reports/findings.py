@@ -31,7 +31,7 @@ FIELDS: Final = (
     Field("kind", help=", ".join(KINDS)),
     Field("verdict", help="a word of its kind"),
     Field("cluster", help="the cluster", quiet=True),
-    Field("queue", help="the queue, of a finding about one", quiet=True),
+    Field("queue", help="the queue, of a finding about one"),
     Field("user", help="whose jobs; empty: everybody's"),
     Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that queue"),
     Field("run", help="job@submission; of an array its number and first submission"),

@@ -452,8 +452,7 @@ def test_the_operators_are_told_what_their_queues_could_do_better(
     """Six users ask a queue of 72 hours for its maximum and run for minutes; its name is hostile."""
     name = "<b>gq</b> $(x)"
     jobs = [
-        run(1000 + n, MONDAY + n * 60, HOUR, user=f"u{n % 6}", uid=2000 + n % 6, queue=name, gpus=4)
-        for n in range(120)
+        run(1000 + n, MONDAY + n * 60, HOUR, user=f"u{n % 6}", uid=2000 + n % 6, queue=name, gpus=4) for n in range(120)
     ]
     path = make_trace(tmp_path / "t.db", jobs, [("aaic", name, 0, HOUR, 72 * HOUR)])
     (letter,) = write(path, DUES["operator"](language))

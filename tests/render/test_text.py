@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.render import text
-from adminkit.render.report import Report
+from adminkit.render.report import Cell, Field, Meta, Report, Style
 from adminkit.reports.catalogue import SPECS
 from adminkit.stats.select import Filter
 from tests.conftest import GOLDEN
@@ -77,6 +77,27 @@ def test_a_table_keeps_to_its_width_and_cuts_no_column(tmp_path: Path, width: in
     assert "…" not in shown
     for name in ("median", "cpu_hours_unused", "share_default"):
         assert name in shown
+
+
+@pytest.mark.parametrize(
+    ("style", "values", "shown", "why"),
+    [
+        ("text", ["a", "a"], False, "one text"),
+        ("text", ["a", "b"], True, "two texts"),
+        ("text", ["a"], False, "one row"),
+        ("count", [0, 0], False, "zero in each row"),
+        ("count", [0, None], False, "zero or unknown"),
+        ("count", [3, 3], True, "the same number, which says something"),
+        ("hours", [0.0, 0.5], True, "one that is not zero"),
+    ],
+)
+def test_a_quiet_column_is_shown_where_it_says_something(
+    style: Style, values: list[Cell], shown: bool, why: str
+) -> None:
+    fields = (Field("number", "count"), Field("quiet", style, quiet=True))
+    report = Report(Meta.plain("x", []), fields, [[1, value] for value in values])
+    assert ("quiet" in table(report)) == shown, why
+    assert '"quiet"' in text.as_json(report), why
 
 
 def test_a_terminal_without_unicode_gets_ascii(tmp_path: Path) -> None:
