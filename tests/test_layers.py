@@ -47,6 +47,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("economy",),
     ("feedback",),
     ("reports",),
+    ("integrations",),
     ("doctor", "demo"),
     ("cli", "frames"),
     ("__init__.py",),
@@ -64,7 +65,9 @@ STARTERS = (
 )
 
 #: Never at module level: each costs a good part of a second, or tens of megabytes.
-HEAVY = ("pandas", "numpy", "matplotlib", "plotext", "sqlite_utils", "duckdb", "pyslurm", "lupa")
+HEAVY = (
+    "pandas", "numpy", "matplotlib", "plotext", "sqlite_utils", "duckdb", "pyslurm", "lupa", "prometheus_client",
+)  # fmt: skip
 
 #: Text that changes a database.
 WRITING = re.compile(r"^\s*(INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|REPLACE)\s", re.MULTILINE)

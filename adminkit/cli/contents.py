@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "feedback": ("feedback.app", "feedback_prefs.prefs"),
     "my": ("my.my",),
     "findings": ("findings.findings",),
+    "metrics": ("metrics.metrics",),
     "sync": ("sync.sync",),
     "import": ("import_.import_",),
     "site": ("site.site",),

@@ -23,6 +23,7 @@ REJECTED: Final[Refusal] = (
     "only operators may see rejected rows, which may be anybody's",
     "adminkit trace status says how many there are",
 )
+METRICS: Final[Refusal] = ("only operators may see what adds up over users", "adminkit my has your own jobs")
 HISTORY: Final[Refusal] = (
     "only operators may see who did what",
     "adminkit trace status says how far the trace reaches",

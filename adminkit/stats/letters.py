@@ -22,6 +22,10 @@ SELECT job_name, job_id_raw, submit_time, is_array FROM outbox
 WHERE cluster = ? AND uid = ? AND kind = 'end' AND state = 'expired' AND until >= ? AND until < ?
 ORDER BY until, run LIMIT ?
 """
+_STATES: Final = """
+SELECT cluster, kind, CASE WHEN state IN ('due', 'claimed') THEN 'waiting' ELSE state END AS became, count(*)
+FROM outbox GROUP BY cluster, kind, became ORDER BY cluster, kind, became
+"""
 
 
 class Sent(NamedTuple):
@@ -64,3 +68,8 @@ def late(db: sqlite3.Connection, cluster: str, uid: int, since: int, until: int,
     """Expired letters to a user about runs and arrays that ended in [since, until)."""
     rows = db.execute(_LATE, (cluster, uid, since, until, most))
     return [Late(name, number, submit, bool(is_array)) for name, number, submit, is_array in rows]
+
+
+def outbox_states(db: sqlite3.Connection) -> list[tuple[str, str, str, int]]:
+    """(cluster, kind, state, letters) of the whole outbox; the state is waiting, sent, refused or expired."""
+    return [(row[0], row[1], row[2], row[3]) for row in db.execute(_STATES)]

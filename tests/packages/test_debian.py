@@ -54,7 +54,8 @@ def test_the_first_entry_of_the_changelog_is_this_release() -> None:
 def test_every_wheel_is_pinned_by_its_hash_to_a_release_that_adminkit_takes() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     locked = pins(ROOT / "requirements.txt")
-    for text in (*project["dependencies"], *project["optional-dependencies"]["plots"]):
+    extras = project["optional-dependencies"]
+    for text in (*project["dependencies"], *extras["plots"], *extras["metrics"]):
         wanted = Requirement(text)
         assert locked[wanted.name], text
         assert all(release in wanted.specifier for release in locked[wanted.name]), text

@@ -1,0 +1,128 @@
+"""The trace in the text format of Prometheus, version 0.0.4, for the textfile collector of its node exporter.
+
+https://prometheus.io/docs/instrumenting/exposition_formats/ and, for the names, .../practices/naming/. Gauges are about
+the last `window` seconds; counters are about the whole trace, and fall where rows are set aside, as after a restart.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.config import Config
+from adminkit.errors import AdminkitError
+from adminkit.stats.accuracy import accuracy
+from adminkit.stats.backlog import backlog, ended, recent_waits
+from adminkit.stats.letters import outbox_states
+from adminkit.stats.select import Filter
+from adminkit.stats.status import passes, rejected_sources
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+PERCENTILES: Final = (50, 90, 95)
+#: How a queue, or a state, without a name is labelled.
+UNKNOWN: Final = ""
+
+
+def exposition(db: sqlite3.Connection, settings: Config, now: int, window: int) -> bytes:
+    """Every metric. AdminkitError where the library is not installed."""
+    try:
+        from prometheus_client import CollectorRegistry, generate_latest
+    except ImportError as error:
+        raise AdminkitError("metrics need prometheus_client", "pip install 'adminkit[metrics]'") from error
+
+    metrics = list(_metrics(db, settings, now, window))
+
+    class Collected:
+        def collect(self) -> Iterable[Metric]:
+            return metrics
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Collected())
+    return generate_latest(registry)
+
+
+def _metrics(db: sqlite3.Connection, settings: Config, now: int, window: int) -> Iterator[Metric]:
+    yield _gauge("window_seconds", "How far back gauges about jobs look.", (), [((), window)])
+    yield from _jobs(db, settings, now, window)
+    yield from _queues(db, now, window)
+    yield from _keeping(db, now)
+
+
+def _jobs(db: sqlite3.Connection, settings: Config, now: int, window: int) -> Iterator[Metric]:
+    usual = settings.report
+    chosen = Filter(
+        since=now - window, until=now, states=usual.states, min_elapsed=usual.min_elapsed,
+        checkpoint_code=settings.checkpoint.code,
+    )  # fmt: skip
+    queues = [((one.cluster, one.queue), one) for one in accuracy(db, chosen, now).queues]
+    labels = ("cluster", "queue")
+    yield _gauge("accuracy_runs", "Runs that ended in the window and have a limit to compare with.", labels,
+        [(of, one.jobs) for of, one in queues])  # fmt: skip
+    yield _gauge("accuracy_ratio", "Mean accuracy of time limits, elapsed / limit, of these runs.", labels,
+        [(of, one.spread.mean) for of, one in queues])  # fmt: skip
+    yield _gauge("unused_gpu_seconds", "GPU-seconds that these runs reserved and did not use.", labels,
+        [(of, one.gpu_seconds_unused) for of, one in queues])  # fmt: skip
+    yield _gauge("unused_cpu_seconds", "CPU-seconds that these runs reserved and did not use.", labels,
+        [(of, one.cpu_seconds_unused) for of, one in queues])  # fmt: skip
+
+
+def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
+    labels = ("cluster", "queue")
+    waits = recent_waits(db, now - window, now, [one / 100 for one in PERCENTILES])
+    yield _gauge("wait_runs", "Runs that started in the window.", labels,
+        [((one.cluster, one.queue), one.jobs) for one in waits])  # fmt: skip
+    yield _gauge("wait_seconds", "How long they had waited since they were eligible.", (*labels, "percentile"), [
+        ((one.cluster, one.queue, str(percentile)), value)
+        for one in waits for percentile, value in zip(PERCENTILES, one.quantiles, strict=True)
+    ])  # fmt: skip
+    waiting = backlog(db, now)
+    yield _gauge("backlog_jobs", "Jobs that are eligible and wait.", labels,
+        [((one.cluster, one.queue), one.jobs) for one in waiting])  # fmt: skip
+    yield _gauge("backlog_oldest_seconds", "How long the one that waits longest has waited.", labels,
+        [((one.cluster, one.queue), one.oldest) for one in waiting])  # fmt: skip
+    yield _counter("runs", "Runs that ended.", (*labels, "state"),
+        [((one.cluster, one.queue, one.state), one.runs) for one in ended(db)])  # fmt: skip
+
+
+def _keeping(db: sqlite3.Connection, now: int) -> Iterator[Metric]:
+    every = passes(db, now)
+    labels = ("cluster", "pass")
+    yield _gauge("sync_lag_seconds", "How long ago the trace ends: the end of the last window that sync has asked for.",
+        labels, [((one.cluster, one.which), now - one.until) for one in every])  # fmt: skip
+    yield _gauge("sync_gap_seconds", "Time before that which was never answered.", labels,
+        [((one.cluster, one.which), one.gap_seconds) for one in every])  # fmt: skip
+    yield _gauge("rejected_rows", "Rows that could not be read and are kept aside.", ("source",),
+        [((source,), rows) for source, rows, _ in rejected_sources(db)])  # fmt: skip
+    letters = outbox_states(db)
+    yield _gauge("letters_waiting", "Letters that are due and not sent.", ("cluster", "kind"),
+        [((cluster, kind), many) for cluster, kind, state, many in letters if state == "waiting"])  # fmt: skip
+    yield _counter("letters", "Letters, by what became of them: sent, refused, expired.", ("cluster", "kind", "state"),
+        [((cluster, kind, state), many) for cluster, kind, state, many in letters if state != "waiting"])  # fmt: skip
+
+
+Samples = Iterable[tuple[tuple[str | None, ...], float | None]]
+
+
+def _gauge(name: str, what: str, labels: tuple[str, ...], samples: Samples) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    return _filled(GaugeMetricFamily(f"adminkit_{name}", what, labels=labels), samples)
+
+
+def _counter(name: str, what: str, labels: tuple[str, ...], samples: Samples) -> Metric:
+    """Its samples end in _total."""
+    from prometheus_client.core import CounterMetricFamily
+
+    return _filled(CounterMetricFamily(f"adminkit_{name}", what, labels=labels), samples)
+
+
+def _filled(metric: Any, samples: Samples) -> Metric:
+    """What is unknown has no sample. Trap: two samples of the same labels, and the collector drops the whole file."""
+    named = {tuple(label or UNKNOWN for label in labels): value for labels, value in samples if value is not None}
+    for labels, value in named.items():
+        metric.add_metric(labels, value)
+    filled: Metric = metric
+    return filled

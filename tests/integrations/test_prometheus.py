@@ -1,0 +1,157 @@
+"""adminkit metrics: every figure, its labels, and names that are hostile."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from adminkit.cli import metrics as command
+from adminkit.cli.main import main
+from adminkit.config import Config
+from adminkit.installed import data_file
+from adminkit.integrations.prometheus import exposition
+from adminkit.job import Job
+from adminkit.trace import sight
+from adminkit.trace.connect import reader
+from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+
+NOW = MONDAY + 24 * HOUR
+DAY = 24 * HOUR
+HOSTILE = 'a"b\\c\nd{} # x'
+JOBS = [
+    job(1, eligible_time=MONDAY + 60, start_time=MONDAY + 160),  # one of four hours, one GPU, 8 CPUs
+    job(2, eligible_time=MONDAY + 300, start_time=MONDAY + 120, elapsed=2 * HOUR),  # a clock was wrong
+    job(3, state="FAILED", queue="short"),
+    job(4, queue="short", end_time=None, elapsed=None, start_time=None, eligible_time=NOW - 500, state="PENDING",
+        seen_open=NOW - 60),
+    job(5, queue="short", end_time=None, elapsed=None, start_time=None, eligible_time=NOW - 900, state="PENDING",
+        seen_open=NOW - 60),
+    job(6, queue="short", end_time=None, elapsed=None, start_time=None, eligible_time=NOW + 900, state="PENDING",
+        seen_open=NOW - 60),  # has a begin time to come
+    job(7, queue="short", end_time=None, elapsed=None, start_time=None, eligible_time=0, state="PENDING",
+        seen_open=0),  # lost long ago
+    job(8, queue=None, start_time=MONDAY - 9 * DAY, end_time=MONDAY - 8 * DAY),  # before the window
+    job(9, queue=HOSTILE),
+]  # fmt: skip
+
+Samples = dict[tuple[str, ...], float]
+
+
+def samples(text: str, name: str) -> Samples:
+    """Label values, in the order of their names -> value."""
+    return {
+        tuple(sample.labels[key] for key in sorted(sample.labels)): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == f"adminkit_{name}"
+    }
+
+
+def written(path: Path, jobs: list[Job]) -> str:
+    make_trace(path, jobs)
+    add_letters(path, [letter(1), letter(2, state="refused"), letter(3, state="due"), letter(4, state="claimed")])
+    with reader(path) as db:
+        return exposition(db, Config(), NOW, DAY).decode()
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(tmp_path_factory.mktemp("metrics") / "t.db", JOBS)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "why"),
+    [
+        ("window_seconds", {(): DAY}, "a day"),
+        ("accuracy_runs", {("aaic", "gq"): 2, ("aaic", HOSTILE): 1}, "a failed run and one before the window are none"),
+        ("accuracy_ratio", {("aaic", "gq"): 0.375, ("aaic", HOSTILE): 0.25}, "a quarter and a half"),
+        ("unused_gpu_seconds", {("aaic", "gq"): 5 * HOUR, ("aaic", HOSTILE): 3 * HOUR}, "three hours and two"),
+        ("unused_cpu_seconds", {("aaic", "gq"): 40 * HOUR, ("aaic", HOSTILE): 24 * HOUR}, "of eight CPUs"),
+        ("wait_runs", {("aaic", "gq"): 2}, "of the others nobody knows when they were eligible"),
+        (
+            "wait_seconds",
+            {("aaic", "50", "gq"): 50, ("aaic", "90", "gq"): 90, ("aaic", "95", "gq"): 95},
+            "a hundred seconds and none: a negative wait is none",
+        ),
+        ("backlog_jobs", {("aaic", "short"): 2}, "neither a begin time to come nor a lost job"),
+        ("backlog_oldest_seconds", {("aaic", "short"): 900}, "the oldest"),
+        (
+            "runs_total",
+            {("aaic", "gq", "COMPLETED"): 2, ("aaic", "short", "FAILED"): 1, ("aaic", "", "COMPLETED"): 1,
+             ("aaic", HOSTILE, "COMPLETED"): 1},
+            "every end, whenever it was",
+        ),
+        ("letters_total", {("aaic", "end", "refused"): 1, ("aaic", "end", "sent"): 1}, "what became of them"),
+        ("letters_waiting", {("aaic", "end"): 2}, "due, and on their way"),
+    ],
+)  # fmt: skip
+def test_every_metric(text: str, name: str, expected: Samples, why: str) -> None:
+    assert samples(text, name) == expected, why
+
+
+def test_a_trace_without_anything_has_its_window(tmp_path: Path) -> None:
+    text = written(tmp_path / "t.db", [])
+    assert samples(text, "window_seconds") == {(): DAY}
+    assert samples(text, "runs_total") == {}
+
+
+def test_the_text_has_help_and_type_and_no_times(text: str) -> None:
+    names = set(re.findall(r"^# TYPE (\S+) (?:gauge|counter)$", text, re.MULTILINE))
+    assert names == set(re.findall(r"^# HELP (\S+) \S.*\.$", text, re.MULTILINE))
+    assert all(name.startswith("adminkit_") for name in names)
+    assert not re.search(r"^\w+(?:\{.*\})? \S+ \d+$", text, re.MULTILINE), "a collector of files takes no times"
+
+
+def test_the_page_has_every_metric(text: str) -> None:
+    page = data_file("docs", "metrics.md").read_text()
+    for name in re.findall(r"^# TYPE (\S+)", text, re.MULTILINE):
+        assert f"`{name}`" in page, name
+
+
+def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(text: str) -> None:
+    known: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            known.setdefault(sample.name, set()).update(sample.labels)
+    known |= {name: {"cluster", "pass"} for name in ("adminkit_sync_lag_seconds",)}
+    known |= {"adminkit_rejected_rows": {"source"}}
+    dashboard = json.loads(data_file("etc", "grafana", "adminkit.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(asked) >= len(dashboard["panels"]) > 0
+    for expression in asked:
+        for name, labels in re.findall(r"(adminkit_\w+)(?:\{([^}]*)\})?", expression):
+            assert name in known, expression
+            assert {one.split("=")[0] for one in labels.split(",") if one} <= known[name], expression
+
+
+def test_the_file_is_readable_to_the_exporter_and_whole(
+    no_settings: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db, to = make_trace(tmp_path / "t.db", JOBS), tmp_path / "adminkit.prom"
+    words = ["metrics", "--db", str(db), "--as-of", str(NOW)]
+    assert main([*words, "--output", str(to)]) == 0
+    assert main(words) == 0
+    assert to.read_text() == capsys.readouterr().out
+    assert stat.S_IMODE(to.stat().st_mode) & 0o444 == 0o444
+    assert [path.name for path in tmp_path.glob("*.prom*")] == ["adminkit.prom"]
+
+
+@pytest.mark.parametrize("window", ["0", "soon"])
+def test_a_window_is_a_time(no_settings: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], window: str) -> None:
+    db = make_trace(tmp_path / "t.db")
+    assert main(["metrics", "--db", str(db), "--window", window]) == 2
+    assert "error: " in (said := capsys.readouterr().err) and "hint: " in said
+
+
+def test_only_operators_may_see_them(
+    no_settings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = make_trace(tmp_path / "t.db")
+    monkeypatch.setattr(sight, "sees_others", lambda path: False)
+    assert main(["metrics", "--db", str(db)]) == 2
+    assert command.METRICS[0] in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""adminkit metrics, read by Debian's own promtool, node exporter and Prometheus."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.config import Config
+from adminkit.integrations.prometheus import exposition
+from adminkit.trace.connect import reader
+from tests.integrations.test_prometheus import DAY, HOSTILE, JOBS, NOW
+from tests.support.builders import make_trace
+
+pytestmark = pytest.mark.web
+
+PROGRAMS = ("promtool", "prometheus", "prometheus-node-exporter")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    if missing := [name for name in PROGRAMS if shutil.which(name) is None]:
+        pytest.skip(f"not run: no {missing[0]} (apt-get install prometheus prometheus-node-exporter)")
+    with reader(make_trace(tmp_path_factory.mktemp("metrics") / "t.db", JOBS)) as db:
+        return exposition(db, Config(), NOW, DAY)
+
+
+def test_promtool_has_nothing_against_the_text(text: bytes) -> None:
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, timeout=30)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def running(log: Path, *command: object) -> Iterator[None]:
+    with log.open("wb") as to:
+        process = subprocess.Popen(list(map(str, command)), stdout=to, stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def until(ask: Callable[[], Any], log: Path) -> Any:
+    """What `ask` answers once it is something; 60 s at most."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            if answer := ask():
+                return answer
+        except OSError:
+            pass
+        time.sleep(0.2)
+    raise AssertionError(log.read_text()[-2000:])
+
+
+def test_prometheus_scrapes_the_file_through_the_node_exporter(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "adminkit.prom").write_bytes(text)
+    exporter, server = free_port(), free_port()
+    (tmp_path / "prometheus.yml").write_text(
+        f"scrape_configs:\n- job_name: node\n  scrape_interval: 1s\n"
+        f"  static_configs:\n  - targets: ['127.0.0.1:{exporter}']\n"
+    )
+    logs = tmp_path / "exporter.log", tmp_path / "prometheus.log"
+    with (
+        running(
+            logs[0], "prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{exporter}",
+            "--collector.disable-defaults", "--collector.textfile",
+            f"--collector.textfile.directory={tmp_path / 'texts'}",
+        ),
+        running(
+            logs[1], "prometheus", f"--web.listen-address=127.0.0.1:{server}",
+            f"--config.file={tmp_path / 'prometheus.yml'}", f"--storage.tsdb.path={tmp_path / 'tsdb'}",
+        ),
+    ):  # fmt: skip
+
+        def ask(expression: str) -> list[dict[str, Any]]:
+            query = urllib.parse.urlencode({"query": expression})
+            with urllib.request.urlopen(f"http://127.0.0.1:{server}/api/v1/query?{query}", timeout=10) as answer:
+                return list(json.load(answer)["data"]["result"])
+
+        found = until(lambda: ask("adminkit_backlog_jobs"), logs[1])
+        assert [(one["metric"]["queue"], one["value"][1]) for one in found] == [("short", "2")]
+        assert ask("node_textfile_scrape_error")[0]["value"][1] == "0", logs[0].read_text()
+        queues = {one["metric"].get("queue", "") for one in ask("adminkit_runs_total")}
+        assert HOSTILE in queues, "a hostile name arrives as it is"
+        assert ask("adminkit_wait_seconds{percentile='90'}")[0]["value"][1] == "90"
+        dashboard = json.loads((Path(__file__).parents[2] / "etc/grafana/adminkit.json").read_text())
+        for panel in dashboard["panels"]:
+            for target in panel["targets"]:
+                expression = target["expr"].replace("$cluster", ".*").replace("$queue", ".*")
+                ask(expression)  # an error of the query language is an HTTPError
