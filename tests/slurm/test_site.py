@@ -160,7 +160,7 @@ def test_a_wrong_toml_is_refused_with_line_and_key(
         ('{"cluster": "a", "queues": {}}', 1, "queues: should be a valid"),
         ("[]", None, "a list where keys belong"),
         ("{", 1, "not JSON"),
-        ('{"a": 1,\n}', 2, "not JSON"),
+        ('{"a": 1,\n"b"}', 2, "not JSON"),
         ("[" * 100_000, None, "far too many"),
         ('{"cluster": ' + "[" * 900 + "]" * 900 + "}", 1, "cluster: brackets within"),
     ],
