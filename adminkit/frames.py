@@ -61,7 +61,7 @@ class Options(Filters, total=False):
     by: str
     job: str | int
     days: int
-    limit: str | int
+    req_limit: str | int
     gpus: str | int
 
 

@@ -67,7 +67,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("users", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
     ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
     ("wait", {"by": "cells"}, ["--by", "cells"]),
-    ("wait", {"limit": "4h", "gpus": 1}, ["--limit", "4h", "--gpus", "1"]),
+    ("wait", {"req_limit": "4h", "gpus": 1}, ["--limit", "4h", "--gpus", "1"]),
 ]  # fmt: skip
 
 

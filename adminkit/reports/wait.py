@@ -171,11 +171,11 @@ def _finding(unit: str, some: dict[tuple[int, int], Waits], sizes: Sequence[int]
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
-    if query.own["limit"] is None:
+    if query.own["req_limit"] is None:
         if query.own["gpus"] is not None:
             raise UsageError("--gpus goes with --limit", "name a limit: --limit 4h")
         return wait(trace, query.filter, query.now, query.by)
-    return wait_given_limit(trace, query.filter, _limit(query.own["limit"]), _gpus(query.own["gpus"]))
+    return wait_given_limit(trace, query.filter, _limit(query.own["req_limit"]), _gpus(query.own["gpus"]))
 
 
 def _limit(text: str) -> int:
@@ -209,7 +209,7 @@ SPEC: Final = ReportSpec(
     ("job_class", "queue", "user", "account", "cluster", "since", "until"),
     parts=tuple(PARTS),
     options=(
-        Option("limit", ("--limit",), "What jobs with such a limit waited, and what to expect: 4h, 30m.", "TIME"),
+        Option("req_limit", ("--limit",), "What jobs with such a limit waited, and what to expect: 4h, 30m.", "TIME"),
         Option("gpus", ("--gpus",), "With --limit: jobs of about so many GPUs; 0: jobs without.", "N"),
     ),
     pictures=True,

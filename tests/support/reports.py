@@ -224,7 +224,7 @@ def users_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Repor
 
 
 def wait_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str = "queue", **own: Any) -> Report:
-    asked = query(chosen, by, **{"limit": None, "gpus": None, **own})
+    asked = query(chosen, by, **{"req_limit": None, "gpus": None, **own})
     return report_of(wait.SPEC, make_trace(path / "t.db", jobs, QUEUES), asked)
 
 
