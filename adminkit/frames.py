@@ -61,6 +61,8 @@ class Options(Filters, total=False):
     by: str
     job: str | int
     days: int
+    req_limit: str | int
+    gpus: str | int
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.support.others import OUTSIDE, READER, as_user, gives_files_away
-from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs, some_planned
+from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs, some_planned, some_waits
 from tests.test_docs import blocks
 from tools import notebook
 from tools.docs import DOCS
@@ -66,6 +66,8 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("soft-limits", {"by": "user", "queue": "gq"}, ["--by", "user", "--queue", "gq"]),
     ("users", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
     ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
+    ("wait", {"by": "cells"}, ["--by", "cells"]),
+    ("wait", {"req_limit": "4h", "gpus": 1}, ["--limit", "4h", "--gpus", "1"]),
 ]  # fmt: skip
 
 
@@ -73,7 +75,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
 def test_a_frame_holds_the_rows_of_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, keywords: dict[str, Any], words: list[str]
 ) -> None:
-    jobs = {"restarts": some_chains, "soft-limits": some_planned}.get(name, some_jobs)()
+    jobs = {"restarts": some_chains, "soft-limits": some_planned, "wait": some_waits}.get(name, some_jobs)()
     path = add_letters(make_trace(tmp_path / "t.db", jobs, QUEUES), [letter()])
     said = shown([name, *words], path, capsys)
     made = adminkit.open(path).report(name, totals=True, **keywords)

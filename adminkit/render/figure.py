@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
-from adminkit.render.format import number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Panel, Pictures, Report, Series
+from adminkit.render.format import LEVELS, in_cell, levels, number, percent
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Panel, Pictures, Report, Series
 from adminkit.units import show_short
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ GRID: Final = "#e3e5e8"
 FILL: Final = "#cfe3f1"
 PAPER: Final = "#ffffff"
 
+#: How much of RAN each level of a heat map has. On all but the last, INK can be read; on that, PAPER.
+OPACITY: Final = (0.07, 0.18, 0.29, 0.41, 0.54, 1.0)
+assert len(OPACITY) == LEVELS
 #: Moments at which the time axis may be labelled, in seconds.
 TICKS: Final = (1, 10, 60, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600, 336 * 3600, 720 * 3600)
 _STYLE: Final[Any] = {
@@ -141,6 +144,8 @@ def _height(panel: Panel) -> float:
         return 2.2
     if isinstance(panel, Bars):
         return 0.7 + 0.26 * len(panel.bars)
+    if isinstance(panel, Heat):
+        return 1.1 + 0.36 * len(panel.rows)
     return 2.75
 
 
@@ -162,6 +167,8 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], titled: bool = True
         _boxes(ax, panel)
     elif isinstance(panel, Series):
         _series(ax, panel)
+    elif isinstance(panel, Heat):
+        _heat(ax, panel)
     else:
         _bars(ax, panel)
     if titled:
@@ -269,3 +276,32 @@ def _bars(ax: Axes, panel: Bars) -> None:
     ax.set_xlim(0, max(bar.share for bar in panel.bars) * 1.32)
     ax.set_xticks([])
     ax.spines["bottom"].set_visible(False)
+
+
+def _heat(ax: Axes, panel: Heat) -> None:
+    """A tile for each cell with jobs, darker for greater values and only a frame for few jobs, with its value and its
+    number of jobs; a dot for none."""
+    from matplotlib.patches import Rectangle
+
+    style: Any = {"ha": "center", "va": "center"}
+    for y, row in enumerate(levels(panel)):
+        for x, level in enumerate(row):
+            value = panel.values[y][x]
+            if value is None:
+                ax.text(x, y, "\u00b7", size=12, color=MUTED, **style)
+                continue
+            paint: Any = (
+                {"ec": GRID, "fill": False} if level is None else {"color": RAN, "alpha": OPACITY[level], "lw": 0}
+            )
+            ax.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, **paint))
+            ink = PAPER if level == LEVELS - 1 else INK
+            ax.text(x, y - 0.14, in_cell(value, panel), size=7.5, color=ink, **style)
+            ax.text(x, y + 0.24, number(panel.counts[y][x]), size=5.5, color=ink, **style)
+    ax.set_xlim(-0.5, len(panel.columns) - 0.5)
+    ax.set_ylim(len(panel.rows) - 0.5, -0.5)
+    ax.set_xticks(range(len(panel.columns)), [clean(name) for name in panel.columns], size=7.5)
+    ax.set_yticks(range(len(panel.rows)), [clean(name) for name in panel.rows], size=7.5)
+    ax.set_xlabel(clean(panel.column_axis), size=8)
+    ax.set_ylabel(clean(panel.row_axis), size=8)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Final
 
 from adminkit.quote import clean
-from adminkit.render.report import Cell, Field, Meta, Report, Style
-from adminkit.units import show_bytes, show_duration, show_time
+from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style
+from adminkit.units import show_bytes, show_duration, show_short, show_time
 
 NONE: Final = "-"
 
@@ -34,6 +35,37 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
             return show_bytes(round(value))
         case _:
             return number(value)
+
+
+#: Steps of colour of a heat map.
+LEVELS: Final = 6
+
+
+def levels(panel: Heat) -> list[list[int | None]]:
+    """How dark each cell is, 0 to LEVELS - 1; None for no jobs, or few. Durations go from a minute to the longest or an
+    hour, so that seconds look like seconds; other values from the least to the greatest.
+    """
+
+    def place(value: float) -> float:
+        return math.log(max(value, 60)) if panel.style == "duration" else value
+
+    cells = [list(zip(*row, strict=True)) for row in zip(panel.values, panel.counts, strict=True)]
+    known = [place(value) for row in cells for value, jobs in row if value is not None and jobs >= panel.few]
+    known += [place(60), place(3600)] if panel.style == "duration" else []
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    step = (high - low) / LEVELS or 1.0
+    return [
+        [
+            None if value is None or jobs < panel.few else min(int((place(value) - low) / step), LEVELS - 1)
+            for value, jobs in row
+        ]
+        for row in cells
+    ]
+
+
+def in_cell(value: float, panel: Heat) -> str:
+    """The value of a cell of a heat map."""
+    return show_short(value) if panel.style == "duration" else show(value, panel.style, None)
 
 
 #: The unit of a row -> how its measured cells are shown.
@@ -101,9 +133,9 @@ def _window(meta: Meta, tz: tzinfo | None) -> str:
     first, last = (None if at is None else show_time(at, tz) for at in meta.span)
     ends = f"the trace has ends from {first} to {last}" if first else "the trace has no finished job"
     if since and until:
-        return f"ended from {since} until before {until}; {ends}"
+        return f"{meta.moment} from {since} until before {until}; {ends}"
     if since or until:
-        return f"ended from {since} on; {ends}" if since else f"ended before {until}; {ends}"
+        return f"{meta.moment} from {since} on; {ends}" if since else f"{meta.moment} before {until}; {ends}"
     return f"all; {ends}"
 
 

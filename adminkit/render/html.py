@@ -9,8 +9,8 @@ from html import escape
 from typing import Final
 
 from adminkit.quote import clean
-from adminkit.render.format import cells, header
-from adminkit.render.report import Boxes, Field, Pictures, Report
+from adminkit.render.format import cells, header, in_cell, plural
+from adminkit.render.report import Boxes, Field, Heat, Pictures, Report
 
 CSS: Final = """
 :root { color-scheme: light dark; --ink: #1f2328; --muted: #646b73; --grid: #e3e5e8; --paper: #ffffff;
@@ -105,9 +105,29 @@ def _pictures(pictures: Pictures) -> str:
         subtitle = "" if isinstance(panel, Boxes) else clean(panel.subtitle)
         label = escape(". ".join(text for text in (title, subtitle) if text))
         svg = _themed(svg).replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
-        figures.append(f"<figure><figcaption><b>{escape(title)}</b>{escape(subtitle)}</figcaption>\n{svg}</figure>")
+        numbers = _numbers(panel) if isinstance(panel, Heat) else ""
+        caption = f"<figcaption><b>{escape(title)}</b>{escape(subtitle)}</figcaption>"
+        figures.append(f"<figure>{caption}\n{svg}{numbers}</figure>")
     caption = f'<p class="caption">{escape(clean(pictures.caption))}</p>' if pictures.caption else ""
     return f'<h2>Pictures</h2>\n<div class="panels">\n{"".join(figures)}</div>\n{caption}'
+
+
+def _numbers(panel: Heat) -> str:
+    """The cells of a heat map as a table, for those who do not see it and for copying."""
+    head = "".join(f'<th scope="col" class="n">{escape(clean(name))}</th>' for name in panel.columns)
+    rows = []
+    for name, values, counts in zip(panel.rows, panel.values, panel.counts, strict=True):
+        shown = [
+            "" if value is None else f"{escape(in_cell(value, panel))}<br>{plural(jobs, 'job')}"
+            for value, jobs in zip(values, counts, strict=True)
+        ]
+        cells = "".join(f'<td class="n">{cell}</td>' for cell in shown)
+        rows.append(f'<tr><th scope="row">{escape(clean(name))}</th>{cells}</tr>\n')
+    axes = escape(f"{clean(panel.row_axis)}; {clean(panel.column_axis)}")
+    return (
+        f'<details><summary>As a table</summary><div class="scroll" tabindex="0"><table>\n<caption>{axes}</caption>\n'
+        f"<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table></div></details>"
+    )
 
 
 def _themed(svg: str) -> str:

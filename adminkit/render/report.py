@@ -50,6 +50,7 @@ class Meta:
     span: tuple[int | None, int | None] = (None, None)
     as_of: int | None = None  # epoch seconds: the trace as it was then; None: as it is now
     answers: Sequence[str] = ()
+    moment: str = "ended"  # what jobs did in the window
 
     @classmethod
     def plain(
@@ -128,7 +129,27 @@ class Series:
     lines: Sequence[tuple[str, Sequence[float]]]
 
 
-Panel = Curves | Boxes | Bars | Series
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """One panel of a matrix: a value for each row and column, and how many jobs it is made of; None for no jobs.
+
+    `style` is that of the values; a duration is shown in one unit, and its colour goes by its logarithm. A cell of
+    fewer jobs than `few` has no colour.
+    """
+
+    title: str
+    subtitle: str
+    row_axis: str
+    column_axis: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    counts: Sequence[Sequence[int]]
+    style: Style = "duration"
+    few: int = 1
+
+
+Panel = Curves | Boxes | Bars | Series | Heat
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 
 from adminkit.quote import clean
-from adminkit.render.format import number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Line, Panel, Pictures, Series
+from adminkit.render.format import in_cell, levels, number, percent
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Pictures, Series
 from adminkit.units import show_short
 
 #: Lines of a panel of curves, without its axis.
@@ -43,10 +43,12 @@ class Signs:
     end: str
     median: str
     mean: str
+    levels: str  # of a heat map, from the least to the greatest
+    empty: str
 
 
-UNICODE: Final = Signs("●", "○", "◉", "┊", "│", "└", "─", "█", "▒", "─", "│", "┃", "◆")
-ASCII: Final = Signs("#", "o", "@", ":", "|", "+", "-", "#", "=", "-", "|", "H", "*")
+UNICODE: Final = Signs("●", "○", "◉", "┊", "│", "└", "─", "█", "▒", "─", "│", "┃", "◆", "▁▂▃▅▆█", "·")
+ASCII: Final = Signs("#", "o", "@", ":", "|", "+", "-", "#", "=", "-", "|", "H", "*", ".:-=+#", " ")
 
 
 def plot(pictures: Pictures, width: int, *, colour: bool, ascii_only: bool) -> str:
@@ -173,6 +175,8 @@ def _other(panel: Panel, width: int, pen: _Pen) -> list[str]:
         return _boxes(panel, width, pen)
     if isinstance(panel, Series):
         return _series(panel, width, pen)
+    if isinstance(panel, Heat):
+        return _heat(panel, width, pen)
     assert isinstance(panel, Bars)
     return _bars(panel, width, pen)
 
@@ -231,3 +235,41 @@ def _bars(panel: Bars, width: int, pen: _Pen) -> list[str]:
         length = max(round(bar.share / most * room), 1 if bar.jobs else 0)
         lines.append(f"{name} {pen.paint(pen.signs.bar * length, 'ran')}{' ' * (room - length)} {end}")
     return lines
+
+
+def _heat(panel: Heat, width: int, pen: _Pen) -> list[str]:
+    """Two lines for each row: the values, each behind a sign of its level, and the numbers of jobs. Columns that do not
+    fit follow in a further block, with the rows that have jobs there."""
+    names = _names([panel.row_axis, *panel.rows], width)
+    room = cell_len(names[0])
+    columns = _heat_columns(panel, pen.signs)
+    lines = [
+        pen.paint(_fit(clean(text), width), name) for text, name in ((panel.title, "bold"), (panel.subtitle, "dim"))
+    ]
+    while columns:
+        block = [columns.pop(0)]
+        while columns and room + sum(cell_len(one[0]) for one in [*block, columns[0]]) <= width:
+            block.append(columns.pop(0))
+        head, *cells = (_fit("".join(parts), width - room) for parts in zip(*block, strict=True))
+        lines.append(pen.paint(names[0] + head, "dim"))
+        for name, values, counts in zip(names[1:], cells[::2], cells[1::2], strict=True):
+            if counts.strip():
+                lines += [name + values, pen.paint(" " * room + counts, "dim")]
+    return [*lines, pen.paint(_fit(" " * room + "  " + clean(panel.column_axis), width), "dim")]
+
+
+def _heat_columns(panel: Heat, signs: Signs) -> list[list[str]]:
+    """Each column, equally wide throughout: its name, then a value and a number of jobs for each row."""
+    dark = levels(panel)
+    found = []
+    for x, name in enumerate(panel.columns):
+        column = [clean(name)]
+        for y in range(len(panel.rows)):
+            value, level = panel.values[y][x], dark[y][x]
+            sign = " " if level is None else signs.levels[level]
+            column += (
+                [signs.empty, ""] if value is None else [f"{sign} {in_cell(value, panel)}", number(panel.counts[y][x])]
+            )
+        wide = max(map(cell_len, column)) + 2
+        found.append([" " * (wide - cell_len(text)) + text for text in column])
+    return found

@@ -122,7 +122,7 @@ def as_json(report: Report) -> str:
         **({"answers": list(meta.answers)} if meta.answers else {}),
         "database": meta.database,
         "as_of": meta.as_of,
-        "window": {"since": meta.window[0], "until": meta.window[1]},
+        "window": {"since": meta.window[0], "until": meta.window[1], **_moment(meta)},
         "span": {"first_end": meta.span[0], "last_end": meta.span[1]},
         "clusters": list(meta.clusters),
         "filters": dict(meta.filters),
@@ -131,6 +131,11 @@ def as_json(report: Report) -> str:
         "notes": list(meta.notes),
     }
     return json.dumps({"meta": shown, "rows": report.records()}, indent=2, allow_nan=False) + "\n"
+
+
+def _moment(meta: Meta) -> dict[str, str]:
+    """What jobs did in the window, where they did not end."""
+    return {} if meta.moment == "ended" else {"moment": meta.moment}
 
 
 def as_csv(report: Report) -> str:

@@ -27,7 +27,9 @@ CARRIED_ON: Final = "(checkpoint OR exit_code IS :checkpoint_code)"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which jobs count. An empty sequence takes every value; times are epoch seconds on end_time, [since, until)."""
+    """Which jobs count. An empty sequence takes every value; times are epoch seconds, [since, until), on end_time where
+    the measure says nothing else.
+    """
 
     clusters: Sequence[str] = ()
     since: int | None = None
@@ -91,8 +93,11 @@ class Selection:
         return f"CASE {' '.join(cases)} ELSE {kept} END" if cases else kept
 
 
-def select(chosen: Filter, *, limits: bool) -> Selection:
-    """`chosen` as SQL. `limits` also leaves out checkpoint runs and jobs without a finite limit, a rule per reason."""
+def select(chosen: Filter, *, limits: bool, at: str = "end_time") -> Selection:
+    """`chosen` as SQL. `limits` also leaves out checkpoint runs and jobs without a finite limit, a rule per reason.
+
+    `at` is the column that the window bounds.
+    """
     params: dict[str, str | int] = {"checkpoint_code": chosen.checkpoint_code} if limits else {}
 
     def bound(value: str | int) -> str:
@@ -105,9 +110,9 @@ def select(chosen: Filter, *, limits: bool) -> Selection:
 
     window = []
     if chosen.since is not None:
-        window.append(f"end_time >= {bound(chosen.since)}")
+        window.append(f"{at} >= {bound(chosen.since)}")
     if chosen.until is not None:
-        window.append(f"end_time < {bound(chosen.until)}")
+        window.append(f"{at} < {bound(chosen.until)}")
     rules: list[tuple[str, str]] = []  # name, what must hold
     if chosen.acting:
         rules.append(("source", "acting"))

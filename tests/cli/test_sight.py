@@ -46,6 +46,8 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "users", "--user", "bob"), 2, "the jobs of bob are for", True),
     (("report", "states", "--by", "user"), 0, f"user {ME}", True),
     (("report", "states", "--by", "account", "-f", "json"), 0, f'"{ME}"', True),
+    (("report", "wait", "--by", "user"), 0, f"user {ME}", True),
+    (("report", "wait", "--limit", "4h", "--user", "bob"), 2, "the jobs of bob are for", True),
     (("report", "feedback"), 2, "only operators may see", False),
     (("report", "soft-limits", "--by", "user"), 2, "only operators may see what soft limits did to others", False),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "the jobs of bob are for", True),

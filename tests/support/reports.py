@@ -10,7 +10,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.job import Job
 from adminkit.render.report import Report
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users
+from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users, wait
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
@@ -156,6 +156,36 @@ def some_months() -> list[Job]:
     ]
 
 
+def some_waits() -> list[Job]:
+    """Two queues whose jobs waited for them, or for everything else that Slurm has a word for; some left out."""
+    reasons = [
+        "JobArrayTaskLimit", "Dependency", "QOSMaxGRESPerUser", "MaxJobsPerAccount", "AssocGrpCpuLimit", "JobHeldUser",
+        "BeginTime", "Licenses",
+    ]  # fmt: skip
+
+    def one(number: int, waited: int, **changes: Any) -> Job:
+        start = MONDAY + number * 5 * HOUR
+        return job(
+            number, **{"start_time": start, "eligible_time": start - waited, "end_time": start + HOUR, **changes}
+        )
+
+    short = (one(n, 20 * (n % 7), time_limit=HOUR, gpus=1 + n % 2) for n in range(1, 41))
+    long = (one(n, 600 * (n % 9), time_limit=72 * HOUR, gpus=1 + n % 4, user="bob") for n in range(41, 81))
+    return [
+        *short,
+        *long,
+        *(one(100 + n, 100 * n, reason=reason) for n, reason in enumerate(reasons)),
+        one(120, 4 * HOUR, queue="cpu", gpus=0, nodes=2, time_limit=None, limit_kind="unlimited"),
+        one(121, 5 * HOUR, queue="cpu", gpus=0, time_limit=None, limit_kind="partition", reason="Priority"),
+        one(122, 6 * HOUR, queue="cpu", gpus=0, time_limit=None, limit_kind="unknown", source="text"),
+        one(123, -90),
+        one(124, 60, elapsed=None, end_time=None, state="RUNNING"),
+        one(125, 0, eligible_time=None),
+        one(126, 7200, elapsed=0, end_time=MONDAY + 126 * 5 * HOUR, state="CANCELLED"),
+        one(127, 0, start_time=None, eligible_time=MONDAY - 2 * HOUR, elapsed=None, end_time=None, state="PENDING"),
+    ]
+
+
 def query(chosen: Filter | None = None, by: str = "queue", **own: Any) -> Query:
     chosen = chosen or Filter(checkpoint_code=85)
     return Query(chosen, MONDAY, "/var/lib/adminkit/trace.db", Config(), by, own, pictures=True)
@@ -193,6 +223,11 @@ def users_of(path: Path, jobs: list[Job], chosen: Filter | None = None) -> Repor
     return report_of(users.SPEC, make_trace(path / "t.db", jobs, QUEUES), query(chosen))
 
 
+def wait_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str = "queue", **own: Any) -> Report:
+    asked = query(chosen, by, **{"req_limit": None, "gpus": None, **own})
+    return report_of(wait.SPEC, make_trace(path / "t.db", jobs, QUEUES), asked)
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -213,6 +248,7 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: feedback_of(path, *effects.sample(1, gain=0.15)),
         lambda path: feedback_of(path, [], {}),
     ),
+    "wait": (lambda path: wait_of(path, some_waits()), lambda path: wait_of(path, [])),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),

@@ -1,0 +1,217 @@
+"""How long jobs waited, as a Report: by queue (or class …), and what jobs of a limit have waited."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.errors import UsageError
+from adminkit.render.format import number, plural
+from adminkit.render.report import Cell, Field, Heat, Meta, Panel, Pictures, Report
+from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.reports.wait_given_limit import given_report
+from adminkit.stats.select import Filter
+from adminkit.stats.wait import LIMITS, LONGER, PARTS, QUEUES_OWN, SIZES, UNLIMITED, Group, Wait, Waits, wait
+from adminkit.stats.wait_given_limit import GivenLimit, wait_given_limit
+from adminkit.units import parse_duration, show_short
+
+ALL: Final = "(all)"
+#: Who made jobs wait -> the name of their row.
+CAUSES: Final = {
+    "array": "(array limit)",
+    "dependency": "(dependency)",
+    "qos": "(QOS limit)",
+    "association": "(association limit)",
+    "held": "(held)",
+    "begin": "(begin time)",
+    "other": "(other reasons)",
+}
+#: The columns after the one of the part.
+FIELDS: Final = (
+    Field("jobs", "count", "jobs that started and had waited for the queue alone"),
+    Field("apart", "count", "other jobs: they waited for something else too; below (all) are their waits", quiet=True),
+    Field("median", "duration", "from Eligible to the start: half of the jobs waited so long or less"),
+    Field("p75", "duration", "three quarters of the jobs waited so long or less"),
+    Field("p90", "duration"),
+    Field("p95", "duration"),
+    Field("max", "duration", "the longest wait"),
+    Field("mean", "duration"),
+    Field("cluster", quiet=True),
+)
+#: Unit of a size -> what a heat map calls it.
+UNITS: Final = {"gpus": "GPUs", "nodes": "nodes", "cpus": "CPUs"}
+#: Fewer jobs give a cell of the heat map no colour, and are no finding.
+FEW: Final = 5
+FEWEST: Final = 30
+
+
+def limit_name(bucket: int) -> str | None:
+    """A bucket of limits in words; None for unknown."""
+    if bucket < LONGER:
+        return f"up to {show_short(LIMITS[bucket])}"
+    return {LONGER: f"over {show_short(LIMITS[-1])}", UNLIMITED: "unlimited", QUEUES_OWN: "the queue's"}.get(bucket)
+
+
+def size_name(bucket: int) -> str | None:
+    """A bucket of sizes: 1, 2, 3-4 …; None for unknown."""
+    if bucket > len(SIZES):
+        return f"over {SIZES[-1]}"
+    if bucket < 1:
+        return None
+    least, most = (0, *SIZES)[bucket - 1] + 1, SIZES[bucket - 1]
+    return str(most) if least == most else f"{least}-{most}"
+
+
+def wait_report(measured: Wait, filter: Filter, part: str, database: str) -> Report:
+    """`measured`, grouped by `part`, under the header that every output begins with."""
+    meta = Meta(
+        "Waits: from Eligible to the start",
+        database,
+        (filter.since, filter.until),
+        measured.clusters,
+        {name: value for name, value in filter.described().items() if name not in ("elapsed", "states")},
+        measured.overall.waits.jobs + measured.overall.apart,
+        measured.excluded,
+        _notes(measured),
+        measured.span,
+        moment="started",
+    )
+    keys = (Field("size", help="GPUs, nodes or CPUs"), Field("limit")) if part == "cells" else (Field(part),)
+    blank: list[Cell] = [None] * (len(keys) - 1)
+    rows = [[*_key(group, part), *_cells(group.waits, group.apart), group.cluster] for group in measured.groups]
+    totals = [[ALL, *blank, *_cells(measured.overall.waits, measured.overall.apart), None]]
+    totals += [[CAUSES[name], *blank, *_cells(waits, None), None] for name, waits in measured.causes.items()]
+    return Report(meta, (*keys, *FIELDS), rows, totals, _pictures(measured))
+
+
+def _key(group: Group, part: str) -> list[Cell]:
+    value = group.value
+    if part == "cells":
+        unit, size = value
+        return [f"{size_name(size)} {UNITS[unit] if size > 1 else UNITS[unit][:-1]}", limit_name(group.limit or 0)]
+    if value is None:
+        return [None]
+    if part == "hour":
+        return [f"{value:02}"]
+    return [limit_name(value) if part == "limit" else size_name(value) if part == "nodes" else str(value)]
+
+
+def _cells(waits: Waits, apart: int | None) -> list[Cell]:
+    values = (waits.median, waits.p75, waits.p90, waits.p95, waits.max, waits.mean)
+    return [waits.jobs, apart, *(None if value is None else round(value) for value in values)]
+
+
+def _notes(measured: Wait) -> list[str]:
+    overall, notes = measured.overall, []
+    if not overall.waits.jobs + overall.apart:
+        notes.append("no job is left to measure; the filters above say why")
+    if overall.apart:
+        notes.append(
+            f"kept apart: {plural(overall.apart, 'job')} that waited for something else than the queue, too; Slurm"
+            " keeps the last such reason, not how long it held"
+        )
+    if measured.untold:
+        notes.append(f"nobody says what {plural(measured.untold, 'job')} waited for: counted as the queue's")
+    if measured.below_zero:
+        notes.append(f"the wait of {plural(measured.below_zero, 'job')} that started before being eligible counts as 0")
+    if measured.waiting and measured.longest is not None:
+        notes.append(
+            f"still waiting, and in no figure: {plural(measured.waiting, 'job')}, the first for"
+            f" {show_short(measured.longest)}"
+        )
+    if measured.unplaced:
+        notes.append(f"the heat map leaves out {plural(measured.unplaced, 'job')} of unknown size or limit")
+    return notes
+
+
+def _pictures(measured: Wait) -> Pictures | None:
+    overall = measured.overall.waits
+    panels: list[Panel] = [
+        _heat(unit, cells) for unit, cells in measured.cells.items() if any(cell.waits.jobs for cell in cells)
+    ]
+    if not panels or overall.median is None or overall.p90 is None:
+        return None
+    return Pictures(
+        f"Half of the jobs start within {show_short(overall.median)}, 90 % within {show_short(overall.p90)}",
+        "Each cell has the median wait of its jobs and, below it, their number; the darker, the longer. No colour:"
+        f" fewer than {FEW} jobs. A dot: none.",
+        panels,
+    )
+
+
+def _heat(unit: str, cells: Sequence[Group]) -> Heat:
+    some: dict[tuple[int, int], Waits] = {
+        (cell.value[1], cell.limit or 0): cell.waits for cell in cells if cell.waits.jobs
+    }
+    sizes, limits = sorted({size for size, _ in some}), sorted({limit for _, limit in some})
+    found = [[some.get((size, limit), Waits()) for limit in limits] for size in sizes]
+    return Heat(
+        f"Median wait by {UNITS[unit]} and limit",
+        _finding(unit, some, sizes, limits),
+        UNITS[unit],
+        "time limit that was asked for",
+        [size_name(size) or "" for size in sizes],
+        [(limit_name(limit) or "").removeprefix("up to ").replace("over ", "> ") for limit in limits],
+        [[one.median for one in row] for row in found],
+        [[one.jobs for one in row] for row in found],
+        few=FEW,
+    )
+
+
+def _finding(unit: str, some: dict[tuple[int, int], Waits], sizes: Sequence[int], limits: Sequence[int]) -> str:
+    """Of the size with the most jobs: the medians of its shortest and its longest limit."""
+    most = max(sizes, key=lambda size: sum(one.jobs for key, one in some.items() if key[0] == size))
+    often = [limit for limit in limits if limit <= LONGER and some.get((most, limit), Waits()).jobs >= FEWEST]
+    if len(often) < 2:
+        return f"{number(sum(one.jobs for one in some.values()))} jobs"
+    name = f"{size_name(most)} {UNITS[unit] if most > 1 else UNITS[unit][:-1]}"
+    waited = [f"{show_short(some[most, limit].median or 0)} for {limit_name(limit)}" for limit in (often[0], often[-1])]
+    return f"{name}: {', '.join(waited)}"
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
+    if query.own["req_limit"] is None:
+        if query.own["gpus"] is not None:
+            raise UsageError("--gpus goes with --limit", "name a limit: --limit 4h")
+        return wait(trace, query.filter, query.now, query.by)
+    return wait_given_limit(trace, query.filter, _limit(query.own["req_limit"]), _gpus(query.own["gpus"]))
+
+
+def _limit(text: str) -> int:
+    limit = parse_duration(text)
+    if not limit:
+        raise UsageError(f"--limit {text}: a limit is longer than 0", "write 4h, 30m or 1-00:00:00")
+    return limit
+
+
+def _gpus(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 6):
+        raise UsageError(f"--gpus {text!r} is no number of GPUs", "write a whole number; 0: jobs without GPUs")
+    return int(text)
+
+
+def _view(measured: Wait | GivenLimit, query: Query) -> Report:
+    if isinstance(measured, Wait):
+        return wait_report(measured, query.filter, query.by, query.database)
+    sizes = _gpus(query.own["gpus"])
+    return given_report(measured, query.filter, sizes, query.database)
+
+
+SPEC: Final = ReportSpec(
+    "wait",
+    "How long jobs waited for the queue, and what jobs of a limit have waited.",
+    _measure,
+    _view,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until"),
+    parts=tuple(PARTS),
+    options=(
+        Option("req_limit", ("--limit",), "What jobs with such a limit waited, and what to expect: 4h, 30m.", "TIME"),
+        Option("gpus", ("--gpus",), "With --limit: jobs of about so many GPUs; 0: jobs without.", "N"),
+    ),
+    pictures=True,
+    every_end=True,
+)
