@@ -32,6 +32,8 @@ KILLED: Final = 2
 
 _MAGIC: Final = "adminkit-simulate 1"
 _OUTPUTS: Final = ("start", "end", "outcome", "order")
+#: One more where the setting `promises` asks for it, of the models that have it.
+_PROMISED: Final = "promised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,17 @@ def without_jobs(request: Request) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What came of the jobs, in the order of the request; NONE for the start, end and order of one that did not run."""
+    """What came of the jobs, in the order of the request; NONE for the start, end and order of one that did not run.
+
+    `promised`: of each job that waited as the first of the queue, the start that it was promised first; None where
+    nobody asked."""
 
     start: Column
     end: Column
     outcome: Column
     order: Column
     facts: Mapping[str, int]
+    promised: Column | None = None
 
 
 def simulate(request: Request, progress: Callable[[int], None] | None = None) -> Schedule:
@@ -148,12 +154,13 @@ def _schedule(answer: bytes) -> Schedule:
     facts = dict(line.removeprefix("fact ").split("=") for line in lines if line.startswith("fact "))
     count = next(int(line.removeprefix("jobs ")) for line in lines if line.startswith("jobs "))
     columns = tuple(line.removeprefix("column ") for line in lines if line.startswith("column "))
-    if lines[0] != _MAGIC or columns != _OUTPUTS or len(numbers) != 8 * count * len(columns) or not data_word:
+    known = columns in (_OUTPUTS, (*_OUTPUTS, _PROMISED))
+    if lines[0] != _MAGIC or not known or len(numbers) != 8 * count * len(columns) or not data_word:
         raise AdminkitError(
             "adminkit-simulate's answer has another form than expected", "install adminkit again: two versions met"
         )
     values: Any = np.frombuffer(numbers, "<i8").reshape(len(columns), count)
     if sys.byteorder == "big":
         values = values.astype(np.int64)
-    start, end, outcome, order = values
-    return Schedule(start, end, outcome, order, {name: int(value) for name, value in facts.items()})
+    start, end, outcome, order, *more = values
+    return Schedule(start, end, outcome, order, {name: int(value) for name, value in facts.items()}, *more)

@@ -38,6 +38,17 @@ static int64_t next_round(const struct ck_terms *terms, const struct ck_known *k
     return first + turn * stride - jitter(terms->seed, (uint32_t)turn, base / 8);
 }
 
+/* When this node puts its last question before a signal at `fire`. */
+static int64_t last_question(const struct ck_terms *terms, const struct ck_known *known, int64_t fire) {
+    int64_t last = fire - CK_LAST_EARLY - terms->node * CK_PLACE;
+    if (known->asked)
+        return longer(last, terms->began + terms->quiet - CK_FIRST_EARLY);
+    if (last >= terms->began)
+        return last;
+    int64_t room = fire - CK_LAST_EARLY - terms->began;
+    return terms->began + terms->node * longer(room / terms->nodes, CK_CLOSEST);
+}
+
 struct ck_next ck_deadline_next(const struct ck_terms *terms, const struct ck_known *known, int64_t now) {
     int64_t place = terms->node * CK_PLACE;
     int64_t round = next_round(terms, known);
@@ -47,18 +58,16 @@ struct ck_next ck_deadline_next(const struct ck_terms *terms, const struct ck_kn
         return (struct ck_next){CK_ASK, round};
 
     int64_t fire = known->end - terms->lead;
-    if (now >= fire)
+    if (now >= fire && known->confirmed)
         return (struct ck_next){CK_FIRE, fire};
     /* From `closing` on every node of the step puts its last question, and no other. */
     int64_t closing = fire - CK_LAST_EARLY - terms->nodes * CK_PLACE;
-    if (round < closing)
+    if (now < fire && round < closing)
         return (struct ck_next){CK_ASK, round};
-    int64_t last = fire - CK_LAST_EARLY - place;
-    if (known->asked)
-        last = longer(last, terms->began + terms->quiet - CK_FIRST_EARLY);
-    else if (last < terms->began) /* only the first node may be late */
-        last = place ? fire : terms->began;
-    if (known->asked < last && last < fire)
+    int64_t last = last_question(terms, known, fire);
+    if (known->asked < last && (last < fire || !known->asked))
         return (struct ck_next){CK_ASK, last};
-    return (struct ck_next){CK_FIRE, fire};
+    if (known->confirmed)
+        return (struct ck_next){CK_FIRE, fire};
+    return (struct ck_next){CK_ASK, known->asked + longer(CK_AGAIN, terms->nodes * CK_PLACE)};
 }

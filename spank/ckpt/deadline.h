@@ -4,9 +4,13 @@
  * The nodes of one step ask at most two questions a second together, whatever their number. Every node has a
  * place of half a second in each round. A round is 300 s or half a second per node, whichever is longer, plus
  * up to a quarter, which is the same on all nodes of a step and differs between steps. Before the signal each
- * node asks once more, in its place again, the first node last. It does so even if it has asked nothing yet
- * and knows the end from the environment, which is as old as the job. A node without an answer skips one
- * round, then three, seven, fifteen. */
+ * node asks once more, in its place again, the first node last. A node without an answer skips one round,
+ * then three, seven, fifteen.
+ *
+ * The end in the environment is as old as the job, and may be that of a soft limit, at which nothing happens.
+ * So it says when to ask, and no node signals by it: a node whose signal is due by it asks every CK_AGAIN
+ * until slurmctld answers. A step with more nodes than places before that signal has closer places, down to
+ * CK_CLOSEST. */
 #ifndef ADMINKIT_CKPT_DEADLINE_H
 #define ADMINKIT_CKPT_DEADLINE_H
 
@@ -15,8 +19,9 @@
 
 #define CK_SECOND INT64_C(1000)
 #define CK_PLACE (CK_SECOND / 2) /* between the questions of two nodes */
+#define CK_CLOSEST (CK_PLACE / 10)
 #define CK_ROUND (300 * CK_SECOND)
-#define CK_AGAIN (15 * CK_SECOND)      /* a round while the end is unknown */
+#define CK_AGAIN (15 * CK_SECOND)      /* a round while the end is unknown, or not confirmed when due */
 #define CK_FIRST_EARLY (3 * CK_SECOND) /* so that a limit of twice `quiet` is met to the second */
 #define CK_LAST_EARLY (1500)           /* from the last question to the signal */
 
@@ -31,6 +36,7 @@ struct ck_terms {
 
 struct ck_known {
     int64_t end;       /* 0: unknown */
+    bool confirmed;    /* slurmctld itself named the end; false: the environment did */
     int64_t asked;     /* when the last question was put; 0: none was */
     uint32_t failures; /* consecutive questions without an answer */
     bool suspended;

@@ -50,8 +50,10 @@ static void take_answer(struct ck_watch *watch, const struct ak_job_info *info) 
     watch->known.failures = 0;
     watch->known.suspended = info->state == AK_JOB_SUSPENDED;
     watch->over = info->state != AK_JOB_RUNNING && info->state != AK_JOB_SUSPENDED;
-    if (info->state == AK_JOB_RUNNING && info->end > 0)
+    if (info->state == AK_JOB_RUNNING && info->end > 0) {
         watch->known.end = info->end * CK_SECOND;
+        watch->known.confirmed = true;
+    }
     watch->known.doubt = 0;
     watch->answered = true;
     watch->info = *info;
@@ -177,8 +179,7 @@ static int64_t turn(struct ck_watch *watch) {
             return CK_SECOND;
         if (watch->known.doubt > watch->known.asked)
             return 0;
-        bool unsure = watch->known.doubt || !watch->answered;
-        if (unsure && watch->question && now < watch->known.asked + LATE_ANSWER)
+        if (watch->known.doubt && watch->question && now < watch->known.asked + LATE_ANSWER)
             return ANSWER_SLEEP;
         return fire(watch, now) ? -1 : RETRY;
     }

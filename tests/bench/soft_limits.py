@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from adminkit.simulate.luck import Luck, shake
 from adminkit.simulate.metrics import bounded_slowdown
 from adminkit.stats.student import difference
 from tests.bench import soft_page
-from tests.bench.soft_traces import DAY, HOUR, TRACES, Column, Trace, traces
+from tests.bench.soft_traces import DAY, HOUR, SCHEDULER, TRACES, Column, Trace, traces
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build/bench/soft"
@@ -38,13 +38,17 @@ MENU = np.array([600, 1800, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR, DAY, 
 
 @dataclass(frozen=True)
 class Candidate:
-    """`plan` of each job, seconds, NONE for none; `wide` as in policy.toml; credits are hours in the queue's order."""
+    """`plan` of each job, seconds, NONE for none; `wide` as in policy.toml; credits are hours in the queue's order.
+
+    `scheduler`: SchedulerParameters of the model slurm; no other model has such a candidate.
+    """
 
     plan: Callable[[Trace], Column]
     wide: int = 0
     wide_credit: int = 0  # of the widest jobs: those above the last edge of the sizes
     short_credit: int = 0  # of jobs that are planned with an hour at most
     floor: bool = True  # whether `least` and `gap` hold
+    scheduler: Mapping[str, int] = field(default_factory=dict)
 
 
 def quantile(percent: int, named: bool = False, **cautions: Any) -> Callable[[Trace], Column]:
@@ -76,6 +80,12 @@ def exact(trace: Trace) -> Column:
     return trace.case.facts["needs"]
 
 
+def reserving(hours: int) -> Mapping[str, int]:
+    """Reservations only for jobs whose points are worth so many hours of age."""
+    points = SCHEDULER["priority_weight_age"] * hours * HOUR // SCHEDULER["priority_max_age"]
+    return {"bf_min_prio_reserve": points}
+
+
 #: The settings of policy.toml, as they are when they are turned on.
 USUAL = SoftLimits()
 DEFAULT = "the default"
@@ -103,6 +113,12 @@ CANDIDATES: Mapping[str, Candidate] = {
         quantile(USUAL.quantile, longest=USUAL.longest, outlived=USUAL.outlived / 100), USUAL.wide, 0, 12
     ),
     "limits as asked, wide jobs +72 h": Candidate(nothing, wide_credit=72),
+    "limits as asked, bf_window 1 day": Candidate(nothing, scheduler={"bf_window": DAY}),
+    "q75, bf_window 1 day": Candidate(quantile(75), scheduler={"bf_window": DAY}),
+    "q75, bf_window 4 days": Candidate(quantile(75), scheduler={"bf_window": 4 * DAY}),
+    "limits as asked, reserve after 24 h": Candidate(nothing, scheduler=reserving(24)),
+    "q75, reserve after 24 h": Candidate(quantile(75), scheduler=reserving(24)),
+    "q75, wide jobs +72 h, reserve after 72 h": Candidate(quantile(75), wide_credit=72, scheduler=reserving(72)),
     "exact need": Candidate(exact, floor=False),
 }
 
@@ -124,6 +140,8 @@ def outcome(candidate: Candidate, trace: Trace, case: Case, plan: Column) -> tup
         + candidate.short_credit * ((plan != NONE) & (plan <= HOUR))
     )
     case = _credited(case, came)
+    if candidate.scheduler:
+        case = with_site(case, settings={**case.request.settings, **candidate.scheduler})
     if case.request.model == "slurm" and (plan != NONE).any():
         case = with_site(case, settings={**case.request.settings, "time_min_as_soft_limit": 1})
 
@@ -185,6 +203,7 @@ def sizes(trace: Trace) -> Iterator[tuple[str, Column]]:
 
 def measure(trace: Trace, names: Sequence[str], replicates: int) -> dict[str, Any]:
     """Each candidate beside the same seed without soft limits."""
+    names = [name for name in names if trace.case.request.model == "slurm" or not CANDIDATES[name].scheduler]
     plans = {name: planned(CANDIDATES[name], trace) for name in names}
     pairs: dict[str, list[tuple[dict[str, float], dict[str, float]]]] = {name: [] for name in names}
     for seed in range(1, replicates + 1):
@@ -264,10 +283,21 @@ def _results() -> dict[str, Any]:
 
 
 def _keep(name: str, found: Mapping[str, Any]) -> None:
-    """Beside the other traces, in the order of TRACES."""
-    there = {**_results()["traces"], name: found}
+    """Beside the other traces, in the order of TRACES, and beside other candidates of the same jobs."""
+    there = _results()["traces"]
+    there[name] = merged(there.get(name), found)
     kept = {one: there[one] for one in TRACES if one in there}
     RESULTS.write_text(json.dumps({"traces": kept}, indent=1) + "\n")
+
+
+def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The candidates of both, in their order; the new one where both have one. Whose replicates or commit are not those
+    of the trace says so."""
+    if old is None or old["jobs"] != new["jobs"] or set(new["candidates"]) >= set(old["candidates"]):
+        return new
+    own = {name: new[name] for name in ("replicates", "commit")}
+    rows = {**old["candidates"], **{name: {**row, **own} for name, row in new["candidates"].items()}}
+    return {**old, "candidates": {name: rows[name] for name in CANDIDATES if name in rows}}
 
 
 def _commit() -> str:

@@ -73,7 +73,9 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     counts = ", ".join(f"{size}: {jobs}" for size, jobs in one["sizes"].items())
     yield f"## {name}"
     yield ""
-    yield f"{one['what']}: {one['jobs']} jobs (by size {counts}), {one['replicates']} replicates, {one['commit']}."
+    commits = dict.fromkeys([one["commit"], *(row.get("commit", one["commit"]) for row in one["candidates"].values())])
+    made = f"{one['replicates']} replicates, {', '.join(commits)}"
+    yield f"{one['what']}: {one['jobs']} jobs (by size {counts}), {made}."
     yield ""
     yield f"| candidate | soft | outlived | {' | '.join(map(_title, kept))} |"
     yield f"|---|---|---|{'---|' * len(kept)}"
@@ -82,7 +84,9 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     for candidate, found in one["candidates"].items():
         cells = " | ".join(_cell(found["figures"][key]) for key in kept)
         outlived = "" if found["outlived"] is None else f"{100 * found['outlived']:.0f} %"
-        yield f"| {candidate} | {100 * found['soft']:.0f} % | {outlived} | {cells} |"
+        often = found.get("replicates", one["replicates"])
+        name = candidate if often == one["replicates"] else f"{candidate} ({often} replicates)"
+        yield f"| {name} | {100 * found['soft']:.0f} % | {outlived} | {cells} |"
     yield ""
     if "yardsticks" in one:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from adminkit.simulate.core import NONE
-from tests.bench.soft_limits import CANDIDATES, DEFAULT, GAP, LEAST, RESULTS, measure, planned, quantile, was_head
+from tests.bench.soft_limits import (
+    CANDIDATES,
+    DEFAULT,
+    GAP,
+    LEAST,
+    RESULTS,
+    measure,
+    merged,
+    planned,
+    quantile,
+    was_head,
+)
 from tests.bench.soft_page import GUIDE, PAGE, guide, page
 from tests.bench.soft_traces import HOUR, Known, Trace, bursts
 from tests.simulate.cases import many
@@ -44,6 +55,21 @@ def test_what_is_measured_is_a_change_with_its_interval() -> None:
         assert {"wait", "slowdown", "p95", "head", "wait 1", "p95 1"} <= candidate["figures"].keys()
         for today, change, low, high in candidate["figures"].values():
             assert today >= 0 and low <= change <= high
+
+
+def test_a_row_that_is_measured_later_stands_beside_the_others_and_says_so() -> None:
+    old = {"jobs": 9, "replicates": 3, "commit": "a", "candidates": {"q90": {"soft": 1}, "q50": {"soft": 2}}}
+    new = {"jobs": 9, "replicates": 6, "commit": "b", "candidates": {"q75": {"soft": 3}, "q50": {"soft": 4}}}
+    both = merged(old, new)
+    assert [*both["candidates"]] == ["q50", "q75", "q90"] and both["replicates"] == 3
+    assert both["candidates"]["q50"] == {"soft": 4, "replicates": 6, "commit": "b"}
+    assert both["candidates"]["q90"] == {"soft": 1}
+    assert merged(old, {**new, "jobs": 8}) == {**new, "jobs": 8}, "of other jobs"
+    assert merged(None, new) == new
+
+
+def test_what_only_slurmctld_has_is_measured_there_alone() -> None:
+    assert [*measure(trace(), ["q75", "q75, bf_window 1 day"], 2)["candidates"]] == ["q75"]
 
 
 def test_what_nobody_knows_and_what_is_too_long_is_not_planned() -> None:

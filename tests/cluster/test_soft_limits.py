@@ -23,6 +23,7 @@ from adminkit.slurm.planning import PARAMETER
 from adminkit.slurm.release import parse_release
 from adminkit.slurm.reload import touch
 from tests.cluster.conftest import SLURM_USER, private_slurm
+from tests.cluster.harness.checkpoint import watched as watching
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.ruled import HEAD, Ruled, ruling
 
@@ -270,6 +271,39 @@ def test_what_slurm_lowers_at_a_start_is_raised(on: Ruled) -> None:
         user="games",
     )  # fmt: skip
     assert limits(on, het.job or 0)[1] == "N/A"
+
+
+def test_the_checkpoint_plugin_sends_nothing_at_the_soft_end(on: Ruled) -> None:
+    """slurmctld is stopped before it is asked: whose soft end that is hears nothing, whose end it is when it is back.
+
+    Both have the end in their environment, as Slurm says it, and a signal due a minute after their start.
+    """
+    watched = watching(on.cluster)
+    watched.configure("default=on", "signal=TERM@240")
+    try:
+        first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
+        on.cluster.wait(first, "RUNNING")
+        wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
+        until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
+        script, words = "echo end $SLURM_JOB_END_TIME >> {log}\n{train} code=0\n", ("-p", "gq", "-N1", "-n1")
+        soft = watched.submit(script, *words, "-J", "train", "-w", "n3", "-t", "60")
+        hard = watched.submit(script, *words, "-J", "other", "-w", "n4", "-t", "5")
+        watched.until("both to run", lambda: soft.times("start") and hard.times("start"))
+        assert (limits(on, soft.id), limits(on, hard.id)) == (("01:00:00", "00:05:00"), ("00:05:00", "N/A"))
+        for job in (soft, hard):
+            assert 295 < job.times("end")[0] - job.times("start")[0] < 305
+        on.cluster.stop_ctld()
+        try:
+            time.sleep(max(soft.times("start") + hard.times("start")) + 75 - time.time())
+            assert soft.times("heard") + hard.times("heard") == []
+        finally:
+            on.cluster.start_ctld()
+        watched.until("the signal", lambda: hard.times("heard"), 40)
+        time.sleep(16)  # it asks every 15 s
+        assert soft.times("heard") == []
+        assert limits(on, soft.id) == ("01:00:00", "00:05:00")
+    finally:
+        (on.cluster.home / "plugstack.conf").unlink()
 
 
 def running(ruled: Ruled, array: int) -> dict[int, str]:

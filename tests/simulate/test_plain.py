@@ -14,9 +14,13 @@ COLUMNS = ("id", "submit", "run", "limit", "procs", "plan", "priority")
 ORDERS = ("submit", "need", "priority")
 
 
-def ask(model: Model, jobs: list[Job], procs: int, order: str = "submit", depth: int = NONE) -> Schedule:
+def ask(
+    model: Model, jobs: list[Job], procs: int, order: str = "submit", depth: int = NONE, promises: int = 0
+) -> Schedule:
     columns = {name: np.array([getattr(job, name) for job in jobs], np.int64) for name in COLUMNS}
-    return simulate(Request(model, columns, {"procs": procs, "order": ORDERS.index(order), "depth": depth}))
+    return simulate(
+        Request(model, columns, {"procs": procs, "order": ORDERS.index(order), "depth": depth, "promises": promises})
+    )
 
 
 def rows(entries: list[Entry]) -> list[tuple[int, ...]]:
@@ -50,6 +54,24 @@ MODELS: tuple[Model, ...] = ("fcfs", "easy", "easy-sjbf", "conservative")
 def test_the_program_and_its_twin_say_the_same(model: Model, jobs: list[Job], order: str, depth: int) -> None:
     twin = Twin(model, jobs, 8, order, depth).simulate()
     assert rows_of(ask(model, jobs, 8, order, depth)) == rows(twin)
+
+
+@pytest.mark.parametrize("model", ["easy", "easy-sjbf"])
+@given(jobs=st.lists(ANY, max_size=25), order=st.sampled_from(ORDERS))
+def test_the_first_of_the_queue_is_promised_what_the_twin_says(model: Model, jobs: list[Job], order: str) -> None:
+    twin = Twin(model, jobs, 8, order).simulate()
+    said = ask(model, jobs, 8, order, promises=1)
+    assert said.promised is not None and said.promised.tolist() == [entry.promised for entry in twin]
+    assert rows_of(said) == rows(twin)
+
+
+def test_a_promise_is_the_first_and_does_not_move() -> None:
+    """By plans: a job that ends early brings the start of the head forward, one that outlives its plan puts it off."""
+    early = ask("easy", [job(0, 2, 9, 3), job(1, 9, 9, 4), job(2, 5, 7, 1)], 4, promises=1)
+    assert early.promised is not None and (early.promised.tolist(), early.start.tolist()) == ([-1, 9, -1], [0, 7, 2])
+    late = ask("easy", [job(0, 9, 9, 3, 2), job(1, 9, 9, 4)], 4, promises=1)
+    assert late.promised is not None and (late.promised.tolist(), late.start.tolist()) == ([-1, 2], [0, 9])
+    assert ask("easy", [job(0, 9, 9, 3)], 4).promised is None
 
 
 #: A deep queue of few kinds, whose jobs end early: reservations move in long rows.
@@ -151,16 +173,5 @@ def test_promises_are_kept_where_plans_are_limits(model: str, jobs: list[Job], d
 @pytest.mark.parametrize("model", ["easy", "easy-sjbf"])
 @given(jobs=st.lists(PLAIN, min_size=3, max_size=25))
 def test_the_first_of_the_queue_starts_no_later_than_first_promised(model: str, jobs: list[Job]) -> None:
-    class Promised(Twin):
-        promise: dict[int, int]
-
-        def backfill(self) -> None:
-            head = self.queue[0]
-            ends = sorted(entry.planned_end for entry in self.running)
-            self.promise.setdefault(head.place, next(end for end in ends if self.free(end) >= head.job.procs))
-            super().backfill()
-
-    twin = Promised(model, jobs, 8)
-    twin.promise = {}
-    starts = {entry.place: entry.start for entry in twin.simulate() if entry.start >= 0}
-    assert all(starts[place] <= moment for place, moment in twin.promise.items())
+    twin = Twin(model, jobs, 8).simulate()
+    assert all(entry.start <= entry.promised for entry in twin if entry.promised != NONE)

@@ -12,9 +12,11 @@ from statistics import fmean, median
 import pytest
 
 from adminkit.cli.main import main
+from adminkit.policy.load import load_policy
+from adminkit.policy.soft_settings import SoftLimits
 from tests.cluster.harness.ruled import HEAD
 from tests.soft_real import page, runs
-from tests.soft_real.history import CLUSTER, GAP, LEAST, POLICY, QUIET, sacct, soft_limits
+from tests.soft_real.history import CLUSTER, GAP, LEAST, POLICY, QUANTILE, QUIET, sacct, soft_limits
 from tests.soft_real.measure import cut, heads, interval
 from tests.soft_real.runs import Row, Run
 from tests.soft_real.workloads import ACCURACY, SEEDS, SHAPE, SIZES, Day, day, size_of
@@ -63,7 +65,7 @@ def test_limits_are_asked_for_as_in_the_study() -> None:
 def test_the_commands_make_the_table_that_the_tests_expect(one: Day, tmp_path: Path) -> None:
     """adminkit import, adminkit incentives compute, and what the script takes of it."""
     (tmp_path / "past.txt").write_text(sacct(one, int(time.time())))
-    (tmp_path / "policy.toml").write_text(HEAD + QUIET + POLICY)
+    (tmp_path / "policy.toml").write_text(HEAD + QUIET + POLICY["open"])
     trace = ("--db", str(tmp_path / "trace.db"))
     run("import", str(tmp_path / "past.txt"), *trace, "--cluster", CLUSTER, "--trusted", "--apply")
     words = ("--policy", str(tmp_path / "policy.toml"), "--points-per-hour", "1000", "--out", str(tmp_path))
@@ -81,9 +83,36 @@ def run(*words: str) -> None:
     assert main([*words]) == 0, words
 
 
-def test_a_file_gives_back_the_run() -> None:
-    kept = Run({"seed": "1", "arm": "on"}, (row(0, 1, 2, 3), row(1, 1, 2, 3, soft=60, promised=4)))
-    assert runs.parse(runs.text(kept)) == kept
+@pytest.mark.parametrize(("more", "settings"), [({}, "open"), ({"settings": "default"}, "default")])
+def test_a_file_gives_back_the_run(more: dict[str, str], settings: str) -> None:
+    kept = Run({"seed": "1", "arm": "on", **more}, (row(0, 1, 2, 3), row(1, 1, 2, 3, soft=60, promised=4)))
+    assert runs.parse(runs.text(kept)) == kept and kept.settings == settings
+
+
+def test_each_run_has_a_file_of_its_own() -> None:
+    names = [runs.name(1, "on", number, settings) for settings in runs.SETTINGS for number in (1, 2)]
+    assert names == ["1-on.csv", "1-on-2.csv", "1-on-default.csv", "1-on-2-default.csv"]
+
+
+def test_the_settings_are_what_the_page_says(tmp_path: Path) -> None:
+    """`default` is what policy.toml has by itself, but for the two spans of a faster day."""
+    usual, found = SoftLimits(), {}
+    for name in runs.SETTINGS:
+        (tmp_path / "policy.toml").write_text(HEAD + QUIET + POLICY[name])
+        found[name] = load_policy(tmp_path / "policy.toml").soft_limits
+    assert found["default"] == usual.model_copy(update={"enabled": True, "least": LEAST, "gap": GAP})
+    assert (usual.quantile, usual.longest, usual.outlived, usual.wide) == (90, 3600, 40, 100)
+    assert found["open"] == found["default"].model_copy(update={"quantile": QUANTILE, "wide": 0, "outlived": 100})
+
+
+def test_the_second_section_comes_with_the_second_pair(kept: list[Run]) -> None:
+    """The runs that there are stand for those with the defaults."""
+    twins = [Run({**run.head, "settings": "default"}, run.rows) for run in kept if run.number == 1 and run.seed < 3]
+    first = [run for run in kept if run.settings == "open"]
+    alone, both = page.markdown([*first, *twins[:2]]), page.markdown([*first, *twins])
+    assert alone == page.markdown(first)
+    assert both.startswith(alone) and "## With the default settings\n" in both[len(alone) :]
+    assert "\n## " not in both[len(alone) + 2 :].partition("## With the default settings")[2]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +157,7 @@ def kept() -> list[Run]:
 
 def test_what_ran_is_what_was_ordered(kept: list[Run]) -> None:
     """Six pairs on 26.05, none longer than twelve minutes; the guard ran all the while."""
-    first = [(run.seed, run.arm) for run in kept if run.number == 1]
+    first = [(run.seed, run.arm) for run in kept if run.number == 1 and run.settings == "open"]
     assert first == [(seed, arm) for seed in SEEDS for arm in runs.ARMS]
     for run in kept:
         what = day(run.seed)
@@ -136,7 +165,7 @@ def test_what_ran_is_what_was_ordered(kept: list[Run]) -> None:
         assert len(run.rows) == len(what.workload.jobs) and max(row.end for row in run.rows) <= 720
         assert int(run.head["rounds of the guard"]) >= max(row.end for row in run.rows) // 30
         given = [row.soft for row in run.rows]
-        assert any(given) == (run.arm == "on") and all(soft is None or soft in (60, 120) for soft in given)
+        assert any(given) == (run.arm == "on") and all(soft is None or soft in (60, 120, 180) for soft in given)
 
 
 def test_no_job_was_cut(kept: list[Run]) -> None:

@@ -48,6 +48,7 @@ class Entry:
     order: int = NONE
     planned_end: int = NONE
     reserved: int | None = None
+    promised: int = NONE
 
     @property
     def outcome(self) -> int:
@@ -115,6 +116,7 @@ class Twin:
             self.start_first()
             if self.queue:
                 self.backfill()
+                self.note_promise(self.queue[0])
 
     # ---- the pool, as it is planned ----
 
@@ -167,6 +169,11 @@ class Twin:
             if entry.job.procs <= self.free(self.now) and (in_time or entry.job.procs <= extra):
                 self.start(entry)
                 extra -= 0 if in_time else entry.job.procs
+
+    def note_promise(self, head: Entry) -> None:
+        if head.promised == NONE:
+            ends = sorted(entry.planned_end for entry in self.running)
+            head.promised = next(moment for moment in ends if self.free(moment) >= head.job.procs)
 
     def conserve(self, freed: bool) -> None:
         """Reservations for the first of the queue; behind them starts who delays none."""

@@ -1,9 +1,10 @@
-"""`python -m tests.soft_real run [--seed N]… [--again]`: the pairs of runs on private clusters of Slurm 26.05.
+"""`python -m tests.soft_real run [--seed N]… [--again] [--settings default]`: the pairs of runs, on private Slurms.
 
-Each pair has a container to itself; the runs that ended are kept in tests/data/soft_real at once, and a pair that is
-there is not made again. `--again` makes the second pair of a day, which says how far real runs are apart. `here` runs
-one pair on this host's Slurm, `load` shows by the simulator how busy the days are, `frontier` tries other settings on
-other days there, `compare` writes docs/soft-limits-real.md.
+Each pair has a Slurm 26.05 in a container to itself; the runs that ended are kept in tests/data/soft_real at once, and
+a pair that is there is not made again. `--again` makes the second pair of a day, which says how far real runs are
+apart. `--settings`: of soft limits, those of tests/soft_real/history.py. `here` runs one pair on this host's Slurm,
+`load` shows by the simulator how busy the days are, `frontier` tries other settings on other days there, `compare`
+writes docs/soft-limits-real.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tests.matrix import engine
 from tests.matrix.results import commit
 from tests.matrix.rows import ROWS, Row
 from tests.soft_real import runs
-from tests.soft_real.runs import ARMS
+from tests.soft_real.runs import ARMS, SETTINGS
 from tests.soft_real.workloads import SEEDS, day
 
 #: Seconds for a pair.
@@ -42,6 +43,8 @@ def main(argv: list[str] | None = None) -> int:
     here.add_argument("--number", type=int, default=1, choices=(1, 2), help="the second pair of the day?")
     here.add_argument("--to", type=Path, required=True, help="a folder")
     here.add_argument("--commit", default="")
+    for one in (many, here):
+        one.add_argument("--settings", default=SETTINGS[0], choices=SETTINGS, help=f"default: {SETTINGS[0]}")
     acts.add_parser("load")
     acts.add_parser("frontier")
     acts.add_parser("compare")
@@ -49,17 +52,17 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         if options.act == "here":
-            _here(options.seed, options.number, options.to, options.commit or commit())
+            _here(options.seed, options.number, options.settings, options.to, options.commit or commit())
             return 0
         if options.act == "run":
-            return _many(options.seed or list(SEEDS), 1 + options.again, options.at_once)
+            return _many(options.seed or list(SEEDS), 1 + options.again, options.settings, options.at_once)
         return {"load": _load, "frontier": _frontier, "compare": _compare}[options.act]()
     except (engine.NotRun, ClusterError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
 
-def _here(seed: int, number: int, to: Path, made_by: str) -> None:
+def _here(seed: int, number: int, settings: str, to: Path, made_by: str) -> None:
     """Every other pair begins without soft limits, and of the two pairs of a day one."""
     from tests.soft_real.cluster import know, planned
     from tests.soft_real.drive import drive
@@ -68,51 +71,55 @@ def _here(seed: int, number: int, to: Path, made_by: str) -> None:
     to.mkdir(parents=True, exist_ok=True)
     with planned() as ruled:
         release = ruled.cluster.ask("slurmctld", "-V").split()[-1]
-        know(ruled, what)
+        know(ruled, what, settings)
         for arm in ARMS if (seed + number) % 2 == 0 else ARMS[::-1]:
             head = {
                 "seed": str(seed),
                 "number": str(number),
+                "settings": settings,
                 "digest": what.digest,
                 "release": release,
                 "commit": made_by,
             }
             head |= {"date": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
             run = drive(ruled, what, arm, head)
-            (to / runs.name(seed, arm, number)).write_text(runs.text(run))
+            (to / runs.name(seed, arm, number, settings)).write_text(runs.text(run))
             shutil.copy(ruled.cluster.home / "log/slurmctld.log", to / f"{seed}-{arm}.log")
 
 
-def _many(seeds: list[int], number: int, at_once: int) -> int:
+def _many(seeds: list[int], number: int, settings: str, at_once: int) -> int:
     """0 when every pair ended well."""
-    missing = [seed for seed in seeds if not all((runs.DATA / runs.name(seed, arm, number)).exists() for arm in ARMS)]
+    files = {seed: [runs.DATA / runs.name(seed, arm, number, settings) for arm in ARMS] for seed in seeds}
+    missing = [seed for seed, pair in files.items() if not all(path.exists() for path in pair)]
     engine.image(_ROW)
     engine.build(_ROW)
     made_by = commit()
     pool = ThreadPoolExecutor(at_once)
     try:
-        tasks = [pool.submit(_contained, _ROW, seed, number, made_by) for seed in missing]
+        tasks = [pool.submit(_contained, _ROW, seed, number, settings, made_by) for seed in missing]
         ended = [task.result() for task in tasks]
         return int(not all(ended))
     finally:
         pool.shutdown(cancel_futures=True)  # an interruption leaves the pairs that have begun to end
 
 
-def _contained(row: Row, seed: int, number: int, made_by: str) -> bool:
+def _contained(row: Row, seed: int, number: int, settings: str, made_by: str) -> bool:
     """One pair in a container; its files are kept when both are whole."""
-    began, folder = time.monotonic(), f"build/soft_real/{seed}-{number}"
+    began, called = time.monotonic(), f"{seed}-{number}-{settings}"
+    folder = f"build/soft_real/{called}"
     there = engine.folder_of(row) / folder
     shutil.rmtree(there, ignore_errors=True)
     words = [".venv/bin/python", "-m", "tests.soft_real", "here", str(seed), "--number", str(number)]
-    log = engine.folder_of(row).parent / f"soft_real-{seed}-{number}.log"
+    words += ["--settings", settings]
+    log = engine.folder_of(row).parent / f"soft_real-{called}.log"
     code = engine.alone(row, [*words, "--to", f"/adminkit/{folder}", "--commit", made_by], log, LIMIT)
-    made = [there / runs.name(seed, arm, number) for arm in ARMS]
+    made = [there / runs.name(seed, arm, number, settings) for arm in ARMS]
     good = code == 0 and all(path.exists() for path in made)
     if good:
         runs.DATA.mkdir(exist_ok=True)
         for path in made:
             (runs.DATA / path.name).write_text(path.read_text())
-    said = f"pair {seed}, {number}: {'kept' if good else f'exit {code}'} ({time.monotonic() - began:.0f} s)"
+    said = f"pair {called}: {'kept' if good else f'exit {code}'} ({time.monotonic() - began:.0f} s)"
     print(said, file=sys.stderr, flush=True)
     return good
 

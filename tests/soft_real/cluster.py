@@ -54,16 +54,16 @@ def planned() -> Iterator[Ruled]:
         shutil.rmtree(folder)
 
 
-def know(ruled: Ruled, day: Day) -> None:
+def know(ruled: Ruled, day: Day, settings: str) -> None:
     """The runs before the day in a trace, and the tables that the commands make of it, in place."""
     past, trace = ruled.cluster.folder / "past.txt", ruled.cluster.folder / "trace.db"
     past.write_text(sacct(day, int(time.time())))
     ruled.adminkit("import", past, "--db", trace, "--cluster", CLUSTER, "--trusted", "--apply")
-    turn(ruled, "on")
+    turn(ruled, "on", settings)
     words = ("--policy", ruled.policy, "--db", trace, "--cluster", CLUSTER, "--points-per-hour", "1000", "--apply")
     ruled.adminkit("incentives", "install", *words)
 
 
-def turn(ruled: Ruled, arm: str) -> None:
+def turn(ruled: Ruled, arm: str, settings: str) -> None:
     """Soft limits on or off, by the policy alone."""
-    ruled.rules(HEAD + QUIET + (POLICY if arm == "on" else ""))
+    ruled.rules(HEAD + QUIET + (POLICY[settings] if arm == "on" else ""))

@@ -28,10 +28,10 @@ _HEARD: Final = 7
 
 
 def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
-    """One run of the day. ClusterError where it does not end, or where the guard fails."""
+    """One run of the day, by the settings of `head`. ClusterError where it does not end, or where the guard fails."""
     cluster = ruled.cluster
     assert isinstance(cluster, Planned)
-    turn(ruled, arm)
+    turn(ruled, arm, head["settings"])
     said = {job.number: [*words(job), "-J", name] for job, name in zip(day.workload.jobs, day.names, strict=True)}
     with guarded(ruled) as rounds:
         time.sleep(_HEARD)

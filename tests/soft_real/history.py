@@ -13,19 +13,18 @@ from adminkit.stats.runs import Kind, Run
 from tests.soft_real.workloads import SHAPE, Day, Past
 
 CLUSTER: Final = "alpha"
-#: [soft_limits] of the runs: the quantile is the default, the seconds are those of a day that is so much faster.
-#: Who waits beside a wide job keeps theirs, and nobody's are made longer.
+#: Of the settings `open`: who waits beside a wide job keeps their soft limit, and nobody's is made longer.
 QUANTILE: Final = 75
+#: The seconds are those of a day that is so much faster.
 LEAST: Final = 60
 GAP: Final = 60
-POLICY: Final = f"""[soft_limits]
+_ON: Final = """[soft_limits]
 enabled = true
-quantile = {QUANTILE}
 least = "00:01:00"
 gap = "00:01:00"
-wide = 0
-outlived = 100
 """
+#: [soft_limits] of the runs by their settings; what `default` leaves out is adminkit's own default.
+POLICY: Final = {"open": f"{_ON}quantile = {QUANTILE}\nwide = 0\noutlived = 100\n", "default": _ON}
 #: What both have: a script that decides, and nothing else that moves jobs.
 QUIET: Final = """[hints]
 enabled = false

@@ -1,4 +1,4 @@
-"""What one run of a day left, and its file: tests/data/soft_real/SEED-ARM.csv, -2 of a second pair."""
+"""What one run of a day left, and its file: tests/data/soft_real/SEED-ARM.csv, -2 of a second pair, then -default."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tests.support import run_file
 
 DATA: Final = ROOT / "tests/data/soft_real"
 ARMS: Final = ("off", "on")
+#: Of soft limits: the first are those of files that name none.
+SETTINGS: Final = ("open", "default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`head` has seed, arm, digest, release, commit, date, what the guard did and what sdiag counted."""
+    """`head` has seed, arm, settings, digest, release, commit, date, what the guard did and what sdiag counted."""
 
     head: Mapping[str, str]
     rows: tuple[Row, ...]
@@ -49,13 +51,18 @@ class Run:
         return int(self.head.get("number", "1"))
 
     @property
+    def settings(self) -> str:
+        return self.head.get("settings", SETTINGS[0])
+
+    @property
     def arm(self) -> str:
         return self.head["arm"]
 
 
-def name(seed: int, arm: str, number: int) -> str:
+def name(seed: int, arm: str, number: int, settings: str) -> str:
     """Of a run's file."""
-    return f"{seed}-{arm}{'' if number == 1 else f'-{number}'}.csv"
+    words = [str(seed), arm, str(number) if number > 1 else "", settings if settings != SETTINGS[0] else ""]
+    return "-".join(filter(None, words)) + ".csv"
 
 
 def text(run: Run) -> str:
@@ -69,6 +76,6 @@ def parse(words: str) -> Run:
 
 
 def load(folder: Path = DATA) -> list[Run]:
-    """Every run that was kept, by pair and seed, off before on."""
+    """Every run that was kept, by settings, pair and seed, off before on."""
     found = (parse(path.read_text()) for path in folder.glob("*.csv"))
-    return sorted(found, key=lambda run: (run.number, run.seed, run.arm))
+    return sorted(found, key=lambda run: (SETTINGS.index(run.settings), run.number, run.seed, run.arm))

@@ -5,13 +5,15 @@
 
 #define NEVER 0
 
-static const struct {
+struct row {
     const char *why;
     int lead, quiet, poll, nodes, node;              /* terms */
     int end, asked, failures, suspended, doubt, now; /* known, after the step's begin; 0: not */
     enum ck_act act;
     double from, to; /* when, after the step's begin */
-} CASES[] = {
+};
+
+static const struct row CASES[] = {
     {"a young step asks nothing", 60, 60, 0, 1, 0, NEVER, 0, 0, 0, 0, 5, CK_ASK, 57, 57},
     {"nor does one shorter than the lead", 300, 60, 0, 1, 0, NEVER, 0, 0, 0, 0, 5, CK_ASK, 297, 297},
     {"a site may be quicker", 5, 5, 0, 1, 0, NEVER, 0, 0, 0, 0, 0, CK_ASK, 2, 2},
@@ -38,34 +40,46 @@ static const struct {
     {"a resumed one is asked for at once", 60, 60, 0, 1, 0, 120, 59, 0, 0, 500, 500, CK_ASK, 500, 500},
     {"on every node in its place", 60, 60, 0, 8, 7, 120, 59, 0, 0, 500, 500, CK_ASK, 503.5, 503.5},
     {"and signalled when nobody answers", 60, 60, 0, 1, 0, 120, 501, 1, 0, 500, 502, CK_FIRE, 60, 60},
+    {"a young step's last question is the only one", 30, 60, 0, 1, 0, 80, 49, 0, 0, 0, 49, CK_FIRE, 50, 50},
+};
+
+/* The end is the environment's: slurmctld has not answered yet. */
+static const struct row ENVIRONMENT[] = {
     {"an end known from the start needs one question", 60, 60, 0, 1, 0, 200, 0, 0, 0, 0, 5, CK_ASK, 57,
      138.5},
     {"however young the step is, its environment may be older than the limit", 30, 60, 0, 1, 0, 80, 0, 0, 0,
      0, 5, CK_ASK, 48.5, 48.5},
     {"at once where that is past", 30, 60, 0, 1, 0, 31, 0, 0, 0, 0, 0, CK_ASK, 0, 0},
-    {"but no other question before that", 30, 60, 0, 1, 0, 80, 49, 0, 0, 0, 49, CK_FIRE, 50, 50},
-    {"a node whose turn is past signals without", 30, 60, 0, 1000, 999, 80, 0, 0, 0, 0, 5, CK_FIRE, 50, 50},
+    {"more nodes than places share the time there is", 30, 60, 0, 200, 199, 80, 0, 0, 0, 0, 5, CK_ASK, 48.1,
+     48.3},
+    {"twenty questions a second at most", 30, 60, 0, 2000, 1999, 80, 0, 0, 0, 0, 5, CK_ASK, 99.95, 99.95},
+    {"no answer, and the end is the environment's: no signal", 30, 60, 0, 1, 0, 80, 49, 1, 0, 0, 50, CK_ASK,
+     64, 64},
+    {"it asks again and again", 30, 60, 0, 1, 0, 80, 1000, 40, 0, 0, 1001, CK_ASK, 1015, 1015},
+    {"on every node in its turn", 30, 60, 0, 100, 0, 80, 1000, 40, 0, 0, 1001, CK_ASK, 1050, 1050},
+    {"a node that has not asked yet does", 30, 60, 0, 1, 0, 80, 0, 0, 0, 0, 64, CK_ASK, 48.5, 48.5},
 };
 
-static void each_case(void) {
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+static void each_row(const struct row *rows, size_t count, bool confirmed) {
+    for (size_t i = 0; i < count; i++) {
         const int64_t began = 1000000 * CK_SECOND;
         struct ck_terms terms = {.began = began,
-                                 .lead = CASES[i].lead * CK_SECOND,
-                                 .quiet = CASES[i].quiet * CK_SECOND,
-                                 .poll = CASES[i].poll * CK_SECOND,
-                                 .nodes = (uint32_t)CASES[i].nodes,
-                                 .node = (uint32_t)CASES[i].node,
+                                 .lead = rows[i].lead * CK_SECOND,
+                                 .quiet = rows[i].quiet * CK_SECOND,
+                                 .poll = rows[i].poll * CK_SECOND,
+                                 .nodes = (uint32_t)rows[i].nodes,
+                                 .node = (uint32_t)rows[i].node,
                                  .seed = 4711};
-        struct ck_known known = {.end = CASES[i].end ? began + CASES[i].end * CK_SECOND : 0,
-                                 .asked = CASES[i].asked ? began + CASES[i].asked * CK_SECOND : 0,
-                                 .failures = (uint32_t)CASES[i].failures,
-                                 .suspended = CASES[i].suspended,
-                                 .doubt = CASES[i].doubt ? began + CASES[i].doubt * CK_SECOND : 0};
-        struct ck_next next = ck_deadline_next(&terms, &known, began + CASES[i].now * CK_SECOND);
+        struct ck_known known = {.end = rows[i].end ? began + rows[i].end * CK_SECOND : 0,
+                                 .asked = rows[i].asked ? began + rows[i].asked * CK_SECOND : 0,
+                                 .confirmed = confirmed,
+                                 .failures = (uint32_t)rows[i].failures,
+                                 .suspended = rows[i].suspended,
+                                 .doubt = rows[i].doubt ? began + rows[i].doubt * CK_SECOND : 0};
+        struct ck_next next = ck_deadline_next(&terms, &known, began + rows[i].now * CK_SECOND);
         double at = (double)(next.at - began) / CK_SECOND;
-        CASE(next.act == CASES[i].act, "%s: act %d", CASES[i].why, next.act);
-        CASE(at >= CASES[i].from && at <= CASES[i].to, "%s: at %g", CASES[i].why, at);
+        CASE(next.act == rows[i].act, "%s: act %d", rows[i].why, next.act);
+        CASE(at >= rows[i].from && at <= rows[i].to, "%s: at %g", rows[i].why, at);
     }
 }
 
@@ -107,6 +121,7 @@ static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll,
             } else {
                 known[n].failures = 0;
                 known[n].end = end;
+                known[n].confirmed = true;
             }
         }
     for (size_t s = 0; s < sizeof asked / sizeof *asked; s++)
@@ -118,7 +133,8 @@ static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll,
 }
 
 int main(void) {
-    each_case();
+    each_row(CASES, sizeof CASES / sizeof *CASES, true);
+    each_row(ENVIRONMENT, sizeof ENVIRONMENT / sizeof *ENVIRONMENT, false);
     a_step_of(1, 7200, 300, 0, 0);
     a_step_of(1, 7200, 300, 10, 0);
     a_step_of(3, 7200, 300, 0, 1000);

@@ -24,19 +24,26 @@ static const struct {
     int pauses, resumes, over; /* the task stops, and goes on; the job is over */
     int signalled;             /* when; 0: never */
     int listens;               /* from that second on somebody hears; 0: always */
+    int soft;                  /* the end in the task's environment; 0: there is none */
+    int lives;                 /* from that second on slurmctld answers again */
 } CASES[] = {
-    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120, 0},
-    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160, 0},
-    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140, 0},
-    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88, 0},
-    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120, 0},
-    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120, 0},
-    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0},
-    {"suspended before the signal, resumed after its time", 180, 60, 0, 130, 220, 0, 0, 100, 130, 0, 160, 0},
-    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140, 0},
-    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0, 0},
-    {"nobody heard, and the limit was raised after the signal", 120, 40, 0, 100, 190, 0, 0, 0, 0, 0, 150,
-     117},
+    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120, 0, 0, 0},
+    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160, 0, 0, 0},
+    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140, 0, 0, 0},
+    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88, 0, 0, 0},
+    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120, 0, 0, 0},
+    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120, 0, 0, 0},
+    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"suspended before the signal, resumed after its time", 180, 60, 0, 130, 220, 0, 0, 100, 130, 0, 160, 0,
+     0, 0},
+    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140, 0, 0, 0},
+    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0, 0, 0, 0},
+    {"nobody heard, and the limit was raised after the signal", 120, 40, 0, 100, 190, 0, 0, 0, 0, 0, 150, 117,
+     0, 0},
+    {"a soft limit", 900, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 110, 0},
+    {"slurmctld dies before it was asked, and a soft limit ends", 900, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 110,
+     0},
+    {"slurmctld is back after the signal's time", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 130, 0, 180, 130},
 };
 #define COUNT (sizeof CASES / sizeof *CASES)
 
@@ -63,6 +70,8 @@ static void act(size_t i, int now, pid_t task) {
         job->end = began / 1000 + CASES[i].to_end;
     if (now == CASES[i].dies)
         job->load_error = ETIMEDOUT;
+    if (now == CASES[i].lives)
+        job->load_error = 0;
     if (now == CASES[i].hangs)
         job->hangs = 60000;
     if (now == CASES[i].pauses) {
@@ -76,6 +85,16 @@ static void act(size_t i, int now, pid_t task) {
     if (now == CASES[i].over)
         job->state = JOB_PENDING;
     fake_unlock();
+}
+
+/* What the environment of tasks that start from now on has for an end; 0: none. */
+static void set_soft_end(int64_t end) {
+    char text[32];
+    snprintf(text, sizeof text, "%ld", (long)end);
+    if (end)
+        setenv("SLURM_JOB_END_TIME", text, 1);
+    else
+        unsetenv("SLURM_JOB_END_TIME");
 }
 
 static void check(size_t i) {
@@ -111,8 +130,7 @@ static void is_stuck(uint32_t job, int span, bool reported) {
     snprintf(plan.cgroup, sizeof plan.cgroup, "%s", folder);
     CASE(mkfifo(procs, 0600) == 0, "no pipe");
     fake_job(job)->end = (ak_now() + 62 * CK_SECOND) / 1000;
-    snprintf(kernel, sizeof kernel, "%ld", (long)fake_job(job)->end);
-    setenv("SLURM_JOB_END_TIME", kernel, 1);
+    set_soft_end(fake_job(job)->end);
     plan.task = fake_child(SIGTERM, 0);
     struct ck_watch *watch = ck_watch_start(&plan);
     snprintf(kernel, sizeof kernel, "sleep %d.%03d; : >%s", (500 + span) / 1000, (500 + span) % 1000, procs);
@@ -130,7 +148,7 @@ static void is_stuck(uint32_t job, int span, bool reported) {
     free(called);
     kill(plan.task, SIGKILL);
     waitpid(plan.task, NULL, 0);
-    unsetenv("SLURM_JOB_END_TIME");
+    set_soft_end(0);
     unlink(procs);
     rmdir(folder);
 }
@@ -139,9 +157,12 @@ int main(void) {
     struct ck_watch *watch[COUNT];
     pid_t task[COUNT], late = -1, listener = fake_child(SIGTERM, 0);
     fast_start();
-    for (size_t i = 0; i < COUNT; i++)
-        task[i] = fake_child(SIGTERM, -1);
     began = ak_now() / 1000 * 1000;
+    for (size_t i = 0; i < COUNT; i++) {
+        set_soft_end(CASES[i].soft ? began / 1000 + CASES[i].soft : 0);
+        task[i] = fake_child(SIGTERM, -1);
+    }
+    set_soft_end(0);
     for (size_t i = 0; i < COUNT; i++) {
         struct ck_plan plan = {.job = (uint32_t)i + 1,
                                .terms = {began, CASES[i].lead * CK_SECOND, 60 * CK_SECOND,

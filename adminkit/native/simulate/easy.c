@@ -33,10 +33,20 @@ static void easy_free(struct easy *easy) {
     sim_releases_free(&easy->releases);
 }
 
+/* Nobody has a promise yet. False: no memory. */
+static bool promises_new(struct sim *sim) {
+    sim->promised = malloc((sim->jobs + 1) * sizeof *sim->promised);
+    for (size_t i = 0; sim->promised && i < sim->jobs; i++)
+        sim->promised[i] = SIM_NONE;
+    return sim->promised != NULL;
+}
+
 static bool easy_new(struct easy *easy, struct sim *sim, bool sjbf) {
     *easy = (struct easy){.sjbf = sjbf, .head = -1, .now = INT64_MIN};
     if (!sim_pool_new(&easy->pool, sim))
         return false;
+    if (sim->set.promises && !promises_new(sim))
+        return sim_no_memory(sim);
     if (sim_ranks_new(&easy->queue, &easy->pool, (enum sim_order)sim->set.order) &&
         sim_waiting_new(&easy->waiting, easy->pool.tasks) &&
         (!sjbf || (sim_ranks_new(&easy->shortest, &easy->pool, SIM_BY_NEED) &&
@@ -101,6 +111,15 @@ static void reserve(struct easy *easy) {
     easy->before = free_now + shadow.before;
     easy->extra = free_now + shadow.until - procs;
     easy->known = true;
+}
+
+/* Keeps what the head is promised, once. */
+static void promise(struct easy *easy) {
+    struct sim *sim = easy->pool.sim;
+    if (!sim->promised || !easy->waits || sim->promised[task_of(easy, easy->head)->job] != SIM_NONE)
+        return;
+    reserve(easy);
+    sim->promised[task_of(easy, easy->head)->job] = easy->shadow;
 }
 
 static struct sim_room room(const struct easy *easy) {
@@ -199,6 +218,7 @@ static bool go(struct easy *easy) {
             return true;
         if (!happened(easy, event))
             return sim_no_memory(easy->pool.sim);
+        promise(easy);
     }
 }
 

@@ -21,6 +21,7 @@ const struct sim_field sim_set_fields[] = {
     SET(procs, 1, SIM_NONE),
     SET(order, 0, SIM_BY_SUBMIT),
     SET(depth, SIM_NONE, SIM_NONE),
+    SET(promises, 0, 0),
     SET(release, 2205, 2605),
     SET(default_queue_depth, 0, 100),
     SET(partition_job_depth, 0, 0),

@@ -245,5 +245,6 @@ void sim_free(struct sim *sim) {
     free(sim->qos);
     free(sim->job);
     free(sim->turn);
+    free(sim->promised);
     sim_follow_free(sim);
 }

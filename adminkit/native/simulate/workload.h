@@ -81,9 +81,10 @@ struct sim_qos {
 enum sim_order { SIM_BY_SUBMIT, SIM_BY_NEED, SIM_BY_PRIORITY };
 
 struct sim_settings {
-    int64_t procs; /* of the pool of the plain models */
-    int64_t order; /* enum sim_order: of the plain models' queue */
-    int64_t depth; /* conservative: how many waiting jobs have a reservation; SIM_NONE: all */
+    int64_t procs;    /* of the pool of the plain models */
+    int64_t order;    /* enum sim_order: of the plain models' queue */
+    int64_t depth;    /* conservative: how many waiting jobs have a reservation; SIM_NONE: all */
+    int64_t promises; /* easy, easy-sjbf: whether to say what the first of the queue was promised; 0 or 1 */
 
     int64_t release; /* of Slurm, as 2205, 2411, 2605 */
     /* slurm.conf's own names from here on; seconds, and 0 or 1 for a flag */
@@ -118,7 +119,8 @@ struct sim {
     int32_t
         *turn; /* the jobs that can run and follow no other, by submit, then id: what a model goes through */
     size_t turns;
-    struct sim_followers *followers;     /* follow.h; NULL: no job follows another */
+    struct sim_followers *followers; /* follow.h; NULL: no job follows another */
+    int64_t *promised; /* out, by job: see docs/simulate-spec.md; SIM_NONE: none; NULL: nobody asks */
     struct sim_fact fact[SIM_MAX_FACTS]; /* out: what the run counted */
     size_t facts, started;
     bool progress;
