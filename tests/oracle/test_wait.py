@@ -167,8 +167,8 @@ def any_job(number: int, rng: random.Random) -> Job:
     """A run of which anything may be unknown or odd."""
     reasons = (
         None, None, None, "None", "Priority", "Resources", "JobArrayTaskLimit", "Dependency", "QOSJobLimit",
-        "InvalidQOS", "MaxGRESPerAccount", "AssocMaxJobsLimit", "AccountingPolicy", "JobHeldUser", "BeginTime", "Licenses",
-        "MaxPer",
+        "InvalidQOS", "MaxGRESPerAccount", "AssocMaxJobsLimit", "AccountingPolicy", "JobHeldUser", "BeginTime",
+        "Licenses", "MaxPer",
     )  # fmt: skip
     start = rng.choice((None, *[MONDAY + rng.randint(0, 90 * 24 * HOUR)] * 6))
     return job(

@@ -38,8 +38,8 @@ DEFAULT: Final = """\
 
 The same days with what [the defaults](soft-limits.md#config) say: `quantile` 90, `longest` 1 h, `outlived` 40, `wide`
 100. `least` and `gap` are a minute here too. No job of these days needs an hour or asks for all 16 nodes, so `longest`
-and `wide` change nothing. What differs from above is the quantile, `outlived`, and that jobs of a new name are planned by
-their user's other jobs, which adminkit did not do yet when the runs above were made.
+and `wide` change nothing. What differs from above is the quantile, `outlived`, and that jobs of a new name are planned
+by their user's other jobs, which adminkit did not do yet when the runs above were made.
 """
 
 SIMULATOR: Final = f"""\
