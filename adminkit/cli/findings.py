@@ -34,6 +34,7 @@ class Kind(StrEnum):
     QUEUE_FIT = "queue_fit"
     FAILING = "failing"
     FLOOD = "flood"
+    MONTH = "month"
     OVERESTIMATE = "overestimate"
     ESTIMATE = "estimate"
     WEEK = "week"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from adminkit.findings import default_limit, failing, flood, habit, max_limit, over_asked, queue_fit
+from adminkit.findings import default_limit, failing, flood, habit, max_limit, month, over_asked, queue_fit
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.failing import failing as measure_failing
@@ -15,11 +15,14 @@ from adminkit.stats.failing import floods
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.queue_habits import queue_habits
 from adminkit.stats.select import Filter
+from adminkit.stats.users import users
 
 #: Kinds that add up over users.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit")
 #: Kinds about one user each.
-USERS: Final = ("failing", "flood")
+USERS: Final = ("failing", "flood", "month")
+#: How far back the months before a month go, seconds.
+YEAR: Final = 366 * 86_400
 
 
 def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str] = QUEUES) -> Iterator[Finding]:
@@ -42,7 +45,7 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
 
 
 def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:
-    """The same of users, whatever the state and run time of their jobs."""
+    """The same of users: of failures and floods whatever the state and run time of their jobs."""
     every = replace(chosen, states=(), min_elapsed=None)
     if "failing" in kinds:
         limits = failing.Limits()
@@ -51,3 +54,13 @@ def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = US
     if "flood" in kinds:
         for one in floods(db, every, flood.Limits().jobs):
             yield from flood.check(one, flood.Limits())
+    if "month" in kinds and chosen.until is not None:
+        yield from _months(db, replace(chosen, since=chosen.until - YEAR))
+
+
+def _months(db: sqlite3.Connection, chosen: Filter) -> Iterator[Finding]:
+    measured = users(db, chosen)
+    for one in measured.users:
+        if measured.month is not None and one.user is not None and one.cluster is not None:
+            measure = month.Measure(one.cluster, one.user, measured.month, one.change(measured.month))
+            yield from month.check(measure, month.Limits())

@@ -9,12 +9,13 @@ import pytest
 
 from adminkit.demo import generate
 from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
-from adminkit.findings import default_limit, failing, flood, habit, over_asked
+from adminkit.findings import default_limit, failing, flood, habit, month, over_asked
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
 from adminkit.stats.failing import Failing, Flood
 from adminkit.stats.queue_habits import Part, QueueHabits
 from adminkit.stats.select import Filter
+from adminkit.stats.users import Change, Month
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
@@ -103,6 +104,35 @@ def test_flood(most: int, expected: list[str]) -> None:
     found = flood.check(Flood("aaic", "ada", 1, most, most, 5.0 * most), flood.Limits())
     assert [one.verdict for one in found] == expected
     assert all((one.stake, one.evidence["elapsed"]) == (None, 5.0) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "expected", "why"),
+    [
+        (Month(10, 5.0), (0.1, 0.11, 0.09), ["better"], "0.5 after months of 0.1"),
+        (Month(10, 1.0), (0.5, 0.51, 0.49), ["worse"], "0.1 after months of 0.5"),
+        (Month(10, 5.0), (0.1, 0.9, 0.3), [], "the months before differ as much"),
+        (Month(10, 1.4), (0.1, 0.1001, 0.0999), [], "by 0.04: no news"),
+        (Month(10, 5.0), (0.1, 0.1), [], "two months before"),
+        (Month(4, 2.0), (0.1, 0.11, 0.09), [], "four jobs"),
+    ],
+)
+def test_month(now: Month, before: tuple[float, ...], expected: list[str], why: str) -> None:
+    found = month.check(month.Measure("aaic", "ada", "2026-01", Change(now, before)), month.Limits())
+    assert [one.verdict for one in found] == expected, why
+    assert all((one.evidence["month"], one.evidence["months"]) == (202601, 3) for one in found)
+
+
+def test_the_months_before_are_those_of_a_year(tmp_path: Path) -> None:
+    """Ten jobs a month of a tenth of their limit, in January of a half; the window is a week."""
+    jobs = [
+        job(100 * back + n, start_time=MONDAY - back * 31 * 86_400 + n, end_time=MONDAY - back * 31 * 86_400 + n + 60,
+            elapsed=2 * HOUR if back == 0 else 1440 + 10 * n + back)
+        for back in range(5) for n in range(10)
+    ]  # fmt: skip
+    with reader(make_trace(tmp_path / "t.db", jobs)) as db:
+        found = of_users(db, Filter(since=MONDAY, until=MONDAY + 7 * 86_400, checkpoint_code=85), ["month"])
+        assert [(one.verdict, one.subject.user, one.evidence["months"]) for one in found] == [("better", "ada", 4)]
 
 
 def runs(number: int, **changes: Any) -> list[Job]:

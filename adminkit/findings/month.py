@@ -1,0 +1,62 @@
+"""Whether a user's time limits got better, or worse, this month."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.stats.users import Change, Month
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From what on a change is news."""
+
+    moved: float = 0.05  # in accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A user's accuracy in one month against the months before; `month` is "2026-01", of UTC."""
+
+    cluster: str
+    user: str
+    month: str
+    change: Change
+
+
+KIND: Final = Kind(
+    "month",
+    "a user whose accuracy this month is other than in the months before, by more than they differ",
+    {
+        "better": Verdict("good", "say so: praise costs nothing"),
+        "worse": Verdict("warn", "ask what changed: new programs need other limits"),
+    },
+    {
+        "month": "year × 100 + month, of UTC",
+        "jobs": "with a limit that ended in the month",
+        "accuracy": "the mean of elapsed / limit of these",
+        "accuracy_before": "the mean of the months before, each once",
+        "months": "how many these are",
+        "change": "accuracy - accuracy_before",
+        "change_low": "the lower end of its 95 % interval",
+        "change_high": "the upper end",
+    },
+)
+
+
+def check(measure: Measure, limits: Limits) -> list[Finding]:
+    """One finding where the interval of the change leaves out zero and the change is large enough; else none."""
+    change = measure.change
+    moved, interval = change.change, change.interval
+    if moved is None or interval is None or abs(moved) < limits.moved or interval[0] <= 0 <= interval[1]:
+        return []
+    now: Month = change.now
+    evidence = {
+        "month": int(measure.month.replace("-", "")), "jobs": now.jobs, "accuracy": now.accuracy,
+        "accuracy_before": change.expected, "months": len(change.before), "change": moved,
+        "change_low": interval[0], "change_high": interval[1],
+    }  # fmt: skip
+    subject = Subject(cluster=measure.cluster, user=measure.user)
+    return [KIND.finding("better" if moved > 0 else "worse", subject, evidence)]
