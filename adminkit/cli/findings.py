@@ -32,6 +32,7 @@ class Kind(StrEnum):
     DEFAULT_LIMIT = "default_limit"
     MAX_LIMIT = "max_limit"
     QUEUE_FIT = "queue_fit"
+    WAITS = "waits"
     FAILING = "failing"
     FLOOD = "flood"
     MONTH = "month"

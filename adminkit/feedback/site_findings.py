@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from adminkit.findings import default_limit, failing, flood, habit, max_limit, month, over_asked, queue_fit
+from adminkit.findings import default_limit, failing, flood, habit, max_limit, month, over_asked, queue_fit, waits
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.failing import failing as measure_failing
@@ -16,9 +16,10 @@ from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.queue_habits import queue_habits
 from adminkit.stats.select import Filter
 from adminkit.stats.users import users
+from adminkit.stats.wait_avoided import wait_avoided
 
 #: Kinds that add up over users.
-QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit")
+QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits")
 #: Kinds about one user each.
 USERS: Final = ("failing", "flood", "month")
 #: How far back the months before a month go, seconds.
@@ -42,6 +43,9 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
                 yield from max_limit.check(jobs, max_limit.Limits(MENU, RISK))
             if "queue_fit" in kinds:
                 yield from queue_fit.check(queue_fit.Measure(jobs, every), queue_fit.Limits())
+    if "waits" in kinds:
+        for avoided in wait_avoided(db, chosen):
+            yield from waits.check(avoided, waits.Limits())
 
 
 def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:

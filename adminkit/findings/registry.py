@@ -19,6 +19,7 @@ from adminkit.findings import (
     over_asked,
     overestimate,
     queue_fit,
+    waits,
     week,
 )
 from adminkit.findings.finding import Kind
@@ -32,6 +33,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             default_limit,
             max_limit,
             queue_fit,
+            waits,
             failing,
             flood,
             month,

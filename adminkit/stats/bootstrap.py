@@ -20,6 +20,7 @@ DRAWS: Final = 2000
 #: Of the interval.
 LEVEL: Final = 0.95
 _SEED: Final = 16
+_DAYS_SEED: Final = 18
 
 
 def ratio_interval(over: Floats, under: Floats, draws: int = DRAWS) -> tuple[float, float]:
@@ -79,3 +80,14 @@ def _autocovariance(values: Floats, most: int) -> Floats:
     spectrum = np.fft.rfft(centred, size)
     whole: Floats = np.fft.irfft(spectrum * spectrum.conj(), size)[: most + 1] / len(values)
     return whole
+
+
+def days_drawn(days: int, length: int, draws: int) -> NDArray[np.float32]:
+    """How often each day is in each of `draws` draws of blocks of `length` days; the last day is before the first."""
+    import numpy as np
+
+    rng = np.random.default_rng(_DAYS_SEED)
+    first = rng.integers(0, days, (draws, -(-days // length)))
+    drawn = (first[:, :, None] + np.arange(length)).reshape(draws, -1)[:, :days] % days
+    counts = np.bincount((drawn + np.arange(draws)[:, None] * days).ravel(), minlength=draws * days)
+    return counts.reshape(draws, days).astype(np.float32)

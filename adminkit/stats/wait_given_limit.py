@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from adminkit.stats.bootstrap import LEVEL, block_length
+from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import Filter, LeftOut, clusters, snapshot, span
 from adminkit.stats.wait import CAUSES, LIMITS, Waits, buckets, limit_bucket, size_bucket, started, waits_of
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MIN_JOBS: Final = 30
 MIN_DAYS: Final = 10
 DRAWS: Final = 500
-_SEED: Final = 18
 _DAY: Final = 86_400
 #: Different waits that the bootstrap tells apart: more are taken in so many steps of equal height.
 _STEPS: Final = 500
@@ -170,7 +169,7 @@ def expected(eligible: Ints, waited: Ints) -> Expected | None:
     table = np.bincount(day * len(steps) + np.searchsorted(steps, waited), minlength=days * len(steps))
     table = table.reshape(days, len(steps)).astype(np.float32)
     below = np.bincount(day, waited <= median, minlength=days) - np.bincount(day, minlength=days) / 2
-    drawn = _days_drawn(days, block_length(below)) @ table
+    drawn = days_drawn(days, block_length(below), 2 * DRAWS) @ table
     upto = np.cumsum(drawn, axis=1)
     medians = np.log1p(steps[(upto >= upto[:, -1:] / 2).argmax(axis=1)])
     some = upto[:, -1] > 0
@@ -178,14 +177,3 @@ def expected(eligible: Ints, waited: Ints) -> Expected | None:
     ratios = (medians[:DRAWS] - medians[DRAWS:])[pairs]
     low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Expected(median, *(max((median + 1) * float(np.exp(one)) - 1, 0.0) for one in (low, high)))
-
-
-def _days_drawn(days: int, length: int) -> NDArray[np.float32]:
-    """How often each day is in each of 2 * DRAWS draws of blocks of `length` days; the last day is before the first."""
-    import numpy as np
-
-    rng = np.random.default_rng(_SEED)
-    first = rng.integers(0, days, (2 * DRAWS, -(-days // length)))
-    drawn = (first[:, :, None] + np.arange(length)).reshape(2 * DRAWS, -1)[:, :days] % days
-    counts = np.bincount((drawn + np.arange(2 * DRAWS)[:, None] * days).ravel(), minlength=2 * DRAWS * days)
-    return counts.reshape(2 * DRAWS, days).astype(np.float32)

@@ -1,0 +1,47 @@
+"""Whether the jobs of a queue wait longer because they ask for more than they need."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.stats.wait_avoided import Avoided
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When waits are worth a word."""
+
+    avoided: float = 100 * 3600.0  # seconds, of all jobs together
+    share: float = 0.1  # of what the jobs waited
+
+
+KIND: Final = Kind(
+    "waits",
+    "a queue whose jobs wait longer than those that ask for what they need",
+    {"avoidable": Verdict("warn", "show users the heat map: whoever asks for less starts sooner here")},
+    {
+        "jobs": "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with",
+        "wait": "seconds, what they waited together",
+        "avoided": "seconds of it above the mean wait of jobs of their size that asked for what they needed",
+        "avoided_low": "the lower end of its 95 % interval",
+        "avoided_high": "the upper end",
+        "share": "avoided / wait",
+    },
+)
+
+
+def check(measure: Avoided, limits: Limits) -> list[Finding]:
+    """One finding where the interval leaves out zero and there is enough to gain."""
+    share = measure.avoided / measure.wait if measure.wait else 0.0
+    if measure.low <= 0 or measure.avoided < limits.avoided or share < limits.share:
+        return []
+    evidence = {
+        "jobs": measure.jobs, "wait": measure.wait, "avoided": measure.avoided, "avoided_low": measure.low,
+        "avoided_high": measure.high, "share": share,
+    }  # fmt: skip
+    of = f" --queue {shlex.quote(measure.queue)}" if measure.queue else ""
+    subject = Subject(cluster=measure.cluster, queue=measure.queue)
+    return [KIND.finding("avoidable", subject, evidence, command=f"adminkit report wait{of} --plot")]
