@@ -79,7 +79,7 @@ def trace() -> Iterator[Path]:
 
 def _made(place: Path) -> Path:
     place.chmod(0o711)
-    bobs = {"user": "bob", "uid": 1002, "account": "hush", "job_name": "secret"}
+    bobs = {"user": "bob", "uid": 1002, "account": "hush", "job_name": "secret", "eligible_time": MONDAY}
     jobs = [ended(number, ago=HOUR * (number - 7699), job_id=str(number), **bobs) for number in (7701, 7702, 7703)]
     jobs += [job(7702, **bobs, state="REQUEUED", elapsed=HOUR, ckpt_at=MONDAY + HOUR, ckpt_heard=1, ckpt_requeues=1)]
     jobs += [
