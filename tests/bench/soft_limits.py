@@ -179,12 +179,16 @@ def was_head(schedule: Schedule, case: Case, came: Column) -> Column:
 
 
 def figures(trace: Trace, case: Case, schedule: Schedule, head: Column) -> dict[str, float]:
-    """Waits in hours."""
+    """Waits in hours. `promised` counts the jobs that were promised a start as the head of the queue, in this schedule;
+    `late` is the share of them that started after it, and `slip` by how much later they started, in the mean."""
     submit, ran = case.column("submit"), schedule.start != NONE
     wait = (schedule.start - submit) / HOUR
     slow = bounded_slowdown(submit[ran], schedule.start[ran], schedule.end[ran])
     found = {"wait": wait[ran].mean(), "slowdown": slow.mean(), "p95": np.quantile(wait[ran], 0.95)}
     found["head"] = wait[ran & head].mean()
+    if schedule.promised is not None and (schedule.promised != NONE).any():
+        apart = (schedule.start - schedule.promised)[schedule.promised != NONE] / HOUR
+        found |= {"promised": len(apart), "late": (apart > 0).mean(), "slip": apart.mean()}
     for name, inside in sizes(trace):
         if (ran & inside).any():
             found[f"wait {name}"] = wait[ran & inside].mean()
@@ -207,7 +211,7 @@ def measure(trace: Trace, names: Sequence[str], replicates: int) -> dict[str, An
     plans = {name: planned(CANDIDATES[name], trace) for name in names}
     pairs: dict[str, list[tuple[dict[str, float], dict[str, float]]]] = {name: [] for name in names}
     for seed in range(1, replicates + 1):
-        case = shake(trace.case, Luck(seed))
+        case = _promising(shake(trace.case, Luck(seed)))
         before = simulate(case.request)
         first = was_head(before, case, case.column("submit"))
         for name in names:
@@ -232,6 +236,13 @@ def measure(trace: Trace, names: Sequence[str], replicates: int) -> dict[str, An
             for name, several in pairs.items()
         },
     }
+
+
+def _promising(case: Case) -> Case:
+    """The same, in a pool with what the first of the queue was promised."""
+    if case.request.model == "slurm":
+        return case
+    return with_site(case, settings={**case.request.settings, "promises": 1})
 
 
 def _compared(pairs: Sequence[tuple[dict[str, float], dict[str, float]]], key: str) -> list[float]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from adminkit.simulate.core import NONE
+from adminkit.simulate.core import NONE, Schedule
 from tests.bench.soft_limits import (
     CANDIDATES,
     DEFAULT,
     GAP,
     LEAST,
     RESULTS,
+    figures,
     measure,
     merged,
     planned,
     quantile,
     was_head,
 )
-from tests.bench.soft_page import GUIDE, PAGE, guide, page
+from tests.bench.soft_page import GUIDE, PAGE, _trace, guide, page
 from tests.bench.soft_traces import HOUR, Known, Trace, bursts
 from tests.simulate.cases import many
 
@@ -53,8 +55,26 @@ def test_what_is_measured_is_a_change_with_its_interval() -> None:
     found = measure(trace(), ["q75", DEFAULT], 2)
     for candidate in found["candidates"].values():
         assert {"wait", "slowdown", "p95", "head", "wait 1", "p95 1"} <= candidate["figures"].keys()
-        for today, change, low, high in candidate["figures"].values():
-            assert today >= 0 and low <= change <= high
+        for name, (today, change, low, high) in candidate["figures"].items():
+            assert (today >= 0 or name == "slip") and low <= change <= high
+
+
+def test_a_head_that_started_after_its_promise_was_late() -> None:
+    """Of three heads one came an hour late; the others never were the first of the queue."""
+    one, none = trace(), np.full(trace().case.count, NONE, np.int64)
+    promised, start = none.copy(), one.case.column("submit") + 7200
+    promised[:3] = start[:3] - np.array([3600, 0, -1800])
+    schedule = Schedule(start, start + 1, none, none, {}, promised)
+    found = figures(one, one.case, schedule, promised != NONE)
+    assert (found["promised"], found["late"], found["slip"]) == (3, pytest.approx(1 / 3), pytest.approx(1 / 6))
+    assert "late" not in figures(one, one.case, replace(schedule, promised=None), promised != NONE)
+
+
+def test_by_limits_every_promise_of_a_head_is_kept() -> None:
+    found = measure(trace(), ["q75"], 2)["candidates"]["q75"]["figures"]
+    assert found["promised"][0] > 0 and found["late"][0] == 0 and found["slip"][0] <= 0
+    text = "\n".join(_trace("it", {**measure(trace(), ["q75"], 2), "commit": "a"}))
+    assert "| promised |" in text and "0.0 % late" in text
 
 
 def test_a_row_that_is_measured_later_stands_beside_the_others_and_says_so() -> None:
