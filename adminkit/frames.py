@@ -63,6 +63,7 @@ class Options(Filters, total=False):
     days: int
     req_limit: str | int
     gpus: str | int
+    points: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("accuracy", {"since": datetime(2026, 1, 5, 3, tzinfo=UTC)}, ["--since", str(MONDAY + 3 * HOUR)]),
     ("accuracy", {"limit_source": "explicit"}, ["--limit-source", "explicit"]),
     ("accuracy", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
+    ("accuracy", {"points": "1h,70h"}, ["--points", "1h,70h"]),
+    ("accuracy", {"by": "point"}, ["--by", "point"]),
     ("parallelism", {"user": "ada", "account": "vision"}, ["--user", "ada", "--account", "vision"]),
     ("restarts", {}, []),
     ("restarts", {"by": "user"}, ["--by", "user"]),
@@ -186,7 +188,7 @@ def test_jobs_takes_the_filters_of_reports(path: Path, keywords: Any, expected: 
     ("call", "message", "hint"),
     [
         (lambda t: t.report("acuracy"), "no such report: acuracy", "did you mean accuracy?"),
-        (lambda t: t.report("accuracy", by="user"), "no such option of accuracy: by", "known: "),
+        (lambda t: t.report("feedback", by="user"), "no such option of feedback: by", "known: "),
         (lambda t: t.report("restarts", by="usr"), "no such part: usr", "did you mean user?"),
         (lambda t: t.report("restarts", job="77"), "no run of job 77 in the trace", "write 123"),
         (lambda t: t.report("feedback", days=3), "days=3", "at least 7"),

@@ -84,7 +84,8 @@ def show(spec: ReportSpec[Any], options: ReportOptions, db: Path | None, way: Wa
     """Make the report and write it."""
     when, settings = moment(as_of, time.time()), config.load()
     path = find_trace(db, settings.db)
-    emit(answer(spec, options, path, settings, when.now, as_of=when.as_of, pictures=way.pictures), way)
+    drawn = way.pictures or way.format == "json"  # JSON has the points of what is drawn
+    emit(answer(spec, options, path, settings, when.now, as_of=when.as_of, pictures=drawn), way)
 
 
 def options_of(spec: ReportSpec[Any], typed: dict[str, Any]) -> ReportOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pandas
@@ -163,13 +163,17 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`rows` carry one value per field, in their order; `totals` are rows set apart below them."""
+    """`rows` carry one value per field, in their order; `totals` are rows set apart below them.
+
+    `extra` is what JSON has besides: lists of plain objects, by name.
+    """
 
     meta: Meta
     fields: Sequence[Field]
     rows: Sequence[Sequence[Cell]]
     totals: Sequence[Sequence[Cell]] = ()
     pictures: Pictures | None = field(default=None, compare=False)
+    extra: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict, compare=False)
 
     def dated(self, as_of: int | None) -> Report:
         """The same report, whose header says that the trace is as it was then; None: as it is now."""

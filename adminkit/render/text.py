@@ -115,7 +115,9 @@ def _printed(console: Console) -> str:
 
 
 def as_json(report: Report) -> str:
-    """ONE object, {"meta": …, "rows": […]}: base units, null for unknown, the totals as the last rows."""
+    """ONE object, {"meta": …, "rows": […]}: base units, null for unknown, the totals as the last rows; then what the
+    report has besides, each object of it on a line of its own.
+    """
     meta = report.meta
     shown: dict[str, Any] = {
         "title": meta.title,
@@ -130,7 +132,11 @@ def as_json(report: Report) -> str:
         "excluded": dict(meta.excluded),
         "notes": list(meta.notes),
     }
-    return json.dumps({"meta": shown, "rows": report.records()}, indent=2, allow_nan=False) + "\n"
+    written = json.dumps({"meta": shown, "rows": report.records()}, indent=2, allow_nan=False)
+    for name, objects in report.extra.items():
+        lines = ",".join(f"\n    {json.dumps(one, allow_nan=False)}" for one in objects)
+        written = f"{written[:-2]},\n  {json.dumps(name)}: [{lines}\n  ]\n}}"
+    return written + "\n"
 
 
 def _moment(meta: Meta) -> dict[str, str]:

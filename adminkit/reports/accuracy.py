@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Final
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Final
 
+from adminkit.errors import UsageError
 from adminkit.quote import clean
 from adminkit.render.format import number, percent, plural, some
 from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
-from adminkit.reports.spec import FILTERS, Query, ReportSpec
-from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, accuracy
-from adminkit.stats.select import Filter
-from adminkit.units import show_short
+from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
+from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accuracy
+from adminkit.units import parse_duration, show_short
 
 #: Shown as the queue of jobs whose queue is unknown.
 NO_QUEUE: Final = "(no queue)"
@@ -27,6 +29,7 @@ FIELDS: Final = (
     Field("p25", "ratio"),
     Field("p75", "ratio"),
     Field("p90", "ratio"),
+    Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more than in the mean"),
     Field("share_maximum", "share", "jobs that asked for the queue's maximum or more"),
     Field("share_default", "share", "jobs that took the queue's default"),
     Field("over_limit", "count", "jobs that ran longer than asked (elapsed / limit above 1)"),
@@ -36,20 +39,32 @@ FIELDS: Final = (
 )
 ALL: Final = "(all)"
 MEAN_OF_QUEUES: Final = "(mean of queues)"
+#: A row for each point of a queue's cumulative histograms.
+POINT_FIELDS: Final = (
+    Field("queue"),
+    Field("line", help="ran: of elapsed; asked: of the limit"),
+    Field("seconds", "duration"),
+    Field("share", "share", "jobs that ran, or asked for, at most so long"),
+    Field("cluster", quiet=True),
+)
+#: Means of elapsed / limit elsewhere; the archive's by this report, of COMPLETED jobs of more than 60 s.
+YARDSTICKS: Final = (
+    "for comparison: the mean of queues was 0.269 in the study (AAIC 2017, single-GPU jobs); the mean of jobs about 0.3"
+    " on Kraken (2012), 0.501 on KTH-SP2 (1996), 0.141 on RICC (2010)"
+)
+#: Of --points.
+MOST_POINTS: Final = 24
 #: The most panels of a picture: those of the queues with the most jobs.
 MOST_PANELS: Final = 12
 LONGEST_NAME: Final = 32
 
 
-def accuracy_report(measured: Accuracy, filter: Filter, database: str) -> Report:
+def accuracy_report(measured: Accuracy, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    everything = measured.overall
-    rows = [_row(queue, queue.queue) for queue in measured.queues]
-    mean_row: list[Cell] = [None] * len(FIELDS)
-    mean_row[0], mean_row[4] = MEAN_OF_QUEUES, measured.mean_of_queues
+    filter, everything = query.filter, measured.overall
     meta = Meta(
         "Accuracy of time limits: elapsed / limit",
-        database,
+        query.database,
         (filter.since, filter.until),
         measured.clusters,
         filter.described(),
@@ -58,7 +73,62 @@ def accuracy_report(measured: Accuracy, filter: Filter, database: str) -> Report
         _notes(measured),
         measured.span,
     )
-    return Report(meta, FIELDS, rows, [_row(everything, ALL), mean_row], _pictures(measured))
+    points = _points(query)
+    if query.by == "point":
+        rows = [row for queue in measured.queues for row in _point_rows(queue, queue.queue, points)]
+        return Report(meta, POINT_FIELDS, rows, _point_rows(everything, ALL, points), _pictures(measured))
+    fields = (*FIELDS[:-1], *(_within(*one) for one in product(("ran", "asked"), points)), FIELDS[-1])
+    mean_row: list[Cell] = [None] * len(fields)
+    mean_row[0], mean_row[4] = MEAN_OF_QUEUES, measured.mean_of_queues
+    return Report(
+        meta,
+        fields,
+        [_row(queue, queue.queue) for queue in measured.queues],
+        [_row(everything, ALL), mean_row],
+        _pictures(measured),
+        {"curves": [_curve(queue) for queue in measured.queues]} if query.pictures else {},
+    )
+
+
+def _points(query: Query) -> list[int]:
+    """Seconds, as --points has them."""
+    typed = query.own.get("points")
+    words = [] if typed is None else str(typed).split(",")
+    seconds = list(dict.fromkeys(parse_duration(word) for word in words))
+    if len(seconds) > MOST_POINTS:
+        raise UsageError(f"--points has {len(seconds)} points", f"name {MOST_POINTS} at most")
+    return seconds
+
+
+def _within(line: str, at: int) -> Field:
+    """The column for one of --points: ran_1h, asked_90m."""
+    size, unit = next((size, unit) for size, unit in ((3600, "h"), (60, "m"), (1, "s")) if at % size == 0)
+    said = "ran" if line == "ran" else "asked for"
+    return Field(f"{line}_{at // size}{unit}", "share", f"jobs that {said} at most so long")
+
+
+def _point_rows(queue: QueueAccuracy, name: str | None, points: Sequence[int]) -> list[list[Cell]]:
+    curves = queue.elapsed_curve, queue.req_limit_curve
+    shares: list[tuple[Sequence[int], Sequence[float | None]]] = [(one.seconds, one.share) for one in curves]
+    if points:
+        shares = [(points, queue.ran_within), (points, queue.asked_within)]
+    return [
+        [name, line, seconds, share, queue.cluster]
+        for line, steps in zip(("ran", "asked"), shares, strict=True)
+        for seconds, share in zip(*steps, strict=True)
+    ]
+
+
+def _curve(queue: QueueAccuracy) -> dict[str, Any]:
+    """The cumulative histograms of a queue as plain lists."""
+    lines = {"ran": queue.elapsed_curve, "asked": queue.req_limit_curve}
+    return {
+        "cluster": queue.cluster,
+        "queue": queue.queue,
+        "default_limit": queue.default_limit,
+        "max_limit": queue.max_limit,
+        **{name: {"seconds": list(curve.seconds), "share": list(curve.share)} for name, curve in lines.items()},
+    }
 
 
 def _row(queue: QueueAccuracy, name: str | None) -> list[Cell]:
@@ -67,8 +137,9 @@ def _row(queue: QueueAccuracy, name: str | None) -> list[Cell]:
         None if unused is None else unused / 3600 for unused in (queue.gpu_seconds_unused, queue.cpu_seconds_unused)
     ]
     return [
-        name, queue.jobs, s.min, s.max, s.mean, s.std, s.median, s.p10, s.p25, s.p75, s.p90,
-        queue.share_maximum, queue.share_default, queue.over_limit, *hours, queue.cluster,
+        name, queue.jobs, s.min, s.max, s.mean, s.std, s.median, s.p10, s.p25, s.p75, s.p90, queue.used_fraction,
+        queue.share_maximum, queue.share_default, queue.over_limit, *hours, *queue.ran_within, *queue.asked_within,
+        queue.cluster,
     ]  # fmt: skip
 
 
@@ -90,6 +161,7 @@ def _notes(measured: Accuracy) -> list[str]:
     for resource, unknown in (("gpu", measured.gpus_unknown), ("cpu", measured.cpus_unknown)):
         if unknown:
             notes.append(f"{resource}_hours_unused leaves out {plural(unknown, 'job')} of unknown {resource.upper()}s")
+    notes.append(YARDSTICKS)
     return notes
 
 
@@ -152,19 +224,21 @@ def _boxes(named: list[tuple[str, QueueAccuracy]]) -> Boxes:
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Accuracy:
-    return accuracy(trace, query.filter, query.now, curves=query.pictures)
-
-
-def _view(measured: Accuracy, query: Query) -> Report:
-    return accuracy_report(measured, query.filter, query.database)
+    points = _points(query)
+    curves = query.pictures or (query.by == "point" and not points)
+    return accuracy(trace, query.filter, query.now, Wanted(curves, points))
 
 
 SPEC: Final = ReportSpec(
     "accuracy",
     "The accuracy of time limits, by queue: elapsed / limit.",
     _measure,
-    _view,
+    accuracy_report,
     FIELDS,
     FILTERS,
+    parts=("queue", "point"),
+    options=(
+        Option("points", ("--points",), "Also the shares of jobs that ran, and asked for, at most so long.", "1h,70h"),
+    ),
     pictures=True,
 )

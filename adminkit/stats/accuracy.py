@@ -59,6 +59,14 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is measured besides: empirical distribution functions, and their values at `points` (seconds)."""
+
+    curves: bool = False
+    points: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class QueueAccuracy:
     """One queue of one cluster; both None for all queues together. A share leaves out jobs of which it is unknown."""
 
@@ -73,8 +81,11 @@ class QueueAccuracy:
     cpu_seconds_unused: int | None
     default_limit: int | None = None
     max_limit: int | None = None
+    used_fraction: float | None = None  # the sum of elapsed / the sum of limits
     elapsed_curve: Curve = field(default=Curve(), repr=False)
     req_limit_curve: Curve = field(default=Curve(), repr=False)
+    ran_within: Sequence[float | None] = ()  # of Wanted.points each: the share of the jobs that ran at most so long
+    asked_within: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +103,8 @@ class Accuracy:
     source_unknown: int
 
 
-def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, *, curves: bool = False) -> Accuracy:
-    """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 10 bytes per job are kept.
-
-    `curves` also makes the empirical distribution functions.
-    """
+def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted = Wanted()) -> Accuracy:
+    """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 10 bytes per job are kept."""
     selection = select(chosen, limits=True)
     with snapshot(db):
         tally = _Tally({(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})})
@@ -105,7 +113,7 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, *, curves: bool =
         while rows := cursor.fetchmany(CHUNK):
             tally.add(rows)
         excluded = left_out.counts(tally.jobs)
-        return tally.finish(excluded, tuple(chosen.clusters) or tuple(clusters(db)), span(db), curves)
+        return tally.finish(excluded, tuple(chosen.clusters) or tuple(clusters(db)), span(db), wanted)
 
 
 class _Codes(dict[tuple[str, str | None], int]):
@@ -147,6 +155,8 @@ class _Tally:
             ("default", took),
             ("default_known", (source > 0) | (default > 0)),
             ("over", elapsed > limit),
+            ("used", elapsed),
+            ("reserved", limit),
             ("gpu", np.where(gpus > 1, unused * (gpus - 1), 0)),
             ("gpu_unknown", gpus == 0),
             ("cpu", np.where(cpus > 1, unused * (cpus - 1), 0)),
@@ -166,18 +176,18 @@ class _Tally:
         self.sums[name] = more
 
     def finish(
-        self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], curves: bool
+        self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], wanted: Wanted
     ) -> Accuracy:
         code, elapsed, limit = self._arrays()
         queues = []
         for key, k in self.codes.items():
             mine = code == k
-            queues.append(self._queue(key, k, elapsed[mine], limit[mine], curves))
+            queues.append(self._queue(key, k, elapsed[mine], limit[mine], wanted))
         queues.sort(key=lambda q: (-q.jobs, q.cluster or "", q.queue or ""))
         means = [q.spread.mean for q in queues if q.spread.mean is not None]
         return Accuracy(
             queues,
-            self._overall(queues, elapsed, limit, curves),
+            self._overall(queues, elapsed, limit, wanted),
             sum(means) / len(means) if means else None,
             excluded,
             names,
@@ -197,7 +207,7 @@ class _Tally:
         return arrays
 
     def _queue(
-        self, key: tuple[str, str | None], k: int, elapsed: NDArray[Any], limit: NDArray[Any], curves: bool
+        self, key: tuple[str, str | None], k: int, elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted
     ) -> QueueAccuracy:
         sums = {name: int(values[k]) for name, values in self.sums.items()}
         default, maximum = self.limits.get(key, (None, None))
@@ -213,11 +223,12 @@ class _Tally:
             sums["cpu"] if sums["cpu_unknown"] < jobs else None,
             default,
             maximum,
-            *((curve(elapsed), curve(limit)) if curves else ()),
+            sums["used"] / sums["reserved"],
+            **_distribution(elapsed, limit, wanted),
         )
 
     def _overall(
-        self, queues: list[QueueAccuracy], elapsed: NDArray[Any], limit: NDArray[Any], curves: bool
+        self, queues: list[QueueAccuracy], elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted
     ) -> QueueAccuracy:
         limited = sum(q.jobs for q in queues if q.max_limit)
         sums = {name: int(values.sum()) for name, values in self.sums.items()}
@@ -234,8 +245,20 @@ class _Tally:
             _total(q.cpu_seconds_unused for q in queues),
             None,
             None,
-            *((curve(elapsed), curve(limit)) if curves else ()),
+            sums["used"] / sums["reserved"] if sums else None,
+            **_distribution(elapsed, limit, wanted),
         )
+
+
+def _distribution(elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted) -> dict[str, Any]:
+    """The last fields of QueueAccuracy."""
+    fields: dict[str, Any] = {}
+    for line, values in (("elapsed", elapsed), ("req_limit", limit)):
+        if wanted.curves:
+            fields[f"{line}_curve"] = curve(values)
+        within = tuple(float((values <= at).mean()) if len(values) else None for at in wanted.points)
+        fields["ran_within" if line == "elapsed" else "asked_within"] = within
+    return fields
 
 
 def spread(elapsed: NDArray[Any], limit: NDArray[Any]) -> Spread:

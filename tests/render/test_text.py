@@ -120,10 +120,12 @@ def test_one_job_has_a_dash_for_its_deviation_and_null_in_json(tmp_path: Path) -
 def test_json_is_one_object_whose_rows_are_keyed_by_column(tmp_path: Path) -> None:
     report = accuracy_of(tmp_path, some_jobs())
     shown = json.loads(text.as_json(report), parse_constant=pytest.fail)
-    assert list(shown) == ["meta", "rows"]
+    assert list(shown) == ["meta", "rows", "curves"]
     assert [row["queue"] for row in shown["rows"]] == ["gq", "gq-short", "debug", "(all)", "(mean of queues)"]
     assert list(shown["rows"][0])[:7] == ["queue", "jobs", "min", "max", "mean", "std", "median"]
     assert shown["meta"]["excluded"]["limit_unlimited"] == 1
+    assert [queue["queue"] for queue in shown["curves"]] == ["gq", "gq-short", "debug"]
+    assert shown["curves"][2]["ran"] == {"seconds": [90], "share": [1.0]}
 
 
 def test_csv_holds_the_same_values(tmp_path: Path) -> None:

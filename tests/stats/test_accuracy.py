@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.job import Job
-from adminkit.stats.accuracy import CHUNK, POINTS, Accuracy, Spread, accuracy, curve, spread
+from adminkit.stats.accuracy import CHUNK, POINTS, Accuracy, Spread, Wanted, accuracy, curve, spread
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
@@ -21,9 +21,10 @@ NOW = MONDAY + 30 * 86_400
 QUEUES = [("aaic", "gq", 0, HOUR, 72 * HOUR), ("aaic", "gq", NOW - 5, HOUR, 4 * HOUR), ("aaic", "gq", NOW + 5, 1, 1)]
 
 
-def measured(path: Path, jobs: list[Job], *, curves: bool = False) -> Accuracy:
+def measured(path: Path, jobs: list[Job], *, curves: bool = False, points: tuple[int, ...] = ()) -> Accuracy:
+    path.mkdir(exist_ok=True)
     with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
-        return accuracy(db, Filter(checkpoint_code=85), NOW, curves=curves)
+        return accuracy(db, Filter(checkpoint_code=85), NOW, Wanted(curves, points))
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 10**6)), min_size=2, max_size=60))
@@ -139,3 +140,18 @@ def test_curves_are_made_only_when_wanted(tmp_path: Path) -> None:
     found = measured(tmp_path, [job(1), job(2, elapsed=2 * HOUR)], curves=True).queues[0]
     assert (found.elapsed_curve.seconds, found.elapsed_curve.share) == ([HOUR, 2 * HOUR], [0.5, 1.0])
     assert (found.req_limit_curve.seconds, found.req_limit_curve.share) == ([4 * HOUR], [1.0])
+
+
+def test_the_used_fraction_is_a_ratio_of_sums(tmp_path: Path) -> None:
+    jobs = [job(1, elapsed=HOUR, time_limit=HOUR), job(2, elapsed=10 * HOUR, time_limit=100 * HOUR), job(3, queue="b")]
+    found = measured(tmp_path, jobs)
+    assert [queue.used_fraction for queue in found.queues] == [pytest.approx(11 / 101), 0.25]
+    assert found.overall.used_fraction == pytest.approx(12 / 105)
+
+
+def test_shares_at_points_are_exact_and_take_the_jobs_of_just_so_long(tmp_path: Path) -> None:
+    jobs = [job(n, elapsed=n * HOUR, time_limit=10 * n * HOUR) for n in range(1, 5)]
+    found = measured(tmp_path, jobs, points=(HOUR - 1, HOUR, 20 * HOUR, 10**12)).overall
+    assert found.ran_within == (0.0, 0.25, 1.0, 1.0)
+    assert found.asked_within == (0.0, 0.0, 0.5, 1.0)
+    assert measured(tmp_path / "none", [], points=(1,)).overall.ran_within == (None,)
