@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users
+from adminkit.reports import accuracy, efficiency, feedback, parallelism, planned, restarts, states, users
 from adminkit.reports.spec import ReportSpec
 
 SPECS: Final[tuple[ReportSpec[Any], ...]] = (
@@ -16,6 +16,7 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     planned.SPEC,
     states.SPEC,
     users.SPEC,
+    efficiency.SPEC,
 )
 
 

@@ -10,12 +10,13 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.job import Job
 from adminkit.render.report import Report
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users
+from adminkit.reports import accuracy, efficiency, feedback, parallelism, planned, restarts, states, users
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.uses import make_used, some_used
 
 #: A name that harms what does not watch out: markup of every kind, a terminal's escape, a mirror for text.
 HOSTILE = "$x$<script>|\x1b[31m`x`\n*red*\u202e [bold]</script>"
@@ -216,4 +217,8 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
+    "efficiency": (
+        lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", *some_used()), query()),
+        lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", []), query()),
+    ),
 }
