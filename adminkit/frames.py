@@ -61,6 +61,7 @@ class Options(Filters, total=False):
     by: str
     job: str | int
     days: int
+    most: int
 
 
 @dataclass(frozen=True, slots=True)

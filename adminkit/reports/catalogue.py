@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
-from adminkit.reports import accuracy, efficiency, feedback, parallelism, planned, restarts, states, users
+from adminkit.reports import (
+    accuracy,
+    efficiency,
+    feedback,
+    frameworks,
+    names,
+    parallelism,
+    planned,
+    restarts,
+    states,
+    users,
+)
 from adminkit.reports.spec import ReportSpec
 
 SPECS: Final[tuple[ReportSpec[Any], ...]] = (
@@ -17,6 +28,8 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     states.SPEC,
     users.SPEC,
     efficiency.SPEC,
+    frameworks.SPEC,
+    names.SPEC,
 )
 
 

@@ -73,3 +73,21 @@ def some_used() -> tuple[list[Job], list[Step]]:
         step_of(jobs[13], max_rss=12 * GIB),
     ]
     return jobs, steps
+
+
+def some_programs(hostile: str) -> list[Job]:
+    """Jobs of several frameworks, containers, programs and names; some of which nothing is known."""
+
+    def one(number: int, **cells: Any) -> Job:
+        return job(number, elapsed=HOUR + number * 600, **cells)
+
+    return [
+        *(one(n, framework="torchrun", container="apptainer", program="train.sh", job_name="train", gpus=8)
+          for n in range(1, 6)),
+        *(one(n, framework="mpi", program="solve", job_name="md", user="bob", gpus=4) for n in range(6, 10)),
+        *(one(n, job_name="eval", gpus=1, user="bob" if n % 2 else "ada") for n in range(10, 20)),
+        one(20, job_name=hostile, program=hostile, framework=hostile, container=hostile, gpus=1),
+        one(21, gpus=None, cpus=None, user=None),
+        one(22, job_name="endless", time_limit=None, limit_kind="unlimited"),
+        one(23, job_name="train", state="FAILED"),
+    ]  # fmt: skip
