@@ -64,6 +64,7 @@ class Options(Filters, total=False):
     req_limit: str | int
     gpus: str | int
     points: str
+    most: int
 
 
 @dataclass(frozen=True, slots=True)

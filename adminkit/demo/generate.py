@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final, NamedTuple
 
 from adminkit.demo import times
 from adminkit.demo.nodes import GPUS_PER_NODE, NODES, Request, place
+from adminkit.demo.used import uses
 from adminkit.demo.users import BEGIN, END, USERS, Run, runs
-from adminkit.job import Job
+from adminkit.job import Job, Step
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, SiteScheduler
 from adminkit.trace.comment_words import RECORD
 
@@ -56,7 +57,7 @@ COLUMNS: Final = (
     "JobID", "JobIDRaw", "Cluster", "DBIndex", "User", "UID", "Group", "Account", "Partition", "QOS", "State",
     "ExitCode", "DerivedExitCode", "Priority", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "Suspended",
     "TimelimitRaw", "ReqNodes", "ReqCPUS", "ReqMem", "ReqTRES", "AllocNodes", "AllocCPUS", "AllocTRES", "NodeList",
-    "Restarts", "AdminComment", "JobName",
+    "Restarts", "AdminComment", "NTasks", "TotalCPU", "MaxRSS", "TRESUsageInTot", "SubmitLine", "JobName",
 )  # fmt: skip
 
 
@@ -150,14 +151,19 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
     )
 
 
-def sacct_text(jobs: Iterable[Job], delimiter: str = "\x1f") -> Iterator[bytes]:
-    """The jobs as `sacct -X -P --noconvert` prints them, one line at a time, header first."""
+def sacct_text(jobs: Iterable[Job], delimiter: str = "\x1f", seed: int = SEED) -> Iterator[bytes]:
+    """The jobs and their steps as `sacct -P --noconvert` prints them, one line at a time, header first.
+
+    `seed` is of what they used.
+    """
     yield (delimiter.join(COLUMNS) + "\n").encode()
-    for job in jobs:
-        yield (delimiter.join(_cells(job)) + "\n").encode()
+    for job, use in uses(jobs, seed):
+        yield (delimiter.join(_cells(job, use.steps, use.submit_line)) + "\n").encode()
+        for step in use.steps:
+            yield (delimiter.join(_step_cells(job, step)) + "\n").encode()
 
 
-def _cells(job: Job) -> tuple[str, ...]:
+def _cells(job: Job, steps: Sequence[Step], submit_line: str) -> tuple[str, ...]:
     tres = f"gres/gpu={job.req_gpus},mem={_mebibytes(job.req_mem)},node={job.req_nodes}"
     cpus = f"billing={job.req_cpus},cpu={job.req_cpus}"
     cells = (
@@ -166,9 +172,26 @@ def _cells(job: Job) -> tuple[str, ...]:
         job.submit_time, job.eligible_time, job.start_time, job.end_time, job.elapsed, _clock(job.suspended or 0),
         (job.time_limit or 0) // 60, job.req_nodes, job.req_cpus, _mebibytes(job.req_mem), f"{cpus},{tres}",
         job.nodes, job.cpus, f"{cpus},gres/gpu:{job.gpu_type}={job.gpus},{tres}", job.node_list,
-        job.restarts, job.admin_comment, job.job_name,
+        job.restarts, job.admin_comment, "", _clock(sum(int(step.cpu_time or 0) for step in steps)), "", "",
+        submit_line, job.job_name,
     )  # fmt: skip
     return tuple(map(str, cells))
+
+
+def _step_cells(job: Job, step: Step) -> tuple[str, ...]:
+    """A step has no user, queue, limit or request of its own."""
+    cpus = (step.gpus or 0) * _CPUS_PER_GPU
+    spent = _clock(int(step.cpu_time or 0))
+    busy = f"gres/gpuutil={round(100 * (step.gpus_used or 0))}"
+    filled = {
+        "JobID": f"{job.job_id}.{step.step}", "JobIDRaw": f"{job.job_id_raw}.{step.step}", "Cluster": job.cluster,
+        "State": step.state, "ExitCode": "0:0", "Submit": step.start_time, "Start": step.start_time,
+        "End": step.end_time, "ElapsedRaw": step.elapsed, "AllocNodes": step.nodes, "AllocCPUS": cpus,
+        "AllocTRES": f"cpu={cpus},gres/gpu:{job.gpu_type}={step.gpus},gres/gpu={step.gpus},node={step.nodes}",
+        "NTasks": step.tasks, "TotalCPU": spent, "MaxRSS": f"{(step.max_rss or 0) // 1024}K",
+        "TRESUsageInTot": f"cpu={spent},{busy},mem={(step.mem_used or 0) // 1024}K", "JobName": step.step_name,
+    }  # fmt: skip
+    return tuple(str(filled.get(name, "")) for name in COLUMNS)
 
 
 def _people(rng: Random) -> list[Person]:
@@ -223,4 +246,7 @@ def _mebibytes(size: int | None) -> str:
 
 
 def _clock(seconds: int) -> str:
+    days, seconds = divmod(seconds, 86_400)
+    if days:
+        return f"{days}-{_clock(seconds)}"
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

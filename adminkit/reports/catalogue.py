@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users, wait
+from adminkit.reports import (
+    accuracy,
+    efficiency,
+    feedback,
+    frameworks,
+    names,
+    parallelism,
+    planned,
+    restarts,
+    states,
+    users,
+    wait,
+)
 from adminkit.reports.spec import ReportSpec
 
 SPECS: Final[tuple[ReportSpec[Any], ...]] = (
@@ -17,6 +29,9 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     states.SPEC,
     users.SPEC,
     wait.SPEC,
+    efficiency.SPEC,
+    frameworks.SPEC,
+    names.SPEC,
 )
 
 

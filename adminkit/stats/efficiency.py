@@ -18,12 +18,22 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from adminkit.stats.sources import STEP_OF_RUN
 
 #: SQL over a row of the view run: the share of its CPUs that were busy, NULL where it is unknown.
 CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
+#: SQL over a row of step: the memory of all its tasks, bytes; what memory() takes of a step.
+_STEP_MEM: Final = "coalesce(step.mem_used, CASE WHEN step.tasks = 1 THEN step.max_rss END)"
+#: SQL over a row of the view run: how many of its steps say their memory, and the memory of one of them.
+MEM_STEPS: Final = f"(SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
+STEP_MEM: Final = f"(SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
+#: The same: GPU-seconds that Slurm's plugin saw busy, NULL where it saw nothing.
+GPU_SECONDS: Final = f"""(SELECT sum(step.gpus_used * coalesce(step.elapsed, 0)) FROM step
+    WHERE {STEP_OF_RUN} AND step.gpus_used IS NOT NULL)"""
+#: The same: AdminComment, where Jobstats may have written into it.
+JOBSTATS_COMMENT: Final = "CASE WHEN instr(admin_comment, 'JS1:') > 0 THEN admin_comment END"
 _STEPS: Final = f"""
 SELECT step.start_time, step.end_time, step.tasks, step.mem_used, step.max_rss,
     step.gpus_used, step.elapsed
@@ -34,6 +44,8 @@ WHERE run.cluster = ? AND run.job_id_raw = ? AND run.submit_time = ?
 _JOBSTATS: Final = "JS1:"
 #: Bytes of a summary, unpacked: what comes from outside is not let grow without end.
 _MOST: Final = 1 << 20
+#: Bytes of one GPU's memory: more is no memory.
+_MOST_MEMORY: Final = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +127,45 @@ def gpu_share(gpus: int, elapsed: int | None, steps: Sequence[Step], admin_comme
 
 def jobstats_gpu(admin_comment: str | None) -> float | None:
     """The mean use of all GPUs in the summary that Jobstats left; None where there is none that can be read."""
+    shares = [one / 100 for one in _values(_summary(admin_comment), "gpu_utilization")]
+    if not shares or not all(0 <= one <= 1 for one in shares):
+        return None
+    return sum(shares) / len(shares)
+
+
+def jobstats_gpu_memory(admin_comment: str | None) -> tuple[float, float] | None:
+    """The memory of all GPUs in the same summary, used and there, bytes; None where it does not say."""
+    nodes = _summary(admin_comment)
+    used, there = _values(nodes, "gpu_used_memory"), _values(nodes, "gpu_total_memory")
+    if not there or len(used) != len(there):
+        return None
+    if not all(0 <= one <= most < _MOST_MEMORY for one, most in zip(used, there, strict=True)):
+        return None
+    return (sum(used), sum(there)) if sum(there) else None
+
+
+def _summary(admin_comment: str | None) -> list[dict[str, Any]]:
+    """Of each node what Jobstats says of it. Whatever cannot be read is nothing: anybody may have written it."""
     place = (admin_comment or "").find(_JOBSTATS)
     if place < 0:
-        return None
+        return []
     word = (admin_comment or "")[place + len(_JOBSTATS) :].split(" ", 1)[0]
     try:
         packed = binascii.a2b_base64(word, strict_mode=True)
         inflate = zlib.decompressobj(wbits=31)
         text = inflate.decompress(packed, _MOST)
         nodes = json.loads(text)["nodes"] if not inflate.unconsumed_tail else {}
-        shares = [float(one) / 100 for node in nodes.values() for one in node.get("gpu_utilization", {}).values()]
-    except (ValueError, zlib.error, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        return None
-    if not shares or not all(0 <= one <= 1 for one in shares):
-        return None
-    return sum(shares) / len(shares)
+        return [node for node in nodes.values() if isinstance(node, dict)]
+    except (ValueError, zlib.error, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def _values(nodes: Sequence[dict[str, Any]], key: str) -> list[float]:
+    """The numbers under `key` of every GPU of every node, by node and GPU; none where one is no number."""
+    try:
+        return [float(one) for node in nodes for _, one in sorted(node.get(key, {}).items())]
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        return []
 
 
 def steps_of(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int) -> list[Step]:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Final, NamedTuple
 
-from adminkit.stats.select import CARRIED_ON, Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import LIMITED, Filter, LeftOut, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
 
 #: Seconds: a twelfth of 365.25 days.
@@ -27,13 +27,12 @@ LEAST_MONTHS: Final = 3
 #: Of the interval, both ends together.
 LEVEL: Final = 0.95
 
-_LIMITED: Final = f"(req_limit > 0 AND NOT {CARRIED_ON})"
 #: One row per cluster, user and month of UTC.
 _SUMS: Final = f"""
 SELECT cluster, user, strftime('%Y-%m', end_time, 'unixepoch'), count(*), max(end_time),
     total(elapsed * size_gpus), total(elapsed * size_cpus), total(size_gpus IS NULL), total(size_cpus IS NULL),
-    total({_LIMITED}), total(CASE WHEN {_LIMITED} THEN elapsed * 1.0 / req_limit END),
-    total(CASE WHEN {_LIMITED} THEN elapsed END), total(CASE WHEN {_LIMITED} THEN req_limit END)
+    total({LIMITED}), total(CASE WHEN {LIMITED} THEN elapsed * 1.0 / req_limit END),
+    total(CASE WHEN {LIMITED} THEN elapsed END), total(CASE WHEN {LIMITED} THEN req_limit END)
 FROM run WHERE """
 
 

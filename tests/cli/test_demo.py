@@ -70,7 +70,7 @@ def test_its_rows_are_never_taken_for_slurmdbds(made: tuple[Path, str]) -> None:
 
 def test_its_text_imports_to_the_same_rows(made: tuple[Path, str]) -> None:
     said = run(made[0], "import", "sacct.txt", "--db", "again.db").stdout
-    assert said == "read 55127, new 55127, changed 0, unchanged 0, rejected 0\n"
+    assert said == "read 110597, new 55127, changed 0, unchanged 0, rejected 0, 55470 steps\n"
     columns = (
         "job_id_raw, submit_time, start_time, end_time, elapsed, time_limit, queue, gpus, nodes, node_list, job_name"
     )

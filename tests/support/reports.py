@@ -10,12 +10,25 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.job import Job
 from adminkit.render.report import Report
-from adminkit.reports import accuracy, feedback, parallelism, planned, restarts, states, users, wait
+from adminkit.reports import (
+    accuracy,
+    efficiency,
+    feedback,
+    frameworks,
+    names,
+    parallelism,
+    planned,
+    restarts,
+    states,
+    users,
+    wait,
+)
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.uses import make_used, some_programs, some_used
 
 #: A name that harms what does not watch out: markup of every kind, a terminal's escape, a mirror for text.
 HOSTILE = "$x$<script>|\x1b[31m`x`\n*red*\u202e [bold]</script>"
@@ -252,4 +265,18 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
+    "efficiency": (
+        lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", *some_used()), query()),
+        lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", []), query()),
+    ),
+    "frameworks": (
+        lambda path: report_of(
+            frameworks.SPEC, make_trace(path / "t.db", some_programs(HOSTILE)), query(by="framework")
+        ),
+        lambda path: report_of(frameworks.SPEC, make_trace(path / "t.db", []), query(by="framework")),
+    ),
+    "names": (
+        lambda path: report_of(names.SPEC, make_trace(path / "t.db", some_programs(HOSTILE)), query(most=5)),
+        lambda path: report_of(names.SPEC, make_trace(path / "t.db", []), query(most=5)),
+    ),
 }

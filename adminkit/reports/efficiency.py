@@ -1,0 +1,134 @@
+"""What jobs used of what they had, as a Report: CPUs, memory, GPUs and their memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from adminkit.quote import clean
+from adminkit.render.format import percent, plural
+from adminkit.render.report import Box, Boxes, Cell, Field, Meta, Panel, Pictures, Report
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.efficiencies import IDLE, PARTS, RESOURCES, Efficiencies, Group, efficiencies
+
+FIELDS: Final = (
+    Field("jobs", "count", "jobs that count"),
+    Field("cpu_jobs", "count", "of these, the CPU time is known"),
+    Field("cpu", "share", "CPU time / elapsed × CPUs, of all these together: long jobs weigh more"),
+    Field("cpu_median", "share", "the median of the jobs' own shares"),
+    Field("cpu_hours_unused", "hours", "CPU-hours that were reserved and not used"),
+    Field("mem_jobs", "count", "jobs of which the memory of all tasks is known"),
+    Field("mem", "share", "memory used / asked for, each weighted by its time"),
+    Field("mem_median", "share", "the median of the jobs' own shares"),
+    Field("gpu_jobs", "count", "jobs of which the use of the GPUs is known"),
+    Field("gpu", "share", "GPU-hours busy / reserved"),
+    Field("gpu_median", "share", "the median of the jobs' own shares"),
+    Field("gpu_hours_unused", "hours", "GPU-hours that were reserved and not busy"),
+    Field("gpu_idle", "count", "jobs whose GPUs were busy for less than 1 % of the time"),
+    Field("gpu_hours_idle", "hours", "GPU-hours that these reserved"),
+    Field("gpu_mem_jobs", "count", "jobs of which Jobstats tells the GPUs' memory", quiet=True),
+    Field("gpu_mem", "share", "memory of the GPUs used / there, each weighted by its time", quiet=True),
+    Field("gpu_mem_median", "share", "the median of the jobs' own shares", quiet=True),
+    Field("cluster", quiet=True),
+)
+ALL: Final = "(all)"
+_WORDS: Final = {"cpu": "CPU time", "mem": "Memory", "gpu": "GPU time", "gpu_mem": "Memory of GPUs"}
+#: Groups that a picture shows.
+MOST_BOXES: Final = 10
+
+
+def efficiency_report(measured: Efficiencies, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    meta = Meta(
+        "What jobs used of what they had",
+        query.database,
+        (query.filter.since, query.filter.until),
+        measured.clusters,
+        query.filter.described(),
+        measured.overall.jobs,
+        measured.excluded,
+        _notes(measured),
+        measured.span,
+    )
+    rows = [_row(group, group.value) for group in measured.groups]
+    pictures = _pictures(measured, query.by) if query.pictures else None
+    return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], pictures)
+
+
+def _row(group: Group, name: str | None) -> list[Cell]:
+    cpu, mem, gpu, gpu_mem = (_shares(group, resource) for resource in RESOURCES)
+    known = bool(group.uses["gpu"].jobs)
+    idle = [group.idle, group.idle_seconds / 3600] if known else [None, None]
+    return [
+        name, group.jobs, *cpu, _unused(group, "cpu"), *mem, *gpu, _unused(group, "gpu"), *idle, *gpu_mem,
+        group.cluster,
+    ]  # fmt: skip
+
+
+def _shares(group: Group, resource: str) -> list[Cell]:
+    use = group.uses[resource]
+    spread = use.spread()
+    return [use.jobs, use.share, spread.median if spread else None]
+
+
+def _unused(group: Group, resource: str) -> float | None:
+    use = group.uses[resource]
+    return (use.reserved - use.used) / 3600 if use.jobs else None
+
+
+def _notes(measured: Efficiencies) -> list[str]:
+    overall = measured.overall
+    if not overall.jobs:
+        return ["no job is left to count; the filters above say why"]
+    notes = []
+    for resource, whole in (("cpu", overall.jobs), ("mem", overall.jobs), ("gpu", overall.gpu_jobs)):
+        if missing := whole - overall.uses[resource].jobs:
+            notes.append(f"{_WORDS[resource]} leaves out {plural(missing, 'job')} of which it is unknown")
+    if told := overall.jobstats:
+        notes.append(f"the GPUs of {plural(told, 'job')} are as Jobstats measured them, others as Slurm's plugin did")
+    if overall.uses["gpu"].jobs:
+        notes.append(f"idle GPUs were busy for less than {percent(IDLE, 0)} of the time")
+    return notes
+
+
+def _pictures(measured: Efficiencies, part: str) -> Pictures | None:
+    panels: list[Panel] = []
+    several = len({group.cluster for group in measured.groups}) > 1
+    for resource in RESOURCES:
+        groups = sorted(measured.groups, key=lambda group: group.uses[resource].used - group.uses[resource].reserved)
+        boxes = [_box(group, _name(group, several), resource) for group in groups if group.uses[resource].jobs]
+        if boxes:
+            panels.append(Boxes(f"{_WORDS[resource]} by {part}", "used / reserved, of each job", boxes[:MOST_BOXES]))
+    if not panels:
+        return None
+    best = "gpu" if measured.overall.uses["gpu"].jobs else "cpu"
+    share = measured.overall.uses[best].share
+    title = "What jobs used" if share is None else f"{percent(share)} of the {_WORDS[best]} was used"
+    return Pictures(title, "A box is the middle half of the jobs, the whiskers are from p10 to p90.", panels)
+
+
+def _box(group: Group, name: str, resource: str) -> Box:
+    spread = group.uses[resource].spread()
+    assert spread is not None
+    return Box(name, spread.p10, spread.p25, spread.median, spread.p75, spread.p90, spread.mean)
+
+
+def _name(group: Group, several: bool) -> str:
+    name = group.value or "(unknown)"
+    return clean(f"{group.cluster}: {name}" if several else name)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:
+    return efficiencies(trace, query.filter, query.by)
+
+
+SPEC: Final = ReportSpec(
+    "efficiency",
+    "What jobs used of what they had: CPUs, memory, GPUs and their memory.",
+    _measure,
+    efficiency_report,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
+    parts=tuple(PARTS),
+    pictures=True,
+)

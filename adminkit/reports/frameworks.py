@@ -1,0 +1,136 @@
+"""What runs the jobs, as a Report: frameworks, containers and programs."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from adminkit.quote import clean
+from adminkit.render.format import percent, plural
+from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.programs import PARTS, Group, Programs, programs
+
+FIELDS: Final = (
+    Field("jobs", "count", "jobs that count"),
+    Field("share", "share", "of all jobs of the report"),
+    Field("users", "count", "users of these jobs"),
+    Field("gpu_hours", "hours", "GPU-hours of these jobs"),
+    Field("gpu_share", "share", "of all GPU-hours of the report"),
+    Field("cpu_hours", "hours", "CPU-hours of these jobs"),
+    Field("accuracy", "ratio", "mean of elapsed / limit"),
+    Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),
+    Field("cluster", quiet=True),
+)
+ALL: Final = "(all)"
+NONE: Final = "(none known)"
+#: Values that a picture shows by name.
+MOST_BARS: Final = 12
+
+
+def frameworks_report(measured: Programs, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    rows = [_row(group, group.value, measured.overall) for group in measured.groups]
+    total = _row(measured.overall, ALL, measured.overall)
+    notes = [*limits_notes(measured), *_unknown(measured, query.by)]
+    meta = meta_of("What runs the jobs", measured, query, notes)
+    return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures(measured, query.by))
+
+
+def meta_of(title: str, measured: Programs, query: Query, notes: list[str]) -> Meta:
+    """The header of a report of Programs."""
+    return Meta(
+        title,
+        query.database,
+        (query.filter.since, query.filter.until),
+        measured.clusters,
+        query.filter.described(),
+        measured.overall.jobs,
+        measured.excluded,
+        notes,
+        measured.span,
+    )
+
+
+def limits_notes(measured: Programs) -> list[str]:
+    """What accuracy and hours leave out."""
+    overall = measured.overall
+    if not overall.jobs:
+        return ["no job is left to count; the filters above say why"]
+    notes = []
+    if left := overall.jobs - len(overall.ratios):
+        notes.append(f"accuracy leaves out {plural(left, 'job')}: checkpoint runs, and jobs without a finite limit")
+    for resource, unknown in (("gpu", overall.gpus_unknown), ("cpu", overall.cpus_unknown)):
+        if unknown:
+            notes.append(f"{resource}_hours leave out {plural(unknown, 'job')} of unknown {resource.upper()}s")
+    return notes
+
+
+def hours(group: Group) -> tuple[float | None, float | None]:
+    """GPU-hours and CPU-hours; None where no job says its size."""
+    gpu = None if group.jobs and group.gpus_unknown == group.jobs else group.gpu_seconds / 3600
+    cpu = None if group.jobs and group.cpus_unknown == group.jobs else group.cpu_seconds / 3600
+    return gpu, cpu
+
+
+def gpu_share(group: Group, overall: Group) -> float | None:
+    """Of all GPU-hours of the report."""
+    known = hours(group)[0] is not None and overall.gpu_seconds
+    return group.gpu_seconds / overall.gpu_seconds if known else None
+
+
+def pictures(measured: Programs, part: str) -> Pictures | None:
+    """The values with most GPU-hours, or with most jobs where there are none; the others as one bar."""
+    overall = measured.overall
+    if not overall.jobs:
+        return None
+    by_hours = overall.gpu_seconds >= 3600
+    whole = overall.gpu_seconds if by_hours else overall.jobs
+    several = len({group.cluster for group in measured.groups}) > 1
+    amounts = [(_name(group, several), group.gpu_seconds if by_hours else group.jobs) for group in measured.groups]
+    amounts.sort(key=lambda one: -one[1])
+    others = len(amounts) - MOST_BARS
+    if others > 0:
+        amounts[MOST_BARS:] = [(f"{others:,} others", sum(amount for _, amount in amounts[MOST_BARS:]))]
+    unit = 3600 if by_hours else 1
+    bars = [Bar(name, round(amount / unit), amount / whole) for name, amount in amounts]
+    what = "GPU-hours" if by_hours else "jobs"
+    title = f"{percent(amounts[0][1] / whole)} of the {what} are of {amounts[0][0]}"
+    heading = f"{what[0].upper()}{what[1:]} by {part.replace('_', ' ')}"
+    return Pictures(title, "", [Bars(heading, f"{round(whole / unit):,} {what}", bars)])
+
+
+def _row(group: Group, name: str | None, overall: Group) -> list[Cell]:
+    gpu, cpu = hours(group)
+    return [
+        name, group.jobs, group.jobs / overall.jobs if overall.jobs else None, len(group.users), gpu,
+        gpu_share(group, overall), cpu, group.spread().accuracy, group.used_fraction, group.cluster,
+    ]  # fmt: skip
+
+
+def _unknown(measured: Programs, part: str) -> list[str]:
+    unknown = sum(group.jobs for group in measured.groups if group.value is None)
+    return [f"of {plural(unknown, 'job')} no {part} is known: none, or none that the command line names"] * bool(
+        unknown
+    )
+
+
+def _name(group: Group, several: bool) -> str:
+    name = group.value or NONE
+    return clean(f"{group.cluster}: {name}" if several else name)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
+    return programs(trace, query.filter, query.by)
+
+
+SPEC: Final = ReportSpec(
+    "frameworks",
+    "What runs the jobs: frameworks, containers and programs, their hours and accuracy.",
+    _measure,
+    frameworks_report,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
+    parts=PARTS[:3],
+    pictures=True,
+)

@@ -1,0 +1,71 @@
+"""Job names as a Report: their runs, hours and accuracy, and how alike the runs of a name are."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from adminkit.render.format import number, plural
+from adminkit.render.report import Cell, Field, Report
+from adminkit.reports.frameworks import ALL, gpu_share, hours, limits_notes, meta_of, pictures
+from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.stats.programs import Group, Programs, programs
+
+FIELDS: Final = (
+    Field("job_name"),
+    Field("jobs", "count", "jobs that count"),
+    Field("users", "count", "users of these jobs"),
+    Field("gpu_hours", "hours", "GPU-hours of these jobs"),
+    Field("gpu_share", "share", "of all GPU-hours of the report"),
+    Field("cpu_hours", "hours", "CPU-hours of these jobs"),
+    Field("accuracy", "ratio", "mean of elapsed / limit"),
+    Field("accuracy_std", "ratio", "its standard deviation (n - 1)"),
+    Field("elapsed_p10", "duration", "a tenth of the jobs ran for at most so long"),
+    Field("elapsed_median", "duration", "half of the jobs ran for at most so long"),
+    Field("elapsed_p90", "duration", "nine tenths of the jobs ran for at most so long"),
+    Field("cluster", quiet=True),
+)
+_MOST: Final = 30
+
+
+def names_report(measured: Programs, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    most = int(query.own["most"])
+    groups = measured.groups[:most] if most else measured.groups
+    rows = [_row(group, group.value, measured.overall) for group in groups]
+    total = _row(measured.overall, ALL, measured.overall)
+    notes = limits_notes(measured)
+    if rest := measured.groups[len(groups) :]:
+        jobs = sum(group.jobs for group in rest)
+        held = round(sum(group.gpu_seconds for group in rest) / 3600)
+        notes.append(f"not shown: {plural(len(rest), 'name')} with {plural(jobs, 'job')} and {number(held)} GPU-hours")
+    if unnamed := sum(group.jobs for group in measured.groups if group.value is None):
+        notes.append(f"of {plural(unnamed, 'job')} no name is known")
+    return Report(meta_of("Job names", measured, query, notes), FIELDS, rows, [total], pictures(measured, "job_name"))
+
+
+def _row(group: Group, name: str | None, overall: Group) -> list[Cell]:
+    spread = group.spread()
+    gpu, cpu = hours(group)
+    return [
+        name, group.jobs, len(group.users), gpu, gpu_share(group, overall), cpu, spread.accuracy, spread.accuracy_std,
+        spread.elapsed_p10, spread.elapsed_median, spread.elapsed_p90, group.cluster,
+    ]  # fmt: skip
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
+    return programs(trace, query.filter, "job_name")
+
+
+SPEC: Final = ReportSpec(
+    "names",
+    "Job names with most GPU-hours: their runs, hours and accuracy, and how alike the runs are.",
+    _measure,
+    names_report,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
+    options=(
+        Option("most", ("--most",), "How many names to show, most GPU-hours first; 0: all.", default=_MOST, least=0),
+    ),
+    pictures=True,
+)
