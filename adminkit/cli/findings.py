@@ -33,6 +33,8 @@ class Kind(StrEnum):
     MAX_LIMIT = "max_limit"
     QUEUE_FIT = "queue_fit"
     WAITS = "waits"
+    IDLE_GPUS = "idle_gpus"
+    MEMORY = "memory"
     FAILING = "failing"
     FLOOD = "flood"
     MONTH = "month"

@@ -7,9 +7,22 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from adminkit.findings import default_limit, failing, flood, habit, max_limit, month, over_asked, queue_fit, waits
+from adminkit.findings import (
+    default_limit,
+    failing,
+    flood,
+    habit,
+    idle_gpus,
+    max_limit,
+    memory,
+    month,
+    over_asked,
+    queue_fit,
+    waits,
+)
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
+from adminkit.stats.efficiencies import efficiencies
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods
 from adminkit.stats.queue_fit import queue_jobs
@@ -21,7 +34,7 @@ from adminkit.stats.wait_avoided import wait_avoided
 #: Kinds that add up over users.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits")
 #: Kinds about one user each.
-USERS: Final = ("failing", "flood", "month")
+USERS: Final = ("idle_gpus", "memory", "failing", "flood", "month")
 #: How far back the months before a month go, seconds.
 YEAR: Final = 366 * 86_400
 
@@ -50,6 +63,12 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
 
 def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:
     """The same of users: of failures and floods whatever the state and run time of their jobs."""
+    if not {"idle_gpus", "memory"}.isdisjoint(kinds):
+        for user in efficiencies(db, chosen, "user").groups:
+            if "idle_gpus" in kinds:
+                yield from idle_gpus.check(user, idle_gpus.Limits())
+            if "memory" in kinds:
+                yield from memory.check(user, memory.Limits())
     every = replace(chosen, states=(), min_elapsed=None)
     if "failing" in kinds:
         limits = failing.Limits()

@@ -16,6 +16,7 @@ from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
 from adminkit.findings import effect, estimate, outbox, overestimate, week
 from adminkit.findings.finding import SEVERITIES, Finding, Severity, Subject
 from adminkit.findings.registry import KINDS
+from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.stats import due
 from adminkit.stats.effect import Design
@@ -91,7 +92,7 @@ def findings_report(
     shown = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
     rows = [_row(one) for one in shown]
     hidden = len(findings) - len(shown)
-    notes = [f"{hidden:,} findings below {least} are not shown: --severity good shows all"] if hidden else []
+    notes = [f"{plural(hidden, 'finding')} below {least} not shown: --severity good shows all"] if hidden else []
     window = f"from {show_time(scope.since)} until {show_time(scope.until)}"
     filters = {"ended": window, "kind": ", ".join(kinds), "severity": least}
     for name, words in (("user", scope.users), ("queue", scope.queues)):

@@ -9,9 +9,10 @@ import pytest
 
 from adminkit.demo import generate
 from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
-from adminkit.findings import default_limit, failing, flood, habit, month, over_asked
+from adminkit.findings import default_limit, failing, flood, habit, idle_gpus, memory, month, over_asked
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
+from adminkit.stats.efficiencies import Group
 from adminkit.stats.failing import Failing, Flood
 from adminkit.stats.queue_habits import Part, QueueHabits
 from adminkit.stats.select import Filter
@@ -104,6 +105,50 @@ def test_flood(most: int, expected: list[str]) -> None:
     found = flood.check(Flood("aaic", "ada", 1, most, most, 5.0 * most), flood.Limits())
     assert [one.verdict for one in found] == expected
     assert all((one.stake, one.evidence["elapsed"]) == (None, 5.0) for one in found)
+
+
+def used(jobs: int, share: float, reserved: float, idle: int = 0, idle_seconds: float = 0.0) -> Group:
+    """A user's runs, all alike: their share of GPUs and of memory, and what each reserved."""
+    group = Group("ada", "aaic", jobs, idle=idle, idle_seconds=idle_seconds)
+    for _ in range(jobs):
+        group.add("gpu", share, reserved)
+        group.add("mem", share, reserved)
+    return group
+
+
+@pytest.mark.parametrize(
+    ("group", "expected", "why"),
+    [
+        (used(10, 0.5, 36_000.0, 5, 36_000.0), [("idle", 10.0)], "five runs, ten hours, a tenth"),
+        (used(10, 0.5, 36_000.0, 4, 36_000.0), [], "four runs"),
+        (used(10, 0.5, 36_000.0, 5, 35_999.0), [], "less than ten hours"),
+        (used(10, 0.5, 36_001.0, 5, 36_000.0), [], "less than a tenth"),
+        (used(0, 0.5, 0.0), [], "nobody measured"),
+    ],
+)
+def test_idle_gpus(group: Group, expected: list[tuple[str, float]], why: str) -> None:
+    assert said(idle_gpus.check(group, idle_gpus.Limits())) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("group", "expected", "why"),
+    [
+        (used(20, 0.2, 1e17), ["over_asked"], "20 runs that use a fifth"),
+        (used(19, 0.2, 1e17), [], "19 runs"),
+        (used(20, 0.25, 1e17), [], "a quarter"),
+        (used(20, 0.2, 1e15), [], "little is lost"),
+        (used(0, 0.2, 0.0), [], "not known"),
+    ],
+)
+def test_memory(group: Group, expected: list[str], why: str) -> None:
+    assert [one.verdict for one in memory.check(group, memory.Limits())] == expected, why
+
+
+def test_memory_that_one_run_in_five_needs_is_not_over_asked() -> None:
+    group = used(20, 0.1, 1e17)
+    for _ in range(5):
+        group.add("mem", 0.6, 1e15)
+    assert memory.check(group, memory.Limits()) == []
 
 
 @pytest.mark.parametrize(

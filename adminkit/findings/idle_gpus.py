@@ -1,0 +1,45 @@
+"""Users whose jobs hold GPUs that do nothing."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.stats.efficiencies import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When idle GPUs are a habit."""
+
+    runs: int = 5  # with idle GPUs
+    share: float = 0.1  # of the user's GPU-seconds whose use is known
+    idle: float = 10 * 3600.0  # GPU-seconds
+
+
+KIND: Final = Kind(
+    "idle_gpus",
+    "a user whose jobs held GPUs that did nothing",
+    {"idle": Verdict("warn", "see whether the program finds its GPUs; a job that needs none asks for none")},
+    {
+        "runs": "with GPUs, of which somebody measured the use",
+        "idle": "of these, runs whose GPUs were busy for less than 1 % of the time",
+        "idle_seconds": "GPU-seconds of the idle ones",
+        "share": "idle_seconds / the GPU-seconds of all runs measured",
+    },
+)
+
+
+def check(measure: Group, limits: Limits) -> list[Finding]:
+    """One finding of a user who has enough of them; `measure` is about one user."""
+    gpus = measure.uses["gpu"]
+    share = measure.idle_seconds / gpus.reserved if gpus.reserved else 0.0
+    few = measure.idle < limits.runs or measure.idle_seconds < limits.idle or share < limits.share
+    if measure.value is None or few:
+        return []
+    evidence = {"runs": gpus.jobs, "idle": measure.idle, "idle_seconds": measure.idle_seconds, "share": share}
+    subject = Subject(cluster=measure.cluster, user=measure.value)
+    command = f"adminkit report efficiency --user {shlex.quote(measure.value)}"
+    return [KIND.finding("idle", subject, evidence, Stake(measure.idle_seconds), command)]
