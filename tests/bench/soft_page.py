@@ -34,7 +34,7 @@ before its submission. Every candidate but the last has `least` and `gap` of pol
 - *wide jobs +N h*, *short jobs +N h*: points worth N hours of age for the jobs of the last size, or for those that are
   planned with an hour at most.
 - *bf_window N*: that SchedulerParameter; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve at the
-  points of N hours of age, so jobs with less get no reservation. Both are slurmctld's, so the model slurm alone has them.
+  points of N hours of age, so jobs with less get no reservation. Both are slurmctld's: only the model slurm has them.
 - *head*: jobs that were first of the queue, and waited, with or without soft limits. *exact need*: nobody can know it.
 - *promised*: how many jobs waited as the first of the queue, the share of them that started later than the start that
   all plans of that moment promised, and how much later they started in the mean (sooner, below 0). These are figures of
