@@ -61,6 +61,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("accuracy", {"points": "1h,70h"}, ["--points", "1h,70h"]),
     ("accuracy", {"by": "point"}, ["--by", "point"]),
     ("parallelism", {"user": "ada", "account": "vision"}, ["--user", "ada", "--account", "vision"]),
+    ("parallelism", {"by": "container"}, ["--by", "container"]),
     ("restarts", {}, []),
     ("restarts", {"by": "user"}, ["--by", "user"]),
     ("restarts", {"job": 1}, ["--job", "1"]),

@@ -230,7 +230,9 @@ def _bars(panel: Bars, width: int, pen: _Pen) -> list[str]:
     ends = [f"{percent(bar.share, 2):>8}  {number(bar.jobs)}" for bar in panel.bars]
     room = max(width - cell_len(names[0]) - max(map(len, ends)) - 3, 10)
     most = max(bar.share for bar in panel.bars) or 1
-    lines = [f"{pen.paint(clean(panel.title), 'bold')}  {pen.paint(clean(panel.subtitle), 'dim')}"]
+    title, subtitle = _fit(clean(panel.title), width), _fit(clean(panel.subtitle), width)
+    between = "  " if cell_len(title) + 2 + cell_len(subtitle) <= width else "\n"
+    lines = f"{pen.paint(title, 'bold')}{between}{pen.paint(subtitle, 'dim')}".split("\n")
     for name, bar, end in zip(names, panel.bars, ends, strict=True):
         length = max(round(bar.share / most * room), 1 if bar.jobs else 0)
         lines.append(f"{name} {pen.paint(pen.signs.bar * length, 'ran')}{' ' * (room - length)} {end}")

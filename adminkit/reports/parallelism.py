@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Panel, Pictures, Report
 from adminkit.reports.spec import Query, ReportSpec
-from adminkit.stats.parallelism import Parallelism, parallelism
-from adminkit.stats.select import Filter
+from adminkit.stats.parallelism import CORE_CLASSES, Containers, Parallelism, containers, parallelism
 
 FIELDS: Final = (
-    Field("part", help="class: all jobs by class; gpus: multi-GPU jobs by GPUs; nodes: multi-node jobs by nodes"),
-    Field("value", help="the class, or the number of GPUs or nodes"),
+    Field("part", help="what is counted: class, gpus, nodes, cores, looks; with --by container (all) and each class"),
+    Field("value", help="the class, the number of GPUs, nodes or cores, what the steps tell, the container"),
     Field("jobs", "count", "jobs that count"),
     Field("share", "share", "share of the part's jobs"),
 )
 UNKNOWN: Final = "unknown"
+ALL: Final = "(all)"
+NO_CONTAINER: Final = "(none known)"
 #: Bars show the most frequent values only.
 MOST_BARS: Final = 12
 
 
-def parallelism_report(measured: Parallelism, filter: Filter, database: str) -> Report:
+def parallelism_report(measured: Parallelism | Containers, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    rows: list[list[Cell]] = []
-    for part, counts in (
+    if isinstance(measured, Containers):
+        return _containers_report(measured, query)
+    parts = (
         ("class", [(kind or UNKNOWN, jobs) for kind, jobs in measured.classes.items()]),
         ("gpus", [(str(value), jobs) for value, jobs in measured.gpus.items()]),
         ("nodes", [(str(value), jobs) for value, jobs in measured.nodes.items()]),
-    ):
-        whole = sum(jobs for _, jobs in counts)
-        rows += [[part, value, jobs, jobs / whole if whole else None] for value, jobs in counts]
+        ("cores", _doubling(measured.cores)),
+        ("looks", list(measured.looks.items()) if _any_look(measured) else []),
+    )
     notes = []
     if not measured.jobs:
         notes.append("no job is left to count; the filters above say why")
@@ -41,19 +44,71 @@ def parallelism_report(measured: Parallelism, filter: Filter, database: str) -> 
         notes.append(f"{components} of {plural(measured.het_jobs, 'het job')} are counted as whole jobs")
     if unknown := measured.classes.get(None):
         notes.append(f"{plural(unknown, 'job')} of unknown GPUs are in no class")
-    meta = Meta(
+    if unsaid := measured.looks.get("not known"):
+        notes.append(f"whether they only look parallel is not known of {plural(unsaid, 'multi-GPU or multi-node job')}")
+    if single := sum(measured.classes.get(kind, 0) for kind in CORE_CLASSES):
+        notes.append(f"classed by cores, as no job of their cluster says its GPUs: {plural(single, 'job')}")
+    total: list[Cell] = ["class", "(all)", measured.jobs, 1.0 if measured.jobs else None]
+    rows = [row for part, counts in parts for row in _rows(part, counts)]
+    return Report(_meta(measured, query, measured.jobs, notes), FIELDS, rows, [total], _pictures(measured))
+
+
+def _containers_report(measured: Containers, query: Query) -> Report:
+    """The containers of all jobs, then of each class."""
+    whole = measured.all
+    jobs = sum(whole.values())
+    ordered = sorted(whole, key=lambda name: (-whole[name], name or ""))
+
+    def counts(of: Mapping[str | None, int]) -> list[tuple[str, int]]:
+        return [(name or NO_CONTAINER, of[name]) for name in ordered if of.get(name)]
+
+    rows = _rows(ALL, counts(whole))
+    for kind, of in measured.classes.items():
+        rows += _rows(kind or UNKNOWN, counts(of))
+    notes = [] if jobs else ["no job is left to count; the filters above say why"]
+    if whole.get(None):
+        notes.append(
+            f"{NO_CONTAINER}: the command line names none, or the trace has no command line; a script may start one"
+        )
+    contained = jobs - whole.get(None, 0)
+    pictures = Pictures(
+        f"{percent(contained / jobs)} of the jobs name a container on their command line",
+        "",
+        [_bars("All jobs by container", counts(whole))],
+    ) if jobs else None  # fmt: skip
+    return Report(_meta(measured, query, jobs, notes), FIELDS, rows, (), pictures)
+
+
+def _meta(measured: Parallelism | Containers, query: Query, jobs: int, notes: Sequence[str]) -> Meta:
+    filter = query.filter
+    return Meta(
         "Parallelism of jobs",
-        database,
+        query.database,
         (filter.since, filter.until),
         measured.clusters,
         filter.described(),
-        measured.jobs,
+        jobs,
         measured.excluded,
         notes,
         measured.span,
     )
-    total: list[Cell] = ["class", "(all)", measured.jobs, 1.0 if measured.jobs else None]
-    return Report(meta, FIELDS, rows, [total], _pictures(measured))
+
+
+def _rows(part: str, counts: Sequence[tuple[str, int]]) -> list[list[Cell]]:
+    whole = sum(jobs for _, jobs in counts)
+    return [[part, value, jobs, jobs / whole if whole else None] for value, jobs in counts]
+
+
+def _any_look(measured: Parallelism) -> bool:
+    return any(look != "not known" for look in measured.looks)
+
+
+def _doubling(counts: Mapping[int, int]) -> list[tuple[str, int]]:
+    """Counts by a number as counts by 1, 2, 3-4, 5-8, 9-16, … of it."""
+    found: Counter[int] = Counter()
+    for value, jobs in counts.items():
+        found[(value - 1).bit_length()] += jobs
+    return [(f"{2**k // 2 + 1}-{2**k}" if k > 1 else str(2**k), jobs) for k, jobs in sorted(found.items())]
 
 
 def _pictures(measured: Parallelism) -> Pictures | None:
@@ -65,6 +120,11 @@ def _pictures(measured: Parallelism) -> Pictures | None:
         panels.append(_bars("Multi-GPU jobs by GPUs", [(f"{value} GPUs", n) for value, n in measured.gpus.items()]))
     if measured.nodes:
         panels.append(_bars("Multi-node jobs by nodes", [(f"{value} nodes", n) for value, n in measured.nodes.items()]))
+    if measured.cores:
+        counts = [(f"{value} {'core' if value == '1' else 'cores'}", n) for value, n in _doubling(measured.cores)]
+        panels.append(_bars("Jobs without GPUs by cores", counts))
+    if _any_look(measured):
+        panels.append(_bars("Multi-GPU and multi-node jobs by their steps", measured.looks.items()))
     return Pictures(f"{percent(most / measured.jobs)} of the jobs are {kind or 'unknown'} jobs", "", panels)
 
 
@@ -83,20 +143,17 @@ def _bars(title: str, counts: Iterable[tuple[str, int]]) -> Bars:
     return Bars(title, f"{number(whole)} jobs", [Bar(name, jobs, jobs / whole) for name, jobs in kept])
 
 
-def _measure(trace: sqlite3.Connection, query: Query) -> Parallelism:
-    return parallelism(trace, query.filter)
-
-
-def _view(measured: Parallelism, query: Query) -> Report:
-    return parallelism_report(measured, query.filter, query.database)
+def _measure(trace: sqlite3.Connection, query: Query) -> Parallelism | Containers:
+    return containers(trace, query.filter) if query.by == "container" else parallelism(trace, query.filter)
 
 
 SPEC: Final = ReportSpec(
     "parallelism",
     "How many jobs use no GPU, one, several, or several nodes.",
     _measure,
-    _view,
+    parallelism_report,
     FIELDS,
     ("queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
+    parts=("class", "container"),
     pictures=True,
 )

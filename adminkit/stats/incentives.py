@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
 from adminkit.stats.efficiency import CPU_SHARE
 from adminkit.stats.select import CARRIED_ON
-from adminkit.stats.sources import STEP_OF_RUN
 from adminkit.trace.decision_sql import RECORD_GLOB, paid_class
 from adminkit.trace.run_view import TOO_LONG, class_sql
 from adminkit.trace.sight import everybodys
@@ -34,21 +34,6 @@ LEFT_OUT: Final = (
 #: Larger sizes are errors of the source.
 _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
-
-#: A bundle is single-GPU work side by side: most step time is in steps of one node and at most one GPU, and two of
-#: these overlap. Steps without CPU use do not count; nor does the batch step, which does not show what runs in it.
-_BUNDLE: Final = f"""
-(SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
-        AND coalesce(max(single AND together), 0)
- FROM (SELECT gpus, end_time - start_time AS busy, coalesce(gpus <= 1 AND nodes <= 1, 0) AS single,
-           coalesce(start_time < max(end_time) OVER (
-               PARTITION BY coalesce(gpus <= 1 AND nodes <= 1, 0) ORDER BY start_time, end_time, step
-               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS together
-       FROM step
-       WHERE {STEP_OF_RUN}
-           AND step NOT IN ('batch', 'extern', 'interactive') AND end_time > start_time
-           AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)))
-"""
 
 #: Points were given for another class than the allocation has.
 _MISPAID: Final = f"""(CASE WHEN admin_comment GLOB '{RECORD_GLOB},cls=*'
@@ -83,7 +68,7 @@ FROM (
             END AS size,
         {CPU_SHARE} AS used_share,
         size_nodes > 1 OR size_gpus > 1 OR {_MISPAID} AS parallel, {_MISPAID} AS mispaid,
-        CASE WHEN {_MISPAID} THEN 1 WHEN size_nodes > 1 OR size_gpus > 1 THEN {_BUNDLE} ELSE 0 END AS bundle,
+        CASE WHEN {_MISPAID} THEN 1 WHEN size_nodes > 1 OR size_gpus > 1 THEN {BUNDLE} ELSE 0 END AS bundle,
         {CARRIED_ON} AS carried_on
     FROM run
     WHERE cluster = :cluster AND end_time >= :since AND end_time < :until AND (:uid IS NULL OR uid = :uid) AND acting
@@ -125,7 +110,7 @@ class Criteria:
     menu: Sequence[int] = ()  # limits that people are advised to type, seconds, ascending
     menu_steps: int = 1
     min_elapsed: int = 60
-    min_cpu_use: float = 0.02
+    min_cpu_use: float = MIN_CPU_USE
     unknown_counts: bool = False
     recorded_only: bool = False
     cpus_per_gpu: float = 8.0

@@ -1,41 +1,61 @@
-"""How parallel jobs are: by class, multi-GPU jobs by GPUs, multi-node jobs by nodes. A het job is one job."""
+"""How parallel jobs are: by class, multi-GPU jobs by GPUs, multi-node jobs by nodes, others by cores. A het job is one.
+
+Beside that, what the steps of multi-GPU and multi-node runs tell of whether they worked together (bundles.py).
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.job import CLASSES
+from adminkit.stats.bundles import LOOK, LOOKS, MIN_CPU_USE
 from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
 from adminkit.trace.run_view import class_sql
 
-#: Plain jobs. One row per class, GPUs and nodes.
-PLAIN: Final = """
-SELECT class, size_gpus, size_nodes, count(*), 0
-FROM run WHERE het_job IS NULL AND {where} GROUP BY 1, 2, 3
+#: Classes of jobs on one node (or an unknown number) of a cluster that says nothing of GPUs.
+CORE_CLASSES: Final = ("single-core", "multi-core")
+
+#: SQL: the cores of a run that is in no class of GPUs.
+_CORES: Final = "CASE WHEN coalesce({gpus}, 0) = 0 AND coalesce({nodes}, 1) <= 1 THEN {cpus} END"
+#: Plain jobs. One row per cluster, class, GPUs, nodes and cores.
+PLAIN: Final = f"""
+SELECT cluster, class, size_gpus, size_nodes, {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")},
+    count(*), 0
+FROM run WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3, 4, 5
 """
 
 #: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts again;
 #: submission times do not tell the runs apart, since components are submitted one after the other.
 HET: Final = f"""
-SELECT {class_sql("nodes", "gpus")}, gpus, nodes, count(*), sum(components) FROM (
-    SELECT sum(size_nodes) AS nodes, sum(size_gpus) AS gpus, count(*) AS components FROM (
+SELECT cluster, {class_sql("nodes", "gpus")}, gpus, nodes, {_CORES.format(gpus="gpus", nodes="nodes", cpus="cpus")},
+    count(*), sum(components) FROM (
+    SELECT cluster, sum(size_nodes) AS nodes, sum(size_gpus) AS gpus, sum(size_cpus) AS cpus, count(*) AS components
+    FROM (
         SELECT *, {{reason}} AS rule,
             row_number() OVER (PARTITION BY cluster, het_job, het_offset ORDER BY submit_time) AS run
         FROM run WHERE het_job IS NOT NULL AND {{within}}
     ) WHERE rule = 0 GROUP BY cluster, het_job, run
-) GROUP BY 1, 2, 3
+) GROUP BY 1, 2, 3, 4, 5
 """
+
+_LOOKS: Final = f"""
+SELECT {LOOK}, count(*)
+FROM run WHERE het_job IS NULL AND class IN ('multi-gpu', 'multi-node') AND {{where}} GROUP BY 1
+"""
+_CONTAINERS: Final = "SELECT class, container, count(*) FROM run WHERE {where} GROUP BY 1, 2"
 
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
-    """Numbers of jobs. `classes` has every class, None for jobs whose GPUs are unknown, only where there are some.
+    """Numbers of jobs. `classes` has every class, CORE_CLASSES where a cluster says nothing of GPUs, and None for jobs
+    of unknown GPUs (or cores), both only where there are some.
 
-    `gpus` counts multi-GPU jobs by their GPUs, `nodes` multi-node jobs by their nodes, both ascending.
+    `gpus` counts multi-GPU jobs by their GPUs, `nodes` multi-node jobs by their nodes, `cores` the jobs without GPUs on
+    one node by their cores, all ascending. `looks`: multi-GPU and multi-node jobs by LOOKS, het jobs left out.
     """
 
     classes: Mapping[str | None, int]
@@ -46,10 +66,27 @@ class Parallelism:
     het_components: int
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
+    cores: Mapping[int, int] = field(default_factory=dict)
+    looks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def jobs(self) -> int:
         return sum(self.classes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """Class (None for unknown) -> container (None: none is known) -> jobs. Components of a het job count one by one."""
+
+    classes: Mapping[str | None, Mapping[str | None, int]]
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+
+    @property
+    def all(self) -> Mapping[str | None, int]:
+        """The jobs of all classes."""
+        return sum((Counter(one) for one in self.classes.values()), Counter[str | None]())
 
 
 def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
@@ -58,20 +95,25 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     classes: Counter[str | None] = Counter(dict.fromkeys(CLASSES, 0))
     by_gpus: Counter[int] = Counter()
     by_nodes: Counter[int] = Counter()
+    by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
         plain = PLAIN.format(where=selection.where)
         het = HET.format(reason=selection.reason, within=selection.within)
-        for statement in (plain, het):
-            for kind, gpus, nodes, jobs, components in db.execute(statement, selection.params):
-                classes[kind] += jobs
-                if kind == "multi-gpu":
-                    by_gpus[gpus] += jobs
-                elif kind == "multi-node":
-                    by_nodes[nodes] += jobs
-                if components:
-                    het_jobs, het_components = het_jobs + jobs, het_components + components
+        rows = [row for statement in (plain, het) for row in db.execute(statement, selection.params)]
+        for kind, gpus, nodes, cores, jobs, components in _classed(rows):
+            classes[kind] += jobs
+            if kind == "multi-gpu":
+                by_gpus[gpus] += jobs
+            elif kind == "multi-node":
+                by_nodes[nodes] += jobs
+            elif cores and kind in ("cpu", *CORE_CLASSES):
+                by_cores[cores] += jobs
+            if components:
+                het_jobs, het_components = het_jobs + jobs, het_components + components
         records = sum(classes.values()) - het_jobs + het_components
+        looks = _LOOKS.format(where=selection.where)
+        found = dict(db.execute(looks, {**selection.params, "min_cpu_use": MIN_CPU_USE}).fetchall())
         return Parallelism(
             dict(classes),
             dict(sorted(by_gpus.items())),
@@ -81,4 +123,33 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
             het_components,
             tuple(chosen.clusters) or tuple(clusters(db)),
             span(db),
+            dict(sorted(by_cores.items())),
+            {look: found[look] for look in LOOKS if look in found},
         )
+
+
+Row = tuple[str | None, int, int, int | None, int, int]
+
+
+def _classed(rows: Iterable[tuple[str, str | None, int, int, int | None, int, int]]) -> Iterator[Row]:
+    """The rows without their cluster. Where no job of a cluster says its GPUs, jobs get a class by their cores."""
+    rows = list(rows)
+    with_gpus = {cluster for cluster, _, gpus, *_ in rows if gpus is not None}
+    for cluster, kind, gpus, nodes, cores, jobs, components in rows:
+        if kind is None and cluster not in with_gpus and cores:
+            kind = CORE_CLASSES[cores > 1]
+        yield kind, gpus, nodes, cores, jobs, components
+
+
+def containers(db: sqlite3.Connection, chosen: Filter) -> Containers:
+    """Count the jobs that `chosen` takes by class and container."""
+    selection = select(chosen, limits=False)
+    found: dict[str | None, dict[str | None, int]] = {}
+    with snapshot(db):
+        for kind, container, jobs in db.execute(_CONTAINERS.format(where=selection.where), selection.params):
+            found.setdefault(kind, {})[container] = jobs
+        counted = sum(sum(one.values()) for one in found.values())
+        kinds: tuple[str | None, ...] = (*CLASSES, None)
+        ordered = {kind: found[kind] for kind in kinds if kind in found}
+        names = tuple(chosen.clusters) or tuple(clusters(db))
+        return Containers(ordered, left_out(db, selection, counted), names, span(db))

@@ -255,7 +255,12 @@ _DAY: Final = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], che
 #: Each report of the catalogue, of a trace that shows all it can say; and of an empty one.
 REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Report]]]] = {
     "accuracy": (lambda path: accuracy_of(path, some_jobs(), _DAY), lambda path: accuracy_of(path, [])),
-    "parallelism": (lambda path: parallelism_of(path, some_jobs(), _DAY), lambda path: parallelism_of(path, [])),
+    "parallelism": (
+        lambda path: parallelism_of(
+            path, [*some_jobs(), job(50, gpus=8, framework="torchrun", container="enroot")], _DAY
+        ),
+        lambda path: parallelism_of(path, []),
+    ),
     "restarts": (lambda path: restarts_of(path, some_chains(), _DAY), lambda path: restarts_of(path, [])),
     "feedback": (
         lambda path: feedback_of(path, *effects.sample(1, gain=0.15)),

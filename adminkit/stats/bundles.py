@@ -1,0 +1,35 @@
+"""What the steps of a run tell of how parallel it was: whether it is a bundle, single-GPU work side by side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adminkit.stats.sources import STEP_OF_RUN
+
+#: CPU time of a step over its run time, below which it does not count, by default; :min_cpu_use in SQL.
+MIN_CPU_USE: Final = 0.02
+_WORK: Final = f"""{STEP_OF_RUN}
+           AND step NOT IN ('batch', 'extern', 'interactive') AND end_time > start_time
+           AND NOT coalesce(step.cpu_time < :min_cpu_use * (end_time - start_time), 0)"""
+
+#: SQL over a row of run. A bundle is single-GPU work side by side: most step time is in steps of one node and at most
+#: one GPU, and two of these overlap. Steps without CPU use do not count; nor does the batch step, which does not show
+#: what runs in it.
+BUNDLE: Final = f"""
+(SELECT total(CASE WHEN single THEN busy END) >= 0.9 * total(busy * max(coalesce(gpus, 1), 1))
+        AND coalesce(max(single AND together), 0)
+ FROM (SELECT gpus, end_time - start_time AS busy, coalesce(gpus <= 1 AND nodes <= 1, 0) AS single,
+           coalesce(start_time < max(end_time) OVER (
+               PARTITION BY coalesce(gpus <= 1 AND nodes <= 1, 0) ORDER BY start_time, end_time, step
+               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS together
+       FROM step
+       WHERE {_WORK}))
+"""
+
+#: What a multi-GPU or multi-node run looks like by its steps and its command line.
+LOOKS: Final = ("parallel", "bundle", "one task a GPU", "not known")
+#: SQL over a row of run: one of LOOKS. A launcher on the command line says parallel; so does a step with fewer tasks
+#: than GPUs, one program on several. A step with a task for each GPU may be MPI, or as many programs of their own.
+LOOK: Final = f"""CASE WHEN {BUNDLE} THEN 'bundle' WHEN framework IS NOT NULL THEN 'parallel'
+    ELSE coalesce((SELECT CASE max(step.tasks < step.gpus) WHEN 1 THEN 'parallel' WHEN 0 THEN 'one task a GPU' END
+        FROM step WHERE {_WORK} AND step.gpus > 1), 'not known') END"""
