@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from adminkit.findings import (
+    bundle,
     default_limit,
     failing,
     flood,
@@ -22,6 +23,7 @@ from adminkit.findings import (
 )
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
+from adminkit.stats.bundles import bundlers
 from adminkit.stats.efficiencies import efficiencies
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods
@@ -34,7 +36,7 @@ from adminkit.stats.wait_avoided import wait_avoided
 #: Kinds that add up over users.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits")
 #: Kinds about one user each.
-USERS: Final = ("idle_gpus", "memory", "failing", "flood", "month")
+USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "month")
 #: How far back the months before a month go, seconds.
 YEAR: Final = 366 * 86_400
 
@@ -63,6 +65,9 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
 
 def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:
     """The same of users: of failures and floods whatever the state and run time of their jobs."""
+    if "bundle" in kinds:
+        for bundler in bundlers(db, chosen):
+            yield from bundle.check(bundler, bundle.Limits())
     if not {"idle_gpus", "memory"}.isdisjoint(kinds):
         for user in efficiencies(db, chosen, "user").groups:
             if "idle_gpus" in kinds:

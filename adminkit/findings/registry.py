@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from adminkit.findings import (
+    bundle,
     default_limit,
     effect,
     estimate,
@@ -36,6 +37,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             max_limit,
             queue_fit,
             waits,
+            bundle,
             idle_gpus,
             memory,
             failing,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from dataclasses import dataclass
 from typing import Final
 
+from adminkit.stats.select import Filter, select
 from adminkit.stats.sources import STEP_OF_RUN
 
 #: CPU time of a step over its run time, below which it does not count, by default; :min_cpu_use in SQL.
@@ -33,3 +36,28 @@ LOOKS: Final = ("parallel", "bundle", "one task a GPU", "not known")
 LOOK: Final = f"""CASE WHEN {BUNDLE} THEN 'bundle' WHEN framework IS NOT NULL THEN 'parallel'
     ELSE coalesce((SELECT CASE max(step.tasks < step.gpus) WHEN 1 THEN 'parallel' WHEN 0 THEN 'one task a GPU' END
         FROM step WHERE {_WORK} AND step.gpus > 1), 'not known') END"""
+
+_BUNDLERS: Final = f"""
+SELECT cluster, user, count(*), total(bundle), total(elapsed * size_gpus * bundle) FROM (
+    SELECT cluster, user, elapsed, size_gpus, coalesce({BUNDLE}, 0) AS bundle
+    FROM run WHERE class IN ('multi-gpu', 'multi-node') AND size_gpus > 0 AND user IS NOT NULL AND {{where}}
+) GROUP BY cluster, user HAVING total(bundle) > 0 ORDER BY 5 DESC, cluster, user
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundler:
+    """A user's runs of several GPUs; `bundles` of them are bundles, which took `gpu_seconds`."""
+
+    cluster: str
+    user: str
+    runs: int
+    bundles: int
+    gpu_seconds: float
+
+
+def bundlers(db: sqlite3.Connection, chosen: Filter) -> list[Bundler]:
+    """The users with bundles among the jobs that `chosen` takes, those with the most GPU-seconds first."""
+    selection = select(chosen, limits=False)
+    found = db.execute(_BUNDLERS.format(where=selection.where), {**selection.params, "min_cpu_use": MIN_CPU_USE})
+    return [Bundler(cluster, user, runs, int(bundles), seconds) for cluster, user, runs, bundles, seconds in found]

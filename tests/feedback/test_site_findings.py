@@ -9,9 +9,10 @@ import pytest
 
 from adminkit.demo import generate
 from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
-from adminkit.findings import default_limit, failing, flood, habit, idle_gpus, memory, month, over_asked
+from adminkit.findings import bundle, default_limit, failing, flood, habit, idle_gpus, memory, month, over_asked
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
+from adminkit.stats.bundles import Bundler
 from adminkit.stats.efficiencies import Group
 from adminkit.stats.failing import Failing, Flood
 from adminkit.stats.queue_habits import Part, QueueHabits
@@ -105,6 +106,16 @@ def test_flood(most: int, expected: list[str]) -> None:
     found = flood.check(Flood("aaic", "ada", 1, most, most, 5.0 * most), flood.Limits())
     assert [one.verdict for one in found] == expected
     assert all((one.stake, one.evidence["elapsed"]) == (None, 5.0) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("bundles", "hours", "expected", "why"),
+    [(5, 10, ["bundle"], "five, ten GPU-hours"), (4, 99, [], "four"), (9, 9, [], "they cost little")],
+)
+def test_bundle(bundles: int, hours: int, expected: list[str], why: str) -> None:
+    found = bundle.check(Bundler("aaic", "ada", 20, bundles, 3600.0 * hours), bundle.Limits())
+    assert [one.verdict for one in found] == expected, why
+    assert [one.stake for one in found] == [Stake(3600.0 * hours)] * len(expected)
 
 
 def used(jobs: int, share: float, reserved: float, idle: int = 0, idle_seconds: float = 0.0) -> Group:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job, Step
+from adminkit.stats.bundles import Bundler, bundlers
 from adminkit.stats.parallelism import Parallelism, containers, parallelism
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
@@ -130,7 +131,9 @@ def test_steps_tell_who_only_looks_parallel(
     add_steps(path, steps)
     with reader(path) as db:
         found = parallelism(db, Filter(checkpoint_code=85))
+        users = bundlers(db, Filter(checkpoint_code=85))
     assert found.looks == {look: 1}, why
+    assert users == [Bundler("aaic", "ada", 1, 1, 8.0 * HOUR)] * (look == "bundle"), why
 
 
 def add_steps(path: Path, steps: list[Step]) -> None:

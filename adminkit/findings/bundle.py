@@ -1,0 +1,40 @@
+"""Users whose jobs of several GPUs are single-GPU work side by side."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.stats.bundles import Bundler
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When bundling is a habit."""
+
+    bundles: int = 5
+    gpu_seconds: float = 10 * 3600.0  # of the bundles
+
+
+KIND: Final = Kind(
+    "bundle",
+    "a user whose jobs of several GPUs only look parallel",
+    {"bundle": Verdict("warn", "submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")},
+    {
+        "runs": "of several GPUs or nodes",
+        "bundles": "of these, single-GPU work side by side",
+        "gpu_seconds": "GPU-seconds of the bundles",
+    },
+)
+
+
+def check(measure: Bundler, limits: Limits) -> list[Finding]:
+    """One finding of a user with enough bundles."""
+    if measure.bundles < limits.bundles or measure.gpu_seconds < limits.gpu_seconds:
+        return []
+    evidence = {"runs": measure.runs, "bundles": measure.bundles, "gpu_seconds": measure.gpu_seconds}
+    subject = Subject(cluster=measure.cluster, user=measure.user)
+    command = f"adminkit report parallelism --user {shlex.quote(measure.user)}"
+    return [KIND.finding("bundle", subject, evidence, Stake(measure.gpu_seconds), command)]
