@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from adminkit.economy.needs_text import texts
@@ -25,6 +27,8 @@ MOST_POINTS: Final = 2**30
 _MOST_CONSTANTS: Final = 250_000
 #: The most bytes of hints as Lua; well below what data.lua accepts, as JSON writes some names longer.
 _MOST_ROOM: Final = 10 * 1024 * 1024
+#: Rows of needs: those of a user stand in one text, which slurmctld searches at each of their submissions.
+_MOST_OF_USER: Final = 200
 
 _COMMENT: Final = "Written by `adminkit incentives`; edit [incentives], [hints] and [soft_limits] of policy.toml."
 
@@ -142,12 +146,24 @@ def soft_table(needs: Iterable[Need], settings: SoftLimits, opted_out: Collectio
     sure = (
         replace(one, seconds=safe) for one in wanted if (safe := cautions.row(one.seconds, one.outlived)) is not None
     )
-    kept = [Row(one.uid, one.job_name, one.queue, one.seconds) for one in newest(sure, settings.max_entries)]
+    kept = [
+        Row(one.uid, one.job_name, one.queue, one.seconds)
+        for one in islice(_few_of_each([*sure]), settings.max_entries)
+    ]
     users: dict[int, dict[str, dict[str, str]]] = {}
     for one in sorted(_that_fit(kept)):
         (row,) = one.row
         users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = row
     return {"format": FORMAT, "made_at": now, "quantiles": list(QUANTILES), "users": users}
+
+
+def _few_of_each(needs: Sequence[Need]) -> Iterator[Need]:
+    """The newest first, of each user no more than what slurmctld finds at once."""
+    counts: Counter[int] = Counter()
+    for one in newest(needs, len(needs)):
+        counts[one.uid] += 1
+        if counts[one.uid] <= _MOST_OF_USER:
+            yield one
 
 
 def lua(table: Mapping[str, Any]) -> str:

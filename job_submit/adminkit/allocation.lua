@@ -163,7 +163,12 @@ end
 -- The most nodes, gpus, cpus or gpus_per_node (`name`) that Slurm may give the job: `huge` where that is unknown, nil where the
 -- request does not show it.
 function allocation.most(name, job, facts, request)
-    return most_by(request.whole or (facts and facts.whole), name, job, facts, request)
+    local fixed, each = parts_of[name](facts, request, request.whole or (facts and facts.whole))
+    if not fixed or each == 0 then
+        return fixed
+    end
+    local most = each * (job.most_nodes or request.most_nodes or request.max_nodes or job.nodes or 1)
+    return most > fixed and most or fixed
 end
 
 -- The same, where "unknown" counts as no: of a job before and after an update it says nothing about the update.

@@ -51,8 +51,8 @@ local function find_queue(outcome, job, request, ruleset, action)
         decision.add(outcome, "log", "adminkit: not routed, no queue fits")
         return false
     end
-    decision.fire(outcome, "routing", action)
-    local lines = decision.list(outcome, action == "amend" and "amended" or "warned")
+    decision.fire(outcome, ruleset.routed[action])
+    local lines = decision.list(outcome, action == "amend" and "messages" or "warned")
     rule_text.say(lines, queue.messages[action], job, request)
     if action ~= "amend" then
         return false
@@ -84,7 +84,7 @@ local function check_named(outcome, job, request, ruleset, action)
         action, lines = "reject", "refused"
         outcome.misfit, outcome.code = true, rules.CODES.routing
     end
-    decision.fire(outcome, "routing", action)
+    decision.fire(outcome, ruleset.routed[action])
     text.say(decision.list(outcome, lines), ruleset.policy, "misfit", action, words, nil, LAST_MISFIT)
 end
 
@@ -104,7 +104,9 @@ local function judge(outcome, job, request, ruleset)
     end
     local open = routing and #job.queues == 0 and not request.reservation and not request.node_list
     local is_silent = open and find_queue(outcome, job, request, ruleset, routing)
-    allocation.set_size(job, request, ruleset)
+    if not outcome.queue then -- else it is known in the queue that fits
+        allocation.set_size(job, request, ruleset)
+    end
     if not is_silent then
         evaluate.rules(outcome, job, request, ruleset)
     end
@@ -214,8 +216,10 @@ function decide.decide(request, ruleset)
         end
     end
     local sum, paid = points_of(job, request, ruleset)
-    local written
-    written, outcome.soft = record_of(outcome, kind, job, request, ruleset, paid, planned_of(job, request, ruleset))
+    local written, planned = record_of(outcome, kind, job, request, ruleset, paid, planned_of(job, request, ruleset))
+    if planned then
+        outcome.soft = planned
+    end
     return decision.accept(outcome, job, request, ruleset, true, sum, written)
 end
 

@@ -11,13 +11,15 @@ local decision = {}
 
 local find, format = string.find, string.format
 
--- A decision that accepts, as it begins. What it may hold until it ends: the lists `fired`, `refused`, `amended`, `warned` and
--- `log`, of which the three in the middle are lines for the user; `broken`, the set of rules that fired; `untold`, by their
--- names the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where the
--- refusal names the queue that fits; `asks_fit`, where {fit} stands in a line; `drops`, where a typed --time-min goes; `soft`,
--- the policy's soft limit. refuse() and accept() end it.
+-- A decision that accepts, as it begins. What it may hold until it ends: the lists `fired`, `refused`, `messages`, `warned` and
+-- `log`, of which the three in the middle are lines for the user: on refusals, on what was amended, on warnings; `untold`, by
+-- their names the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where
+-- the refusal names the queue that fits; `asks_fit`, where {fit} stands in a line; `drops`, where a typed --time-min goes;
+-- `soft`, the policy's soft limit. refuse() and accept() end it.
 function decision.outcome()
-    return { verdict = "accept", points = nil, record = nil, fired = nil } -- room for what most decisions hold
+    return { -- room for what most decisions hold: Lua moves a table that grows
+        verdict = "accept", queue = nil, limit = nil, points = nil, record = nil, fired = nil, messages = nil, log = nil,
+    }
 end
 
 -- The list of that name, to add to.
@@ -41,32 +43,41 @@ local function add(outcome, name, value)
 end
 decision.add = add
 
--- A rule, routing or the points took this action.
-function decision.fire(outcome, name, action)
-    add(outcome, "fired", { rule = name, action = action })
+-- A list of what fired, with this alone, made when the policy is loaded: most jobs break no second rule.
+function decision.alone(name, action)
+    return { { rule = name, action = action } }
 end
 
--- Whether this rule is broken for the first time in this decision.
-function decision.is_new(outcome, rule)
-    local broken = outcome.broken
-    if not broken then
-        outcome.broken = { [rule] = true }
-    elseif broken[rule] then
-        return false
+-- A rule, routing or the points took an action, `alone` is of the function above; false where it has done so before in this
+-- decision.
+function decision.fire(outcome, alone)
+    local fired, one = outcome.fired, alone[1]
+    if not fired then
+        outcome.fired = alone
+        return true
+    end
+    for i = 1, #fired do
+        if fired[i] == one then
+            return false
+        end
+    end
+    if fired[2] then
+        fired[#fired + 1] = one
     else
-        broken[rule] = true
+        outcome.fired = { fired[1], one }
     end
     return true
 end
 
 -- A line for slurmctld.log on a job for which something fired.
 function decision.note(outcome, request, what)
-    local fired, names = outcome.fired, ""
-    for i = 1, #fired do
-        names = names .. " " .. fired[i].rule .. "=" .. fired[i].action
+    local fired = outcome.fired
+    local first, uid = fired[1], request.uid and format("%d", request.uid) or "-"
+    local line = "adminkit: " .. what .. " job of uid " .. uid .. ": " .. first.rule .. "=" .. first.action
+    for i = 2, #fired do
+        line = line .. " " .. fired[i].rule .. "=" .. fired[i].action
     end
-    local uid = request.uid and format("%d", request.uid) or "-"
-    add(outcome, "log", "adminkit: " .. what .. " job of uid " .. uid .. ":" .. names)
+    add(outcome, "log", line)
 end
 
 local function in_order(a, b)
@@ -92,9 +103,6 @@ local function finish(outcome, lines, help)
     if outcome.untold then
         outcome.untold = names_of(outcome.untold)
     end
-    if outcome.broken then
-        outcome.broken = nil
-    end
     if outcome.asks_fit then
         outcome.asks_fit = nil
     end
@@ -105,9 +113,6 @@ local function finish(outcome, lines, help)
         outcome.messages = lines
         if outcome.refused then
             outcome.refused = nil
-        end
-        if outcome.amended then
-            outcome.amended = nil
         end
         if outcome.warned then
             outcome.warned = nil
@@ -148,7 +153,7 @@ end
 -- slurmctld.log.
 function decision.accept(outcome, job, request, ruleset, is_logged, points, record)
     local limit, time_min, most_nodes = job.limit, job.time_min, job.most_nodes
-    local amended, warned = outcome.amended, outcome.warned
+    local amended, warned = outcome.messages, outcome.warned
     local is_amended = outcome.queue
     if limit and limit ~= request.limit then
         outcome.limit, is_amended = limit, true

@@ -14,7 +14,7 @@ local huge = math.huge
 local ROUNDS = 4
 
 -- The lists of an outcome, by what a rule does.
-local LINES = { reject = "refused", amend = "amended", warn = "warned" }
+local LINES = { reject = "refused", amend = "messages", warn = "warned" }
 
 -- `number` breaks a rule: amend, refuse or warn, with one message for each rule. True where the job was changed.
 local function act(outcome, rule, number, job, queue, facts, request)
@@ -25,8 +25,7 @@ local function act(outcome, rule, number, job, queue, facts, request)
     elseif action == "reject" then
         outcome.code = outcome.code or rules.CODES[rule.check]
     end
-    if decision.is_new(outcome, rule) then
-        decision.fire(outcome, rule.name, action)
+    if decision.fire(outcome, rule.fired[action]) then
         local lines = decision.list(outcome, LINES[action])
         local messages = rule_text.messages(rule, later and "later" or action, number)
         if rule_text.say(lines, messages, job, request, queue, facts, number) then
@@ -52,13 +51,10 @@ local function hold(rule, spread, job, facts, request)
     return true
 end
 
--- A rule that `number` breaks where its conditions hold. True where the job was changed.
-local function judge(outcome, rule, number, job, queue, facts, request, accept)
+-- A rule that `number` breaks and whose conditions hold, or may (`applied` and `spread` are of rules.applies). True where the
+-- job was changed.
+local function judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept)
     local when = rule.when
-    local applied, spread = applies(when, job, request, facts)
-    if applied == false then
-        return false
-    end
     if number == UNTOLD or applied == nil or (queue == nil and when and when.queues) then
         outcome.untold = outcome.untold or {}
         outcome.untold[rule.name] = rule
@@ -89,8 +85,15 @@ local function judge_queue(outcome, job, queue, request, ruleset, accept)
                 local rule = list[i]
                 local number = compare(first, second, rule.value, request)
                 if number then
-                    changed = judge(outcome, rule, number, job, queue, facts, request, accept) or changed
-                    first, second = measure(job, facts, request) -- which the rule may have changed
+                    local applied, spread = applies(rule.when, job, request, facts)
+                    if applied ~= false then
+                        changed = judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept) or changed
+                        if i < #list then
+                            first, second = measure(job, facts, request) -- which the rule may have changed
+                        else
+                            measured = nil
+                        end
+                    end
                 end
             end
         end

@@ -18,6 +18,13 @@ local function u16(value)
     return nil
 end
 
+local function u32(value)
+    if value and value < NO_VAL and value > 0 then
+        return value
+    end
+    return nil
+end
+
 -- Clients do not fill num_tasks for --ntasks-per-node in every release.
 local function tasks_of(made, source, nodes)
     local tasks = made.num_tasks
@@ -76,6 +83,7 @@ function job_size.read_tasks(made, source)
     local tasks, cpus, per_gpu, list = source.num_tasks, source.min_cpus, source.ntasks_per_tres, source.tres_per_task
     made.num_tasks = tasks and tasks < NO_VAL and tasks > 0 and tasks or false
     made.min_cpus = cpus and cpus < NO_VAL and cpus > 0 and cpus or false
+    made.cpus_per_task = false
     made.ntasks_per_tres = per_gpu and per_gpu < NO_VAL16 and per_gpu > 0 and per_gpu or false
     made.tres_per_task = list ~= "" and list or false
 end
@@ -209,12 +217,17 @@ function job_size.fewest_nodes(flags)
     return flags + USE_MIN_NODES
 end
 
-function job_size.cpus_per_task(made, source)
-    local per_task, more = u16(source.cpus_per_task) or 1, made.tres_per_task
-    if more and find(more, "cpu", 1, true) then
-        return max(per_task, gres.cpus[more])
+-- The CPUs of each task and the most of the job, false for unset. They are read once, into `made`.
+local function cpus_asked(made, source)
+    local per_task, more = made.cpus_per_task, made.tres_per_task
+    if not per_task then
+        per_task = u16(source.cpus_per_task) or 1
+        if more and find(more, "cpu", 1, true) then
+            per_task = max(per_task, gres.cpus[more])
+        end
+        made.cpus_per_task, made.max_cpus = per_task, u32(source.max_cpus) or false
     end
-    return per_task
+    return per_task, made.max_cpus
 end
 
 -- The most nodes the job takes: what it says, else as many as it has tasks. `huge` where that is unknown: --spread-job, a list
@@ -231,7 +244,8 @@ function job_size.most_nodes(made, source)
     if most then
         return max(most, nodes)
     end
-    if made.older or made.ntasks_per_tres or has_bit(source.bitflags, SPREAD_JOB) or made.max_cpus then
+    local per_task, most_cpus = cpus_asked(made, source)
+    if made.older or made.ntasks_per_tres or most_cpus or has_bit(source.bitflags, SPREAD_JOB) then
         return huge
     end
     if not tasks then
@@ -240,7 +254,7 @@ function job_size.most_nodes(made, source)
         end
         tasks = tasks_of(made, source, nodes) or 1
     end
-    local by_cpus = ceil((made.min_cpus or 1) / made.cpus_per_task)
+    local by_cpus = ceil((made.min_cpus or 1) / per_task)
     most = max(nodes, tasks, by_cpus, made.gpus_fixed)
     return named and max(most, job_size.nodes_named(named)) or most
 end
@@ -258,7 +272,8 @@ end
 -- each node. --overcommit, which no field shows, leaves min_cpus low.
 function job_size.cpus(made, source)
     local nodes, gpus, asked, counted = made.nodes, made.gpus, made.min_cpus, made.num_tasks
-    local per_task, per_node, most = made.cpus_per_task, u16(source.ntasks_per_node), made.max_cpus
+    local per_task, most = cpus_asked(made, source)
+    local per_node = u16(source.ntasks_per_node)
     local of_node, per_gpu = u16(source.pn_min_cpus) or 1, gres.per_gpu(source.cpus_per_tres)
     local tasks = counted or (per_node and per_node * nodes) or 1
     local least, fixed = tasks * per_task, per_task * (counted or 1)

@@ -11,6 +11,8 @@ local min = math.min
 
 local modify = {}
 
+local ARRAY = decision.alone("incentives", "reject")
+
 local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which cannot be done for a whole array;"
     .. " cancel it and submit it again."
 
@@ -164,7 +166,7 @@ function modify.decide(request, job, ruleset)
     end
     local bonus = new_points(request, after, job, before, ruleset, changed)
     if bonus == false then
-        decision.fire(outcome, "incentives", "reject")
+        decision.fire(outcome, ARRAY)
         outcome.misfit = true -- no other queue would help
         text.say(decision.list(outcome, "refused"), ruleset.policy, "array", "reject", {}, nil, LAST_ARRAY)
         return decision.refuse(outcome, request, ruleset)

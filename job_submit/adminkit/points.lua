@@ -4,14 +4,23 @@ local points = {}
 local floor = math.floor
 local MOST = 2 ^ 30 -- above the offset that Slurm adds, a site factor has 31 bits
 
--- A table of incentives with plain numbers in `earned` and the users whose class earns nothing in `classless`: thousands of
--- small tables are what makes Lua's garbage collector slow.
+-- Lua's garbage collector looks at a table in one go, in the middle of a decision: a table of all users is in so many parts.
+local PARTS = 32
+
+-- A table of incentives with plain numbers in `earned` and the users whose class earns nothing in `classless`, each in the part
+-- of its uid: thousands of small tables are what makes Lua's garbage collector slow.
 function points.packed(incentives)
     local earned, classless = {}, {}
+    for i = 1, PARTS do
+        earned[i], classless[i] = {}, {}
+    end
     for uid, row in pairs(incentives.users or {}) do
-        earned[uid] = row.points
-        if row.class == false then
-            classless[uid] = true
+        local part = uid % PARTS + 1
+        if earned[part] then -- else a damaged row: no uid has a fraction
+            earned[part][uid] = row.points
+            if row.class == false then
+                classless[part][uid] = true
+            end
         end
     end
     return { earned = earned, classless = classless, class_points = incentives.class_points or {}, cap = incentives.cap }
@@ -20,9 +29,10 @@ end
 -- The points of a job of this class and user, and the class where it has earned some of them. `class` is one that the job
 -- surely has, or nil; `packed` a table of the function above.
 function points.of(class, uid, packed)
-    local sum, of_class = uid and packed.earned[uid] or 0, class and packed.class_points[class]
+    local part = uid and uid % PARTS + 1
+    local sum, of_class = part and packed.earned[part][uid] or 0, class and packed.class_points[class]
     local paid
-    if of_class and of_class > 0 and not packed.classless[uid] then
+    if of_class and of_class > 0 and not (part and packed.classless[part][uid]) then
         sum, paid = sum + of_class, class
     end
     local cap = packed.cap or MOST

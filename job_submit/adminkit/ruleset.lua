@@ -1,6 +1,7 @@
 -- The tables of a site as decisions use them, made once when they are loaded: the rules in the order they are looked at, for
 -- each queue, with their texts; the queues; the points.
 local need = ...
+local decision = need("decision")
 local points = need("points")
 local rule_text = need("rule_text")
 local rules = need("rules")
@@ -13,6 +14,15 @@ local floor, huge, max, min = math.floor, math.huge, math.max, math.min
 local NONE = text.NONE
 local ANY = {}
 
+-- What a decision says of a rule that took an action, for each action.
+local function fired_of(name)
+    return {
+        reject = decision.alone(name, "reject"),
+        amend = decision.alone(name, "amend"),
+        warn = decision.alone(name, "warn"),
+    }
+end
+
 local function rule_of(place, rule, policy)
     return {
         place = place,
@@ -23,6 +33,7 @@ local function rule_of(place, rule, policy)
         from = rule.from,
         when = rule.when,
         messages = rule_text.of(rule, policy),
+        fired = fired_of(rule.name),
     }
 end
 
@@ -145,8 +156,8 @@ end
 --
 -- `of_queue` are the rules of each queue that is known or named by a rule, `anywhere` those of every other one, `everything`
 -- all of them, for a job whose queue is unknown. `facts` are the policy's queues, `queues` the same as of queue_of,
--- `candidates` those of them to which jobs may be routed, and `default` the name of Slurm's default queue, or nil. `help` are
--- the last lines that a user reads, or nil.
+-- `candidates` those of them to which jobs may be routed, `routed` what fired where one is, and `default` the
+-- name of Slurm's default queue, or nil. `help` are the last lines that a user reads, or nil.
 function ruleset.of(policy, incentives, hints, soft_limits)
     local facts, routing = policy.queues or NONE, policy.routing or NONE
     local list = in_order(policy)
@@ -156,6 +167,7 @@ function ruleset.of(policy, incentives, hints, soft_limits)
         everything = rules_in(list, ANY),
         of_queue = {},
         check_of = { routing = "routing" },
+        routed = fired_of("routing"),
         facts = facts,
         queues = {},
         default = default_of(facts),

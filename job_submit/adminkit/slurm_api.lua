@@ -37,31 +37,25 @@ local function code_of(slurm, name)
     return type(slurm.ERROR) == "number" and slurm.ERROR or -1
 end
 
--- Sets a field of the job, and keeps in `before` what stood there. Slurm takes "" for an unset text.
-local function set(job_desc, before, field, value)
-    before[field] = job_desc[field] or ""
-    job_desc[field] = value
-end
-
 -- Writes what the decision changes. `field`: of the record, nil for none; `asked`: the request of a submission, nil for an
--- update. The caller keeps what the record takes the place of: most jobs get a record and nothing else that is taken back.
-local function write(job_desc, before, decision, field, asked)
+-- update.
+local function write(job_desc, decision, field, asked)
     if decision.queue then
-        set(job_desc, before, "partition", decision.queue)
+        job_desc.partition = decision.queue
     end
     if decision.limit then
-        set(job_desc, before, "time_limit", ceil(decision.limit / 60))
+        job_desc.time_limit = ceil(decision.limit / 60)
     end
     if decision.soft then
-        set(job_desc, before, "time_min", ceil(decision.soft / 60))
+        job_desc.time_min = ceil(decision.soft / 60)
     elseif decision.time_min then
-        set(job_desc, before, "time_min", decision.time_min == 0 and asked and NO_VAL or ceil(decision.time_min / 60))
+        job_desc.time_min = decision.time_min == 0 and asked and NO_VAL or ceil(decision.time_min / 60)
     end
     if decision.max_nodes then
-        set(job_desc, before, "max_nodes", decision.max_nodes)
+        job_desc.max_nodes = decision.max_nodes
         local flags = asked and asked.fewest_nodes -- else Slurm would take as many as it may
         if flags then
-            set(job_desc, before, "bitflags", flags)
+            job_desc.bitflags = flags
         end
     end
     if field and decision.record then
@@ -72,24 +66,33 @@ local function write(job_desc, before, decision, field, asked)
     end
 end
 
--- All of the decision or none of it: what had been written is taken back where Slurm does not take the next.
+local function take_back(job_desc, field, value)
+    if value then
+        pcall(function()
+            job_desc[field] = value
+        end)
+    end
+end
+
+-- All of the decision or none of it: what had been written is taken back where Slurm does not take the next. Slurm takes ""
+-- for an unset text.
 local function apply(job_desc, decision, field, asked)
-    local is_changed = decision.queue or decision.limit or decision.time_min or decision.max_nodes or decision.soft
-    local before = is_changed and {} or nil
+    local partition = decision.queue and (job_desc.partition or "")
+    local time_limit = decision.limit and job_desc.time_limit
+    local time_min = (decision.soft or decision.time_min) and job_desc.time_min
+    local max_nodes = decision.max_nodes and job_desc.max_nodes
+    local bitflags = max_nodes and job_desc.bitflags
     local there = field and decision.record and (asked[field] or "")
-    local ok, wrong = pcall(write, job_desc, before, decision, field, asked)
+    local ok, wrong = pcall(write, job_desc, decision, field, asked)
     if ok then
         return
     end
-    before = before or {}
-    if there then
-        before[field] = there
-    end
-    for name, value in pairs(before) do
-        pcall(function()
-            job_desc[name] = value
-        end)
-    end
+    take_back(job_desc, "partition", partition)
+    take_back(job_desc, "time_limit", time_limit)
+    take_back(job_desc, "time_min", time_min)
+    take_back(job_desc, "max_nodes", max_nodes)
+    take_back(job_desc, "bitflags", bitflags)
+    take_back(job_desc, field, there)
     error(wrong, 0)
 end
 

@@ -5,7 +5,7 @@ local text = need("text")
 
 local soft = {}
 
-local ceil, max, min = math.ceil, math.max, math.min
+local ceil, floor, max = math.ceil, math.floor, math.max
 local byte, find, format, gsub, match = string.byte, string.find, string.format, string.gsub, string.match
 local NONE = text.NONE
 
@@ -14,14 +14,14 @@ local function minutes(seconds)
     return ceil(seconds / 60) * 60
 end
 
--- The columns of a row as a pattern, with a capture for this quantile; nil where the table has none of it.
+-- The numbers behind a queue as a pattern, with a capture for this quantile; nil where the table has none of it.
 local function columns_of(quantile, quantiles)
     local columns, is_there = {}, false
     for i = 1, #quantiles do
         local is_it = quantiles[i] == quantile
         columns[i], is_there = is_it and "(%d+)" or "%d+", is_there or is_it
     end
-    return is_there and "^" .. table.concat(columns, "%-") .. "%." or nil
+    return is_there and "^" .. table.concat(columns, "%-") .. "[_.]" or nil
 end
 
 -- A byte of a name that is no letter or digit, as _ and two hexadecimal digits. There are 194 of them.
@@ -32,27 +32,34 @@ local PLAIN = setmetatable({}, {
     end,
 })
 
-local plain = text.kept(function(name)
+local function plain(name)
     return (gsub(name, "[^A-Za-z0-9]", PLAIN))
+end
+
+-- What stands before the queues of a name, `.train_-`, and before the numbers of a queue, `_-gq-`.
+local names = text.kept(function(name)
+    return "." .. plain(name) .. "_-"
+end)
+local queues = text.kept(function(name)
+    return "_-" .. plain(name) .. "-"
 end)
 
--- A sum over a plain name, as economy/needs_text.py makes it.
-local sums = text.kept(function(name)
-    local sum = #name
-    for i = 1, min(#name, 64), 4 do
-        local a, b, c, d = byte(name, i, i + 3)
-        sum = (sum * 31 + a + (b or 0) * 37 + (c or 0) * 1009 + (d or 0) * 7919) % 1048573
+-- What stands before the names of a user, `..12-`.
+local users = text.kept(function(quotient)
+    return format("..%.0f-", quotient)
+end)
+
+-- Lua's garbage collector looks at a table in one go, in the middle of a decision: the texts are in so many parts.
+local PARTS = 16
+
+local function in_parts(rows)
+    local parts = { count = #rows }
+    for i = 0, #rows - 1 do
+        local part = parts[i % PARTS + 1] or {}
+        parts[i % PARTS + 1], part[#part + 1] = part, rows[i + 1]
     end
-    return sum
-end)
-
--- `.1001-` for a uid. There are no more of them than users.
-local prefixes = setmetatable({}, {
-    __index = function(made, uid)
-        made[uid] = format(".%.0f-", uid)
-        return made[uid]
-    end,
-})
+    return parts
+end
 
 -- The settings of a policy with the table of needs, its rows as they are: only the few that are asked for are looked at. nil
 -- where soft limits are off. `needs` may be nil.
@@ -65,37 +72,46 @@ function soft.packed(settings, needs)
         packed[key] = value
     end
     packed.columns = needs and columns_of(settings.quantile, needs.quantiles)
-    packed.needs = packed.columns and needs.rows or NONE
+    packed.leaves_out = next(settings.users_off) ~= nil or next(settings.accounts_off) ~= nil
+        or next(settings.classes_off) ~= nil
+    packed.needs = in_parts(packed.columns and needs.rows or NONE)
     return packed
 end
 
--- The name that stands for all jobs of a user.
-local ANY = "*"
+local ANY_NAME, ANY_QUEUE = "._2a_-", "_--" -- all jobs of a user; all queues
 
--- The seconds in the row of this user and name for this queue, else for any.
-local function row_of(packed, uid, name, queue)
-    local needs = packed.needs
-    name = plain[name]
-    local rows, begins = needs[(uid + sums[name]) % #needs + 1], prefixes[uid] .. name .. "-"
-    local first = find(rows, begins, 1, true)
-    if not first then
-        return nil
-    end
-    local _, last = find(rows, begins .. plain[queue or ""] .. "-", first, true)
-    if not last then
-        _, last = find(rows, begins .. "-", first, true)
-    end
-    return last and tonumber(match(rows, packed.columns, last + 1)) or nil
+-- Where `word` ends between two places of a text, or nil.
+local function find_in(rows, word, first, last)
+    local _, at = find(rows, word, first, true)
+    return at and at < last and at or nil
 end
 
 -- What jobs of this user, name and queue needed, seconds; nil for unknown, and for a damaged row. The exact queue counts
--- before any, the name before all of the user's jobs.
-function soft.need(packed, uid, name, queue)
-    if not uid or #packed.needs == 0 then
+-- before any, the name before all of the user's jobs. Nothing is put together for it but the number.
+local function need_of(packed, uid, name, queue)
+    local needs = packed.needs
+    if not uid or needs.count == 0 then
         return nil
     end
-    return row_of(packed, uid, name or "", queue) or row_of(packed, uid, ANY, queue)
+    local place, quotient = uid % needs.count, floor(uid / needs.count)
+    local rows = needs[place % PARTS + 1][floor(place / PARTS) + 1]
+    local _, first = find(rows, users[quotient], 1, true)
+    if not first then
+        return nil
+    end
+    local last = find(rows, "..", first, true) or 0
+    for i = 1, 2 do
+        local from = find_in(rows, i == 1 and names[name or ""] or ANY_NAME, first, last)
+        local ends = from and find(rows, ".", from, true)
+        local at = ends and (find_in(rows, queues[queue or ""], from - 1, ends) or find_in(rows, ANY_QUEUE, from - 1, ends))
+        local needed = at and tonumber(match(rows, packed.columns, at + 1))
+        if needed then
+            return needed
+        end
+    end
+    return nil
 end
+soft.need = need_of
 
 local function any_in(set, list)
     for i = 1, #list do
@@ -115,15 +131,15 @@ local function is_clear(queue, limit, now, margin)
 end
 
 -- Whether each queue of the job may plan by need, by the policy and by the lease.
-local function queues_clear(queues, limit, now, packed, lease)
+local function queues_clear(named, limit, now, packed, lease)
     local margin = lease.valid_until - lease.made_at
-    for i = 1, #queues do
-        local name = queues[i]
+    for i = 1, #named do
+        local name = named[i]
         if not packed.queues[name] or not is_clear(lease.queues[name], limit, now, margin) then
             return false
         end
     end
-    return #queues > 0
+    return #named > 0
 end
 
 -- Whether the job's account and every QOS it may run with are known and free of limits that do not hold for such jobs.
@@ -146,46 +162,44 @@ end
 
 -- Whether the site leaves this job out.
 local function is_left_out(job, request, packed)
+    if request.array and not packed.arrays then
+        return true
+    end
+    if not packed.leaves_out then
+        return false
+    end
     local account = next(packed.accounts_off) ~= nil and request.account
     return packed.users_off[request.uid] or (request.user and packed.users_off[request.user])
         or (account and packed.accounts_off[account])
         or (next(packed.classes_off) ~= nil and (not job.class or packed.classes_off[job.class]))
-        or (request.array and not packed.arrays)
         or false
 end
 
 -- Whether the job is of a kind that never gets one: one of srun or salloc, whose environment nobody sees, a part of a
--- heterogeneous job, one with a reservation, one that goes on from a checkpoint, one whose limit nobody typed or a rule
--- changed.
-local function is_unfit(job, request)
+-- heterogeneous job, one with a reservation, one that goes on from a checkpoint.
+local function is_unfit(request)
     return not request.batch or request.het_offset or request.reservation or request.restartable == true
-        or job.kind ~= "finite" or job.limit ~= request.limit
 end
 
 -- The soft limit of a job that is accepted, seconds; nil for none. `packed` is of soft.packed, `request.lease` the lease as
--- the guard wrote it, `request.now` the time; `job` the job as amended, its queue and class known.
+-- the guard wrote it, `request.now` the time; `job` the job as amended, its queue and class known. What asks Slurm for the
+-- least comes first.
 function soft.of(job, request, packed, default)
-    local queues = job.queues
-    local queue = queues[1] or default
-    local needed = soft.need(packed, request.uid, request.job_name, queue)
-    if not needed then
-        return nil
+    local named, limit = job.queues, job.limit
+    if job.kind ~= "finite" or limit ~= request.limit or limit - packed.least < packed.gap then
+        return nil -- nobody typed the limit, or a rule changed it
     end
-    local lease, limit, now = request.lease, job.limit, request.now
+    local lease, now = request.lease, request.now
     if not lease or not now or now >= lease.valid_until or now < lease.made_at - 60 then
         return nil
     end
-    if is_unfit(job, request) or is_left_out(job, request, packed) or not is_unbound(request, lease) then
-        return nil
-    end
-    local planned = max(minutes(needed), packed.least)
-    if limit - planned < packed.gap then
-        return nil
-    end
-    if not queues_clear(queues[1] and queues or { queue }, limit, now, packed, lease) then
-        return nil
-    end
-    if request.plan_off then -- last: it asks for the environment
+    local queue = named[1] or default
+    local needed = need_of(packed, request.uid, request.job_name, queue)
+    local planned = needed and max(minutes(needed), packed.least)
+    if not planned or limit - planned < packed.gap
+        or not queues_clear(named[1] and named or { queue }, limit, now, packed, lease)
+        or is_unfit(request) or is_left_out(job, request, packed) or not is_unbound(request, lease)
+        or request.plan_off then
         return nil
     end
     return planned

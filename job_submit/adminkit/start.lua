@@ -2,6 +2,11 @@
 -- whoever loads it does so under pcall, for slurmctld does not start when its script fails to load.
 local folder = string.match(debug.getinfo(1, "S").source, "^@(.*/)") or "./"
 
+-- Lua 5.1 collects garbage in large steps by itself, in the middle of decisions, which makes the slowest of them slow.
+if _VERSION == "Lua 5.1" then
+    collectgarbage("setstepmul", 50)
+end
+
 local loaded = {}
 
 -- The module of that name. Each is a chunk that is given this function.

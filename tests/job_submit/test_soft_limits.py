@@ -21,10 +21,10 @@ SETTINGS: dict[str, Any] = {
 NEEDS: dict[str, Any] = {
     "format": 1, "generation": "n", "made_at": 1, "quantiles": [50, 75, 90],
     "rows": [
-        ".1001-train-gq-900-1790-3600.1001-train--1-2-3.1001--gq-60-61-62.1001-a_2db_20c-gq_2dshort-1-1200-9"
-        ".1001-cut-gq-900-1790.1001-more-gq-900-1790-3600-9.1001-word-gq-900-x-3600.1001-none-gq.1001-gap-gq--1790-3600"
-        f".1001-huge-gq-1-{'9' * 400}-9.100-1_2dx-gq-1-1200-9"
-        ".1002-train-gq-1-2-3.1002-_2a--1-1790-3600.1001-last-gq-1-1200-9",
+        "..1001-.train_-gq-900-1790-3600_--1-2-3._-gq-60-61-62.a_2db_20c_-gq_2dshort-1-1200-9"
+        ".cut_-gq-900-1790.more_-gq-900-1790-3600-9.word_-gq-900-x-3600.none_-gq.gap_-gq--1790-3600"
+        f".huge_-gq-1-{'9' * 400}-9..100-.1_2dx_-gq-1-1200-9"
+        "..1002-.train_-gq-1-2-3._2a_--1-1790-3600..1003-.last_-gq-1-1200-9",
     ],
 }  # fmt: skip
 LEASE: dict[str, Any] = {
@@ -65,10 +65,10 @@ GIVEN: dict[str, tuple[dict[str, Any], dict[str, Any], int | None]] = {
     "a queue that its rows do not name, and none of any": ({}, {"job_name": "a-b c"}, None),
     "no uid begins another": ({}, {"job_name": "1-x", "uid": 100}, 1200),
     "nor does a name end one": ({}, {"job_name": "x", "uid": 1001}, None),
-    "a name that looks like a row": ({}, {"job_name": "x.1001-train-gq"}, None),
-    "a name that looks like a name and a queue": ({}, {"job_name": "train-gq"}, None),
+    "a name that looks like a row": ({}, {"job_name": "x..1001-.train_-gq"}, None),
+    "a name that looks like a name and a queue": ({}, {"job_name": "train_-gq"}, None),
     "a row that is cut short": ({}, {"job_name": "cut"}, None),
-    "one that does not end": ({}, {"job_name": "last"}, None),
+    "one that does not end": ({}, {"job_name": "last", "uid": 1003}, None),
     "a row that is too long": ({}, {"job_name": "more"}, None),
     "a row with a word": ({}, {"job_name": "word"}, None),
     "an empty one": ({}, {"job_name": "none"}, None),

@@ -24,7 +24,7 @@ from tests.support.builders import job, make_trace
 NOW = 1_800_000_000
 NEEDS = (
     b'return { ["format"] = 1, ["generation"] = "n", ["made_at"] = 1, ["quantiles"] = { 50, 75, 90 },'
-    b' ["rows"] = { ".1001-train-gq-600-1800-3600." } }\n'
+    b' ["rows"] = { "..1001-.train_-gq-600-1800-3600.." } }\n'
 )
 
 

@@ -54,6 +54,15 @@ def test_the_newest_stay() -> None:
     assert soft_table([NEED], SoftLimits(), (), NOW)["users"] == {}, "switched off"
 
 
+def test_one_user_does_not_fill_the_table() -> None:
+    """Who submits under a thousand names would slow down the submissions of others."""
+    many = [replace(NEED, job_name=f"run-{i}", last=NOW - i) for i in range(1000)]
+    other = replace(NEED, uid=1002, last=NOW - 5000)
+    users = soft_table([*many, other], SoftLimits(enabled=True, outlived=60), (), NOW)["users"]
+    assert sorted(users[1001]) == sorted(f"run-{i}" for i in range(200)), "the newest stay"
+    assert list(users[1002]) == ["train"]
+
+
 @pytest.mark.parametrize("version", ["lua51", "lua54"])
 def test_a_table_goes_through_json_to_lua(version: str) -> None:
     needs = [replace(NEED, job_name='a"]\n', queue=queue) for queue in ("", "gq-b.c")]
@@ -63,7 +72,7 @@ def test_a_table_goes_through_json_to_lua(version: str) -> None:
     runtime = Lua("lua54" if version == "lua54" else "lua51")
     there = runtime.table(lua(again).encode(), "soft_limits.lua")
     assert runtime.call(runtime.module("validate").soft_limits, there) is None
-    assert runtime.out(there)["rows"] == [".1001-a_22_5d_0a--1800-1800-3600.1001-a_22_5d_0a-gq_2db_2ec-1800-1800-3600."]
+    assert runtime.out(there)["rows"] == ["..1001-.a_22_5d_0a_--1800-1800-3600_-gq_2db_2ec-1800-1800-3600.."]
 
 
 @pytest.mark.parametrize(
