@@ -9,6 +9,11 @@ struct try {
     size_t slot, later_slot;   /* those before it end before start; before later */
 };
 
+/* Those of b->free in which there are nodes. */
+struct words {
+    size_t first, end;
+};
+
 /* Whether after `slot` other nodes are free than are left until its end. */
 static bool frees_others(const struct slurm *m, const struct slurm_backfill *b, size_t slot) {
     const slurm_word *here = slurm_slot_free(m, &b->line, slot);
@@ -20,13 +25,17 @@ static bool frees_others(const struct slurm *m, const struct slurm_backfill *b, 
 }
 
 /* Leaves of b->free the nodes of the slot. True: they are fewer now. */
-static bool leave(const struct slurm *m, struct slurm_backfill *b, size_t slot) {
-    const slurm_word *here = slurm_slot_free(m, &b->line, slot);
-    slurm_word gone = 0;
-    for (size_t i = 0; i < m->words; i++) {
-        gone |= b->free[i] & ~here[i];
-        b->free[i] &= here[i];
+static bool leave(const struct slurm *m, struct slurm_backfill *b, size_t slot, struct words *words) {
+    const slurm_word *restrict here = slurm_slot_free(m, &b->line, slot);
+    slurm_word *restrict left = b->free, gone = 0;
+    for (size_t i = words->first; i < words->end; i++) {
+        gone |= left[i] & ~here[i];
+        left[i] &= here[i];
     }
+    while (words->first < words->end && !left[words->first])
+        words->first++;
+    while (words->end > words->first && !left[words->end - 1])
+        words->end--;
     return gone != 0;
 }
 
@@ -47,6 +56,7 @@ static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct s
     const slurm_word *eligible = slurm_kept(m, job->shape->nodes);
     const struct slurm_slot *slots = b->line.slot;
     size_t least = (size_t)job->shape->least;
+    struct words words = {0, m->words};
     try->later = SLURM_NO_TIME;
     for (size_t i = 0; i < m->words; i++)
         b->free[i] = b->able[i] = eligible[i] & m->up[i];
@@ -69,7 +79,7 @@ static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct s
                 }
                 return enough;
             }
-            if (leave(m, b, at))
+            if (leave(m, b, at, &words))
                 enough = slurm_has(m, b->free, least);
             if (!enough && try->later != SLURM_NO_TIME)
                 return false;
