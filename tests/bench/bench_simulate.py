@@ -31,7 +31,7 @@ TARGETS: dict[str, tuple[tuple[Model, float], ...]] = {
     RICC: (("easy", 0.08), ("conservative", 0.008)),
 }
 SLURM_TARGET = 0.03
-#: RICC's nodes have eight processors. Its queue is thousands deep from the beginning; the whole takes more than 25 min.
+#: RICC's nodes have eight processors. Its queue is thousands deep from the beginning; the whole takes many minutes.
 RICC_NODE, RICC_JOBS = 8, 30_000
 MEGABYTES = 300
 

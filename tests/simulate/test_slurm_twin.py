@@ -48,6 +48,16 @@ def test_thousands_of_workloads(request: Request) -> None:
     ("jobs", "given", "why"),
     [
         (
+            {"submit": [0], "run": [60], "limit": [120], "plan": [30]},
+            {
+                "settings": {"bf_max_time": 0},
+                "queues": [{"max_limit": 60}],
+                "nodes": [{"count": 1}],
+                "down": [{"count": 1, "start": 0, "end": 100}, {"count": 1, "start": 0, "end": 1000}],
+            },
+            "the run is not over before a line ends that found no node left to take",
+        ),
+        (
             {"submit": [-1234, -1134], "run": [100, 1]},
             {
                 "settings": {"complete_wait": 3, "epilog": 10},

@@ -3,6 +3,8 @@
  * as one. */
 #include "compress.h"
 
+#include "profile_blocks.h"
+
 /* Jobs of one kind that moved one after the other, the first to `to`, each next one to where the one before
  * had been, the last from `from`: to the profile that is one move. It is kept back, as the next job may
  * lengthen it. */
@@ -10,6 +12,7 @@ struct slide {
     int64_t to, from;
     int32_t jobs;        /* abreast; 0: no slide */
     int32_t procs, plan; /* of one */
+    struct sim_cursor at_to, at_from;
 };
 
 /* No job of at least this size and plan can start before `before`: shown by what is taken before `stop`.
@@ -25,12 +28,12 @@ struct sweep {
     struct sim_profile *profile;
     struct sim_bunches *bunches;
     struct sim_compressed *done;
+    int64_t now;
     struct bound bound[BOUNDS];
     int bounds;
     struct slide slide;
-    int64_t after;            /* the next job of the kind cannot start before */
-    struct sim_cursor cursor; /* at `after` */
-    bool stale;               /* the cursor is */
+    struct sim_search search; /* .at: the next job of the kind cannot start before */
+    bool stale;               /* search.start was at search.at before the profile changed */
 };
 
 /* Moves the slide in the profile. */
@@ -44,57 +47,74 @@ static bool move(struct sweep *sweep) {
     for (int i = 0; procs && i < sweep->bounds; i++)
         if (given < sweep->bound[i].given)
             sweep->bound[i].given = given;
-    return !procs || (sim_profile_take(sweep->profile, given, slide.from + slide.plan, -procs) &&
-                      sim_profile_take(sweep->profile, slide.to, end < slide.from ? end : slide.from, procs));
+    return !procs ||
+           (sim_profile_take_near(sweep->profile, slide.at_from, given, slide.from + slide.plan, -procs) &&
+            sim_profile_take_near(sweep->profile, slide.at_to, slide.to, end < slide.from ? end : slide.from,
+                                  procs));
 }
 
-/* Searches from `after` on: when the next of the kind may start, `stop` at the latest. The cursor is at
- * `stop` then, if a job that starts there would reach it. */
-static int64_t search(struct sweep *sweep, int64_t procs, int64_t plan, int64_t stop, int32_t *least) {
+/* Searches for so many, `stop` at the latest: when the next of the kind may start. The search ends at `stop`
+ * if a job that starts there would reach it. */
+static int64_t search(struct sweep *sweep, int64_t procs, int64_t stop) {
     if (sweep->stale)
-        sweep->cursor = sim_profile_at(sweep->profile, sweep->after);
-    const struct sim_want want = {procs < INT32_MAX ? (int32_t)procs : INT32_MAX, plan, stop};
-    sweep->after = sim_profile_earliest(sweep->profile, &sweep->cursor, sweep->after, want, least);
-    sweep->stale = sweep->after < stop;
-    return sweep->after;
+        sweep->search.start = sim_profile_near(sweep->profile, sweep->search.at, sweep->search.start);
+    sweep->stale = false;
+    sweep->search.procs = procs < INT32_MAX ? (int32_t)procs : INT32_MAX;
+    sweep->search.stop = stop;
+    sim_profile_earliest(sweep->profile, &sweep->search);
+    return sweep->search.at;
+}
+
+/* So many jobs have this reservation. */
+static void note(struct sweep *sweep, int64_t at, int32_t jobs) {
+    struct sim_compressed *done = sweep->done;
+    if (at <= sweep->now)
+        done->ready += jobs;
+    else if (at < done->later)
+        done->later = at;
 }
 
 /* Gives the jobs of a bunch earlier reservations, as many as can have one. The slide ends before `after`:
  * what it takes does not count there, and what it gives back only to a job that would reach it. */
 static bool compress_bunch(struct sweep *sweep, int32_t number) {
-    const struct sim_bunch bunch = sweep->bunches->bunch[number];
+    const struct sim_bunch *bunch = &sweep->bunches->bunch[number];
+    const int64_t from = bunch->at;
+    const int32_t procs = bunch->procs, plan = bunch->plan;
     struct slide *slide = &sweep->slide;
-    for (int32_t left = bunch.jobs, least; left > 0;) {
-        if (slide->jobs && bunch.at > slide->to + bunch.plan && !move(sweep))
+    for (int32_t left = bunch->jobs; left > 0;) {
+        if (slide->jobs && from > slide->to + plan && !move(sweep))
             return false;
-        const int64_t to = search(sweep, bunch.procs, bunch.plan, bunch.at, &least);
-        if (to == bunch.at)
+        const int64_t to = search(sweep, procs, from);
+        if (to == from) {
+            note(sweep, from, left);
             return true;
-        const int32_t jobs = least / bunch.procs < left ? least / bunch.procs : left;
+        }
+        const int32_t most = left > 1 ? sweep->search.least / procs : 1, jobs = most < left ? most : left;
         if (!sim_bunches_move(sweep->bunches, number, jobs, to))
             return false;
         left -= jobs;
         sweep->done->moved += jobs;
-        sweep->done->due = to < sweep->done->due ? to : sweep->done->due;
-        const bool meets = to + bunch.plan >= bunch.at;
-        const int64_t one_more = (int64_t)bunch.procs * (jobs + 1);
-        const bool full = meets && sim_profile_before(sweep->profile, sweep->cursor, bunch.at) < one_more;
+        note(sweep, to, jobs);
+        const struct sim_cursor end = sweep->search.end;
+        const bool meets = to + plan >= from;
+        const int64_t one_more = (int64_t)procs * (jobs + 1);
+        const bool full = meets && sim_profile_before(sweep->profile, end, from) < one_more;
         if (slide->jobs == jobs && slide->from == to && meets) {
-            slide->from = bunch.at;
-            sweep->stale = !full;
+            slide->from = from;
+            slide->at_from = end;
         } else {
-            const bool kept = !slide->jobs;
-            if (!kept && !move(sweep))
+            if (slide->jobs && !move(sweep))
                 return false;
-            sweep->stale = !kept || !full;
-            *slide = (struct slide){to, bunch.at, jobs, bunch.procs, bunch.plan};
+            *slide = (struct slide){to, from, jobs, procs, plan, sweep->search.start, end};
         }
         /* Nobody can start between `to` and where these were, unless there is still room. */
-        if (full)
-            sweep->after = bunch.at;
-        else if (!meets || search(sweep, one_more, bunch.plan, bunch.at, &least) < bunch.at)
+        if (full) {
+            sweep->search.at = from;
+            sweep->search.start = end;
+        } else if (!meets || search(sweep, one_more, from) < from) {
             if (!move(sweep))
                 return false;
+        }
     }
     return true;
 }
@@ -131,12 +151,14 @@ static void keep_bound(struct sweep *sweep, const struct sim_bunch *last) {
         place = &sweep->bound[sweep->bounds++];
     else if (!known && (int64_t)last->procs * last->plan >= (int64_t)place->procs * place->plan)
         return;
-    *place = (struct bound){last->procs, last->plan, sweep->after, last->at, INT64_MAX};
+    *place = (struct bound){last->procs, last->plan, sweep->search.at, last->at, INT64_MAX};
 }
 
 bool sim_compress(struct sim_profile *profile, struct sim_bunches *bunches, int64_t now,
                   struct sim_compressed *done) {
-    struct sweep sweep = {.profile = profile, .bunches = bunches, .done = done, .stale = true};
+    struct sweep sweep = {.profile = profile, .bunches = bunches, .done = done, .now = now, .stale = true};
+    done->ready = 0;
+    done->later = INT64_MAX;
     struct sim_bunch last = {0};
     for (int32_t number = bunches->first, after; number >= 0; number = after) {
         const struct sim_bunch bunch = bunches->bunch[number];
@@ -146,13 +168,17 @@ bool sim_compress(struct sim_profile *profile, struct sim_bunches *bunches, int6
                 keep_bound(&sweep, &last);
             if (sweep.slide.jobs && !move(&sweep))
                 return false;
-            sweep.after = bound_of(&sweep, &bunch, now);
-            sweep.cursor = (struct sim_cursor){0, 0};
-            sweep.stale = sweep.after > now;
+            sweep.search.seconds = bunch.plan;
+            sweep.search.at = bound_of(&sweep, &bunch, now);
+            sweep.search.start = (struct sim_cursor){0, 0};
+            sweep.stale = sweep.search.at > now;
         }
         last = bunch;
-        if (sweep.after < bunch.at && !compress_bunch(&sweep, number))
+        if (sweep.search.at >= bunch.at)
+            note(&sweep, bunch.at, bunch.jobs);
+        else if (!compress_bunch(&sweep, number))
             return false;
     }
+    done->due = done->ready ? now : done->later;
     return move(&sweep);
 }

@@ -7,6 +7,8 @@
 
 struct sim_compressed {
     int64_t due;   /* no reservation is earlier */
+    int64_t ready; /* how many jobs may start now */
+    int64_t later; /* the first reservation of the others; INT64_MAX: there is none */
     int64_t moved; /* how many reservations moved so far */
 };
 

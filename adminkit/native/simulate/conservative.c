@@ -2,7 +2,7 @@
 #include "bunches.h"
 #include "compress.h"
 #include "pool.h"
-#include "profile.h"
+#include "profile_blocks.h"
 #include "run.h"
 #include "waiting.h"
 
@@ -26,7 +26,7 @@ static void conservative_free(struct conservative *c) {
 }
 
 static bool conservative_new(struct conservative *c, struct sim *sim) {
-    *c = (struct conservative){.depth = sim->set.depth, .done = {INT64_MAX, 0}, .now = INT64_MIN};
+    *c = (struct conservative){.depth = sim->set.depth, .done = {.due = INT64_MAX}, .now = INT64_MIN};
     if (!sim_pool_new(&c->pool, sim))
         return false;
     const int32_t tasks = c->pool.tasks;
@@ -53,10 +53,13 @@ static void wait_behind(struct conservative *c, int32_t place) {
 static bool reserve(struct conservative *c, int32_t place) {
     const struct sim_task *task = &c->pool.task[place];
     const int32_t rank = c->queue.rank[place];
-    struct sim_cursor cursor = sim_profile_at(&c->profile, c->now);
-    const struct sim_want want = {task->procs, task->plan, INT64_MAX};
-    int32_t least;
-    const int64_t at = sim_profile_earliest(&c->profile, &cursor, c->now, want, &least);
+    struct sim_search search = {.procs = task->procs,
+                                .seconds = task->plan,
+                                .stop = INT64_MAX,
+                                .at = c->now,
+                                .start = sim_profile_at(&c->profile, c->now)};
+    sim_profile_earliest(&c->profile, &search);
+    const int64_t at = search.at;
     int32_t number = c->reserved.last, behind = -1;
     while (number >= 0 && c->queue.rank[c->reserved.bunch[number].first] > rank)
         number = c->reserved.bunch[number].before;
@@ -81,10 +84,11 @@ static bool drop_last(struct conservative *c) {
     return sim_profile_take(&c->profile, bunch.at, bunch.at + bunch.plan, -bunch.procs);
 }
 
-/* Starts those whose reservation is now. */
-static bool start_due(struct conservative *c) {
-    c->done.due = INT64_MAX;
-    for (int32_t number = c->reserved.first; number >= 0;) {
+/* Starts those whose reservation is now: `ready` jobs, and the first of the others is `later`. INT64_MAX: not
+ * known. */
+static bool start_due(struct conservative *c, int64_t ready, int64_t later) {
+    c->done.due = later;
+    for (int32_t number = c->reserved.first; number >= 0 && ready > 0;) {
         const struct sim_bunch bunch = c->reserved.bunch[number];
         if (bunch.at > c->now) {
             c->done.due = bunch.at < c->done.due ? bunch.at : c->done.due;
@@ -94,6 +98,7 @@ static bool start_due(struct conservative *c) {
         for (int32_t i = 0, place = bunch.first; i < bunch.jobs; i++, place = c->reserved.next[place])
             if (!sim_pool_start(&c->pool, place, c->now))
                 return false;
+        ready -= bunch.jobs;
         number = sim_bunches_remove(&c->reserved, number);
     }
     return true;
@@ -145,12 +150,17 @@ static bool settle(struct conservative *c, bool freed) {
             if (!reserve(c, c->queue.place[rank]))
                 return false;
         }
-        if (freed && !sim_compress(&c->profile, &c->reserved, c->now, &c->done))
-            return false;
+        int64_t ready = INT64_MAX, later = INT64_MAX;
+        if (freed) {
+            if (!sim_compress(&c->profile, &c->reserved, c->now, &c->done))
+                return false;
+            ready = c->done.ready;
+            later = c->done.later;
+        }
         freed = false;
         if (c->done.due > c->now)
             break;
-        if (!start_due(c))
+        if (!start_due(c, ready, later))
             return false;
     }
     return start_behind(c);

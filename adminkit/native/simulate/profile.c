@@ -1,18 +1,8 @@
 /* profile.c - a step function as a sorted list in blocks, with the extremes of each block. */
-#include "profile.h"
+#include "profile_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define BLOCK 64
-
-struct sim_profile_block {
-    int64_t time[BLOCK];
-    int32_t free[BLOCK]; /* without the block's `more` */
-    int32_t used;
-};
-
-/* ---- blocks ---- */
 
 static bool grow(struct sim_profile *p) {
     size_t more = p->size ? 2 * p->size : 16;
@@ -84,20 +74,10 @@ void sim_profile_free(struct sim_profile *p) {
     *p = (struct sim_profile){0};
 }
 
-/* The last of n sorted times that is not after `time`; the first, if all are. */
-static size_t search(const int64_t *sorted, size_t n, int64_t time) {
-    const int64_t *base = sorted;
-    while (n > 1) {
-        size_t half = n / 2;
-        base += base[half] <= time ? half : 0;
-        n -= half;
-    }
-    return (size_t)(base - sorted);
-}
-
 struct sim_cursor sim_profile_at(const struct sim_profile *p, int64_t time) {
-    size_t at = search(p->first, p->blocks, time);
-    return (struct sim_cursor){at, (int32_t)search(p->block[at]->time, (size_t)p->block[at]->used, time)};
+    size_t at = sim_last_of(p->first, p->blocks, time);
+    return (struct sim_cursor){at,
+                               (int32_t)sim_last_of(p->block[at]->time, (size_t)p->block[at]->used, time)};
 }
 
 static bool split(struct sim_profile *p, size_t at) {
@@ -119,25 +99,26 @@ static bool split(struct sim_profile *p, size_t at) {
 
 /* ---- steps ---- */
 
-/* Makes `time` the time of a step, which is at *place then; a step before it stays where it is unless the
- * blocks become more. False: no memory. */
-static bool cut(struct sim_profile *p, int64_t time, struct sim_cursor *place) {
-    *place = sim_profile_at(p, time);
-    if (p->block[place->block]->time[place->step] == time)
-        return true;
-    if (p->block[place->block]->used == BLOCK) {
-        if (!split(p, place->block))
-            return false;
-        *place = sim_profile_at(p, time);
+/* Makes `time` the time of a step, which is near `near`, and says where it is. A step before it stays where
+ * it is unless the blocks become more. *done: there was memory for it. */
+static struct sim_cursor cut(struct sim_profile *p, int64_t time, struct sim_cursor near, bool *done) {
+    struct sim_cursor place = sim_profile_near(p, time, near);
+    *done = true;
+    if (p->block[place.block]->time[place.step] == time)
+        return place;
+    if (p->block[place.block]->used == BLOCK) {
+        if (!(*done = split(p, place.block)))
+            return place;
+        place = sim_profile_at(p, time);
     }
-    struct sim_profile_block *block = p->block[place->block];
-    size_t after = (size_t)(block->used++ - ++place->step);
-    memmove(block->time + place->step + 1, block->time + place->step, after * sizeof *block->time);
-    memmove(block->free + place->step + 1, block->free + place->step, after * sizeof *block->free);
-    block->time[place->step] = time;
-    block->free[place->step] = block->free[place->step - 1];
+    struct sim_profile_block *block = p->block[place.block];
+    size_t after = (size_t)(block->used++ - ++place.step);
+    memmove(block->time + place.step + 1, block->time + place.step, after * sizeof *block->time);
+    memmove(block->free + place.step + 1, block->free + place.step, after * sizeof *block->free);
+    block->time[place.step] = time;
+    block->free[place.step] = block->free[place.step - 1];
     p->steps++;
-    return true;
+    return place;
 }
 
 /* Removes a step that does not differ from the one before. */
@@ -162,22 +143,37 @@ static void join(struct sim_profile *p, struct sim_cursor place) {
     }
 }
 
-/* Adds to the steps of a block from one to another, or to its end. */
+/* Adds to the steps of a block from one to another. Measures the block whole only where an extreme may
+ * have been among them. */
 static void add(struct sim_profile *p, size_t at, int32_t from, int32_t to, int32_t procs) {
     struct sim_profile_block *block = p->block[at];
-    for (int32_t i = from; i < to; i++)
-        block->free[i] += procs;
-    measure(p, at);
+    int32_t least = INT32_MAX, most = INT32_MIN;
+    for (int32_t i = from; i < to; i++) {
+        const int32_t free = block->free[i] += procs;
+        least = free < least ? free : least;
+        most = free > most ? free : most;
+    }
+    if (from >= to)
+        return;
+    least += p->more[at];
+    most += p->more[at];
+    if ((procs > 0 && least - procs <= p->least[at]) || (procs < 0 && most - procs >= p->most[at])) {
+        measure(p, at);
+        return;
+    }
+    p->least[at] = least < p->least[at] ? least : p->least[at];
+    p->most[at] = most > p->most[at] ? most : p->most[at];
 }
 
-bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t procs) {
+bool sim_profile_take_near(struct sim_profile *p, struct sim_cursor near, int64_t start, int64_t end,
+                           int32_t procs) {
     if (start >= end)
         return true;
-    struct sim_cursor from, to;
-    if (!cut(p, start, &from))
-        return false;
+    bool done;
+    struct sim_cursor from = cut(p, start, near, &done);
     const size_t blocks = p->blocks;
-    if (!cut(p, end, &to))
+    const struct sim_cursor to = done ? cut(p, end, from, &done) : from;
+    if (!done)
         return false;
     if (p->blocks > blocks)
         from = sim_profile_at(p, start);
@@ -197,129 +193,8 @@ bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t
     return true;
 }
 
-int32_t sim_profile_before(const struct sim_profile *p, struct sim_cursor cursor, int64_t time) {
-    const struct sim_profile_block *block = p->block[cursor.block];
-    if (block->time[cursor.step] < time)
-        return block->free[cursor.step] + p->more[cursor.block];
-    if (cursor.step)
-        return block->free[cursor.step - 1] + p->more[cursor.block];
-    block = p->block[cursor.block - 1];
-    return block->free[block->used - 1] + p->more[cursor.block - 1];
-}
-
-/* The step in force at `time`, which is not before the cursor's. */
-static struct sim_cursor seek(const struct sim_profile *p, struct sim_cursor from, int64_t time) {
-    size_t at = from.block;
-    while (at + 1 < p->blocks && p->first[at + 1] <= time)
-        at++;
-    return (struct sim_cursor){at, (int32_t)search(p->block[at]->time, (size_t)p->block[at]->used, time)};
-}
-
-/* A search for a start, so far: from `found` on there is room, if it `fits`, and enough of it before
- * `enough`. */
-struct start {
-    struct sim_want want;
-    int64_t found, enough, least;
-    bool fits;
-};
-
-/* The first step of a block from `step` on which is not before `stop`, or at which a job that fits may end;
- * its number of steps: none. */
-static int32_t scan(const struct sim_profile_block *block, int32_t step, int32_t more, struct start *start) {
-    const int32_t procs = start->want.procs - more, used = block->used;
-    for (;; step++) {
-        if (!start->fits) {
-            while (step < used && block->free[step] < procs && block->time[step] < start->want.stop)
-                step++;
-            if (step == used || block->time[step] >= start->want.stop)
-                return step;
-            start->fits = true;
-            start->found = block->time[step];
-            start->enough = start->found + start->want.seconds;
-            start->least = INT32_MAX;
-        }
-        const int64_t end = start->enough < start->want.stop ? start->enough : start->want.stop;
-        int64_t least = start->least - more;
-        for (; step < used && block->free[step] >= procs && block->time[step] < end; step++)
-            least = block->free[step] < least ? block->free[step] : least;
-        start->least = least + more;
-        if (step == used || block->time[step] >= end)
-            return step;
-        start->fits = false;
-    }
-}
-
-/* Goes over a block in which all have room, or none. False: a job that fits may end in it. */
-static bool pass_over(const struct sim_profile *p, struct sim_cursor at, bool room, struct start *start) {
-    const int64_t time = p->block[at.block]->time[at.step];
-    if (start->fits && time >= start->enough)
-        return false;
-    if (room && !start->fits) {
-        start->found = time;
-        start->enough = time + start->want.seconds;
-        start->least = INT32_MAX;
-    }
-    start->fits = room;
-    start->least = p->least[at.block] < start->least ? p->least[at.block] : start->least;
-    return true;
-}
-
-int64_t sim_profile_earliest(const struct sim_profile *p, struct sim_cursor *cursor, int64_t from,
-                             struct sim_want want, int32_t *least) {
-    struct start start = {want, from, from + want.seconds, INT32_MAX, true};
-    struct sim_cursor at = *cursor;
-    if (want.stop <= start.enough) { /* whoever starts earlier is there just before `stop` */
-        *cursor = seek(p, at, want.stop);
-        if (want.stop <= from || sim_profile_before(p, *cursor, want.stop) < want.procs)
-            return want.stop;
-    }
-    for (; at.block < p->blocks; at.block++, at.step = 0) {
-        const struct sim_profile_block *block = p->block[at.block];
-        const bool none = p->most[at.block] < want.procs, all = p->least[at.block] >= want.procs;
-        if ((none || all) && at.block + 1 < p->blocks && p->first[at.block + 1] < want.stop) {
-            if (pass_over(p, at, all, &start))
-                continue;
-            break;
-        }
-        at.step = scan(block, at.step, p->more[at.block], &start);
-        if (at.step < block->used)
-            break;
-    }
-    if (at.block == p->blocks) /* it goes on for ever as at its last step */
-        at = (struct sim_cursor){p->blocks - 1, p->block[p->blocks - 1]->used - 1};
-    else if (p->block[at.block]->time[at.step] > want.stop)
-        at = at.step ? (struct sim_cursor){at.block, at.step - 1}
-                     : (struct sim_cursor){at.block - 1, p->block[at.block - 1]->used - 1};
-    *cursor = at;
-    *least = (int32_t)start.least;
-    return start.fits ? start.found : want.stop;
-}
-
-int32_t sim_profile_least(const struct sim_profile *p, int64_t start, int64_t end) {
-    struct sim_cursor place = sim_profile_at(p, start);
-    int32_t least = INT32_MAX;
-    for (size_t at = place.block; at < p->blocks && p->first[at] < end; at++, place.step = 0) {
-        if (p->least[at] >= least)
-            continue;
-        const struct sim_profile_block *block = p->block[at];
-        for (int32_t i = place.step; i < block->used && block->time[i] < end; i++)
-            if (block->free[i] + p->more[at] < least)
-                least = block->free[i] + p->more[at];
-    }
-    return least;
-}
-
-int64_t sim_profile_below(const struct sim_profile *p, int64_t now, int32_t procs) {
-    struct sim_cursor place = sim_profile_at(p, now);
-    for (size_t at = place.block; at < p->blocks; at++, place.step = 0) {
-        if (p->least[at] >= procs)
-            continue;
-        const struct sim_profile_block *block = p->block[at];
-        for (int32_t i = place.step; i < block->used; i++)
-            if (block->free[i] + p->more[at] < procs)
-                return block->time[i] > now ? block->time[i] : now;
-    }
-    return INT64_MAX;
+bool sim_profile_take(struct sim_profile *p, int64_t start, int64_t end, int32_t procs) {
+    return sim_profile_take_near(p, sim_profile_at(p, start), start, end, procs);
 }
 
 void sim_profile_forget(struct sim_profile *p, int64_t now) {
@@ -329,7 +204,7 @@ void sim_profile_forget(struct sim_profile *p, int64_t now) {
         shift_blocks(p, 0, 1);
     }
     struct sim_profile_block *block = p->block[0];
-    const size_t past = search(block->time, (size_t)block->used, now);
+    const size_t past = sim_last_of(block->time, (size_t)block->used, now);
     if (past) {
         block->used -= (int32_t)past;
         p->steps -= past;

@@ -21,28 +21,28 @@ struct sim_profile {
 bool sim_profile_new(struct sim_profile *profile, int64_t start, int32_t procs);
 void sim_profile_free(struct sim_profile *profile);
 
-/* Takes `procs` from start to end; below 0 gives back. False: no memory. */
-bool sim_profile_take(struct sim_profile *profile, int64_t start, int64_t end, int32_t procs);
 /* A step of a profile; nothing may be taken or forgotten between its making and its use. */
 struct sim_cursor {
-    size_t block;
+    uint32_t block;
     int32_t step;
 };
 struct sim_cursor sim_profile_at(const struct sim_profile *profile, int64_t time);
 
-/* What a job wants: `procs` for `seconds`, where all are free from `stop` on. */
-struct sim_want {
-    int32_t procs;
-    int64_t seconds, stop;
-};
+/* Takes `procs` from start to end; below 0 gives back. False: no memory. */
+bool sim_profile_take(struct sim_profile *profile, int64_t start, int64_t end, int32_t procs);
+/* The same, sooner done where the step in force at `start` is at this place or near it. */
+bool sim_profile_take_near(struct sim_profile *profile, struct sim_cursor near, int64_t start, int64_t end,
+                           int32_t procs);
 
-/* The first moment from `from` on at which a job may start, `stop` at the latest. The cursor is at `from`
- * before, and at the place where the search ended after, which is `stop` if it went as far. `least`: at least
- * as many are free until the job would end or `stop`. */
-int64_t sim_profile_earliest(const struct sim_profile *profile, struct sim_cursor *cursor, int64_t from,
-                             struct sim_want want, int32_t *least);
-/* How many are free just before `time`, at which the cursor is, and which is not the first. */
-int32_t sim_profile_before(const struct sim_profile *profile, struct sim_cursor cursor, int64_t time);
+/* A search for room. Given: what a job wants, and from when on. */
+struct sim_search {
+    int32_t procs;
+    int64_t seconds, stop;   /* all are free from `stop` on */
+    int64_t at;              /* from here on; after the search the first moment, `stop` at the latest */
+    struct sim_cursor start; /* at it, before and after */
+    struct sim_cursor end;   /* where the search ended: at `stop`, if it went as far */
+    int32_t least;           /* at least as many are free until the job would end, or `stop` */
+};
 /* The fewest that are free from start to end. */
 int32_t sim_profile_least(const struct sim_profile *profile, int64_t start, int64_t end);
 /* The first moment from `now` on at which fewer than `procs` are free; INT64_MAX: none. */

@@ -10,7 +10,7 @@ static struct slurm_backfill *open_pass(struct slurm *m, int64_t at) {
     if (!b) {
         m->backfill = b = calloc(1, sizeof *b);
         if (!b || !(b->tests_by = calloc(m->user_count + 1, sizeof *b->tests_by)) ||
-            !(b->free = calloc(3 * m->words, sizeof *b->free)))
+            !(b->free = calloc(3 * m->words, sizeof *b->free)) || !slurm_memos_open(m, &b->memos))
             return NULL;
         b->nodes = b->free + m->words;
         b->able = b->nodes + m->words;
@@ -34,6 +34,7 @@ void slurm_backfill_close(struct slurm *m) {
     free(b->line.free);
     free(b->tests_by);
     free(b->free);
+    slurm_memos_close(&b->memos);
     free(b->record);
     free(b);
 }

@@ -4,8 +4,15 @@
 
 #include "slurm_model.h"
 
+struct slurm_memo;
+struct slurm_memos {
+    struct slurm_memo *memo;
+    slurm_word *set;
+};
+
 struct slurm_backfill {
     struct slurm_timeline line;
+    struct slurm_memos memos;
     uint64_t pass;
     int64_t began, now, resumed, window_end;
     int64_t micros, yielded, tests, starts;
@@ -41,6 +48,12 @@ static inline void slurm_same_until(struct slurm_backfill *b, int64_t at) {
 
 /* slurm_backfill.c: lets others have the locks when it is time. False: the pass ends. */
 bool slurm_yield(struct slurm *m, struct slurm_backfill *b);
+
+/* slurm_memo.c: as slurm_willrun, and the nodes; the same test is made once, as long as nothing changes. */
+bool slurm_willrun_once(struct slurm *m, struct slurm_memos *memos, const struct slurm_test *test,
+                        int64_t *when, slurm_word *nodes);
+bool slurm_memos_open(struct slurm *m, struct slurm_memos *memos);
+void slurm_memos_close(struct slurm_memos *memos);
 
 /* slurm_candidate.c: tries one start after the other. */
 enum slurm_go slurm_try_starts(struct slurm *m, struct slurm_backfill *b, struct slurm_candidate *job);

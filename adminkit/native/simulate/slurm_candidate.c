@@ -9,6 +9,11 @@ struct try {
     size_t slot, later_slot;   /* those before it end before start; before later */
 };
 
+/* Those of b->free in which there are nodes. */
+struct words {
+    size_t first, end;
+};
+
 /* Whether after `slot` other nodes are free than are left until its end. */
 static bool frees_others(const struct slurm *m, const struct slurm_backfill *b, size_t slot) {
     const slurm_word *here = slurm_slot_free(m, &b->line, slot);
@@ -19,15 +24,19 @@ static bool frees_others(const struct slurm *m, const struct slurm_backfill *b, 
     return false;
 }
 
-/* How many nodes are left of b->free with those of the slot; SIZE_MAX: as many as before. */
-static size_t leave(const struct slurm *m, struct slurm_backfill *b, size_t slot) {
-    const slurm_word *here = slurm_slot_free(m, &b->line, slot);
-    slurm_word gone = 0;
-    for (size_t i = 0; i < m->words; i++) {
-        gone |= b->free[i] & ~here[i];
-        b->free[i] &= here[i];
+/* Leaves of b->free the nodes of the slot. True: they are fewer now. */
+static bool leave(const struct slurm *m, struct slurm_backfill *b, size_t slot, struct words *words) {
+    const slurm_word *restrict here = slurm_slot_free(m, &b->line, slot);
+    slurm_word *restrict left = b->free, gone = 0;
+    for (size_t i = words->first; i < words->end; i++) {
+        gone |= left[i] & ~here[i];
+        left[i] &= here[i];
     }
-    return gone ? slurm_size(m, b->free) : SIZE_MAX;
+    while (words->first < words->end && !left[words->first])
+        words->first++;
+    while (words->end > words->first && !left[words->end - 1])
+        words->end--;
+    return gone != 0;
 }
 
 /* How long the job, tried from now on, meets no slot that it does not meet now. `slot`: the first of those.
@@ -46,11 +55,12 @@ static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct s
                        struct try *try) {
     const slurm_word *eligible = slurm_kept(m, job->shape->nodes);
     const struct slurm_slot *slots = b->line.slot;
-    size_t least = (size_t)job->shape->least, left;
+    size_t least = (size_t)job->shape->least;
+    struct words words = {0, m->words};
     try->later = SLURM_NO_TIME;
     for (size_t i = 0; i < m->words; i++)
         b->free[i] = b->able[i] = eligible[i] & m->up[i];
-    bool enough = slurm_size(m, b->free) >= least;
+    bool enough = slurm_has(m, b->free, least);
     for (size_t at = try->slot;; at = slots[at].next) {
         const struct slurm_slot *slot = &slots[at];
         if (slot->end > try->start) {
@@ -69,8 +79,8 @@ static bool free_nodes(struct slurm *m, struct slurm_backfill *b, const struct s
                 }
                 return enough;
             }
-            if ((left = leave(m, b, at)) != SIZE_MAX)
-                enough = left >= least;
+            if (leave(m, b, at, &words))
+                enough = slurm_has(m, b->free, least);
             if (!enough && try->later != SLURM_NO_TIME)
                 return false;
         }
@@ -240,11 +250,10 @@ enum slurm_go slurm_try_starts(struct slurm *m, struct slurm_backfill *b, struct
         b->micros += m->set.test_micros;
         m->count.job_tests++;
         struct slurm_test test = {job->shape, b->free, b->now, try.start, try.later, job->noreserve};
-        bool found = slurm_willrun(m, &test, &when);
+        bool found = slurm_willrun_once(m, &b->memos, &test, &when, b->nodes);
         b->now = b->began + b->micros / 1000000;
         if (!found)
             continue;
-        gather(m, b->nodes);
         next = try.start;
         enum slurm_go go = decide(m, b, job, when > try.start ? when : try.start, try.later, &next);
         if (next == try.start)

@@ -18,11 +18,19 @@ bool slurm_meets(const struct slurm *m, const slurm_word *a, const slurm_word *b
     return false;
 }
 
-size_t slurm_size(const struct slurm *m, const slurm_word *set) {
+/* Without a compiler's function, which is a call where the processor's own instruction may not be there. */
+static size_t bits(slurm_word word) {
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return word * UINT64_C(0x0101010101010101) >> 56;
+}
+
+bool slurm_has(const struct slurm *m, const slurm_word *set, size_t least) {
     size_t n = 0;
-    for (size_t i = 0; i < m->words; i++)
-        n += (size_t)__builtin_popcountll(set[i]);
-    return n;
+    for (size_t i = 0; i < m->words && n < least; i++)
+        n += bits(set[i]);
+    return n >= least;
 }
 
 size_t slurm_keep_set(struct slurm *m, const slurm_word *set) {

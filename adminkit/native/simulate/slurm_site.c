@@ -274,6 +274,7 @@ static size_t give_up(struct slurm *m, size_t line) {
 void slurm_change_nodes(struct slurm *m, int64_t at) {
     for (; m->next_change < m->changes && m->change[m->next_change].at <= at; m->next_change++) {
         const struct slurm_change *change = &m->change[m->next_change];
+        m->idle_full = m->idle_over = false; /* also where the line has no node */
         if ((change->down ? take_down : give_up)(m, change->line) == 0)
             continue;
         m->freed++;
