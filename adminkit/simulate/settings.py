@@ -6,7 +6,7 @@ from typing import Final
 
 #: What a run can be set to; docs/simulate-spec.md has the meaning of each.
 SETTINGS: Final = (
-    "procs", "order", "depth", "release", "default_queue_depth", "partition_job_depth", "sched_interval",
+    "procs", "order", "depth", "promises", "release", "default_queue_depth", "partition_job_depth", "sched_interval",
     "sched_min_interval", "batch_sched_delay", "backfill", "bf_interval", "bf_window", "bf_resolution",
     "bf_max_job_test", "bf_max_job_start", "bf_max_job_user", "bf_max_job_part", "bf_max_job_array_resv", "bf_max_time",
     "bf_continue", "bf_min_prio_reserve", "bf_min_age_reserve", "bf_job_part_count_reserve", "bf_one_resv_per_job",
