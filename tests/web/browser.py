@@ -34,6 +34,16 @@ const parse = text => { const found = text.match(/[\\d.]+/g).map(Number); return
 const paper = one => { for (let up = one; up; up = up.parentElement) {
     const [colour, alpha] = parse(getComputedStyle(up).backgroundColor); if (alpha > 0.99) return colour; }
     return matchMedia("(prefers-color-scheme: dark)").matches ? [18, 18, 18] : [255, 255, 255]; };
+// Text of a picture stands on the shapes that were drawn before it, at its middle.
+const behind = one => { let colour = paper(one); const svg = one.closest("svg"); if (!svg) return colour;
+    const {left, right, top, bottom} = one.getBoundingClientRect(), x = (left + right) / 2, y = (top + bottom) / 2;
+    for (const shape of svg.querySelectorAll("path")) {
+        const box = shape.getBoundingClientRect(), style = getComputedStyle(shape);
+        if (!/^rgb/.test(style.fill) || !(shape.compareDocumentPosition(one) & 4)) continue;
+        if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
+        const [fill, alpha] = parse(style.fill), cover = alpha * style.opacity * style.fillOpacity;
+        colour = colour.map((c, i) => c * (1 - cover) + fill[i] * cover); }
+    return colour; };
 const seen = one => { const box = one.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
 const everyone = [...document.body.querySelectorAll("*")];
 let width = document.documentElement.scrollWidth, faint = [];
@@ -45,7 +55,7 @@ for (const one of everyone) {
     const style = getComputedStyle(one);
     const ink = one.closest("svg") ? style.fill : style.color;
     if (!/^rgb/.test(ink)) continue;
-    const [a, b] = [light(parse(ink)[0]), light(paper(one))].sort((x, y) => y - x);
+    const [a, b] = [light(parse(ink)[0]), light(behind(one))].sort((x, y) => y - x);
     if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(text.slice(0, 40) + " " + ((a + 0.05) / (b + 0.05)).toFixed(2));
 }
 return {

@@ -16,7 +16,17 @@ from adminkit.render.html import page
 from adminkit.render.report import Report
 from tests.feedback import letters
 from tests.support.builders import HOUR, job
-from tests.support.reports import HOSTILE, accuracy_of, parallelism_of, pieces_of, restarts_of, some_chains, some_jobs
+from tests.support.reports import (
+    HOSTILE,
+    accuracy_of,
+    parallelism_of,
+    pieces_of,
+    restarts_of,
+    some_chains,
+    some_jobs,
+    some_waits,
+    wait_of,
+)
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser, Seen
@@ -75,7 +85,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what `adminkit report` makes of the look-alike of a published trace."""
     folder = tmp_path_factory.mktemp("demo")
     adminkit("demo", "--db", folder / "demo.db", "--no-plot")
-    for command in ("accuracy", "parallelism", "restarts"):
+    for command in ("accuracy", "parallelism", "restarts", "wait"):
         text = adminkit("report", command, "--db", folder / "demo.db", "--format", "html")
         (folder / f"{command}.html").write_text(text)
     return folder
@@ -93,6 +103,7 @@ def adminkit(*words: str | Path) -> str:
         ("accuracy", "Accuracy of time limits: elapsed / limit", 5),
         ("parallelism", "Parallelism of jobs", 3),
         ("restarts", "Jobs that ran in several pieces", 0),
+        ("wait", "Waits: from Eligible to the start", 1),
     ],
 )
 def test_a_report_of_the_command_line(
@@ -120,6 +131,7 @@ REPORTS: dict[str, Callable[[Path], Report]] = {
     "accuracy of nothing": lambda folder: accuracy_of(folder, []),
     "parallelism": lambda folder: parallelism_of(folder, some_jobs()),
     "restarts": lambda folder: restarts_of(folder, some_chains()),
+    "wait": lambda folder: wait_of(folder, some_waits()),
     "one job's pieces": lambda folder: pieces_of(folder, some_chains(), "1"),
     "hostile names": hostile,
 }
