@@ -33,7 +33,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
         ("class", [(kind or UNKNOWN, jobs) for kind, jobs in measured.classes.items()]),
         ("gpus", [(str(value), jobs) for value, jobs in measured.gpus.items()]),
         ("nodes", [(str(value), jobs) for value, jobs in measured.nodes.items()]),
-        ("cores", _doubling(measured.cores)),
+        ("cores", _doubling(measured.cpus)),
         ("looks", list(measured.looks.items()) if _any_look(measured) else []),
     )
     notes = []
@@ -120,8 +120,8 @@ def _pictures(measured: Parallelism) -> Pictures | None:
         panels.append(_bars("Multi-GPU jobs by GPUs", [(f"{value} GPUs", n) for value, n in measured.gpus.items()]))
     if measured.nodes:
         panels.append(_bars("Multi-node jobs by nodes", [(f"{value} nodes", n) for value, n in measured.nodes.items()]))
-    if measured.cores:
-        counts = [(f"{value} {'core' if value == '1' else 'cores'}", n) for value, n in _doubling(measured.cores)]
+    if measured.cpus:
+        counts = [(f"{value} {'core' if value == '1' else 'cores'}", n) for value, n in _doubling(measured.cpus)]
         panels.append(_bars("Jobs without GPUs by cores", counts))
     if _any_look(measured):
         panels.append(_bars("Multi-GPU and multi-node jobs by their steps", measured.looks.items()))

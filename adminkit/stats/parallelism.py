@@ -54,7 +54,7 @@ class Parallelism:
     """Numbers of jobs. `classes` has every class, CORE_CLASSES where a cluster says nothing of GPUs, and None for jobs
     of unknown GPUs (or cores), both only where there are some.
 
-    `gpus` counts multi-GPU jobs by their GPUs, `nodes` multi-node jobs by their nodes, `cores` the jobs without GPUs on
+    `gpus` counts multi-GPU jobs by their GPUs, `nodes` multi-node jobs by their nodes, `cpus` the jobs without GPUs on
     one node by their cores, all ascending. `looks`: multi-GPU and multi-node jobs by LOOKS, het jobs left out.
     """
 
@@ -66,7 +66,7 @@ class Parallelism:
     het_components: int
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
-    cores: Mapping[int, int] = field(default_factory=dict)
+    cpus: Mapping[int, int] = field(default_factory=dict)
     looks: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -97,7 +97,7 @@ def test_jobs_of_a_cluster_that_says_nothing_of_gpus_are_classed_by_cores(
 ) -> None:
     found = measured(tmp_path, [job(n, **{"gpus": None, **one}) for n, one in enumerate(changes, 1)])
     assert {kind: jobs for kind, jobs in found.classes.items() if jobs} == kinds, why
-    assert found.cores == cores, why
+    assert found.cpus == cores, why
 
 
 def step(name: str, begin: int = 0, length: int = 3000, **changes: Any) -> Step:
