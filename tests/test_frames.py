@@ -69,6 +69,9 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("soft-limits", {"by": "user", "queue": "gq"}, ["--by", "user", "--queue", "gq"]),
     ("users", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
     ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
+    ("efficiency", {"by": "class"}, ["--by", "class"]),
+    ("frameworks", {"by": "program"}, ["--by", "program"]),
+    ("names", {"most": 1}, ["--most", "1"]),
     ("wait", {"by": "cells"}, ["--by", "cells"]),
     ("wait", {"req_limit": "4h", "gpus": 1}, ["--limit", "4h", "--gpus", "1"]),
 ]  # fmt: skip

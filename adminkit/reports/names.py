@@ -49,8 +49,13 @@ def _row(group: Group, name: str | None, overall: Group) -> list[Cell]:
     gpu, cpu = hours(group)
     return [
         name, group.jobs, len(group.users), gpu, gpu_share(group, overall), cpu, spread.accuracy, spread.accuracy_std,
-        spread.elapsed_p10, spread.elapsed_median, spread.elapsed_p90, group.cluster,
+        *map(_seconds, (spread.elapsed_p10, spread.elapsed_median, spread.elapsed_p90)), group.cluster,
     ]  # fmt: skip
+
+
+def _seconds(value: float | None) -> int | None:
+    """A quantile may fall between two seconds."""
+    return None if value is None else round(value)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
