@@ -17,7 +17,7 @@ from adminkit.cli.root import empty
 #: modules that are its commands too, by their own names. In the order of the help.
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "report": ("report.app",),
-    "trace": ("trace.app", "audit.audit", "audit.restore"),
+    "trace": ("trace.app", "audit.audit", "audit.restore", "rollups.rollups"),
     "incentives": ("incentives.app",),
     "policy": (
         "policy.app",

@@ -24,6 +24,10 @@ REJECTED: Final[Refusal] = (
     "adminkit trace status says how many there are",
 )
 METRICS: Final[Refusal] = ("only operators may see what adds up over users", "adminkit my has your own jobs")
+ROLLUPS: Final[Refusal] = (
+    "only operators may see sums over everybody's jobs",
+    "adminkit my has yours",
+)
 HISTORY: Final[Refusal] = (
     "only operators may see who did what",
     "adminkit trace status says how far the trace reaches",

@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import Final
 
 from adminkit.job import Job, Step
+from adminkit.trace import rollup
 from adminkit.trace.decision_sql import RECORD_GLOB, first_word
 
 #: Columns of job that are known once the run has started.
@@ -87,6 +88,8 @@ _TABLES: Final = {
     "action": "SELECT * FROM main.action WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
+    # The rollups are of today's rows.
+    **{name: f"SELECT * FROM main.{name} WHERE FALSE" for name in rollup.NAMES},
 }
 
 

@@ -19,18 +19,25 @@ STUDY_STATES: Final = ("COMPLETED", "TIMEOUT")
 STUDY_MIN_ELAPSED: Final = 60
 
 #: The most that was ever asked for: nobody looks better by lowering a limit before the end, nor by raising a small one.
-_REQ_LIMIT: Final = f"""CASE
+REQ_LIMIT: Final = f"""CASE
         WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < {TOO_LONG} THEN limit_original END
         WHEN time_limit > 0 AND time_limit < {TOO_LONG} THEN time_limit END"""
-_NODES: Final = "coalesce(nodes, req_nodes)"
-_CPUS: Final = "coalesce(cpus, req_cpus)"
-_GPUS: Final = "coalesce(gpus, req_gpus)"
+#: How large a run was, or as large as was asked for.
+NODES: Final = "coalesce(nodes, req_nodes)"
+CPUS: Final = "coalesce(cpus, req_cpus)"
+GPUS: Final = "coalesce(gpus, req_gpus)"
 #: Of a record that was read whole, in the field that users cannot write; one in Comment is no more than `stated`.
 _SOFT_LIMIT: Final = f"CASE WHEN limit_source = 'explicit' THEN {soft_limit('admin_comment')} END"
 _STUDY_COUNTED: Final = f"""CASE
         WHEN state IN ('{"', '".join(STUDY_STATES)}') AND elapsed > {STUDY_MIN_ELAPSED} AND elapsed < {TOO_LONG}
-            AND ({_REQ_LIMIT}) > 0
+            AND ({REQ_LIMIT}) > 0
         THEN 1 ELSE 0 END"""
+
+
+#: Whether the run's own columns say that it was put back, or carries on another.
+CHECKPOINT_OWN: Final = (
+    "restarts > 0 OR state = 'REQUEUED' OR ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)"
+)
 
 
 def acting(table: str) -> str:
@@ -72,16 +79,15 @@ _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: before job and step, makes it once more. Once the schema is released, a further column is a migration that replaces
 #: the view.
 RUN_SELECT: Final = f"""SELECT job.*,
-    {_REQ_LIMIT} AS req_limit,
-    {class_sql(_NODES, _GPUS)} AS class,
-    {_NODES} AS size_nodes, {_CPUS} AS size_cpus, {_GPUS} AS size_gpus,
-    CASE WHEN {_GPUS} > 0 THEN {_GPUS} WHEN {_NODES} > 0 THEN {_NODES} ELSE 1 END AS size_units,
+    {REQ_LIMIT} AS req_limit,
+    {class_sql(NODES, GPUS)} AS class,
+    {NODES} AS size_nodes, {CPUS} AS size_cpus, {GPUS} AS size_gpus,
+    CASE WHEN {GPUS} > 0 THEN {GPUS} WHEN {NODES} > 0 THEN {NODES} ELSE 1 END AS size_units,
     CASE WHEN job_name = 'interactive' OR submitted_by IN ('salloc', 'srun')
             OR EXISTS ({_STEPS} AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS ({_STEPS}) AND NOT EXISTS ({_STEPS} AND step.step = 'batch')
         THEN 1 ELSE 0 END AS interactive,
-    CASE WHEN restarts > 0 OR state = 'REQUEUED'
-            OR ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)
+    CASE WHEN {CHECKPOINT_OWN}
             OR restarts IS NULL AND job_id_raw IN (SELECT job_id_raw FROM job AS put_back WHERE state = 'REQUEUED')
                 AND EXISTS (SELECT 1 FROM job AS earlier
                     WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw

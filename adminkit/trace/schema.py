@@ -11,6 +11,7 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.trace.rollup import TABLES as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def m001_trace(db: Database) -> None:
         _FACT,
         _ACTION,
         _OUTBOX,
+        *ROLLUP_TABLES,
     ):
         db.execute(table)
     for name, select in VIEWS.items():

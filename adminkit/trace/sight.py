@@ -19,6 +19,7 @@ from typing import Final
 from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
+from adminkit.trace import rollup
 from adminkit.trace.as_of import select_of
 from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
@@ -41,6 +42,8 @@ _OWN_ROWS: Final = {
     "fact": "TRUE",
     "action": "TRUE",
     "load": "TRUE",
+    # Sums over everybody; without rollup_kept nothing of them is read.
+    **dict.fromkeys(rollup.NAMES, "FALSE"),
 }
 #: Put before a SELECT it makes job and step everybody's.
 _OF_ALL: Final = "WITH " + ", ".join(

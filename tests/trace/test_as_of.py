@@ -16,7 +16,7 @@ import pytest
 from adminkit.errors import UsageError
 from adminkit.job import Job
 from adminkit.stats.incentives import Criteria, sums
-from adminkit.trace import as_of
+from adminkit.trace import as_of, rollup
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import everybodys
 from tests.support.builders import MONDAY, job, make_trace
@@ -38,6 +38,7 @@ from tests.support.past import (
 TABLES: Final = {
     *"job step job_aside step_aside outbox queue node node_event fact window rejected load action".split(),
     *("trace", "run"),  # views
+    *rollup.NAMES,
 }
 
 

@@ -1,0 +1,52 @@
+"""adminkit trace rollups: a command of `adminkit trace`."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli.operators import ROLLUPS, operators_only
+from adminkit.cli.options import Database
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.trace import connect, rollup
+from adminkit.trace.location import find_trace
+
+
+def rollups(
+    db: Database = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make them from the runs, and keep them from here on.")
+    ] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove them, and keep none from here on.")] = False,
+) -> None:
+    """Compare the sums per hour that the trace keeps with its runs; exit 1 where they differ."""
+    if rebuild and drop:
+        raise UsageError("--rebuild and --drop exclude each other", "name one of them")
+    path = find_trace(db, config.load().db)
+    operators_only(path, ROLLUPS)
+    if rebuild or drop:
+        if not connect.is_there(path):
+            raise AdminkitError(f"no trace database at {path}", "name one with --db")
+        with connect.writer(path) as trace:
+            if rebuild:
+                rollup.rebuild(trace, int(time.time()))
+            else:
+                rollup.drop(trace)
+    with connect.reader(path) as trace:
+        trace.execute("BEGIN")
+        if not rollup.is_kept(trace):
+            print(f"{path}: no rollups")
+            return
+        size, differ = rollup.size(trace), None if rebuild else rollup.check(trace)
+    if differ is not None and any(differ):
+        raise AdminkitError(
+            f"the rollups of {path} differ from its runs: {differ.wrong} rows wrong, {differ.missing} missing",
+            "adminkit trace rollups --rebuild makes them from the runs",
+        )
+    print(
+        f"{path}: {size.runs} runs that ended, {size.ended} rows of ended_hour, {size.occupied} of occupied_hour,"
+        f" {size.keys} keys"
+    )

@@ -1,0 +1,188 @@
+"""Sums and histograms from the rollups, for the same Filter as from the rows. None where only the rows can answer.
+
+What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
+`end_time` is the hour of the end, `elapsed` and `req_limit` are upper edges of bins. Runs without an end are read from
+the rows, and so are the few that another run's row makes checkpoint runs.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from adminkit.stats.select import Filter, select, snapshot
+from adminkit.trace.rollup import BINS, EDGES, HOUR, KEYS, LEVELS, OVER, PERCENT, SUMS, image, is_kept
+
+#: By what sums may be grouped.
+GROUPS: Final = ("cluster", "queue", "user", "account", "class", "state", "limit_upto", "limit_source", "end_time")
+#: Sums by units that a person reads: accuracy is kept in millionths.
+ACCURACY_UNIT: Final = 1_000_000
+
+_AS_RUN: Final = f"{', '.join((*KEYS, *BINS))}, elapsed_upto AS elapsed, limit_upto AS req_limit, hour AS end_time"
+
+
+def _summed(rows: str, sign: str = "") -> str:
+    return f"SELECT {_AS_RUN}, {', '.join(f'{sign}{name} AS sum_{name}' for name in SUMS)} FROM {rows}"
+
+
+#: Runs that a column of another row makes checkpoint runs: all of a requeued job's that do not say it themselves.
+_OTHERS: Final = (
+    "(SELECT * FROM run WHERE end_time IS NOT NULL AND checkpoint AND restarts IS NULL"
+    " AND (cluster, job_id_raw) IN (SELECT cluster, job_id_raw FROM run WHERE state = 'REQUEUED'))"
+)
+_OTHERS_IMAGE: Final = f"(SELECT * FROM ({image(_OTHERS)}) WHERE NOT checkpoint)"
+_ENDED: Final = _summed("ended_hour JOIN rollup_key ON id = key")
+_OPEN: Final = _summed(f"({image('(SELECT * FROM run WHERE end_time IS NULL)')})")
+_CORRECTED: Final = (
+    _summed(_OTHERS_IMAGE, "-"),
+    _summed(f"(SELECT {', '.join(f'1 AS {k}' if k == 'checkpoint' else k for k in KEYS)}, hour,"
+            f" {', '.join((*BINS, *SUMS))} FROM {_OTHERS_IMAGE})"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Of the runs of each group that a Filter takes: the group's values -> sums by name, trace/rollup.py's SUMS."""
+
+    groups: Mapping[tuple[str | int | None, ...], Mapping[str, int]]
+    excluded: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Runs by bin: `bins` has (above, up to, runs), ascending; `above` None: the bin has its upper edge alone.
+
+    Of the last bin of accuracy `up to` is None. Runs of which the value is unknown are in `unknown`.
+    """
+
+    bins: Sequence[tuple[int | None, int | None, int]]
+    unknown: int
+
+    def quantile(self, share: float) -> tuple[int | None, int | None] | None:
+        """(above, up to): the bin with the run at that share of the ranks, 0 to 1. None without a run.
+
+        The linear quantile is between two neighbouring runs, so it may also be between their bins: then from the
+        first one's lower to the second one's upper edge. The width is the error.
+        """
+        runs = sum(count for _, _, count in self.bins)
+        if not runs:
+            return None
+        rank = share * (runs - 1)
+        first, second = self._bin_of(int(rank)), self._bin_of(min(runs - 1, -int(-rank // 1)))
+        return self.bins[first][0], self.bins[second][1]
+
+    def _bin_of(self, rank: int) -> int:
+        upto = 0
+        for place, (_, _, count) in enumerate(self.bins):
+            upto += count
+            if rank < upto:
+                return place
+        return len(self.bins) - 1
+
+
+def answers(db: sqlite3.Connection, chosen: Filter) -> bool:
+    """Whether the rollups hold what the Filter asks: full hours, a min_elapsed that is an edge, and the trace keeps
+    them for this connection (they are everybody's, and of today).
+    """
+    whole = all(at is None or at % HOUR == 0 for at in (chosen.since, chosen.until))
+    return whole and (chosen.min_elapsed is None or chosen.min_elapsed in EDGES[:-1]) and is_kept(db)
+
+
+def sums(db: sqlite3.Connection, chosen: Filter, *, limits: bool, by: Sequence[str] = ()) -> Sums | None:
+    """The sums of the runs that `chosen` takes, by GROUPS, and how many each rule left out. `limits` as select()."""
+    with snapshot(db):
+        if not answers(db, chosen):
+            return None
+        selection = select(chosen, limits=limits)
+        columns = ", ".join(_group(name) for name in by) or "NULL"
+        rows = db.execute(
+            f"SELECT {selection.reason} AS rule, {', '.join(f'sum(sum_{name})' for name in SUMS)}, {columns}"
+            f" FROM ({_all(limits)}) WHERE {selection.within} GROUP BY rule, {columns}",
+            selection.params,
+        ).fetchall()
+        (everything,) = db.execute("SELECT count(*) FROM run").fetchone()
+    excluded = dict.fromkeys(selection.rules, 0)
+    groups: dict[tuple[str | int | None, ...], dict[str, int]] = {}
+    for row in rows:
+        if row[0]:
+            excluded[list(selection.rules)[row[0] - 1]] += row[1]
+        elif row[1]:
+            groups[row[1 + len(SUMS) :] if by else ()] = dict(zip(SUMS, row[1 : 1 + len(SUMS)], strict=True))
+    if selection.within != "TRUE":
+        excluded = {"window": everything - sum(row[1] for row in rows), **excluded}
+    return Sums(groups, excluded)
+
+
+def histogram(db: sqlite3.Connection, chosen: Filter, what: str, *, limits: bool) -> Histogram | None:
+    """The runs that `chosen` takes by `what`: elapsed or wait, seconds, or accuracy, per cent of the limit."""
+    with snapshot(db):
+        if not answers(db, chosen):
+            return None
+        selection = select(chosen, limits=limits)
+        rows = db.execute(
+            f"SELECT {what}_upto, sum(sum_jobs) AS runs FROM ({_all(limits)}) WHERE {selection.where}"
+            " GROUP BY 1 HAVING runs <> 0 ORDER BY 1",
+            selection.params,
+        ).fetchall()
+    unknown = sum(runs for upto, runs in rows if upto is None)
+    edges = EDGES if what != "accuracy" else range(0, OVER + 1, PERCENT)
+    above = {upto: low for low, upto in pairwise(edges)}
+    return Histogram(
+        [
+            (above.get(upto), None if what == "accuracy" and upto == OVER else upto, runs)
+            for upto, runs in rows
+            if upto is not None
+        ],
+        unknown,
+    )
+
+
+def occupied(db: sqlite3.Connection, chosen: Filter, since: int, until: int) -> list[tuple[int, int, int, int]] | None:
+    """(hour, node-, CPU-, GPU-seconds) of each UTC hour of [since, until) in which a run that ended held any.
+
+    `chosen` names clusters, queues, users, accounts, classes, states; its window and min_elapsed must be None.
+    """
+    if chosen.since is not None or chosen.until is not None or chosen.min_elapsed is not None:
+        return None
+    with snapshot(db):
+        if not is_kept(db):
+            return None
+        selection = select(chosen, limits=False)
+        changes = db.execute(
+            f"SELECT hour, {', '.join(f'sum({name})' for name in LEVELS)} FROM (SELECT *, hour AS end_time"
+            f" FROM occupied_hour JOIN rollup_key ON id = key) WHERE {selection.where} AND hour < :before"
+            " GROUP BY hour ORDER BY hour",
+            {**selection.params, "before": until},
+        ).fetchall()
+    return _levelled(changes, since - since % HOUR, until)
+
+
+def _levelled(changes: Sequence[Sequence[int]], since: int, until: int) -> list[tuple[int, int, int, int]]:
+    """The seconds of each hour: what was in use when it began, for an hour, and its correction."""
+    found: list[tuple[int, int, int, int]] = []
+    level, at = [0, 0, 0], since
+    for hour, *change in [*changes, (until, *(0,) * len(LEVELS))]:
+        while at < min(hour, until):
+            if any(level):
+                found.append((at, level[0] * HOUR, level[1] * HOUR, level[2] * HOUR))
+            at += HOUR
+        if at == hour and hour < until:
+            seconds = [units * HOUR + more for units, more in zip(level, change[3:6], strict=True)]
+            if any(seconds):
+                found.append((hour, seconds[0], seconds[1], seconds[2]))
+            at += HOUR
+        level = [units + more for units, more in zip(level, change[:3], strict=True)]
+    return found
+
+
+def _all(limits: bool) -> str:
+    """SQL: every run, summed up, under the names of the view run."""
+    return " UNION ALL ".join((_ENDED, _OPEN, *(_CORRECTED if limits else ())))
+
+
+def _group(name: str) -> str:
+    assert name in GROUPS, name
+    return name
