@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from adminkit.stats.rollup import sums
+from adminkit.stats.select import Filter
 from adminkit.trace.runs import LOST
 
 #: Jobs that are eligible and have not started; who was not seen for so long is lost, not waiting.
@@ -26,6 +28,10 @@ _ENDED: Final = """
 SELECT cluster, queue, state, count(*) FROM run WHERE end_time IS NOT NULL
 GROUP BY cluster, queue, state ORDER BY cluster, queue, state
 """
+
+
+#: A full hour after every end.
+_NEVER: Final = 2**40 // 3600 * 3600
 
 
 class Ended(NamedTuple):
@@ -79,5 +85,17 @@ def recent_waits(db: sqlite3.Connection, since: int, now: int, quantiles: Sequen
 
 
 def ended(db: sqlite3.Connection) -> list[Ended]:
-    """How many runs of each queue ended in each state, in all the trace."""
-    return [Ended(*row) for row in db.execute(_ENDED)]
+    """How many runs of each queue ended in each state, in all the trace; from its rollups, where it keeps them."""
+    every = Filter(until=_NEVER, states=(), min_elapsed=None, checkpoint_code=0)
+    kept = sums(db, every, limits=False, by=("cluster", "queue", "state"))
+    if kept is None:
+        return [Ended(*row) for row in db.execute(_ENDED)]
+    found = [
+        Ended(str(cluster), _text(queue), _text(state), counted["jobs"])
+        for (cluster, queue, state), counted in kept.groups.items()
+    ]
+    return sorted(found, key=lambda one: (one.cluster, one.queue or "", one.state or ""))
+
+
+def _text(value: str | int | None) -> str | None:
+    return None if value is None else str(value)
