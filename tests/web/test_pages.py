@@ -101,7 +101,7 @@ def adminkit(*words: str | Path) -> str:
     ("command", "title", "pictures"),
     [
         ("accuracy", "Accuracy of time limits: elapsed / limit", 5),
-        ("parallelism", "Parallelism of jobs", 3),
+        ("parallelism", "Parallelism of jobs", 4),
         ("restarts", "Jobs that ran in several pieces", 0),
         ("wait", "Waits: from Eligible to the start", 1),
     ],
