@@ -10,7 +10,8 @@ from typing import Any, Final
 from adminkit.errors import UsageError
 from adminkit.quote import clean
 from adminkit.render.format import number, percent, plural, some
-from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
+from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accuracy
 from adminkit.units import parse_duration, show_short
@@ -61,18 +62,8 @@ LONGEST_NAME: Final = 32
 
 def accuracy_report(measured: Accuracy, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    filter, everything = query.filter, measured.overall
-    meta = Meta(
-        "Accuracy of time limits: elapsed / limit",
-        query.database,
-        (filter.since, filter.until),
-        measured.clusters,
-        filter.described(),
-        everything.jobs,
-        measured.excluded,
-        _notes(measured),
-        measured.span,
-    )
+    everything = measured.overall
+    meta = header("Accuracy of time limits: elapsed / limit", measured, query, everything.jobs, _notes(measured))
     points = _points(query)
     if query.by == "point":
         rows = [row for queue in measured.queues for row in _point_rows(queue, queue.queue, points)]

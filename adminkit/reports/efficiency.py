@@ -7,7 +7,8 @@ from typing import Final
 
 from adminkit.quote import clean
 from adminkit.render.format import percent, plural
-from adminkit.render.report import Box, Boxes, Cell, Field, Meta, Panel, Pictures, Report
+from adminkit.render.report import Box, Boxes, Cell, Field, Panel, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.efficiencies import IDLE, PARTS, RESOURCES, Efficiencies, Group, efficiencies
 
@@ -39,17 +40,7 @@ MOST_BOXES: Final = 10
 
 def efficiency_report(measured: Efficiencies, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    meta = Meta(
-        "What jobs used of what they had",
-        query.database,
-        (query.filter.since, query.filter.until),
-        measured.clusters,
-        query.filter.described(),
-        measured.overall.jobs,
-        measured.excluded,
-        _notes(measured),
-        measured.span,
-    )
+    meta = header("What jobs used of what they had", measured, query, measured.overall.jobs, _notes(measured))
     rows = [_row(group, group.value) for group in measured.groups]
     pictures = _pictures(measured, query.by) if query.pictures else None
     return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], pictures)

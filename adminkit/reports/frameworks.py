@@ -7,7 +7,8 @@ from typing import Final
 
 from adminkit.quote import clean
 from adminkit.render.format import percent, plural
-from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.programs import PARTS, Group, Programs, programs
 
@@ -33,23 +34,8 @@ def frameworks_report(measured: Programs, query: Query) -> Report:
     rows = [_row(group, group.value, measured.overall) for group in measured.groups]
     total = _row(measured.overall, ALL, measured.overall)
     notes = [*limits_notes(measured), *_unknown(measured, query.by)]
-    meta = meta_of("What runs the jobs", measured, query, notes)
+    meta = header("What runs the jobs", measured, query, measured.overall.jobs, notes)
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures(measured, query.by))
-
-
-def meta_of(title: str, measured: Programs, query: Query, notes: list[str]) -> Meta:
-    """The header of a report of Programs."""
-    return Meta(
-        title,
-        query.database,
-        (query.filter.since, query.filter.until),
-        measured.clusters,
-        query.filter.described(),
-        measured.overall.jobs,
-        measured.excluded,
-        notes,
-        measured.span,
-    )
 
 
 def limits_notes(measured: Programs) -> list[str]:

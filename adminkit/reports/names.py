@@ -7,7 +7,8 @@ from typing import Final
 
 from adminkit.render.format import number, plural
 from adminkit.render.report import Cell, Field, Report
-from adminkit.reports.frameworks import ALL, gpu_share, hours, limits_notes, meta_of, pictures
+from adminkit.reports.frameworks import ALL, gpu_share, hours, limits_notes, pictures
+from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.stats.programs import Group, Programs, programs
 
@@ -41,7 +42,8 @@ def names_report(measured: Programs, query: Query) -> Report:
         notes.append(f"not shown: {plural(len(rest), 'name')} with {plural(jobs, 'job')} and {number(held)} GPU-hours")
     if unnamed := sum(group.jobs for group in measured.groups if group.value is None):
         notes.append(f"of {plural(unnamed, 'job')} no name is known")
-    return Report(meta_of("Job names", measured, query, notes), FIELDS, rows, [total], pictures(measured, "job_name"))
+    meta = header("Job names", measured, query, measured.overall.jobs, notes)
+    return Report(meta, FIELDS, rows, [total], pictures(measured, "job_name"))
 
 
 def _row(group: Group, name: str | None, overall: Group) -> list[Cell]:

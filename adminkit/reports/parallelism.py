@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
-from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Panel, Pictures, Report
+from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.parallelism import CORE_CLASSES, Containers, Parallelism, containers, parallelism
 
@@ -18,6 +19,7 @@ FIELDS: Final = (
     Field("jobs", "count", "jobs that count"),
     Field("share", "share", "share of the part's jobs"),
 )
+TITLE: Final = "Parallelism of jobs"
 UNKNOWN: Final = "unknown"
 ALL: Final = "(all)"
 NO_CONTAINER: Final = "(none known)"
@@ -50,7 +52,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
         notes.append(f"classed by cores, as no job of their cluster says its GPUs: {plural(single, 'job')}")
     total: list[Cell] = ["class", "(all)", measured.jobs, 1.0 if measured.jobs else None]
     rows = [row for part, counts in parts for row in _rows(part, counts)]
-    return Report(_meta(measured, query, measured.jobs, notes), FIELDS, rows, [total], _pictures(measured))
+    return Report(header(TITLE, measured, query, measured.jobs, notes), FIELDS, rows, [total], _pictures(measured))
 
 
 def _containers_report(measured: Containers, query: Query) -> Report:
@@ -76,22 +78,7 @@ def _containers_report(measured: Containers, query: Query) -> Report:
         "",
         [_bars("All jobs by container", counts(whole))],
     ) if jobs else None  # fmt: skip
-    return Report(_meta(measured, query, jobs, notes), FIELDS, rows, (), pictures)
-
-
-def _meta(measured: Parallelism | Containers, query: Query, jobs: int, notes: Sequence[str]) -> Meta:
-    filter = query.filter
-    return Meta(
-        "Parallelism of jobs",
-        query.database,
-        (filter.since, filter.until),
-        measured.clusters,
-        filter.described(),
-        jobs,
-        measured.excluded,
-        notes,
-        measured.span,
-    )
+    return Report(header(TITLE, measured, query, jobs, notes), FIELDS, rows, (), pictures)
 
 
 def _rows(part: str, counts: Sequence[tuple[str, int]]) -> list[list[Cell]]:

@@ -6,11 +6,11 @@ import sqlite3
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
-from adminkit.render.report import Bar, Bars, Cell, Curves, Field, Line, Meta, Panel, Pictures, Report
+from adminkit.render.report import Bar, Bars, Cell, Curves, Field, Line, Panel, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.accuracy import Curve, curve
 from adminkit.stats.planned import PARTS, SOON, Group, Planned, planned
-from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 ALL: Final = "(all)"
@@ -34,21 +34,12 @@ _RATIOS: Final = ((0.25, "a quarter or less"), (0.5, "to a half"), (1.0, "to the
 _MORE: Final = "more"
 
 
-def planned_report(measured: Planned, filter: Filter, part: str, database: str) -> Report:
-    """`measured`, grouped by `part`, under the header that every output begins with."""
-    meta = Meta(
-        "Soft limits: what backfill planned, and what jobs needed",
-        database,
-        (filter.since, filter.until),
-        measured.clusters,
-        {name: value for name, value in filter.described().items() if name != "elapsed"},
-        measured.overall.jobs,
-        measured.excluded,
-        _notes(measured),
-        measured.span,
-    )
+def planned_report(measured: Planned, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    title, jobs = "Soft limits: what backfill planned, and what jobs needed", measured.overall.jobs
+    meta = header(title, measured, query, jobs, _notes(measured), unheeded=("elapsed",))
     rows = [_row(group, group.value) for group in measured.groups]
-    return Report(meta, (Field(part), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
+    return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
 
 
 def _row(group: Group, name: str | None) -> list[Cell]:
@@ -126,15 +117,11 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
     return planned(trace, query.filter, query.by)
 
 
-def _view(measured: Planned, query: Query) -> Report:
-    return planned_report(measured, query.filter, query.by, query.database)
-
-
 SPEC: Final = ReportSpec(
     "soft-limits",
     "Soft limits against what jobs needed: outlived ones, starts that they may have made possible, jobs delayed.",
     _measure,
-    _view,
+    planned_report,
     FIELDS,
     ("job_class", "queue", "user", "account", "cluster", "since", "until"),
     parts=tuple(PARTS),

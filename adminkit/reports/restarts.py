@@ -9,9 +9,9 @@ from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.stats.restarts import PARTS, Group, Piece, Restarts, pieces, restarts
-from adminkit.stats.select import Filter
 
 ALL: Final = "(all)"
 #: The columns after the one of the part.
@@ -54,21 +54,12 @@ ENDS: Final[Mapping[str, str]] = {
 }
 
 
-def restarts_report(measured: Restarts, filter: Filter, part: str, database: str) -> Report:
-    """`measured`, grouped by `part`, under the header that every output begins with."""
-    meta = Meta(
-        "Jobs that ran in several pieces",
-        database,
-        (filter.since, filter.until),
-        measured.clusters,
-        {name: value for name, value in filter.described().items() if name != "elapsed"},
-        measured.overall.jobs,
-        {rule: jobs for rule, jobs in measured.excluded.items() if rule != "elapsed"},
-        _notes(measured),
-        measured.span,
-    )
+def restarts_report(measured: Restarts, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    title, jobs = "Jobs that ran in several pieces", measured.overall.jobs
+    meta = header(title, measured, query, jobs, _notes(measured), unheeded=("elapsed",))
     rows = [_row(group, group.value) for group in measured.groups]
-    return Report(meta, (Field(part), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
+    return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
 
 
 def _row(group: Group, name: str | None) -> list[Cell]:
@@ -171,7 +162,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Restarts | list[Piece]:
 
 def _view(measured: Restarts | list[Piece], query: Query) -> Report:
     if isinstance(measured, Restarts):
-        return restarts_report(measured, query.filter, query.by, query.database)
+        return restarts_report(measured, query)
     return pieces_report(measured, query.own["job"], query.database)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from adminkit.render.format import number, percent, plural, some
-from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.states import ENDS, PARTS, STUDY, Group, Hours, States, states
 
@@ -57,18 +58,9 @@ _WORDS: Final[Mapping[str, str]] = {
 
 def states_report(measured: States, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    described = {name: text for name, text in query.filter.described().items() if name != "elapsed"}
-    meta = Meta(
-        "How jobs ended",
-        query.database,
-        (query.filter.since, query.filter.until),
-        measured.clusters,
-        {**described, "short": f"at most {_short(query)} s"},
-        measured.overall.jobs,
-        measured.excluded,
-        _notes(measured),
-        measured.span,
-    )
+    short = {"short": f"at most {_short(query)} s"}
+    jobs, notes = measured.overall.jobs, _notes(measured)
+    meta = header("How jobs ended", measured, query, jobs, notes, unheeded=("elapsed",), heeded=short)
     rows = [_row(group, group.value) for group in measured.groups]
     return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
 

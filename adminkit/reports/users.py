@@ -8,7 +8,8 @@ from typing import Final
 
 from adminkit.quote import clean
 from adminkit.render.format import number, percent, plural
-from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Panel, Pictures, Report
+from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users, users
 
@@ -40,18 +41,7 @@ MOST_BARS: Final = 12
 
 def users_report(measured: Users, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    filter = query.filter
-    meta = Meta(
-        "Users",
-        query.database,
-        (filter.since, filter.until),
-        measured.clusters,
-        filter.described(),
-        measured.overall.jobs,
-        measured.excluded,
-        _notes(measured),
-        measured.span,
-    )
+    meta = header("Users", measured, query, measured.overall.jobs, _notes(measured))
     rows = [_row(measured, user, user.user) for user in measured.users]
     total = _row(measured, measured.overall, ALL)
     total[3] = None  # active is somebody

@@ -8,14 +8,15 @@ from typing import Final
 
 from adminkit.errors import UsageError
 from adminkit.render.format import number, plural
-from adminkit.render.report import Cell, Field, Heat, Meta, Panel, Pictures, Report
+from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report
+from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.reports.wait_given_limit import given_report
-from adminkit.stats.select import Filter
 from adminkit.stats.wait import LIMITS, LONGER, PARTS, QUEUES_OWN, SIZES, UNLIMITED, Group, Wait, Waits, wait
 from adminkit.stats.wait_given_limit import GivenLimit, wait_given_limit
 from adminkit.units import parse_duration, show_short
 
+TITLE: Final = "Waits: from Eligible to the start"
 ALL: Final = "(all)"
 #: Who made jobs wait -> the name of their row.
 CAUSES: Final = {
@@ -63,24 +64,15 @@ def size_name(bucket: int) -> str | None:
     return str(most) if least == most else f"{least}-{most}"
 
 
-def wait_report(measured: Wait, filter: Filter, part: str, database: str) -> Report:
-    """`measured`, grouped by `part`, under the header that every output begins with."""
-    meta = Meta(
-        "Waits: from Eligible to the start",
-        database,
-        (filter.since, filter.until),
-        measured.clusters,
-        {name: value for name, value in filter.described().items() if name not in ("elapsed", "states")},
-        measured.overall.waits.jobs + measured.overall.apart,
-        measured.excluded,
-        _notes(measured),
-        measured.span,
-        moment="started",
-    )
+def wait_report(measured: Wait, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    overall, part = measured.overall, query.by
+    jobs, unheeded = overall.waits.jobs + overall.apart, ("elapsed", "states")
+    meta = header(TITLE, measured, query, jobs, _notes(measured), unheeded=unheeded, moment="started")
     keys = (Field("size", help="GPUs, nodes or CPUs"), Field("limit")) if part == "cells" else (Field(part),)
     blank: list[Cell] = [None] * (len(keys) - 1)
     rows = [[*_key(group, part), *_cells(group.waits, group.apart), group.cluster] for group in measured.groups]
-    totals = [[ALL, *blank, *_cells(measured.overall.waits, measured.overall.apart), None]]
+    totals = [[ALL, *blank, *_cells(overall.waits, overall.apart), None]]
     totals += [[CAUSES[name], *blank, *_cells(waits, None), None] for name, waits in measured.causes.items()]
     return Report(meta, (*keys, *FIELDS), rows, totals, _pictures(measured))
 
@@ -195,9 +187,8 @@ def _gpus(text: str | None) -> int | None:
 
 def _view(measured: Wait | GivenLimit, query: Query) -> Report:
     if isinstance(measured, Wait):
-        return wait_report(measured, query.filter, query.by, query.database)
-    sizes = _gpus(query.own["gpus"])
-    return given_report(measured, query.filter, sizes, query.database)
+        return wait_report(measured, query)
+    return given_report(measured, query, _gpus(query.own["gpus"]))
 
 
 SPEC: Final = ReportSpec(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from adminkit.render.format import plural
-from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.render.report import Cell, Field, Report
+from adminkit.reports.header import header
+from adminkit.reports.spec import Query
 from adminkit.stats.bootstrap import LEVEL
-from adminkit.stats.select import Filter
 from adminkit.stats.wait import LIMITS, LONGER, SIZES, size_bucket
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS, Given, GivenLimit
 from adminkit.units import show_short
@@ -31,22 +32,19 @@ FIELDS: Final = (
 MOST: Final = 5
 
 
-def given_report(measured: GivenLimit, filter: Filter, gpus: int | None, database: str) -> Report:
+def given_report(measured: GivenLimit, query: Query, gpus: int | None) -> Report:
     """`measured` under the header that every output begins with. `gpus` is what was asked for."""
-    filters = {name: value for name, value in filter.described().items() if name not in ("elapsed", "states")}
-    filters["limit"] = _between(measured.bucket)
+    asked = {"limit": _between(measured.bucket)}
     if gpus is not None:
-        filters["GPUs"] = _sizes(gpus)
-    meta = Meta(
+        asked["GPUs"] = _sizes(gpus)
+    meta = header(
         "Waits of jobs with such a limit: from Eligible to the start",
-        database,
-        (filter.since, filter.until),
-        measured.clusters,
-        filters,
+        measured,
+        query,
         measured.jobs,
-        measured.excluded,
         _notes(measured),
-        measured.span,
+        unheeded=("elapsed", "states"),
+        heeded=asked,
         answers=[_answer(one) for one in measured.queues[:MOST] if one.waits.jobs],
         moment="started",
     )

@@ -1,0 +1,51 @@
+"""What every report of jobs begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from adminkit.render.report import Meta
+from adminkit.reports.spec import Query
+
+
+class Measured(Protocol):
+    """What every measure of jobs knows besides its numbers: jobs that each rule left out, first and last end."""
+
+    @property
+    def clusters(self) -> Sequence[str]: ...
+    @property
+    def excluded(self) -> Mapping[str, int]: ...
+    @property
+    def span(self) -> tuple[int | None, int | None]: ...
+
+
+def header(
+    title: str,
+    measured: Measured,
+    query: Query,
+    jobs: int,
+    notes: Sequence[str],
+    *,
+    unheeded: Sequence[str] = (),
+    heeded: Mapping[str, str] | None = None,
+    answers: Sequence[str] = (),
+    moment: str = "ended",
+) -> Meta:
+    """The header of a report of `jobs` jobs. `unheeded` names filters that it does not go by, `heeded` has its own."""
+    chosen = query.filter
+    filters = {name: text for name, text in chosen.described().items() if name not in unheeded}
+    excluded = {rule: left_out for rule, left_out in measured.excluded.items() if rule not in unheeded}
+    return Meta(
+        title,
+        query.database,
+        (chosen.since, chosen.until),
+        measured.clusters,
+        {**filters, **(heeded or {})},
+        jobs,
+        excluded,
+        notes,
+        measured.span,
+        answers=answers,
+        moment=moment,
+    )
