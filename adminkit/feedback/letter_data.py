@@ -132,7 +132,7 @@ class Known:
         """What the operators could do better about their queues, the largest at stake first, at most `many`."""
         week = counted(self._settings, due.cluster, due.since, due.until)
         found = [one for one in of_queues(self._db, week, self._now) if one.severity == "warn"]
-        return sorted(found, key=lambda one: -(one.stake.unit_seconds if one.stake else 0.0))[:many]
+        return sorted(found, key=lambda one: -one.at_stake)[:many]
 
     def _read_week(self, due: DigestLetter) -> None:
         if (due.cluster, due.since, due.user) in self._weeks:

@@ -51,6 +51,11 @@ class Finding:
     command: str = ""
     stake: Stake | None = None  # None: not known in these units
 
+    @property
+    def at_stake(self) -> float:
+        """Unit-seconds by which findings are ordered; 0 where they are unknown."""
+        return self.stake.unit_seconds if self.stake else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -8,10 +8,9 @@ from itertools import product
 from typing import Any, Final
 
 from adminkit.errors import UsageError
-from adminkit.quote import clean
 from adminkit.render.format import number, percent, plural, some
 from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report
-from adminkit.reports.header import header
+from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accuracy
 from adminkit.units import parse_duration, show_short
@@ -161,8 +160,8 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     if median is None or not measured.overall.elapsed_curve.seconds:
         return None
     shown = measured.queues[:MOST_PANELS]
-    several = len({queue.cluster for queue in measured.queues}) > 1
-    named = [(_name(queue, several), queue) for queue in shown]
+    many = several(queue.cluster for queue in measured.queues)
+    named = [(_name(queue, many), queue) for queue in shown]
     panels: list[Panel] = [_curves(name, queue) for name, queue in named]
     panels.append(_boxes(named))
     left_out = len(measured.queues) - len(shown)
@@ -176,9 +175,8 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     )
 
 
-def _name(queue: QueueAccuracy, several: bool) -> str:
-    name = queue.queue or NO_QUEUE
-    name = clean(f"{queue.cluster}: {name}" if several else name)
+def _name(queue: QueueAccuracy, many: bool) -> str:
+    name = label(queue.queue or NO_QUEUE, queue.cluster, many)
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from adminkit.quote import clean
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Box, Boxes, Cell, Field, Panel, Pictures, Report
-from adminkit.reports.header import header
+from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.efficiencies import IDLE, PARTS, RESOURCES, Efficiencies, Group, efficiencies
 
@@ -84,10 +83,14 @@ def _notes(measured: Efficiencies) -> list[str]:
 
 def _pictures(measured: Efficiencies, part: str) -> Pictures | None:
     panels: list[Panel] = []
-    several = len({group.cluster for group in measured.groups}) > 1
+    many = several(group.cluster for group in measured.groups)
     for resource in RESOURCES:
         groups = sorted(measured.groups, key=lambda group: group.uses[resource].used - group.uses[resource].reserved)
-        boxes = [_box(group, _name(group, several), resource) for group in groups if group.uses[resource].jobs]
+        boxes = [
+            _box(group, label(group.value or "(unknown)", group.cluster, many), resource)
+            for group in groups
+            if group.uses[resource].jobs
+        ]
         if boxes:
             panels.append(Boxes(f"{_WORDS[resource]} by {part}", "used / reserved, of each job", boxes[:MOST_BOXES]))
     if not panels:
@@ -102,11 +105,6 @@ def _box(group: Group, name: str, resource: str) -> Box:
     spread = group.uses[resource].spread()
     assert spread is not None
     return Box(name, spread.p10, spread.p25, spread.median, spread.p75, spread.p90, spread.mean)
-
-
-def _name(group: Group, several: bool) -> str:
-    name = group.value or "(unknown)"
-    return clean(f"{group.cluster}: {name}" if several else name)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:

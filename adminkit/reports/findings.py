@@ -68,11 +68,7 @@ def gather(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequen
     shown_kinds = [kind for kind in KINDS if kind in kinds and (scope.everybody or kind not in OPERATORS)]
     findings = [*_of_site(db, settings, scope, shown_kinds)]
     findings += [finding for kind in shown_kinds if kind in _GATHER for finding in _GATHER[kind](db, settings, scope)]
-    return sorted(findings, key=lambda one: (-SEVERITIES.index(one.severity), -_at_stake(one)))
-
-
-def _at_stake(one: Finding) -> float:
-    return one.stake.unit_seconds if one.stake else 0.0
+    return sorted(findings, key=lambda one: (-SEVERITIES.index(one.severity), -one.at_stake))
 
 
 def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> Iterator[Finding]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from adminkit.quote import clean
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
-from adminkit.reports.header import header
+from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.programs import PARTS, Group, Programs, programs
 
@@ -72,8 +71,11 @@ def pictures(measured: Programs, part: str) -> Pictures | None:
         return None
     by_hours = overall.gpu_seconds >= 3600
     whole = overall.gpu_seconds if by_hours else overall.jobs
-    several = len({group.cluster for group in measured.groups}) > 1
-    amounts = [(_name(group, several), group.gpu_seconds if by_hours else group.jobs) for group in measured.groups]
+    many = several(group.cluster for group in measured.groups)
+    amounts = [
+        (label(group.value or NONE, group.cluster, many), group.gpu_seconds if by_hours else group.jobs)
+        for group in measured.groups
+    ]
     amounts.sort(key=lambda one: -one[1])
     others = len(amounts) - MOST_BARS
     if others > 0:
@@ -99,11 +101,6 @@ def _unknown(measured: Programs, part: str) -> list[str]:
     return [f"of {plural(unknown, 'job')} no {part} is known: none, or none that the command line names"] * bool(
         unknown
     )
-
-
-def _name(group: Group, several: bool) -> str:
-    name = group.value or NONE
-    return clean(f"{group.cluster}: {name}" if several else name)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Programs:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from adminkit.quote import clean
 from adminkit.render.report import Meta
 from adminkit.reports.spec import Query
 
@@ -49,3 +50,13 @@ def header(
         answers=answers,
         moment=moment,
     )
+
+
+def several(clusters: Iterable[str | None]) -> bool:
+    """Whether names need their cluster's before them."""
+    return len(set(clusters)) > 1
+
+
+def label(name: str, cluster: str | None, several: bool) -> str:
+    """`name` as a picture shows it."""
+    return clean(f"{cluster}: {name}" if several else name)

@@ -6,10 +6,9 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from adminkit.quote import clean
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
-from adminkit.reports.header import header
+from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users, users
 
@@ -127,18 +126,16 @@ def _pictures(measured: Users) -> Pictures | None:
 def _bars(measured: Users, title: str, whole: str, of: Callable[[User], float]) -> Bars:
     """The users who have most, the others as one bar."""
     everything = of(measured.overall)
-    several = len({user.cluster for user in measured.users}) > 1
+    many = several(user.cluster for user in measured.users)
     ordered = sorted(measured.users, key=of, reverse=True)
-    bars = [Bar(_name(user, several), round(of(user)), of(user) / everything) for user in ordered[:MOST_BARS]]
+    bars = [
+        Bar(label(user.user or NO_USER, user.cluster, many), round(of(user)), of(user) / everything)
+        for user in ordered[:MOST_BARS]
+    ]
     rest = sum(map(of, ordered[MOST_BARS:]))
     if len(ordered) > MOST_BARS:
         bars.append(Bar(f"{len(ordered) - MOST_BARS:,} others", round(rest), rest / everything))
     return Bars(title, whole, bars)
-
-
-def _name(user: User, several: bool) -> str:
-    name = user.user or NO_USER
-    return clean(f"{user.cluster}: {name}" if several else name)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Users:
