@@ -13,10 +13,10 @@ from adminkit.stats.rollup import sums
 from adminkit.stats.select import Filter
 from adminkit.trace.runs import LOST
 
-#: Jobs that are eligible and have not started; who was not seen for so long is lost, not waiting.
+#: SQL: the job is eligible and has not started; who was not seen for so long is lost, not waiting.
+WAITS: Final = f"end_time IS NULL AND start_time IS NULL AND eligible_time <= :now AND seen_open >= :now - {LOST}"
 _WAITING: Final = f"""
-SELECT cluster, queue, count(*), min(eligible_time) FROM run
-WHERE end_time IS NULL AND start_time IS NULL AND eligible_time <= :now AND seen_open >= :now - {LOST}
+SELECT cluster, queue, count(*), min(eligible_time) FROM run WHERE {WAITS}
 GROUP BY cluster, queue ORDER BY cluster, queue
 """
 #: A negative wait is a clock's; it counts as none.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.stats.backlog import WAITS
 from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
 
 if TYPE_CHECKING:
@@ -69,9 +70,8 @@ FROM run WHERE """
 _STARTED: Final = (
     "start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL)"
 )
-_WAITING: Final = """
-SELECT count(*), min(eligible_time) FROM run
-WHERE start_time IS NULL AND end_time IS NULL AND eligible_time <= :now AND {rules}
+_WAITING: Final = f"""
+SELECT count(*), min(eligible_time) FROM run WHERE {WAITS} AND {{rules}}
 """
 
 

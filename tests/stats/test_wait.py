@@ -117,8 +117,11 @@ def test_only_slurmdbd_says_that_there_was_no_other_reason(tmp_path: Path, sourc
 
 
 def test_jobs_that_wait_still_are_counted_whatever_the_window(tmp_path: Path) -> None:
-    pending = {"start_time": None, "end_time": None, "elapsed": None, "state": "PENDING"}
+    pending: dict[str, Any] = {"start_time": None, "end_time": None, "elapsed": None, "state": "PENDING"}
+    pending["seen_open"] = NOW - 60
     jobs = [
+        job(5, **pending | {"seen_open": NOW - 36 * 86_400}, eligible_time=NOW - 40 * 86_400),  # lost
+        job(6, **pending | {"seen_open": None}, eligible_time=NOW - 700),  # from a file: never seen by a snapshot
         job(1, **pending, eligible_time=NOW - 500),
         job(2, **pending, eligible_time=NOW - 900, queue="other"),
         job(3, **pending, eligible_time=None),
