@@ -146,7 +146,7 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
         gpus=gpus,
         gpu_type="p100",
         mem=gpus * _MEM_PER_GPU,
-        node_list=_node_list(course.node_numbers),
+        node_list=node_list(course.node_numbers),
         admin_comment=f"{RECORD.prefix}:lim={run.habit.time_limit if typed else 'none'},src={'e' if typed else 'd'}",
     )
 
@@ -228,7 +228,7 @@ def _job_ids(asked: list[Run], rng: Random) -> list[tuple[int, int]]:
     return ids
 
 
-def _node_list(nodes: list[int]) -> str:
+def node_list(nodes: list[int]) -> str:
     """[0, 1, 2, 6] -> gpu[001-003,007]; one node is gpu001."""
     ranges: list[list[int]] = []
     for node in nodes:

@@ -48,7 +48,7 @@ def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
         for kind in sorted(waiting, key=lambda kind: waiting[kind][0]):
             user, count, gpus = kind
             line = waiting[kind]
-            while line and running[user] < JOBS_PER_USER and (nodes := _find(free, count, gpus)):
+            while line and running[user] < JOBS_PER_USER and (nodes := find(free, count, gpus)):
                 number = line.popleft()
                 placed[number] = (now, nodes)
                 heapq.heappush(ends, (now + requests[number].busy, number))
@@ -60,7 +60,7 @@ def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
     return placed
 
 
-def _find(free: list[int], nodes: int, gpus: int) -> list[int]:
+def find(free: list[int], nodes: int, gpus: int) -> list[int]:
     """Nodes that have room: those with the least of it, the last first, so that whole nodes stay free. [] for none."""
     room = [(left, -node) for node, left in enumerate(free) if left >= gpus]
     if len(room) < nodes:

@@ -6,7 +6,7 @@ A stream of its own: nothing here changes a job. Users have habits, so what a pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, NamedTuple
 
@@ -16,6 +16,8 @@ from adminkit.job import Job, Step
 _LEAST_CPU: Final = 0.03
 _MOST_MEM: Final = 0.98
 _GIB: Final = 2**30
+#: A job of that name runs a program of its own on each of its GPUs.
+BUNDLE: Final = "eight_at_once.sh"
 
 
 class Use(NamedTuple):
@@ -69,6 +71,10 @@ def _use(job: Job, habit: _Habit, rng: Random) -> Use:
     cpu_time = elapsed * cpus * min(max(habit.cpu * rng.gauss(1, 0.08), _LEAST_CPU), 1)
     used = int(mem * min(habit.mem * rng.lognormvariate(0, 0.12), _MOST_MEM)) // 1024 * 1024
     busy = gpus * min(max(habit.gpu * rng.gauss(1, 0.07), 0), 1)
+    if job.job_name == BUNDLE:
+        parts = (_step(job, str(nth), "python", 1, cpu_time / gpus, used // gpus, used // gpus, busy / gpus)
+                 for nth in range(gpus))  # fmt: skip
+        return Use(habit.submit_line, tuple(replace(part, gpus=1) for part in parts))
     if (job.nodes or 1) == 1:
         return Use(habit.submit_line, (_step(job, "batch", job.job_name, 1, cpu_time, used, used, busy),))
     peak = used // gpus // 1024 * 1024

@@ -31,7 +31,7 @@ DAYS: Final = 171  # to 31 December
 BEGIN: Final = int(datetime(2017, 7, 14, tzinfo=JST).timestamp())
 END: Final = BEGIN + DAYS * 86400
 
-_HOUR_WEIGHTS: Final = (
+HOUR_WEIGHTS: Final = (
     4,
     3,
     2,
@@ -57,7 +57,7 @@ _HOUR_WEIGHTS: Final = (
     7,
     6,
 )  # 0 h … 23 h JST
-_WEEKDAY_WEIGHTS: Final = (1.0, 1.1, 1.1, 1.1, 1.0, 0.4, 0.35)  # Monday … Sunday
+WEEKDAY_WEIGHTS: Final = (1.0, 1.1, 1.1, 1.1, 1.0, 0.4, 0.35)  # Monday … Sunday
 _HOLIDAYS: Final = {(7, 17), (8, 11), (9, 18), (10, 9), (11, 3), (11, 23)}
 _OBON: Final = {(8, day) for day in range(12, 17)}
 _YEAR_END: Final = {(12, day) for day in range(28, 32)}
@@ -223,14 +223,14 @@ def _calendar() -> list[float]:
     weights = []
     for number in range(DAYS):
         day = FIRST_DAY + timedelta(days=number)
-        weight = _WEEKDAY_WEIGHTS[day.weekday()]
+        weight = WEEKDAY_WEIGHTS[day.weekday()]
         if (day.month, day.day) in _HOLIDAYS:
             weight = min(weight, 0.4)
         if (day.month, day.day) in _OBON:
             weight *= 0.35
         if (day.month, day.day) in _YEAR_END:
             weight *= 0.35
-        weights += [weight * hour for hour in _HOUR_WEIGHTS]
+        weights += [weight * hour for hour in HOUR_WEIGHTS]
     return list(accumulate(weights))
 
 

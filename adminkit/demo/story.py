@@ -1,0 +1,197 @@
+"""Two months after the look-alike's five: a crowded machine, failures, users with habits, and a rule from February on.
+
+The jobs of the study stay as they are and come first. The others are their programs again, in a random stream of its
+own, submitted to a machine that is full. docs/demo.md says who does what.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate
+from random import Random
+from typing import Final
+
+from adminkit.demo import generate
+from adminkit.demo.backfill import Wish, starts
+from adminkit.demo.generate import QUEUES, SEED, node_list
+from adminkit.demo.used import BUNDLE
+from adminkit.demo.users import END, HOUR_WEIGHTS, JST, WEEKDAY_WEIGHTS
+from adminkit.job import Job
+from adminkit.trace.comment_words import RECORD
+
+DAYS: Final = 59  # January and February 2018
+JOBS: Final = 20_000
+#: From then on single-GPU jobs of gq get at most RULE_LIMIT.
+RULE: Final = int(datetime(2018, 2, 1, tzinfo=JST).timestamp())
+RULE_LIMIT: Final = 24 * 3600
+
+_HOUR: Final = 3600
+_DAY: Final = 24 * _HOUR
+_MENU: Final = tuple(hours * _HOUR for hours in (1, 2, 4, 8, 12, 24, 48, 72, 120, 168, 336))
+#: What users do with limits, by how busy they are, over and over.
+_WAYS: Final = ("same", "maximum", "improving", "default")
+_EPILOG: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of one user in the five months: its jobs, and a run time that nine in ten stay below."""
+
+    jobs: Sequence[Job]
+    need: int
+    way: str
+
+
+def jobs(seed: int = SEED) -> Iterator[Job]:
+    """Every job of the study, then those of the two months, in the order of job_id_raw."""
+    study = list(generate.jobs(seed))
+    yield from study
+    yield from after(study, seed)
+
+
+def after(study: Sequence[Job], seed: int) -> Iterator[Job]:
+    """The jobs of the two months."""
+    rng = Random(seed + 2)
+    programs = _programs(study)
+    asked = sorted([*_usual(programs, rng), *_special(programs, rng)], key=lambda batch: batch[0].submit_time)
+    number, index = study[-1].job_id_raw + 1000, len(study)
+    made: list[Job] = []
+    for batch in asked:
+        for task, one in enumerate(batch):
+            array = one.array_task is not None
+            raw = number if task + 1 == len(batch) or not array else number + 1 + task
+            if not array:
+                number += 1
+            index += 1
+            ids = {"job_id": f"{number}_{task}", "array_job": number, "array_task": task} if array else {}
+            none = {"job_id": str(raw), "array_job": None, "array_task": None}
+            made.append(replace(one, job_id_raw=raw, db_index=index, **(ids or none)))
+        number += len(batch) + 1 if batch[0].array_task is not None else 1
+    placed = starts([_wish(one) for one in made])
+    for one, (start, nodes) in sorted(zip(made, placed, strict=True), key=lambda pair: pair[0].job_id_raw):
+        yield replace(
+            one, start_time=start, end_time=start + (one.elapsed or 0), node_list=node_list(nodes),
+            priority=1000 + (start - (one.eligible_time or 0)) // 60,
+        )  # fmt: skip
+
+
+def _wish(job: Job) -> Wish:
+    nodes = job.nodes or 1
+    ready = (job.eligible_time or 0) + 1
+    return Wish(ready, (job.elapsed or 0) + _EPILOG, job.time_limit or 0, nodes, (job.gpus or 1) // nodes)
+
+
+def _programs(study: Sequence[Job]) -> list[Program]:
+    """By user, the busiest first."""
+    by_user: defaultdict[str, int] = defaultdict(int)
+    found: defaultdict[tuple[str, ...], list[Job]] = defaultdict(list)
+    for job in study:
+        by_user[job.user or ""] += 1
+        found[job.user or "", job.queue or "", job.job_name or "", f"{job.nodes}x{job.gpus}"].append(job)
+    ranks = {user: rank for rank, user in enumerate(sorted(by_user, key=lambda user: (-by_user[user], user)))}
+    programs = []
+    for (user, *_), runs in sorted(found.items(), key=lambda one: (ranks[one[0][0]], one[0])):
+        need = sorted(run.elapsed or 0 for run in runs)[len(runs) * 9 // 10]
+        programs.append(Program(runs, need, _WAYS[ranks[user] % len(_WAYS)]))
+    return programs
+
+
+def _usual(programs: Sequence[Program], rng: Random) -> Iterator[list[Job]]:
+    """Batches of old programs; those of several GPUs come more often than before."""
+    weights = list(
+        accumulate(len(one.jobs) ** 0.7 * (3 if 1 < (one.jobs[0].gpus or 1) <= 32 else 1) for one in programs)
+    )
+    left = JOBS
+    while left > 0:
+        program = rng.choices(programs, cum_weights=weights)[0]
+        array = program.jobs[0].array_task is not None
+        size = rng.randint(4, 40) if array else 1 if rng.random() < 0.6 else rng.randint(2, 12)
+        submit = _moment(rng)
+        yield [_again(program, submit + (0 if array else 7 * nth), array, rng) for nth in range(size)]
+        left -= size
+
+
+def _moment(rng: Random) -> int:
+    """A moment of the two months, likelier in busy hours and on working days."""
+    while True:
+        day, hour = rng.randrange(DAYS), rng.choices(range(24), HOUR_WEIGHTS)[0]
+        if rng.random() * max(WEEKDAY_WEIGHTS) < WEEKDAY_WEIGHTS[day % 7]:  # 1 January 2018 is a Monday
+            return END + day * _DAY + hour * _HOUR + rng.randrange(_HOUR)
+
+
+def _again(program: Program, submit: int, array: bool, rng: Random) -> Job:
+    """One more run of a program: as long as one of its runs was, with the limit that its user asks for by now."""
+    old = rng.choice(program.jobs)
+    elapsed, queue = old.elapsed or 0, old.queue or ""
+    if submit >= RULE and queue == "gq" and old.gpus == 1 and elapsed >= RULE_LIMIT:
+        queue = "gq-middle"  # the rule sends long ones there
+    limit = _limit(program, old, queue, submit, rng)
+    return _made(old, queue, limit, elapsed, submit, 0 if array else None, rng)
+
+
+def _limit(program: Program, old: Job, queue: str, submit: int, rng: Random) -> int:
+    default, most, _ = QUEUES[queue]
+    asked = max(old.time_limit or most, default if queue != old.queue else 0)
+    if program.way == "maximum":
+        asked = most
+    elif program.way == "default" and program.need <= default:
+        asked = default
+    elif program.way == "improving" and rng.random() < (submit - END) / (RULE - END):
+        asked = next(limit for limit in _MENU if limit >= min(1.2 * max(program.need, 600), _MENU[-1]))
+    if submit >= RULE and queue == "gq" and old.gpus == 1:
+        asked = min(asked, RULE_LIMIT)
+    return min(asked, most)
+
+
+def _made(old: Job, queue: str, limit: int, elapsed: int, submit: int, task: int | None, rng: Random) -> Job:
+    """A job before it starts; how it will end is drawn here."""
+    typed = limit != QUEUES[queue][0]
+    state, code, signal = ("TIMEOUT", 0, 0) if elapsed >= limit else ("COMPLETED", 0, 0)
+    luck = rng.random()
+    if luck < 0.06:  # wrong parameters: it ends at once
+        state, code, elapsed = "FAILED", rng.choice((1, 2, 127)), rng.randint(1, 50)
+    elif luck < 0.075:
+        state, code, elapsed = "FAILED", 1, max(61, int(elapsed * rng.random()))
+    elif luck < 0.1:
+        state, signal, elapsed = "CANCELLED", 15, max(2, int(elapsed * rng.random()))
+    elif luck < 0.102:
+        state, code, elapsed = "NODE_FAIL", 1, max(61, int(elapsed * rng.random()))
+    held = int(rng.lognormvariate(math.log(_HOUR), 1)) if rng.random() < 0.01 and task is None else 0
+    return replace(
+        old, queue=queue, submit_time=submit, eligible_time=submit + held, elapsed=min(elapsed, limit), suspended=0,
+        state=state, exit_code=code, exit_signal=signal, derived_exit_code=code, array_task=task,
+        time_limit=limit, limit_original=limit if typed else None, limit_source="explicit" if typed else "default",
+        admin_comment=f"{RECORD.prefix}:lim={limit if typed else 'none'},src={'e' if typed else 'd'}",
+    )  # fmt: skip
+
+
+def _special(programs: Sequence[Program], rng: Random) -> Iterator[list[Job]]:
+    """A name that fails, one that runs out of memory, a flood, and bundles that look parallel; of four users."""
+    users = list(dict.fromkeys(program.jobs[0].user for program in programs))
+
+    def first(rank: int, gpus: int) -> Job:
+        own = [one.jobs[0] for one in programs if one.jobs[0].user == users[rank]]
+        shape = next(one.jobs[0] for one in programs if one.jobs[0].gpus == gpus and one.jobs[0].queue == "gq")
+        return replace(shape, user=users[rank], uid=own[0].uid, group=own[0].group, account=own[0].account, suspended=0)
+
+    def one(old: Job, name: str, submit: int, elapsed: int, state: str = "", queue: str = "gq") -> Job:
+        limit = QUEUES[queue][1] if queue != "gq" or submit < RULE or old.gpus != 1 else RULE_LIMIT
+        job = _made(replace(old, job_name=name), queue, limit, elapsed, submit, None, Random(submit))
+        code = 1 if state == "FAILED" else 0
+        return replace(
+            job, elapsed=elapsed, state=state or "COMPLETED", exit_code=code, derived_exit_code=code,
+            exit_signal=9 if state == "OUT_OF_MEMORY" else 0,
+        )  # fmt: skip
+
+    for rank, name, state in ((3, "nan_loss.sh", "FAILED"), (6, "bigbatch.sh", "OUT_OF_MEMORY")):
+        for _ in range(60):
+            yield [one(first(rank, 1), name, _moment(rng), rng.randint(900, 9000), state if rng.random() < 0.7 else "")]
+    for _ in range(40):
+        yield [one(first(4, 8), BUNDLE, _moment(rng), rng.randint(2 * _HOUR, 8 * _HOUR))]
+    flood, begin = first(10, 1), END + 16 * _DAY + 10 * _HOUR
+    for nth in range(700):
+        yield [one(flood, "sweep.sh", begin + 5 * nth, rng.randint(30, 90), queue="gq-short")]
