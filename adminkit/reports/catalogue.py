@@ -7,6 +7,7 @@ from typing import Any, Final
 from adminkit.errors import unknown_word
 from adminkit.reports import (
     accuracy,
+    arrivals,
     efficiency,
     feedback,
     frameworks,
@@ -28,6 +29,7 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     planned.SPEC,
     states.SPEC,
     users.SPEC,
+    arrivals.SPEC,
     wait.SPEC,
     efficiency.SPEC,
     frameworks.SPEC,

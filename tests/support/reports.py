@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from adminkit.job import Job
 from adminkit.render.report import Report
 from adminkit.reports import (
     accuracy,
+    arrivals,
     efficiency,
     feedback,
     frameworks,
@@ -24,6 +26,7 @@ from adminkit.reports import (
     wait,
 )
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.arrivals import arrivals as measure_arrivals
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support import effects
@@ -199,6 +202,17 @@ def some_waits() -> list[Job]:
     ]
 
 
+def some_arrivals() -> list[Job]:
+    """Submissions of a Monday and a Tuesday: single jobs, an array, a het job, and a run that Slurm put back."""
+    alone = (job(n, submit_time=MONDAY + (n * n * 400) % (30 * HOUR)) for n in range(1, 31))
+    array = (job(n, submit_time=MONDAY + 9 * HOUR, array_job=40, array_task=n - 40) for n in range(40, 46))
+    het = (job(n, submit_time=MONDAY + 9 * HOUR + 20, het_job=50, het_offset=n - 50) for n in (50, 51))
+    put_back = (
+        job(60, submit_time=MONDAY + at, state=state) for at, state in ((HOUR, "REQUEUED"), (HOUR + 300, "FAILED"))
+    )
+    return [*alone, *array, *het, *put_back, job(70, submit_time=MONDAY + 15 * HOUR, queue=None, user=None)]
+
+
 def query(chosen: Filter | None = None, by: str = "queue", **own: Any) -> Query:
     chosen = chosen or Filter(checkpoint_code=85)
     return Query(chosen, MONDAY, "/var/lib/adminkit/trace.db", Config(), by, own, pictures=True)
@@ -241,6 +255,13 @@ def wait_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str =
     return report_of(wait.SPEC, make_trace(path / "t.db", jobs, QUEUES), asked)
 
 
+def arrivals_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str = "hour") -> Report:
+    """On a host whose clock is UTC's."""
+    asked = query(replace(chosen or Filter(checkpoint_code=85), states=(), min_elapsed=-1), by)
+    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
+        return arrivals.SPEC.view(measure_arrivals(db, asked.filter, by, asked.now, UTC), asked)
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -267,6 +288,7 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: feedback_of(path, [], {}),
     ),
     "wait": (lambda path: wait_of(path, some_waits()), lambda path: wait_of(path, [])),
+    "arrivals": (lambda path: arrivals_of(path, some_arrivals()), lambda path: arrivals_of(path, [])),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
