@@ -17,6 +17,7 @@ from adminkit.reports import (
     restarts,
     states,
     users,
+    utilization,
     wait,
 )
 from adminkit.reports.spec import ReportSpec
@@ -29,6 +30,7 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     planned.SPEC,
     states.SPEC,
     users.SPEC,
+    utilization.SPEC,
     arrivals.SPEC,
     wait.SPEC,
     efficiency.SPEC,

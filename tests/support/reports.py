@@ -23,14 +23,17 @@ from adminkit.reports import (
     restarts,
     states,
     users,
+    utilization,
     wait,
 )
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.arrivals import arrivals as measure_arrivals
 from adminkit.stats.select import Filter
+from adminkit.stats.utilization import utilization as measure_utilization
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.hours import some_arrivals, some_use
 from tests.support.uses import make_used, some_programs, some_used
 
 #: A name that harms what does not watch out: markup of every kind, a terminal's escape, a mirror for text.
@@ -202,17 +205,6 @@ def some_waits() -> list[Job]:
     ]
 
 
-def some_arrivals() -> list[Job]:
-    """Submissions of a Monday and a Tuesday: single jobs, an array, a het job, and a run that Slurm put back."""
-    alone = (job(n, submit_time=MONDAY + (n * n * 400) % (30 * HOUR)) for n in range(1, 31))
-    array = (job(n, submit_time=MONDAY + 9 * HOUR, array_job=40, array_task=n - 40) for n in range(40, 46))
-    het = (job(n, submit_time=MONDAY + 9 * HOUR + 20, het_job=50, het_offset=n - 50) for n in (50, 51))
-    put_back = (
-        job(60, submit_time=MONDAY + at, state=state) for at, state in ((HOUR, "REQUEUED"), (HOUR + 300, "FAILED"))
-    )
-    return [*alone, *array, *het, *put_back, job(70, submit_time=MONDAY + 15 * HOUR, queue=None, user=None)]
-
-
 def query(chosen: Filter | None = None, by: str = "queue", **own: Any) -> Query:
     chosen = chosen or Filter(checkpoint_code=85)
     return Query(chosen, MONDAY, "/var/lib/adminkit/trace.db", Config(), by, own, pictures=True)
@@ -262,6 +254,14 @@ def arrivals_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: s
         return arrivals.SPEC.view(measure_arrivals(db, asked.filter, by, asked.now, UTC), asked)
 
 
+def utilization_of(trace: Path, by: str = "day") -> Report:
+    """On the last of three days, on a host whose clock is UTC's."""
+    asked = query(Filter(states=(), min_elapsed=-1, checkpoint_code=85), by)
+    with reader(trace) as db:
+        found = measure_utilization(db, asked.filter, by, MONDAY + 70 * HOUR, UTC)
+        return utilization.SPEC.view(found, asked)
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -289,6 +289,10 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
     ),
     "wait": (lambda path: wait_of(path, some_waits()), lambda path: wait_of(path, [])),
     "arrivals": (lambda path: arrivals_of(path, some_arrivals()), lambda path: arrivals_of(path, [])),
+    "utilization": (
+        lambda path: utilization_of(some_use(path / "t.db")),
+        lambda path: utilization_of(make_trace(path / "t.db")),
+    ),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
