@@ -69,6 +69,8 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("soft-limits", {"by": "user", "queue": "gq"}, ["--by", "user", "--queue", "gq"]),
     ("users", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
     ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
+    ("arrivals", {"by": "queue", "since": MONDAY}, ["--by", "queue", "--since", str(MONDAY)]),
+    ("utilization", {"by": "hour", "since": MONDAY}, ["--by", "hour", "--since", str(MONDAY)]),
     ("efficiency", {"by": "class"}, ["--by", "class"]),
     ("frameworks", {"by": "program"}, ["--by", "program"]),
     ("names", {"most": 1}, ["--most", "1"]),

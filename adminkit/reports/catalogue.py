@@ -7,6 +7,7 @@ from typing import Any, Final
 from adminkit.errors import unknown_word
 from adminkit.reports import (
     accuracy,
+    arrivals,
     efficiency,
     feedback,
     frameworks,
@@ -16,6 +17,7 @@ from adminkit.reports import (
     restarts,
     states,
     users,
+    utilization,
     wait,
 )
 from adminkit.reports.spec import ReportSpec
@@ -28,6 +30,8 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     planned.SPEC,
     states.SPEC,
     users.SPEC,
+    utilization.SPEC,
+    arrivals.SPEC,
     wait.SPEC,
     efficiency.SPEC,
     frameworks.SPEC,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from adminkit.job import Job
 from adminkit.render.report import Report
 from adminkit.reports import (
     accuracy,
+    arrivals,
     efficiency,
     feedback,
     frameworks,
@@ -21,13 +23,17 @@ from adminkit.reports import (
     restarts,
     states,
     users,
+    utilization,
     wait,
 )
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.arrivals import arrivals as measure_arrivals
 from adminkit.stats.select import Filter
+from adminkit.stats.utilization import utilization as measure_utilization
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.hours import some_arrivals, some_use
 from tests.support.uses import make_used, some_programs, some_used
 
 #: A name that harms what does not watch out: markup of every kind, a terminal's escape, a mirror for text.
@@ -241,6 +247,21 @@ def wait_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str =
     return report_of(wait.SPEC, make_trace(path / "t.db", jobs, QUEUES), asked)
 
 
+def arrivals_of(path: Path, jobs: list[Job], chosen: Filter | None = None, by: str = "hour") -> Report:
+    """On a host whose clock is UTC's."""
+    asked = query(replace(chosen or Filter(checkpoint_code=85), states=(), min_elapsed=-1), by)
+    with reader(make_trace(path / "t.db", jobs, QUEUES)) as db:
+        return arrivals.SPEC.view(measure_arrivals(db, asked.filter, by, asked.now, UTC), asked)
+
+
+def utilization_of(trace: Path, by: str = "day") -> Report:
+    """On the last of three days, on a host whose clock is UTC's."""
+    asked = query(Filter(states=(), min_elapsed=-1, checkpoint_code=85), by)
+    with reader(trace) as db:
+        found = measure_utilization(db, asked.filter, by, MONDAY + 70 * HOUR, UTC)
+        return utilization.SPEC.view(found, asked)
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -267,6 +288,11 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: feedback_of(path, [], {}),
     ),
     "wait": (lambda path: wait_of(path, some_waits()), lambda path: wait_of(path, [])),
+    "arrivals": (lambda path: arrivals_of(path, some_arrivals()), lambda path: arrivals_of(path, [])),
+    "utilization": (
+        lambda path: utilization_of(some_use(path / "t.db")),
+        lambda path: utilization_of(make_trace(path / "t.db")),
+    ),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),

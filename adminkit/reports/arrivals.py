@@ -1,0 +1,106 @@
+"""When work is submitted, as a Report."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from adminkit.errors import UsageError
+from adminkit.render.format import number, percent, plural
+from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Trend
+from adminkit.reports.header import header
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.arrivals import PARTS, Arrivals, Row, arrivals
+
+FIELDS: Final = (
+    Field("submissions", "count", "an array counts once, and so does a het job"),
+    Field("jobs", "count", "jobs that came with them: each task of an array that has a row"),
+    Field("share", "share", "of all submissions"),
+    Field("per_hour", "ratio", "submissions per hour of such time in the window"),
+    Field("gap_mean", "duration", "time since the submission before"),
+    Field("gap_median", "duration", "its median"),
+    Field("gap_p95", "duration", "95 % of the gaps are at most so long"),
+    Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
+    Field("burstiness", "ratio", "Goh and Barabási's B: -1 a clock, 0 a Poisson process, 1 all at once"),
+    Field("dispersion", "ratio", "variance / mean of the submissions per hour: 1 for a Poisson process"),
+)
+ALL: Final = "(all)"
+NO_QUEUE: Final = "(no queue)"
+#: Rows that a picture shows.
+MOST_BARS: Final = 24
+
+
+def arrivals_report(measured: Arrivals, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    overall, notes = measured.overall, _notes(measured)
+    zone = {"time zone": measured.zone} if measured.zone else {}
+    meta = header(
+        "Arrivals", measured, query, overall.jobs, notes, unheeded=("elapsed",), heeded=zone, moment="were submitted"
+    )
+    rows = [_row(row, row.value, overall.submissions) for row in measured.rows]
+    totals = [_row(overall, ALL, overall.submissions)]
+    return Report(meta, (Field(query.by), *FIELDS), rows, totals, _pictures(measured, query.by))
+
+
+def _row(row: Row, name: str | None, whole: int) -> list[Cell]:
+    gaps = row.gaps
+    return [
+        name,
+        row.submissions,
+        row.jobs,
+        row.submissions / whole if whole else None,
+        row.submissions * 3600 / row.seconds if row.seconds else None,
+        *(None if value is None else round(value) for value in (gaps.mean, gaps.median, gaps.p95)),
+        gaps.cv,
+        gaps.burstiness,
+        row.dispersion,
+    ]
+
+
+def _notes(measured: Arrivals) -> list[str]:
+    overall = measured.overall
+    if not overall.submissions:
+        return ["no job is left to count; the filters above say why"]
+    return [
+        f"{plural(overall.submissions, 'submission')} of {plural(overall.jobs, 'job')}: an array or a het job is one"
+        f" submission; {number(measured.several)} have more than one job"
+    ]
+
+
+def _pictures(measured: Arrivals, part: str) -> Pictures | None:
+    whole = measured.overall.submissions
+    if not whole:
+        return None
+    panels: list[Panel] = []
+    if part in ("hour", "weekday", "queue"):
+        bars = [Bar(row.value or NO_QUEUE, row.submissions, row.submissions / whole) for row in measured.rows]
+        named = {"hour": "hour of the day", "weekday": "weekday", "queue": "queue"}[part]
+        panels.append(Bars(f"Submissions by {named}", plural(whole, "submission"), bars[:MOST_BARS]))
+    times = measured.times
+    length = "week" if len(times) > 2 and times[2] - times[1] > 2 * 86_400 else "day"
+    line = ("submissions", list(measured.over_time))
+    panels.append(Trend(f"Submissions by {length}", measured.zone, times, [line], "count"))
+    most = max(measured.rows, key=lambda row: row.submissions)
+    what = {"hour": "hour of the day"}.get(part, part)
+    share = percent(most.submissions / whole)
+    return Pictures(f"The busiest {what} is {most.value or NO_QUEUE}: {share} of the submissions", "", panels)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:
+    try:
+        return arrivals(trace, query.filter, query.by, query.now)
+    except ValueError as error:
+        raise UsageError(f"the window has {error}", "name a shorter one with --since and --until") from error
+
+
+SPEC: Final = ReportSpec(
+    "arrivals",
+    "When work is submitted: by hour of the day, weekday, month, day or queue; how bursty it comes.",
+    _measure,
+    arrivals_report,
+    FIELDS,
+    ("job_class", "queue", "user", "account", "cluster", "since", "until"),
+    parts=PARTS,
+    pictures=True,
+    every_end=True,
+)

@@ -1,0 +1,263 @@
+"""When work is submitted: by hour of the day, weekday or month; the time between two submissions, how bursty they come.
+
+A submission is one call of sbatch: the tasks of an array came together, and so did the components of a het job.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.stats.calendar import edges, label, zones
+from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.units import local_time
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: What there may be a row for; each but the queue is told by the hour, on the host's clock, in which something came.
+PARTS: Final = ("hour", "weekday", "month", "day", "queue")
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+#: Each value of these parts has a row, whether anything came then or not.
+FIXED: Final[Mapping[str, Sequence[str]]] = {
+    "hour": tuple(f"{hour:02}" for hour in range(24)),
+    "weekday": WEEKDAYS,
+}
+#: Days of a line of submissions by day; a longer window has weeks.
+MOST_DAYS: Final = 400
+CHUNK: Final = 50_000
+
+#: One row per job; 0 for one that was submitted alone.
+_JOBS: Final = "SELECT submit_time, coalesce(array_job, het_job, 0), cluster, {queue} FROM run WHERE "
+#: A further run of the same job was put back into the queue; nobody submitted it.
+_FIRST: Final = """NOT EXISTS (SELECT 1 FROM run AS earlier WHERE earlier.cluster = run.cluster
+    AND earlier.job_id_raw = run.job_id_raw AND earlier.submit_time < run.submit_time)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """The seconds between a submission and the one before it; std has n - 1. None where there are too few."""
+
+    mean: float | None = None
+    median: float | None = None
+    p95: float | None = None
+    std: float | None = None
+
+    @property
+    def cv(self) -> float | None:
+        """The coefficient of variation: 1 for a Poisson process."""
+        return self.std / self.mean if self.std is not None and self.mean else None
+
+    @property
+    def burstiness(self) -> float | None:
+        """Goh and Barabási's B, from -1 (a clock) by 0 (a Poisson process) to 1 (all at once)."""
+        if self.std is None or self.mean is None or self.std + self.mean == 0:
+            return None
+        return (self.std - self.mean) / (self.std + self.mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The submissions of one value of a part (PARTS), None for an unknown queue."""
+
+    value: str | None
+    submissions: int
+    jobs: int  # rows of the trace: each task of an array that has a row of its own
+    seconds: int  # of the window
+    gaps: Gaps
+    dispersion: float | None  # variance / mean of the submissions in whole hours
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """`rows` in the order of time, queues by submissions; `over_time` is what came between two of `times` (edges)."""
+
+    rows: Sequence[Row]
+    overall: Row
+    several: int  # submissions of more than one job
+    times: Sequence[int]
+    over_time: Sequence[int]
+    zone: str
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+
+
+def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tzinfo | None = None) -> Arrivals:
+    """Measure what was submitted in the window of `chosen`. ValueError where it has too many hours."""
+    import numpy as np
+
+    selection = select(replace(chosen, min_elapsed=None), limits=False, at="submit_time")
+    selection = replace(selection, rules={**selection.rules, "requeued": _FIRST})
+    with snapshot(db):
+        left_out, jobs = LeftOut(db, selection), _Jobs()
+        statement = _JOBS.format(queue="queue" if part == "queue" else "NULL") + selection.counting
+        cursor = db.execute(statement, selection.params)
+        while rows := cursor.fetchmany(CHUNK):
+            jobs.add(rows)
+        excluded = left_out.counts(jobs.count)
+        names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+    times, sizes, queues, queue_names = jobs.submissions()
+    hours = edges(*_window(chosen, times, now), "hour", tz)
+    came = _came(times, sizes, hours)
+    found: list[Row] = []
+    days: list[int] = []
+    if hours and part == "queue":
+        found = _by_queue(came, queues, queue_names)
+    elif hours:
+        found = _by_time(came, _KEYS[part](tz), FIXED.get(part, ()))
+    if hours:
+        days = edges(hours[0], hours[-1], "week" if hours[-1] - hours[0] > MOST_DAYS * 86_400 else "day", tz)
+    over_time = [int(count) for count in np.histogram(times, days)[0]] if days else []
+    several = int((sizes > 1).sum())
+    return Arrivals(found, came.overall(), several, days, over_time, zones(days, tz), excluded, names, ends)
+
+
+class _Jobs:
+    """Jobs as columns, as rows come in; 20 bytes each."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._names: dict[str | None, int] = {}  # of queues -> a code
+        self._clusters: dict[str | None, int] = {}
+        self._chunks: list[tuple[NDArray[Any], ...]] = []
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        import numpy as np
+
+        self.count += len(rows)
+        times, groups, names, queues = zip(*rows, strict=True)
+        group = np.array(groups, np.int64)  # ids of jobs have 32 bits
+        group[group > 0] += _codes(names, self._clusters)[group > 0] << 40
+        self._chunks.append((np.array(times, np.int64), group, _codes(queues, self._names).astype(np.int32)))
+
+    def submissions(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
+        """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names."""
+        import numpy as np
+
+        ordered = sorted(self._names, key=lambda name: (name is None, name or ""))
+        nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
+        times, groups, codes = (np.concatenate(column) for column in zip(nothing, *self._chunks, strict=True))
+        self._chunks.clear()
+        queues = np.argsort(np.array([self._names[name] for name in ordered], np.int32)).astype(np.int32)[codes]
+        alone, several = np.flatnonzero(groups == 0), np.flatnonzero(groups)
+        several = several[np.lexsort((queues[several], times[several], groups[several]))]
+        first = np.ones(len(several), bool)
+        first[1:] = (np.diff(groups[several]) != 0) | (np.diff(times[several]) != 0)
+        heads = np.flatnonzero(first)
+        sizes = np.concatenate((np.ones(len(alone), np.int64), np.diff(np.append(heads, len(several)))))
+        leaders = np.concatenate((alone, several[heads]))
+        order = np.argsort(times[leaders], kind="stable")
+        leaders = leaders[order]
+        return times[leaders], sizes[order], queues[leaders], ordered
+
+
+def _codes(values: Sequence[Any], known: dict[Any, int]) -> NDArray[Any]:
+    """A number for each value, from 0 in the order in which they came."""
+    import numpy as np
+
+    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+
+
+def _window(chosen: Filter, times: NDArray[Any], now: int) -> tuple[int, int]:
+    """From the first submission to the last where the window is open; a window ends now at the latest."""
+    if not len(times):
+        return 0, 0
+    begin = int(times[0]) if chosen.since is None else chosen.since
+    last = int(times[-1]) + 1
+    return begin, last if chosen.until is None else min(chosen.until, max(now, last))
+
+
+#: Part -> for a time zone, the value that an hour belongs to, by its begin.
+_KEYS: Final[Mapping[str, Callable[[tzinfo | None], Callable[[int], str]]]] = {
+    "hour": lambda tz: lambda at: f"{local_time(at, tz).hour:02}",
+    "weekday": lambda tz: lambda at: WEEKDAYS[local_time(at, tz).weekday()],
+    "month": lambda tz: lambda at: label(at, "month", tz),
+    "day": lambda tz: lambda at: label(at, "day", tz),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """All submissions in the order of time, and the hours of the window."""
+
+    times: NDArray[Any]
+    sizes: NDArray[Any]
+    hours: NDArray[Any]  # edges
+    seconds: NDArray[Any]  # of each hour: the first and the last may be short
+    counts: NDArray[Any]  # submissions in each hour
+
+    def overall(self) -> Row:
+        import numpy as np
+
+        return self.row(None, slice(None), np.diff(self.times), slice(None))
+
+    def row(
+        self, value: str | None, mine: Any, gaps: NDArray[Any], hours: Any, counts: NDArray[Any] | None = None
+    ) -> Row:
+        """The submissions at `mine`, the gaps before them, the hours in which they may come; `counts`: what came in."""
+        seconds = self.seconds[hours]
+        counts = self.counts[hours] if counts is None else counts
+        sizes = self.sizes[mine]
+        return Row(
+            value, len(sizes), int(sizes.sum()), int(seconds.sum()), _gaps(gaps), _dispersion(counts[seconds == 3600])
+        )
+
+
+def _came(times: NDArray[Any], sizes: NDArray[Any], hours: Sequence[int]) -> _Came:
+    import numpy as np
+
+    at = np.array(hours, np.int64)
+    counts = np.histogram(times, at)[0] if hours else np.zeros(0, np.int64)
+    return _Came(times, sizes, at, np.diff(at), counts)
+
+
+def _gaps(gaps: NDArray[Any]) -> Gaps:
+    import numpy as np
+
+    if not len(gaps):
+        return Gaps()
+    median, p95 = (float(value) for value in np.quantile(gaps, (0.5, 0.95)))
+    return Gaps(float(gaps.mean()), median, p95, float(gaps.std(ddof=1)) if len(gaps) > 1 else None)
+
+
+def _dispersion(counts: NDArray[Any]) -> float | None:
+    return float(counts.var(ddof=1) / counts.mean()) if len(counts) > 1 and counts.any() else None
+
+
+def _by_time(came: _Came, key: Callable[[int], str], fixed: Sequence[str]) -> list[Row]:
+    """A row for each value that an hour of the window has, in the order of time; of `fixed`, in that order. A gap is
+    that to the submission before, whichever row that one is in."""
+    import numpy as np
+
+    keys = [key(int(at)) for at in came.hours[:-1]]
+    values = fixed or tuple(dict.fromkeys(keys))
+    codes = {value: code for code, value in enumerate(values)}
+    of_hour = np.array([codes[one] for one in keys], np.int64)
+    of_time = of_hour[np.searchsorted(came.hours, came.times, "right") - 1]
+    gaps = np.diff(came.times)
+    return [
+        came.row(value, mine, gaps[mine[mine > 0] - 1], of_hour == code)
+        for (value, code), mine in zip(codes.items(), _places(of_time, len(values)), strict=True)
+    ]
+
+
+def _by_queue(came: _Came, queues: NDArray[Any], names: Sequence[str | None]) -> list[Row]:
+    """A row for each queue; a gap is that to the submission before in the same queue."""
+    import numpy as np
+
+    found = []
+    for name, mine in zip(names, _places(queues, len(names)), strict=True):
+        times = came.times[mine]
+        found.append(came.row(name, mine, np.diff(times), slice(None), np.histogram(times, came.hours)[0]))
+    return sorted((row for row in found if row.submissions), key=lambda row: -row.submissions)
+
+
+def _places(codes: NDArray[Any], many: int) -> list[NDArray[Any]]:
+    """For each code from 0 on, the places at which it stands, in their order."""
+    import numpy as np
+
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=many))[:-1])

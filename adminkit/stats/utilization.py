@@ -1,0 +1,194 @@
+"""GPU-, CPU- and node-hours that runs used, by the time in which they used them, beside the machine's capacity.
+
+Hours are kept as seconds, to the millisecond: what adds up many rates is not exact beyond that.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.stats.calendar import edges, label, zones
+from adminkit.stats.capacity import RESOURCES, Capacity, capacity
+from adminkit.stats.clip import Runs, use
+from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.runs import LOST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Lengths of the parts of the window.
+PARTS: Final = ("month", "week", "day", "hour")
+#: Rows that are added at a time: few, so that memory does not grow with the trace.
+CHUNK: Final = 50_000
+
+#: A run that was open in sync's last snapshot is counted up to :now; one that sync lost, or an import saw, no further
+#: than it was seen.
+_OPEN: Final = f"CASE WHEN seen_open >= :now - {LOST} THEN :now ELSE seen_open END"
+_END: Final = f"coalesce(end_time, {_OPEN})"
+#: Without suspension. An open run's elapsed is that of the snapshot; what is suspended has not run since.
+_ELAPSED: Final = f"""CASE WHEN end_time IS NOT NULL THEN elapsed
+    WHEN elapsed IS NULL OR elapsed < 0 THEN max({_OPEN} - start_time - coalesce(suspended, 0), 0)
+    WHEN state = 'SUSPENDED' THEN elapsed ELSE elapsed + max({_OPEN} - seen_open, 0) END"""
+_RUNS: Final = f"""
+SELECT start_time, {_END}, {_ELAPSED}, size_gpus, size_cpus, size_nodes, end_time IS NULL FROM run WHERE """
+#: The first start and the last moment at which anything ran on these clusters (JSON); none: on all.
+_SPAN: Final = f"""SELECT min(start_time), max({_END}) FROM run
+WHERE start_time > 0 AND (:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Of one resource in one part, in seconds; None: unknown. `down` is contained in `capacity`."""
+
+    used: float | None
+    capacity: float | None
+    down: float | None
+
+    @property
+    def share(self) -> float | None:
+        return self.used / self.capacity if self.used is not None and self.capacity else None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stretch of the window, [begin, end) in epoch seconds; `hours` has RESOURCES, `name` is the calendar's."""
+
+    name: str
+    begin: int
+    end: int
+    jobs: int  # runs that ran in it, if only for a second
+    hours: Mapping[str, Hours]
+
+
+@dataclass(frozen=True, slots=True)
+class Utilization:
+    """`parts` in their order; `overall` is the whole window, None where it has no second."""
+
+    parts: Sequence[Part]
+    overall: Part | None
+    jobs: int
+    open: int  # of these, still running
+    unknown: Mapping[str, int]  # resource -> runs of which the number is unknown
+    capacity: Capacity
+    zone: str
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+
+    @property
+    def nodes_shared(self) -> bool:
+        """Whether runs shared nodes, as far as their hours tell: each then has the whole node in its node-hours."""
+        return any((part.hours["node"].share or 0) > 1 for part in self.parts)
+
+
+def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tzinfo | None = None) -> Utilization:
+    """Add up the runs that ran in the window of `chosen`, which ends now at the latest, for each `part` of it.
+
+    ValueError where the window has too many parts.
+    """
+    with snapshot(db):
+        first, last = db.execute(_SPAN, {"now": now, "clusters": json.dumps(list(chosen.clusters))}).fetchone()
+        begin = first if chosen.since is None else chosen.since
+        end = last if chosen.until is None else min(chosen.until, now)
+        window = [] if begin is None or end is None else edges(begin, end, part, tz)
+        selection = _running(
+            select(replace(chosen, since=None, until=None, min_elapsed=None), limits=False), chosen, now
+        )
+        left_out, tally = LeftOut(db, selection), _Tally(window)
+        cursor = db.execute(_RUNS + selection.counting, selection.params)
+        while rows := cursor.fetchmany(CHUNK):
+            tally.add(rows)
+        excluded = left_out.counts(tally.jobs)
+        names = tuple(chosen.clusters) or tuple(clusters(db))
+        machine = capacity(db, names, chosen.queues, window)
+        ends = span(db)
+    parts = [
+        Part(label(begin, part, tz), begin, end, *tally.of(place, machine))
+        for place, (begin, end) in enumerate(pairwise(window))
+    ]
+    whole, zone = _overall(parts, tally.jobs), zones(window, tz)
+    return Utilization(parts, whole, tally.jobs, tally.open, tally.unknown, machine, zone, excluded, names, ends)
+
+
+def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
+    """The runs that ran in the window. What never started is left out by name, not by the window."""
+    window, params = [], {"now": now}
+    if chosen.since is not None:
+        window.append(f"({_END} > :since OR start_time >= :since)")
+        params["since"] = chosen.since
+    if chosen.until is not None:
+        window.append("start_time < :until")
+        params["until"] = chosen.until
+    within = f"(start_time IS NULL OR {' AND '.join(window)})" if window else "TRUE"
+    rules = {
+        "not_started": "start_time > 0",
+        **selection.rules,
+        "no_end": f"{_END} IS NOT NULL",
+        "elapsed_unknown": f"({_ELAPSED}) >= 0 AND ({_ELAPSED}) < {TOO_LONG}",
+    }
+    return Selection(within, rules, {**selection.params, **params})
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Sums for each part of the window, as rows come in."""
+
+    window: Sequence[int]
+    jobs: int = 0
+    open: int = 0
+    unknown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESOURCES, 0))
+    used: dict[str, NDArray[Any]] = field(default_factory=dict)
+    ran: NDArray[Any] | None = None  # runs for each part
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        import numpy as np
+
+        columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]  # None is nan
+        start, end, elapsed, *sizes, still = columns
+        self.jobs += len(rows)
+        self.open += int(still.sum())
+        for name, size in zip(RESOURCES, sizes, strict=True):
+            known = ~np.isnan(size)
+            self.unknown[name] += int(len(rows) - known.sum())
+            if self.window:
+                runs = Runs(start[known], end[known], elapsed[known], size[known])
+                self.used[name] = self.used.get(name, 0) + use(runs, self.window)
+        if self.window:
+            begins, ends = self.window[:-1], self.window[1:]
+            started = np.searchsorted(np.sort(start), ends, "left")
+            over = np.searchsorted(np.sort(np.maximum(end, start + 1)), begins, "right")
+            self.ran = started - over if self.ran is None else self.ran + started - over
+
+    def of(self, place: int, machine: Capacity) -> tuple[int, dict[str, Hours]]:
+        """The runs of a part, and its hours."""
+        hours = {}
+        for name in RESOURCES:
+            nothing = self.jobs and self.unknown[name] == self.jobs  # is known of what they used
+            used = float(self.used[name][place]) if name in self.used else 0.0
+            hours[name] = Hours(None if nothing else round(used, 3), *machine.of(name, place))
+        return 0 if self.ran is None else int(self.ran[place]), hours
+
+
+def _overall(parts: Sequence[Part], jobs: int) -> Part | None:
+    if not parts:
+        return None
+    sums = {}
+    for name in RESOURCES:
+        hours = [part.hours[name] for part in parts]
+        sums[name] = Hours(
+            *(_sum(column) for column in zip(*((h.used, h.capacity, h.down) for h in hours), strict=True))
+        )
+    return Part("", parts[0].begin, parts[-1].end, jobs, sums)
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """None where one of them is unknown."""
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
