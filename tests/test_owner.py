@@ -37,6 +37,7 @@ TEXT = "JobID|JobIDRaw|Submit|Cluster|State|Start|End|Partition|Timelimit\n1|1|9
 COMMANDS: dict[str, str] = {
     "report accuracy": "report accuracy --db {db} --output {own}/report.txt",
     "recommend walltime": "recommend walltime --user ada --db {db}",
+    "recommend queues": "recommend queues --db {db} --rules {own}/rules.toml",
     "trace status": "trace status --db {db}",
     "trace upgrade": "trace upgrade --db {db}",
     "doctor": "doctor --db {db}",

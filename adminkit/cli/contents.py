@@ -28,7 +28,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "simulate": ("simulate.app", "simulate_scenarios.scenarios"),
     "soft-limits": ("soft_limits.app",),
-    "recommend": ("recommend.app",),
+    "recommend": ("recommend.app", "recommend_queues.queues"),
     "feedback": ("feedback.app", "feedback_prefs.prefs"),
     "my": ("my.my",),
     "findings": ("findings.findings",),

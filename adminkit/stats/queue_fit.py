@@ -25,9 +25,13 @@ LEVEL: Final = 0.95
 #: An interval of fewer users would say nothing.
 LEAST_USERS: Final = 5
 _SEED: Final = 18
+#: Of limit_source: 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
+#: job name has shown it: something in it caught the signal, or the plugin put it back.
 _JOBS: Final = """
 SELECT cluster, queue, coalesce(user, ''), elapsed, req_limit, size_units, coalesce(size_gpus, 0),
-    coalesce(size_nodes, 0)
+    coalesce(size_nodes, 0), CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END,
+    (cluster, user, job_name) IN
+        (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE
 FROM run WHERE """
 
 
@@ -43,10 +47,11 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class QueueJobs:
-    """The jobs of a queue, a value per job in each column. `max_limit` in seconds, None where the trace knows none."""
+    """The jobs of a queue, a value per job in each column. Limits in seconds, None where the trace knows none."""
 
     cluster: str
     queue: str | None
+    default_limit: int | None
     max_limit: int | None
     users: Ints  # a number for each user
     elapsed: Ints  # seconds
@@ -54,6 +59,16 @@ class QueueJobs:
     units: Ints  # GPUs; nodes of a job without GPUs
     gpus: Ints
     nodes: Ints
+    source: Ints  # 1: took the default, 0: asked, 2: unknown
+    restartable: Ints  # 1: runs of its name have gone on from a checkpoint
+
+    @property
+    def at_default(self) -> NDArray[np.bool_]:
+        """The jobs that took the default; where nobody says so, those whose limit is the default's."""
+        took: NDArray[np.bool_] = (self.source == 1) | (self.source == 2) & (
+            self.req_limit == (self.default_limit or 0)
+        )
+        return took
 
     def share(self, which: NDArray[np.bool_]) -> Share:
         """Of all its jobs, those in `which`."""
@@ -91,11 +106,11 @@ class QueueJobs:
 
 
 def queue_jobs(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueJobs]:
-    """The jobs that `chosen` takes by queue, the queue with the most first. 56 bytes per job are kept."""
+    """The jobs that `chosen` takes by queue, the queue with the most first. 72 bytes per job are kept."""
     import numpy as np
 
     selection = select(chosen, limits=True)
-    limits = {(c, q): most for c, q, _, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
+    limits = {(c, q): (default, most) for c, q, default, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
     numbers: dict[tuple[str, str | None], dict[str, int]] = {}
     rows: dict[tuple[str, str | None], list[Ints]] = {}
     cursor = db.execute(_JOBS + selection.where, selection.params)
@@ -107,7 +122,7 @@ def queue_jobs(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueJo
         for key, part in parts.items():
             rows.setdefault(key, []).append(np.array(part, dtype=np.int64))
     return [
-        QueueJobs(cluster, queue, limits.get((cluster, queue)), *_columns(rows[cluster, queue]))
+        QueueJobs(cluster, queue, *limits.get((cluster, queue), (None, None)), *_columns(rows[cluster, queue]))
         for cluster, queue in sorted(rows, key=lambda one: (-_length(rows, one), one[0], one[1] or ""))
     ]
 

@@ -52,6 +52,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "feedback"), 2, "only operators may see", False),
     (("report", "soft-limits", "--by", "user"), 2, "only operators may see what soft limits did to others", False),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "the jobs of bob are for", True),
+    (("recommend", "queues"), 2, "only operators may see what queues need", False),
     (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),
     (("my",), 0, "Your last jobs on aaic", False),
     (("my", "-f", "json", "--last", "200", "--days", "3650"), 0, '"job_name": "mine"', False),

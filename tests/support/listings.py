@@ -22,9 +22,23 @@ from adminkit.deploy.trial import Trial
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.validate import Problem
+from adminkit.recommend.menu import Offer
 from adminkit.render.report import Meta, Report
-from adminkit.reports import audit, checks, deploy, findings, history, outbox, policy, soft_limits, status
+from adminkit.reports import (
+    audit,
+    checks,
+    deploy,
+    findings,
+    history,
+    outbox,
+    policy,
+    recommend_queues,
+    soft_limits,
+    status,
+)
+from adminkit.reports.answer import answer
 from adminkit.reports.simulate_scenarios import scenarios_report
+from adminkit.reports.spec import ReportOptions
 from adminkit.reports.trial import calendar_report, preview_notes, result_report
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, UNKNOWN, Row
@@ -276,6 +290,40 @@ def trial_result(_: Path) -> Report:
 
 #: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
 #: are compared with the trace in tests/recommend.
+def _queues(path: Path, by: str) -> Report:
+    """Every fifth run of gq is longer than three hours, and can go on; two queues are of users who are too few."""
+    jobs = [
+        job(
+            100 * user + n,
+            user=f"u{user}",
+            elapsed=HOUR if n % 5 else 5 * HOUR,
+            time_limit=48 * HOUR,
+            job_name="train",
+        )
+        for user in range(9)
+        for n in range(20)
+    ]
+    jobs.append(job(9000, user="u1", job_name="train", state="CANCELLED", ckpt_heard=1, ckpt_requeues=0))
+    jobs += [
+        job(number, queue=queue, elapsed=HOUR) for number, queue in ((9101, "short"), (9102, HOSTILE), (9103, HOSTILE))
+    ]
+    known = [("aaic", queue, 0, 24 * HOUR, most * HOUR) for queue, most in (("gq", 48), ("short", 3), (HOSTILE, 4))]
+    options = ReportOptions(by=by, own={"offer": Offer(risk=0.25)})
+    return answer(recommend_queues.SPEC, options, make_trace(path / "t.db", jobs, known), Config(), UNTIL)
+
+
+def advised_queues(path: Path) -> Report:
+    return _replaced(_queues(path, "queue"))
+
+
+def moves(path: Path) -> Report:
+    return _replaced(_queues(path, "move"))
+
+
+def _replaced(report: Report) -> Report:
+    return replace(report, meta=replace(report.meta, database=DB))
+
+
 LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "doctor": doctor,
     "trace-status": trace_status,
@@ -286,6 +334,8 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "findings": some_findings,
     "recommend-walltime": None,
     "recommend-walltime-backtest": "recommend-backtest",
+    "recommend-queues": advised_queues,
+    "recommend-queues-by-move": moves,
     "feedback-preview": feedback_preview,
     "feedback-run-send": feedback_run,
     "feedback-status": feedback_status,
