@@ -106,13 +106,13 @@ $(STAMP): $(BUILT_FROM)
 	@echo 'building .venv (a few minutes the first time)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv || { \
 	    echo 'hint: apt-get install python3-venv' >&2; exit 1; }
-	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,dev]' || { \
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,serve,dev]' || { \
 	    echo 'hint: pip needs a package index (PyPI), a C compiler and SQLite'"'"'s headers' >&2; exit 1; }
 	@touch $(STAMP)
 
 # What more a tier takes from PyPI.
 .venv/.web: .venv/.%: $(STAMP)
-	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,dev,$*]' || { \
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,serve,dev,$*]' || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
 	@touch $@
 

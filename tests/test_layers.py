@@ -67,6 +67,7 @@ STARTERS = (
 #: Never at module level: each costs a good part of a second, or tens of megabytes.
 HEAVY = (
     "pandas", "numpy", "matplotlib", "plotext", "sqlite_utils", "duckdb", "pyslurm", "lupa", "prometheus_client",
+    "datasette", "uvicorn",
 )  # fmt: skip
 
 #: Text that changes a database.

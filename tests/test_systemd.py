@@ -13,6 +13,7 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.installed import data_file
+from adminkit.integrations.datasette_sockets import SYSTEM_SOCKET
 
 FOLDER = data_file("etc", "systemd", "adminkit-sync.service").parent
 UNITS = sorted(path.name for path in FOLDER.iterdir())
@@ -105,11 +106,15 @@ KEPT_IN = {
 #: The one unit that writes for another program, which has to read it, and the folder that it writes in.
 FOR_OTHERS = {"adminkit-metrics.service": "/var/lib/prometheus/node-exporter"}
 
+#: The one unit that serves until it is stopped: it reads the trace, writes nothing, and has no network.
+SERVER = "adminkit-serve.service"
+SERVES = {"Type": "exec", "RestrictAddressFamilies": "AF_UNIX", "PrivateNetwork": "yes"}
+
 
 @pytest.mark.parametrize("unit", SERVICES)
 def test_a_service_is_kept_in_and_bounded(unit: str) -> None:
     found = dict(settings(unit))
-    wanted = KEPT_IN | ({"UMask": "0022"} if unit in FOR_OTHERS else {})
+    wanted = KEPT_IN | ({"UMask": "0022"} if unit in FOR_OTHERS else {}) | (SERVES if unit == SERVER else {})
     assert {key: found.get(key) for key in wanted} == wanted
     assert [value for key, value in settings(unit) if key == "SystemCallFilter"][:2] == [
         "@system-service", "~@privileged",
@@ -118,7 +123,7 @@ def test_a_service_is_kept_in_and_bounded(unit: str) -> None:
     assert re.fullmatch(r"\dG", found["MemoryMax"])
 
 
-@pytest.mark.parametrize("unit", [name for name in SERVICES if name not in ROOTS])
+@pytest.mark.parametrize("unit", [name for name in SERVICES if name not in (*ROOTS, SERVER)])
 def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None:
     found = dict(settings(unit))
     wanted = {
@@ -131,6 +136,18 @@ def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None
     for _, value in settings(unit):
         for word in value.split():
             assert not word.startswith("/var/") or word.startswith(("/var/lib/adminkit/", besides or "//")), word
+
+
+def test_the_server_writes_nothing_but_a_socket_for_its_group() -> None:
+    found = dict(settings(SERVER))
+    wanted = {
+        "User": "adminkit", "Group": "adminkit", "CapabilityBoundingSet": "", "RuntimeDirectory": "adminkit-serve",
+        "RuntimeDirectoryMode": "0750",
+    }  # fmt: skip
+    assert {key: found.get(key) for key in wanted} == wanted
+    assert not [key for key in found if key.endswith("Directory") and key != "RuntimeDirectory"]
+    assert "ReadWritePaths" not in found
+    assert found["ExecStart"].endswith(f" --socket {SYSTEM_SOCKET}")
 
 
 @pytest.mark.parametrize("unit", ROOTS)

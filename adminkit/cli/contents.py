@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "my": ("my.my",),
     "findings": ("findings.findings",),
     "metrics": ("metrics.metrics",),
+    "serve": ("serve.serve",),
     "sync": ("sync.sync",),
     "import": ("import_.import_",),
     "site": ("site.site",),

@@ -24,6 +24,7 @@ REJECTED: Final[Refusal] = (
     "adminkit trace status says how many there are",
 )
 METRICS: Final[Refusal] = ("only operators may see what adds up over users", "adminkit my has your own jobs")
+SERVE: Final[Refusal] = ("only operators may show everybody's jobs", "adminkit my has your own")
 ROLLUPS: Final[Refusal] = (
     "only operators may see sums over everybody's jobs",
     "adminkit my has yours",

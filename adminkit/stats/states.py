@@ -33,8 +33,8 @@ STUDY: Final = ("normal", "out_of_time", "short", "wrong_parameters", "system_fa
 
 #: Of a run without an end these states are open; one without a state is, too.
 _OPEN_STATES: Final = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING")
-_ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES}"
-_END: Final = """CASE state WHEN 'COMPLETED' THEN 'success'
+ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES}"
+END: Final = """CASE state WHEN 'COMPLETED' THEN 'success'
     WHEN 'CANCELLED' THEN CASE WHEN cancelled_by = uid THEN 'cancelled_by_user'
         WHEN cancelled_by <> uid THEN 'cancelled_by_others' ELSE 'cancelled' END
     WHEN 'TIMEOUT' THEN 'timeout' WHEN 'FAILED' THEN 'failed'
@@ -69,7 +69,7 @@ _STUDY: Final = f"""CASE
 
 #: One row per cluster, value of the part, end and place in the selection. The last column names the state of "other".
 _COUNTS: Final = f"""
-SELECT cluster, {{part}}, {_END} AS way, {_STUDY}, CASE WHEN {_END} = 'other' THEN state END, count(*),
+SELECT cluster, {{part}}, {END} AS way, {_STUDY}, CASE WHEN {END} = 'other' THEN state END, count(*),
     total({_NEVER}), total(({_ELAPSED}) * size_gpus), total(({_ELAPSED}) * size_cpus),
     total(({_ELAPSED}) > 0 AND size_gpus IS NULL), total(({_ELAPSED}) > 0 AND size_cpus IS NULL),
     total(({_ELAPSED}) > 0), total(state = 'COMPLETED' AND derived_exit_code > 0)
@@ -130,7 +130,7 @@ class States:
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States:
     """Count the ended runs that `chosen` takes. `short`: the study leaves out runs of at most so many seconds."""
     selection = select(replace(chosen, min_elapsed=None), limits=False)
-    selection = replace(selection, rules={"open": _ENDED, **selection.rules})
+    selection = replace(selection, rules={"open": ENDED, **selection.rules})
     groups: dict[tuple[str, str | None], Group] = {}
     overall = Group(None, None)
     others: Counter[str | None] = Counter()

@@ -55,7 +55,7 @@ def test_every_wheel_is_pinned_by_its_hash_to_a_release_that_adminkit_takes() ->
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     locked = pins(ROOT / "requirements.txt")
     extras = project["optional-dependencies"]
-    for text in (*project["dependencies"], *extras["plots"], *extras["metrics"]):
+    for text in (*project["dependencies"], *extras["plots"], *extras["metrics"], *extras["serve"]):
         wanted = Requirement(text)
         assert locked[wanted.name], text
         assert all(release in wanted.specifier for release in locked[wanted.name]), text
