@@ -201,7 +201,16 @@ def some_waits() -> list[Job]:
         one(124, 60, elapsed=None, end_time=None, state="RUNNING"),
         one(125, 0, eligible_time=None),
         one(126, 7200, elapsed=0, end_time=MONDAY + 126 * 5 * HOUR, state="CANCELLED"),
-        one(127, 0, start_time=None, eligible_time=MONDAY - 2 * HOUR, elapsed=None, end_time=None, state="PENDING"),
+        one(
+            127,
+            0,
+            start_time=None,
+            eligible_time=MONDAY - 2 * HOUR,
+            elapsed=None,
+            end_time=None,
+            state="PENDING",
+            seen_open=MONDAY,
+        ),
     ]
 
 
