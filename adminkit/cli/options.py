@@ -147,6 +147,7 @@ LimitSourceOption = Annotated[
         "--limit-source", help="Only limits of this origin: explicit, set by the user; default, the queue's; unknown."
     ),
 ]
+Exact = Annotated[bool, typer.Option("--exact", help="Read every job, also where the trace keeps rollups.")]
 Plot = Annotated[bool, typer.Option("--plot", help="Also draw the plots in the terminal.")]
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the plots into FILE, .png or .svg.")

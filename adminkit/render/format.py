@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import Final
 
 from adminkit.quote import clean
-from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style
+from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style, Within
 from adminkit.units import show_bytes, show_duration, show_short, show_time
 
 NONE: Final = "-"
@@ -20,6 +20,11 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
         return NONE
     if isinstance(value, str):
         return clean(value)
+    if isinstance(value, Within):
+        if not math.isfinite(value.error):
+            return f">= {show(value.value, style, tz)}"
+        low, high = (show(value.value + error, style, tz) for error in (-value.error, value.error))
+        return low if low == high else f"{low}{' to ' if style == 'time' else '-'}{high}"
     match style:
         case "ratio":
             return f"{value:.3f}"

@@ -146,7 +146,7 @@ def _moment(meta: Meta) -> dict[str, str]:
 
 def as_csv(report: Report) -> str:
     """A header line and the rows, the totals last; empty for unknown. The report's header is not in it."""
-    out = io.StringIO()
+    out, report = io.StringIO(), report.plain()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(f.name for f in report.fields)
     writer.writerows((*report.rows, *report.totals))

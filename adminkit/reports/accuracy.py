@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from adminkit.errors import UsageError
 from adminkit.render.format import number, percent, plural, some
-from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report
+from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report, Within
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
+from adminkit.stats import from_rollups
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accuracy
 from adminkit.units import parse_duration, show_short
 
@@ -123,14 +124,23 @@ def _curve(queue: QueueAccuracy) -> dict[str, Any]:
 
 def _row(queue: QueueAccuracy, name: str | None) -> list[Cell]:
     s = queue.spread
+    least, most, median, p10, p25, p75, p90 = (
+        _reading(queue, name) for name in ("min", "max", "median", "p10", "p25", "p75", "p90")
+    )
     hours = [
         None if unused is None else unused / 3600 for unused in (queue.gpu_seconds_unused, queue.cpu_seconds_unused)
     ]
     return [
-        name, queue.jobs, s.min, s.max, s.mean, s.std, s.median, s.p10, s.p25, s.p75, s.p90, queue.used_fraction,
+        name, queue.jobs, least, most, s.mean, s.std, median, p10, p25, p75, p90, queue.used_fraction,
         queue.share_maximum, queue.share_default, queue.over_limit, *hours, *queue.ran_within, *queue.asked_within,
         queue.cluster,
     ]  # fmt: skip
+
+
+def _reading(queue: QueueAccuracy, name: str) -> Cell:
+    """A value of the spread, with its error where it has one."""
+    value: float | None = getattr(queue.spread, name)
+    return value if value is None or queue.error is None else Within(value, getattr(queue.error, name))
 
 
 def _notes(measured: Accuracy) -> list[str]:
@@ -212,10 +222,17 @@ def _boxes(named: list[tuple[str, QueueAccuracy]]) -> Boxes:
     return Boxes(title, "elapsed / limit", boxes)
 
 
-def _measure(trace: sqlite3.Connection, query: Query) -> Accuracy:
+def _wanted(query: Query) -> Wanted:
     points = _points(query)
-    curves = query.pictures or (query.by == "point" and not points)
-    return accuracy(trace, query.filter, query.now, Wanted(curves, points))
+    return Wanted(query.pictures or (query.by == "point" and not points), points)
+
+
+def _measure(trace: sqlite3.Connection, query: Query) -> Accuracy:
+    return accuracy(trace, query.filter, query.now, _wanted(query))
+
+
+def _from_rollups(trace: sqlite3.Connection, query: Query) -> Accuracy | None:
+    return from_rollups.accuracy(trace, query.filter, query.now, _wanted(query))
 
 
 SPEC: Final = ReportSpec(
@@ -230,4 +247,5 @@ SPEC: Final = ReportSpec(
         Option("points", ("--points",), "Also the shares of jobs that ran, and asked for, at most so long.", "1h,70h"),
     ),
     pictures=True,
+    from_rollups=_from_rollups,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
@@ -14,6 +14,12 @@ from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
 from adminkit.units import parse_duration, parse_when, show_time
+
+#: The note of a report that was made from the rollups.
+ROLLED_UP: Final = (
+    "from the trace's rollups: of a quantile the bin that holds it, and a dash for what they do not hold; --exact reads"
+    " every job"
+)
 
 
 def answer(
@@ -39,8 +45,14 @@ def answer(
             filter = replace(filter, clusters=[only_cluster(trace, next(iter(options.cluster), None))])
         filter = check_words(trace, filter)
         query = Query(filter, now, str(path), settings, by, {**_defaults(spec), **options.own}, pictures)
-        measured = spec.measure(trace, query)
-    return spec.view(measured, query).dated(as_of)
+        measured = None
+        if spec.from_rollups and not options.exact:
+            measured = spec.from_rollups(trace, query)
+        rolled_up = measured is not None
+        if not rolled_up:
+            measured = spec.measure(trace, query)
+    report = spec.view(measured, query).dated(as_of)
+    return report.noted(ROLLED_UP) if rolled_up else report
 
 
 def job_filter(options: ReportOptions, settings: Config, now: int) -> Filter:

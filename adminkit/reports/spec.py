@@ -48,6 +48,7 @@ class ReportOptions:
     states: str | None = None
     min_elapsed: str | None = None
     limit_source: str | None = None
+    exact: bool = False  # read every job, whatever the rollups know
     by: str | None = None
     own: Mapping[str, Any] = field(default_factory=dict)  # Option.name -> its value
 
@@ -70,7 +71,8 @@ class ReportSpec(Generic[M]):
     """One report. `measure` selects, `view` words; neither knows how it was asked for or how it is shown.
 
     `operators` is the message and the hint for whoever may not see the jobs of others, where the report adds up over
-    users. A report of `one_cluster` is refused where the trace has several and none is named.
+    users. A report of `one_cluster` is refused where the trace has several and none is named. `from_rollups` measures
+    the same from the rollups; None where they do not answer the query.
     """
 
     name: str
@@ -85,3 +87,4 @@ class ReportSpec(Generic[M]):
     every_end: bool = False  # jobs count however they ended and however short they were
     one_cluster: bool = False
     operators: tuple[str, str] | None = None
+    from_rollups: Callable[[sqlite3.Connection, Query], M | None] | None = None

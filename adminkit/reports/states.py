@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from adminkit.render.format import number, percent, plural, some
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats import from_rollups
 from adminkit.stats.states import ENDS, PARTS, STUDY, Group, Hours, States, states
 
 FIELDS: Final = (
@@ -61,18 +62,19 @@ def states_report(measured: States, query: Query) -> Report:
     short = {"short": f"at most {_short(query)} s"}
     jobs, notes = measured.overall.jobs, _notes(measured)
     meta = header("How jobs ended", measured, query, jobs, notes, unheeded=("elapsed",), heeded=short)
-    rows = [_row(group, group.value) for group in measured.groups]
-    return Report(meta, (Field(query.by), *FIELDS), rows, [_row(measured.overall, ALL)], _pictures(measured))
+    rows = [_row(group, group.value, measured.unknown) for group in measured.groups]
+    total = _row(measured.overall, ALL, measured.unknown)
+    return Report(meta, (Field(query.by), *FIELDS), rows, [total], _pictures(measured))
 
 
-def _row(group: Group, name: str | None) -> list[Cell]:
+def _row(group: Group, name: str | None, unknown: Collection[str]) -> list[Cell]:
     return [
         name,
         group.jobs,
-        *(group.ends[end] for end in ENDS),
+        *(None if end in unknown else group.ends[end] for end in ENDS),
         group.ends["success"] / group.jobs if group.jobs else None,
-        group.never_started,
-        *(group.study[place] for place in STUDY),
+        None if "never_started" in unknown else group.never_started,
+        *(None if place in unknown else group.study[place] for place in STUDY),
         *_hours(group.gpu),
         *_hours(group.cpu),
         group.cluster,
@@ -90,7 +92,7 @@ def _notes(measured: States) -> list[str]:
     notes = []
     counted = overall.study["normal"] + overall.study["out_of_time"]
     notes.append(f"the study's selection counts {plural(counted, 'job')}: normal and out_of_time")
-    if unknown := overall.ends["cancelled"]:
+    if (unknown := overall.ends["cancelled"]) and "cancelled_by_user" not in measured.unknown:
         notes.append(f"the trace does not say who cancelled {plural(unknown, 'job')}")
     if measured.others:
         named = [f"{state or '(no state)'} {number(jobs)}" for state, jobs in measured.others.items()]
@@ -135,6 +137,10 @@ def _measure(trace: sqlite3.Connection, query: Query) -> States:
     return states(trace, query.filter, query.by, _short(query))
 
 
+def _from_rollups(trace: sqlite3.Connection, query: Query) -> States | None:
+    return from_rollups.states(trace, query.filter, query.by, _short(query))
+
+
 SPEC: Final = ReportSpec(
     "states",
     "How jobs ended: success, cancelled, timeout, failures; and which of them the study counts.",
@@ -145,4 +151,5 @@ SPEC: Final = ReportSpec(
     parts=tuple(PARTS),
     pictures=True,
     every_end=True,
+    from_rollups=_from_rollups,
 )

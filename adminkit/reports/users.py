@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
-from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Within
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats import from_rollups
 from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users, users
 
 FIELDS: Final = (
@@ -51,11 +52,14 @@ def _row(measured: Users, user: User, name: str | None) -> list[Cell]:
     change = user.change(measured.month or "")
     whole = measured.overall.gpu_seconds
     gpu, cpu = _gpu_hours(user), _cpu_hours(user)
+    last_end: Cell = user.last_end
+    if user.last_end is not None and measured.last_end_error:
+        last_end = Within(user.last_end, measured.last_end_error)
     return [
         name, user.jobs, user.jobs / measured.months, "yes" if measured.active(user) else "no",
         gpu, user.gpu_seconds / whole if gpu is not None and whole else None, cpu, user.accuracy, user.used_fraction,
         change.now.jobs, change.now.accuracy, change.expected, change.change, *(change.interval or (None, None)),
-        verdict(change.change, change.interval), user.last_end, user.cluster,
+        verdict(change.change, change.interval), last_end, user.cluster,
     ]  # fmt: skip
 
 
@@ -142,6 +146,10 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Users:
     return users(trace, query.filter)
 
 
+def _from_rollups(trace: sqlite3.Connection, query: Query) -> Users | None:
+    return from_rollups.users(trace, query.filter)
+
+
 SPEC: Final = ReportSpec(
     "users",
     "Users: jobs, hours, accuracy, who is active, and this month against the months before.",
@@ -150,4 +158,5 @@ SPEC: Final = ReportSpec(
     FIELDS,
     ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
     pictures=True,
+    from_rollups=_from_rollups,
 )

@@ -82,6 +82,7 @@ class QueueAccuracy:
     default_limit: int | None = None
     max_limit: int | None = None
     used_fraction: float | None = None  # the sum of elapsed / the sum of limits
+    error: Spread | None = None  # how far off each value of `spread` may be; infinite: it is that much or more
     elapsed_curve: Curve = field(default=Curve(), repr=False)
     req_limit_curve: Curve = field(default=Curve(), repr=False)
     ran_within: Sequence[float | None] = ()  # of Wanted.points each: the share of the jobs that ran at most so long

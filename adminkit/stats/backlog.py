@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from adminkit.stats.rollup import sums
-from adminkit.stats.select import Filter
+from adminkit.stats.select import Filter, snapshot
 from adminkit.trace.runs import LOST
 
 #: SQL: the job is eligible and has not started; who was not seen for so long is lost, not waiting.
@@ -87,9 +87,10 @@ def recent_waits(db: sqlite3.Connection, since: int, now: int, quantiles: Sequen
 def ended(db: sqlite3.Connection) -> list[Ended]:
     """How many runs of each queue ended in each state, in all the trace; from its rollups, where it keeps them."""
     every = Filter(until=_NEVER, states=(), min_elapsed=None, checkpoint_code=0)
-    kept = sums(db, every, limits=False, by=("cluster", "queue", "state"))
-    if kept is None:
-        return [Ended(*row) for row in db.execute(_ENDED)]
+    with snapshot(db):
+        kept = sums(db, every, limits=False, by=("cluster", "queue", "state"))
+        if kept is None:
+            return [Ended(*row) for row in db.execute(_ENDED)]
     found = [
         Ended(str(cluster), _text(queue), _text(state), counted["jobs"])
         for (cluster, queue, state), counted in kept.groups.items()

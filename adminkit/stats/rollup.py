@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
-from adminkit.stats.select import Filter, select, snapshot
+from adminkit.stats.select import LIMITED, Filter, select
 from adminkit.trace.rollup import BINS, EDGES, HOUR, KEYS, LEVELS, OVER, PERCENT, SUMS, image, is_kept
 
-#: By what sums may be grouped.
-GROUPS: Final = ("cluster", "queue", "user", "account", "class", "state", "limit_upto", "limit_source", "end_time")
+#: By what sums may be grouped -> SQL. `limited`: whether the run has an accuracy; `month` is UTC's, of the end.
+GROUPS: Final[Mapping[str, str]] = {
+    **{name: name for name in ("cluster", "queue", "user", "account", "class", "state", "limit_source", "end_time")},
+    **{name: name for name in ("limit_upto", "elapsed_upto", "accuracy_upto")},
+    "limited": f"coalesce({LIMITED}, 0)",
+    "month": "strftime('%Y-%m', end_time, 'unixepoch')",
+}
 #: Sums by units that a person reads: accuracy is kept in millionths.
 ACCURACY_UNIT: Final = 1_000_000
 
@@ -43,12 +48,22 @@ _CORRECTED: Final = (
 )  # fmt: skip
 
 
+Values = tuple[Any, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Of the runs of each group that a Filter takes: the group's values -> sums by name, trace/rollup.py's SUMS."""
 
-    groups: Mapping[tuple[str | int | None, ...], Mapping[str, int]]
+    groups: Mapping[Values, Mapping[str, int]]
     excluded: Mapping[str, int]
+    last: Mapping[Values, int | None]  # the hour of the last end of each group
+
+
+#: Of all runs: those that ended, and those that did not.
+_EVERYTHING: Final = (
+    "SELECT coalesce(sum(jobs), 0) FROM ended_hour UNION ALL SELECT count(*) FROM run WHERE end_time IS NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,52 +106,65 @@ def answers(db: sqlite3.Connection, chosen: Filter) -> bool:
     return whole and (chosen.min_elapsed is None or chosen.min_elapsed in EDGES[:-1]) and is_kept(db)
 
 
-def sums(db: sqlite3.Connection, chosen: Filter, *, limits: bool, by: Sequence[str] = ()) -> Sums | None:
-    """The sums of the runs that `chosen` takes, by GROUPS, and how many each rule left out. `limits` as select()."""
-    with snapshot(db):
-        if not answers(db, chosen):
-            return None
-        selection = select(chosen, limits=limits)
-        columns = ", ".join(_group(name) for name in by) or "NULL"
-        rows = db.execute(
-            f"SELECT {selection.reason} AS rule, {', '.join(f'sum(sum_{name})' for name in SUMS)}, {columns}"
-            f" FROM ({_all(limits)}) WHERE {selection.within} GROUP BY rule, {columns}",
-            selection.params,
-        ).fetchall()
-        (everything,) = db.execute("SELECT count(*) FROM run").fetchone()
+def sums(
+    db: sqlite3.Connection,
+    chosen: Filter,
+    *,
+    limits: bool,
+    by: Sequence[str] = (),
+    first: Mapping[str, str] | None = None,
+) -> Sums | None:
+    """The sums of the runs that `chosen` takes, by GROUPS, and how many each rule left out. `limits` as select();
+    `first` are rules that come before the Filter's. The caller holds a snapshot where it reads more.
+    """
+    if not answers(db, chosen):
+        return None
+    selection = select(chosen, limits=limits)
+    selection = replace(selection, rules={**(first or {}), **selection.rules})
+    columns = ", ".join(GROUPS[name] for name in by) or "NULL"
+    rows = db.execute(
+        f"SELECT {selection.reason} AS rule, max(end_time), {', '.join(f'sum(sum_{name})' for name in SUMS)}, {columns}"
+        f" FROM ({_all(limits or 'limited' in by)}) WHERE {selection.within} GROUP BY rule, {columns}",
+        {**selection.params, "checkpoint_code": chosen.checkpoint_code},
+    ).fetchall()
     excluded = dict.fromkeys(selection.rules, 0)
-    groups: dict[tuple[str | int | None, ...], dict[str, int]] = {}
-    for row in rows:
-        if row[0]:
-            excluded[list(selection.rules)[row[0] - 1]] += row[1]
-        elif row[1]:
-            groups[row[1 + len(SUMS) :] if by else ()] = dict(zip(SUMS, row[1 : 1 + len(SUMS)], strict=True))
+    groups: dict[Values, dict[str, int]] = {}
+    last: dict[Values, int | None] = {}
+    for rule, hour, *values in rows:
+        if rule:
+            excluded[list(selection.rules)[rule - 1]] += values[0]
+        elif values[0]:
+            key = tuple(values[len(SUMS) :]) if by else ()
+            groups[key], last[key] = dict(zip(SUMS, values, strict=False)), hour
     if selection.within != "TRUE":
-        excluded = {"window": everything - sum(row[1] for row in rows), **excluded}
-    return Sums(groups, excluded)
+        everything = sum(count for (count,) in db.execute(_EVERYTHING))
+        excluded = {"window": everything - sum(row[2] for row in rows), **excluded}
+    return Sums(groups, excluded, last)
 
 
 def histogram(db: sqlite3.Connection, chosen: Filter, what: str, *, limits: bool) -> Histogram | None:
     """The runs that `chosen` takes by `what`: elapsed or wait, seconds, or accuracy, per cent of the limit."""
-    with snapshot(db):
-        if not answers(db, chosen):
-            return None
-        selection = select(chosen, limits=limits)
-        rows = db.execute(
-            f"SELECT {what}_upto, sum(sum_jobs) AS runs FROM ({_all(limits)}) WHERE {selection.where}"
-            " GROUP BY 1 HAVING runs <> 0 ORDER BY 1",
-            selection.params,
-        ).fetchall()
-    unknown = sum(runs for upto, runs in rows if upto is None)
+    if not answers(db, chosen):
+        return None
+    selection = select(chosen, limits=limits)
+    rows = db.execute(
+        f"SELECT {what}_upto, sum(sum_jobs) FROM ({_all(limits)}) WHERE {selection.where} GROUP BY 1",
+        selection.params,
+    )
+    return binned(dict(rows.fetchall()), what)
+
+
+def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
+    """Numbers of runs by the upper edge of their bin of `what`, as histogram() has it."""
     edges = EDGES if what != "accuracy" else range(0, OVER + 1, PERCENT)
     above = {upto: low for low, upto in pairwise(edges)}
     return Histogram(
         [
-            (above.get(upto), None if what == "accuracy" and upto == OVER else upto, runs)
-            for upto, runs in rows
-            if upto is not None
+            (above.get(upto), None if what == "accuracy" and upto == OVER else upto, count)
+            for upto, count in sorted((upto, count) for upto, count in runs.items() if upto is not None)
+            if count
         ],
-        unknown,
+        runs.get(None, 0),
     )
 
 
@@ -147,16 +175,15 @@ def occupied(db: sqlite3.Connection, chosen: Filter, since: int, until: int) -> 
     """
     if chosen.since is not None or chosen.until is not None or chosen.min_elapsed is not None:
         return None
-    with snapshot(db):
-        if not is_kept(db):
-            return None
-        selection = select(chosen, limits=False)
-        changes = db.execute(
-            f"SELECT hour, {', '.join(f'sum({name})' for name in LEVELS)} FROM (SELECT *, hour AS end_time"
-            f" FROM occupied_hour JOIN rollup_key ON id = key) WHERE {selection.where} AND hour < :before"
-            " GROUP BY hour ORDER BY hour",
-            {**selection.params, "before": until},
-        ).fetchall()
+    if not is_kept(db):
+        return None
+    selection = select(chosen, limits=False)
+    changes = db.execute(
+        f"SELECT hour, {', '.join(f'sum({name})' for name in LEVELS)} FROM (SELECT *, hour AS end_time"
+        f" FROM occupied_hour JOIN rollup_key ON id = key) WHERE {selection.where} AND hour < :before"
+        " GROUP BY hour ORDER BY hour",
+        {**selection.params, "before": until},
+    ).fetchall()
     return _levelled(changes, since - since % HOUR, until)
 
 
@@ -181,8 +208,3 @@ def _levelled(changes: Sequence[Sequence[int]], since: int, until: int) -> list[
 def _all(limits: bool) -> str:
     """SQL: every run, summed up, under the names of the view run."""
     return " UNION ALL ".join((_ENDED, _OPEN, *(_CORRECTED if limits else ())))
-
-
-def _group(name: str) -> str:
-    assert name in GROUPS, name
-    return name

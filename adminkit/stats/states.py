@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -34,13 +34,15 @@ STUDY: Final = ("normal", "out_of_time", "short", "wrong_parameters", "system_fa
 #: Of a run without an end these states are open; one without a state is, too.
 _OPEN_STATES: Final = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING")
 ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES}"
-END: Final = """CASE state WHEN 'COMPLETED' THEN 'success'
-    WHEN 'CANCELLED' THEN CASE WHEN cancelled_by = uid THEN 'cancelled_by_user'
-        WHEN cancelled_by <> uid THEN 'cancelled_by_others' ELSE 'cancelled' END
-    WHEN 'TIMEOUT' THEN 'timeout' WHEN 'FAILED' THEN 'failed'
-    WHEN 'NODE_FAIL' THEN 'node_failure' WHEN 'BOOT_FAIL' THEN 'node_failure'
-    WHEN 'OUT_OF_MEMORY' THEN 'out_of_memory' WHEN 'PREEMPTED' THEN 'preempted'
-    WHEN 'REQUEUED' THEN 'requeued' WHEN 'DEADLINE' THEN 'deadline' ELSE 'other' END"""
+#: Slurm's state -> the end, where nothing else decides.
+END_OF: Final[Mapping[str | None, str]] = {
+    "COMPLETED": "success", "CANCELLED": "cancelled", "TIMEOUT": "timeout", "FAILED": "failed",
+    "NODE_FAIL": "node_failure", "BOOT_FAIL": "node_failure", "OUT_OF_MEMORY": "out_of_memory",
+    "PREEMPTED": "preempted", "REQUEUED": "requeued", "DEADLINE": "deadline",
+}  # fmt: skip
+END: Final = f"""CASE WHEN state = 'CANCELLED' AND cancelled_by = uid THEN 'cancelled_by_user'
+    WHEN state = 'CANCELLED' AND cancelled_by <> uid THEN 'cancelled_by_others'
+    {" ".join(f"WHEN state = '{state}' THEN '{end}'" for state, end in END_OF.items())} ELSE 'other' END"""
 
 #: Exit codes: 2 is the custom of programs for wrong arguments; a shell's 126 and 127 mean not executable, not found.
 _USAGE: Final = (2, 126, 127)
@@ -125,6 +127,7 @@ class States:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
+    unknown: Collection[str] = ()  # of ENDS, STUDY and "never_started": what was not counted
 
 
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States:
@@ -153,11 +156,11 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
         excluded = left_out.counts(overall.jobs)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     return States(
-        _ordered(groups.values(), part), overall, dict(others.most_common()), failed_steps, excluded, names, ends
+        ordered(groups.values(), part), overall, dict(others.most_common()), failed_steps, excluded, names, ends
     )
 
 
-def _ordered(groups: Iterable[Group], part: str) -> list[Group]:
+def ordered(groups: Iterable[Group], part: str) -> list[Group]:
     if part == "month":
         return sorted(groups, key=lambda one: (one.value is None, one.value or "", one.cluster or ""))
     return sorted(groups, key=lambda one: (-one.jobs, one.cluster or "", one.value or ""))

@@ -136,6 +136,7 @@ class Users:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
+    last_end_error: int = 0  # seconds: how far off each `last_end` may be
 
     def active(self, user: User) -> bool:
         return user.jobs >= ACTIVE_JOBS * self.months
@@ -148,8 +149,6 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
     overall = User(None, None)
     with snapshot(db):
         ends = span(db)
-        begin, end = _window(chosen, ends)
-        month = None if end is None else datetime.fromtimestamp(end, UTC).strftime("%Y-%m")
         left_out = LeftOut(db, selection)
         given = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
         for cluster, name, when, jobs, last, *sums in db.execute(
@@ -159,9 +158,16 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
                 one.add(when, jobs, last, sums)
         excluded = left_out.counts(overall.jobs)
         names = tuple(chosen.clusters) or tuple(clusters(db))
-    length = 0 if begin is None or end is None else end - begin
     ordered = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.user or ""))
-    return Users(ordered, overall, max(length / MONTH, 1.0), month, excluded, names, ends)
+    return Users(ordered, overall, *window(chosen, ends), excluded, names, ends)
+
+
+def window(chosen: Filter, ends: tuple[int | None, int | None]) -> tuple[float, str | None]:
+    """Its length in months, one at least, and its last month, when the trace has ends from and to `ends`."""
+    begin, end = _window(chosen, ends)
+    length = 0 if begin is None or end is None else end - begin
+    month = None if end is None else datetime.fromtimestamp(end, UTC).strftime("%Y-%m")
+    return max(length / MONTH, 1.0), month
 
 
 def _window(chosen: Filter, ends: tuple[int | None, int | None]) -> tuple[int | None, int | None]:

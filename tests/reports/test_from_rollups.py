@@ -1,0 +1,185 @@
+"""A report from the rollups says what it says from the rows: every count and sum, and of a quantile its bin."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import adminkit
+from adminkit.config import Config
+from adminkit.render.report import Cell, Field, Meta, Report, Within
+from adminkit.render.text import as_csv, markdown
+from adminkit.reports import accuracy
+from adminkit.reports.answer import ROLLED_UP, answer
+from adminkit.reports.catalogue import SPECS
+from adminkit.reports.spec import Query, ReportOptions, ReportSpec
+from adminkit.stats import from_rollups
+from adminkit.stats.accuracy import Wanted
+from adminkit.stats.select import Filter
+from adminkit.trace import rollup
+from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.reports import HOSTILE, query
+from tests.support.rollups import act, some_filter
+from tools.docs import DOCS
+
+ROLLED: Final = [spec for spec in SPECS if spec.from_rollups]
+#: What the rollups do not hold, or not always.
+UNHELD: Final = {
+    "accuracy": {"std", "share_maximum", "share_default"},
+    "states": {
+        "cancelled_by_user", "cancelled_by_others", "cancelled", "never_started",
+        "wrong_parameters", "system_failure", "other_ends",
+    },
+    "users": set[str](),
+}  # fmt: skip
+QUEUES: Final = [("aaic", "gq", 0, HOUR, 4 * HOUR), ("aaic", HOSTILE, 0, 8 * HOUR, None)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = make_trace(tmp_path / "trace.db", [job(1), job(2, state="FAILED", exit_code=1)], QUEUES)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        rollup.rebuild(db, MONDAY)
+    return path
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        yield db
+
+
+def asked(spec: ReportSpec[Any], chosen: Filter, pick: random.Random) -> Query:
+    chosen = replace(chosen, min_elapsed=60) if chosen.min_elapsed is None else chosen
+    chosen = replace(chosen, states=(), min_elapsed=-1) if spec.every_end else chosen
+    points = {"points": pick.choice((None, "1h,90m"))} if spec.name == "accuracy" else {}
+    return replace(query(chosen, pick.choice(spec.parts or [""]), **points), pictures=pick.random() < 0.5)
+
+
+def agrees(exact: Cell, rolled: Cell) -> bool:
+    if isinstance(rolled, Within) and isinstance(exact, (int, float)):
+        return rolled.value - rolled.error - 1e-9 <= exact <= rolled.value + rolled.error + 1e-9 or (
+            math.isinf(rolled.error) and exact > rolled.value
+        )
+    if isinstance(exact, float) and isinstance(rolled, (int, float)):
+        return math.isclose(exact, rolled, rel_tol=1e-9, abs_tol=1e-4)  # accuracies are kept in millionths
+    return exact == rolled
+
+
+@pytest.mark.parametrize("spec", ROLLED, ids=[spec.name for spec in ROLLED])
+def test_after_any_sequence_of_acts_a_report_says_what_the_rows_say(
+    db: sqlite3.Connection, spec: ReportSpec[Any]
+) -> None:
+    pick = random.Random(spec.name)
+    told = 0
+    for _ in range(40):
+        act(db, pick)
+        # More CPUs than exist are unknown in the rollups alone.
+        db.execute("UPDATE job SET cpus = 16 WHERE cpus > 1000")
+        given = asked(spec, some_filter(pick), pick)
+        assert spec.from_rollups is not None
+        measured = spec.from_rollups(db, given)
+        if measured is None:  # a curve ends in the bin that has no end
+            continue
+        rolled, exact = spec.view(measured, given), spec.view(spec.measure(db, given), given)
+        assert replace(rolled.meta, notes=()) == replace(exact.meta, notes=())
+        assert rolled.fields == exact.fields
+        if given.by == "point" and not given.own["points"]:
+            continue  # other points of the same curve
+        assert [row[:2] for row in rolled.rows] == [row[:2] for row in exact.rows]
+        for ours, theirs in zip((*rolled.rows, *rolled.totals), (*exact.rows, *exact.totals), strict=True):
+            for field, one, other in zip(rolled.fields, ours, theirs, strict=True):
+                told += other is not None
+                unheld = field.name in UNHELD[spec.name] and (one is None or field.name == "cancelled")
+                assert unheld or agrees(other, one), (field.name, one, other)
+    assert told > 500
+
+
+def test_a_curve_has_the_exact_shares_at_the_edges_of_the_bins(tmp_path: Path) -> None:
+    jobs = [job(number, elapsed=elapsed) for number, elapsed in enumerate((90, 100, 600, 601, 3 * HOUR), start=1)]
+    trace = make_trace(tmp_path / "trace.db", jobs)
+    given = query(Filter(checkpoint_code=85), "point", points=None)
+    with closing(sqlite3.connect(trace, isolation_level=None)) as db:
+        rollup.rebuild(db, MONDAY)
+        measured = from_rollups.accuracy(db, given.filter, MONDAY, Wanted(curves=True))
+    assert measured is not None
+    report = accuracy.SPEC.view(measured, given)
+    ran = [(row[2], row[3]) for row in report.rows if row[1] == "ran"]
+    assert ran == [(120, 0.4), (600, 0.6), (900, 0.8), (3 * HOUR, 1.0)]
+    assert report.pictures is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "rolled", "why"),
+    [
+        ("accuracy", {}, True, "the study's selection"),
+        ("accuracy", {"states": "all", "min_elapsed": "5m"}, True, "states are in the key, 5 minutes are an edge"),
+        ("accuracy", {"min_elapsed": "45"}, False, "no edge of a bin"),
+        ("accuracy", {"since": f"@{MONDAY}"}, True, "a full hour"),
+        ("accuracy", {"since": f"@{MONDAY + 60}"}, False, "within an hour"),
+        ("accuracy", {"own": {"points": "1h"}}, True, "a point at an edge"),
+        ("accuracy", {"own": {"points": "70m"}}, False, "a point within a bin"),
+        ("accuracy", {"exact": True}, False, "--exact"),
+        ("states", {}, True, "every end"),
+        ("states", {"exact": True}, False, "--exact"),
+        ("users", {}, True, "the study's selection"),
+        ("users", {"exact": True}, False, "--exact"),
+        ("wait", {}, False, "it needs reasons, which only the rows have"),
+    ],
+)
+def test_what_was_read_stands_in_a_note(path: Path, name: str, options: dict[str, Any], rolled: bool, why: str) -> None:
+    (spec,) = (spec for spec in SPECS if spec.name == name)
+    report = answer(spec, ReportOptions(**options), path, Config(), MONDAY + 9 * HOUR)
+    assert (ROLLED_UP in report.meta.notes) is rolled, why
+
+
+def test_exact_is_a_keyword_of_the_reports_that_read_rollups(path: Path, no_settings: None) -> None:
+    trace = adminkit.open(path)
+    assert trace.report("accuracy")["median_error"].tolist() == [pytest.approx(0.025)]
+    exact = trace.report("accuracy", exact=True)
+    assert ("median_error" in exact, exact["median"].tolist()) == (False, [0.25])
+    with pytest.raises(adminkit.errors.UsageError, match="no such option of wait: exact"):
+        trace.report("wait", exact=True)
+
+
+SHOWN: Final = Report(
+    Meta.plain("Bins", ()),
+    (Field("queue"), Field("median", "ratio"), Field("wait", "duration"), Field("jobs", "count")),
+    [["gq", Within(0.275, 0.025), Within(450, 150), 3], ["cpu", Within(1.0, math.inf), None, 2], ["debug", 0.5, 60, 1]],
+)
+
+
+def test_people_see_the_bin_and_programs_the_middle_and_the_error() -> None:
+    assert markdown(SHOWN, None).splitlines()[-3:] == [
+        "| gq | 0.250-0.300 | 00:05:00-00:10:00 | 3 |",
+        "| cpu | &gt;= 1.000 | - | 2 |",
+        "| debug | 0.500 | 00:01:00 | 1 |",
+    ]
+    assert as_csv(SHOWN).splitlines() == [
+        "queue,median,median_error,wait,wait_error,jobs",
+        "gq,0.275,0.025,450,150,3",
+        "cpu,1.0,,,,2",
+        "debug,0.5,0,60,0,1",
+    ]
+    assert SHOWN.records()[1] == {
+        "queue": "cpu", "median": 1.0, "median_error": None, "wait": None, "wait_error": None, "jobs": 2,
+    }  # fmt: skip
+    assert SHOWN.to_frame()["wait_error"].tolist()[::2] == [150, 0]
+
+
+def test_the_page_says_which_report_reads_what() -> None:
+    page = (DOCS / "trace.md").read_text()
+    table = re.findall(
+        r"^\| ([a-z, -]+) \| (.+?) \| .+ \|$", page.partition("| report | from rollups |")[2], re.MULTILINE
+    )
+    said = {name: held != "–" for names, held in table for name in names.split(", ")}
+    assert {spec.name: spec.from_rollups is not None for spec in SPECS}.items() <= said.items()
