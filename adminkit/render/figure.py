@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
 from adminkit.render.format import LEVELS, in_cell, levels, number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Heat, Panel, Pictures, Report, Series
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Panel, Pictures, Report, Series, Trend
+from adminkit.render.trend import draw as draw_trend
 from adminkit.units import show_short
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _height(panel: Panel) -> float:
     """Inches."""
     if isinstance(panel, Boxes):
         return 1.0 + 0.34 * len(panel.boxes)
-    if isinstance(panel, Series):
+    if isinstance(panel, (Series, Trend)):
         return 2.2
     if isinstance(panel, Bars):
         return 0.7 + 0.26 * len(panel.bars)
@@ -169,11 +170,14 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], titled: bool = True
         _series(ax, panel)
     elif isinstance(panel, Heat):
         _heat(ax, panel)
+    elif isinstance(panel, Trend):
+        draw_trend(ax, panel, (RAN, ASKED, INK), MUTED, GRID)
+        _legend(ax)
     else:
         _bars(ax, panel)
     if titled:
         subtitle = "" if isinstance(panel, Boxes) else panel.subtitle
-        above = 16 if isinstance(panel, (Curves, Series)) else 4  # points, for the legend
+        above = 16 if isinstance(panel, (Curves, Series, Trend)) else 4  # points, for the legend
         style: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
         ax.annotate(clean(subtitle), (0, 1), xytext=(0, above), size=8.5, color=MUTED, **style)
         higher = above + (14 if subtitle else 0)

@@ -149,7 +149,21 @@ class Heat:
     few: int = 1
 
 
-Panel = Curves | Boxes | Bars | Series | Heat
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One panel of values over calendar time. `edges` are epoch seconds; the i-th value of a line, None for unknown, is
+    of the time from the i-th edge to the next. `marks` are named moments. Three lines at most.
+    """
+
+    title: str
+    subtitle: str
+    edges: Sequence[int]
+    lines: Sequence[tuple[str, Sequence[float | None]]]
+    unit: Literal["share", "count", "hours", "ratio"]
+    marks: Sequence[tuple[str, int]] = ()
+
+
+Panel = Curves | Boxes | Bars | Series | Heat | Trend
 
 
 @dataclass(frozen=True, slots=True)

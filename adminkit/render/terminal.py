@@ -13,7 +13,11 @@ from rich.cells import cell_len, set_cell_size
 
 from adminkit.quote import clean
 from adminkit.render.format import in_cell, levels, number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Pictures, Series
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Pictures, Series, Trend
+from adminkit.render.trend import column as trend_column
+from adminkit.render.trend import paper as trend_paper
+from adminkit.render.trend import ticks as trend_ticks
+from adminkit.render.trend import top, value_label
 from adminkit.units import show_short
 
 #: Lines of a panel of curves, without its axis.
@@ -177,6 +181,8 @@ def _other(panel: Panel, width: int, pen: _Pen) -> list[str]:
         return _series(panel, width, pen)
     if isinstance(panel, Heat):
         return _heat(panel, width, pen)
+    if isinstance(panel, Trend):
+        return _trend(panel, width, pen)
     assert isinstance(panel, Bars)
     return _bars(panel, width, pen)
 
@@ -222,6 +228,28 @@ def _series(panel: Series, width: int, pen: _Pen) -> list[str]:
     for name, (_, mean) in zip(names, means, strict=True):
         length = round(min(mean, 1.0) * room)
         lines.append(f"{name} {pen.paint(pen.signs.bar * length, 'ran')}{' ' * (room - length)} {percent(mean):>8}")
+    return lines
+
+
+def _trend(panel: Trend, width: int, pen: _Pen) -> list[str]:
+    """Title, HEIGHT lines of drawing, the calendar, the names of the marks and those of the lines."""
+    signs = pen.signs
+    inner = width - _MARGIN - 1
+    used = (signs.ran, signs.asked, signs.mean)
+    lines = [f"{pen.paint(clean(panel.title), 'bold')}  {pen.paint(clean(panel.subtitle), 'dim')}"]
+    most = top(panel)
+    for y, row in enumerate(trend_paper(panel, inner, HEIGHT, used, signs.both, signs.mark)):
+        share = {0: 1.0, HEIGHT // 2: 0.5, HEIGHT - 1: 0.0}.get(y)
+        label = "" if share is None else value_label(most * share, panel)
+        lines.append(f"{label:>{_MARGIN - 1}} {signs.axis}{''.join(_coloured(sign, pen) for sign in row)}")
+    lines.append(" " * _MARGIN + signs.corner + signs.floor * inner)
+    found = [(trend_column(panel, at, inner), text) for at, text in trend_ticks(panel.edges[0], panel.edges[-1], 8)]
+    lines.append(" " * (_MARGIN + 1) + _labels(found, inner))
+    if panel.marks:
+        names = [(trend_column(panel, at, inner), clean(name)) for name, at in panel.marks]
+        lines.append(pen.paint(" " * (_MARGIN + 1) + _labels(sorted(names), inner), "dim"))
+    named = [f"{sign} {clean(name)}" for (name, _), sign in zip(panel.lines, used, strict=False)]
+    lines.append("  ".join([*named, f"{signs.both} both"][: None if len(named) > 1 else 1]))
     return lines
 
 

@@ -7,6 +7,24 @@ is over, and does not clip: the window of a report (select.py), letters' weeks (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs as columns: start, end (of open ones now) and elapsed as for `run_time`, size in GPUs, CPUs or nodes."""
+
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    elapsed: NDArray[np.float64]
+    size: NDArray[np.float64]
+
 
 def overlap(begin: int, end: int, since: int, until: int) -> int:
     """The seconds of [begin, end) in [since, until); 0 where one of them is empty."""
@@ -26,3 +44,29 @@ def run_time(start_time: int, end_time: int, elapsed: int, since: int, until: in
     first, last = (min(max(at, start_time), end_time) - start_time for at in (since, until))
     length = end_time - start_time
     return elapsed * last // length - elapsed * first // length
+
+
+def use(runs: Runs, edges: Sequence[int]) -> NDArray[np.float64]:
+    """`run_time` of many runs times their `size`, added up for each part between two neighbours of `edges`.
+
+    The same rule, without its rounding to whole seconds. The time it takes grows with the runs and the parts, not with
+    the parts that a run belongs to: a run adds its rate where it starts and takes it away where it ends.
+    """
+    import numpy as np
+
+    at = np.asarray(edges, np.float64)
+    first, last = at[0], at[-1]
+    found = np.zeros(len(at) - 1)
+    length = runs.end - runs.start
+    point = (length <= 0) & (runs.start >= first) & (runs.start < last)
+    np.add.at(found, np.searchsorted(at, runs.start[point], "right") - 1, (runs.elapsed * runs.size)[point])
+    some = (length > 0) & (runs.end > first) & (runs.start < last)
+    rate = (runs.elapsed * runs.size)[some] / length[some]
+    slope = np.zeros(len(at))
+    for moved, change in ((runs.start[some], rate), (runs.end[some], -rate)):
+        inside = np.clip(moved, first, last)
+        place = np.minimum(np.searchsorted(at, inside, "right") - 1, len(found) - 1)
+        # From that moment on: the rest of its part, and every part that follows.
+        np.add.at(found, place, change * (at[place + 1] - inside))
+        np.add.at(slope, place + 1, change)
+    return found + np.cumsum(slope[:-1]) * np.diff(at)

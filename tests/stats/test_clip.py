@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from adminkit.stats.clip import overlap, run_time
+from adminkit.stats.clip import Runs, overlap, run_time, use
 
 DAY = 86_400
 TIMES = some.integers(-(2**33), 2**33)
@@ -66,3 +67,13 @@ def test_what_two_stretches_share_is_the_same_seen_from_either(begin: int, end: 
     shared = overlap(begin, end, since, until)
     assert shared == overlap(since, until, begin, end)
     assert 0 <= shared <= max(end - begin, 0)
+
+
+@given(some.lists(some.tuples(some.integers(0, 900), some.integers(-5, 900), some.integers(0, 900)), max_size=8))
+def test_many_runs_at_once_are_the_runs_one_by_one(runs: list[tuple[int, int, int]]) -> None:
+    edges = [100, 130, 400, 401, 700]
+    columns = [np.array([run[n] for run in runs], np.float64) for n in range(3)]
+    found = use(Runs(columns[0], columns[0] + columns[1], columns[2], np.full(len(runs), 3.0)), edges)
+    for place, (since, until) in enumerate(pairwise(edges)):
+        each = [3 * run_time(start, start + length, elapsed, since, until) for start, length, elapsed in runs]
+        assert abs(found[place] - sum(each)) < 3 * len(runs) + 1e-6, "each rounds by less than a second"
