@@ -103,8 +103,13 @@ KEPT_IN = {
 }  # fmt: skip
 
 
-#: The one unit that writes for another program, which has to read it, and the folder that it writes in.
-FOR_OTHERS = {"adminkit-metrics.service": "/var/lib/prometheus/node-exporter"}
+#: Units that write for another program, and the folder that they write in.
+FOR_OTHERS = {
+    "adminkit-metrics.service": "/var/lib/prometheus/node-exporter",
+    "adminkit-report.service": "/srv/adminkit",
+}
+#: That which anybody may read.
+FOR_ALL = ("adminkit-metrics.service",)
 
 #: The one unit that serves until it is stopped: it reads the trace, writes nothing, and has no network.
 SERVER = "adminkit-serve.service"
@@ -114,7 +119,7 @@ SERVES = {"Type": "exec", "RestrictAddressFamilies": "AF_UNIX", "PrivateNetwork"
 @pytest.mark.parametrize("unit", SERVICES)
 def test_a_service_is_kept_in_and_bounded(unit: str) -> None:
     found = dict(settings(unit))
-    wanted = KEPT_IN | ({"UMask": "0022"} if unit in FOR_OTHERS else {}) | (SERVES if unit == SERVER else {})
+    wanted = KEPT_IN | ({"UMask": "0022"} if unit in FOR_ALL else {}) | (SERVES if unit == SERVER else {})
     assert {key: found.get(key) for key in wanted} == wanted
     assert [value for key, value in settings(unit) if key == "SystemCallFilter"][:2] == [
         "@system-service", "~@privileged",

@@ -23,6 +23,7 @@ REJECTED: Final[Refusal] = (
     "only operators may see rejected rows, which may be anybody's",
     "adminkit trace status says how many there are",
 )
+PAGE: Final[Refusal] = ("only operators may see the page of all users", "adminkit my has your own jobs")
 METRICS: Final[Refusal] = ("only operators may see what adds up over users", "adminkit my has your own jobs")
 SERVE: Final[Refusal] = ("only operators may show everybody's jobs", "adminkit my has your own")
 ROLLUPS: Final[Refusal] = (

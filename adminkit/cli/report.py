@@ -13,6 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.report_all import report_all
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import answer
 from adminkit.reports.catalogue import SPECS
@@ -45,6 +46,7 @@ def app_of(specs: Sequence[ReportSpec[Any]]) -> typer.Typer:
     app.callback(help=HELP)(_root)
     for spec in specs:
         app.command(spec.name)(command(spec))
+    app.command("all")(report_all)
     return app
 
 

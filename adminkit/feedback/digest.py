@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from adminkit.feedback import format
 from adminkit.feedback.chart import Bar, bars
+from adminkit.feedback.found import found
 from adminkit.feedback.letter import DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import Known
-from adminkit.feedback.template_values import Chart, Found, Missed, Named, Weekly, recommended
+from adminkit.feedback.template_values import Chart, Missed, Named, Weekly, recommended
 from adminkit.findings import week as judgement
 from adminkit.findings.finding import Finding
 from adminkit.quote import clean
@@ -25,8 +26,6 @@ WEEKS: Final = 8
 DAY: Final = 86_400
 #: About queues, in the operators' letter.
 FINDINGS: Final = 3
-#: The most characters of a command in a letter.
-COMMAND: Final = 160
 
 
 def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
@@ -60,17 +59,11 @@ def operator(db: sqlite3.Connection, due: OperatorLetter, known: Known, tz: tzin
         "week": _weekly(this, due.since, due.until),
         "before": _weekly(before, due.until - 5 * WEEK, due.since) if before.runs else None,
         "trend": _trend(_findings(due.cluster, None, this, before)),
-        "found": [_found(one) for one in known.site_findings(due, FINDINGS)],
+        "found": [found(one) for one in known.site_findings(due, FINDINGS)],
         "sent": sent,
         "failures": [(format.harmless(one.said, 160), one.letters) for one in failed],
         "chart": Chart("cluster", _week_bars(weekly, due, tz)),
     }
-
-
-def _found(one: Finding) -> Found:
-    queue, other = format.harmless(one.subject.queue), format.harmless(one.subject.name)
-    whole = format.harmless(one.command, COMMAND) == one.command  # a command that is cut may mean something else
-    return Found(one.kind, queue, other, one.evidence, one.command if whole else "")
 
 
 def _findings(

@@ -90,12 +90,15 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding about a queue, of feedback/site_findings.py. `evidence` has the numbers that its kind documents."""
+    """A finding of feedback/site_findings.py. `evidence` has the numbers that its kind documents."""
 
     kind: str
+    verdict: str
     queue: str
-    other: str  # of the kind queue_fit: the queue that would do
+    user: str  # of a finding about one
+    other: str  # of the kind queue_fit the queue that would do, of failing the job's name, of effect the measure
     evidence: Mapping[str, float]
+    advice: str  # in English; words.ja.j2 has its own
     command: str
 
 

@@ -101,22 +101,22 @@ def _written(report: Report, way: Way) -> str:
     return written
 
 
-def write_aside(path: Path, data: bytes) -> None:
-    """Write beside `path`, then rename: a reader sees the old file or the whole new one.
+def write_aside(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write beside `path`, then rename: a reader sees the old file or the whole new one. A new one gets `mode`.
 
     Not for devices and pipes such as /dev/stdout, which are written to directly.
     """
     with as_caller(), as_owner(path):
-        _write_aside(path, data)
+        _write_aside(path, data, mode)
 
 
-def _write_aside(path: Path, data: bytes) -> None:
+def _write_aside(path: Path, data: bytes, new: int | None) -> None:
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
             return
         target = path.resolve()
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        mode = target.stat().st_mode & 0o777 if target.exists() else new
         with folder_to_write(target.parent) as folder:
             replace_file(folder, target.name, data, mode=mode)
     except OSError as error:

@@ -1,0 +1,88 @@
+"""adminkit report all: one page of every report."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.operators import PAGE, operators_only
+from adminkit.cli.progress import progress
+from adminkit.errors import UsageError
+from adminkit.quote import clean
+from adminkit.render.sink import write_aside
+from adminkit.trace.location import find_trace
+from adminkit.units import moment
+
+#: Of a new file: it names users.
+MODE: Final = 0o640
+
+
+class Language(StrEnum):
+    """What a page may be written in; reports/page_words.LANGUAGES."""
+
+    EN = "en"
+    JA = "ja"
+
+
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the page there, whole or not at all.")]
+Lang = Annotated[Language | None, typer.Option("--lang", help="Its language. Default: that of letters.")]
+
+
+def report_all(
+    html: Html = None,
+    lang: Lang = None,
+    db: options.Database = None,
+    queue: options.Queues = None,
+    cluster: options.Clusters = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+) -> None:
+    """Write one page: the findings, what changed, every report with its pictures. The year until now by default.
+
+    One HTML file without scripts that loads nothing. A report that fails says so in it; then the exit status is 1.
+    """
+    from adminkit.render.figure import need_matplotlib
+    from adminkit.render.html_document import document_page
+    from adminkit.reports.page import Asked, page
+
+    target = _file(html)
+    need_matplotlib()
+    when, settings = moment(as_of, time.time()), config.load()
+    path = find_trace(db, settings.db)
+    operators_only(path, PAGE)
+    asked = Asked(
+        when.now, lang.value if lang else settings.feedback.language, cluster or (), queue or (), since, until,
+        when.as_of,
+    )  # fmt: skip
+    with progress("reading the trace", "reports") as tick:
+        made = page(path, settings, asked, tick=lambda done, of: tick(done, of, done))
+    with progress("drawing", "sections") as tick:
+        many = len(made.document.sections)
+        written = document_page(made.document, None, lambda done: tick(done, many, done))
+    write_aside(target, written.encode(), MODE)
+    print(f"wrote {target}", file=sys.stderr)
+    for one in made.failures:
+        print(f"error: report {one.name}: {clean(' '.join(one.message.split()))}", file=sys.stderr)
+        if one.bug is not None:
+            traceback.print_exception(one.bug, file=sys.stderr)
+    if made.failures:
+        raise typer.Exit(1)
+
+
+def _file(html: Path | None) -> Path:
+    if html is None:
+        raise UsageError("no file to write the page to", "name one: adminkit report all --html report.html")
+    if str(html) == "-":
+        raise UsageError("--html -: the page goes into a file, not to the terminal", "name one: --html report.html")
+    if html.is_dir():
+        raise UsageError(f"--html {html}: a folder", f"name a file in it: --html {html}/index.html")
+    return html

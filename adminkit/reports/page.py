@@ -1,0 +1,271 @@
+"""The page of all reports: the findings, what changed, then each report of the catalogue. As data; render/ draws it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.config import Config
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.feedback.format import NO_BREAK, amount
+from adminkit.feedback.found import found, sentences
+from adminkit.feedback.templates import Templates
+from adminkit.findings.finding import Finding
+from adminkit.findings.registry import KINDS
+from adminkit.quote import clean
+from adminkit.render.document import Document, Remark, Section
+from adminkit.render.report import Pictures, Report, Trend
+from adminkit.reports.answer import answer, job_filter
+from adminkit.reports.catalogue import SPECS
+from adminkit.reports.changed import (
+    MOST_MARKS,
+    change_said,
+    changed_report,
+    numbered_marks,
+    said,
+    which_months,
+)
+from adminkit.reports.findings import Scope, gather
+from adminkit.reports.page_words import WORDS
+from adminkit.reports.spec import ReportOptions, ReportSpec
+from adminkit.stats.moments import Change, changes
+from adminkit.stats.months import months
+from adminkit.stats.select import Filter, check_words, clusters, span
+from adminkit.trace.connect import reader
+from adminkit.units import show_time
+
+#: Seconds that a page looks back where nobody says since when.
+USUAL: Final = 365 * 86_400
+#: Kinds about single runs and weeks: thousands in a year.
+SMALL: Final = ("overestimate", "estimate", "week")
+#: Findings that say that all is well and no more.
+DULL: Final = ("outbox",)
+
+#: Called after each part, with how many are done and how many there are.
+Tick = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants a page of. Times are epoch seconds; `as_of` None: the trace as it is."""
+
+    now: int
+    language: str = "en"
+    cluster: Sequence[str] = ()
+    queue: Sequence[str] = ()
+    since: str | None = None
+    until: str | None = None
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A report that could not be made; `bug` where adminkit itself is wrong."""
+
+    name: str
+    message: str
+    bug: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Page:
+    """The page and what of it could not be made."""
+
+    document: Document
+    failures: list[Failure] = field(default_factory=list)
+
+
+def page(
+    path: Path, settings: Config, asked: Asked, specs: Sequence[ReportSpec[Any]] = SPECS, tick: Tick = lambda *_: None
+) -> Page:
+    """Everything that the page says, of the trace at `path`. UsageError for a word that the trace lacks.
+
+    A report that fails says so in its place, and the others are made.
+    """
+    words = WORDS[asked.language]
+    with reader(path, asked.as_of) as db:
+        chosen = check_words(db, _filter(settings, asked))
+        known, ends = list(asked.cluster) or clusters(db), span(db)
+        marks = changes(db, 0, chosen.until or asked.now, asked.cluster, asked.queue)
+        remarks, good = _remarks(db, settings, asked, chosen, known)
+        shown, earlier = marks[-MOST_MARKS:], max(len(marks) - MOST_MARKS, 0)
+        changed = _changed(db, chosen, str(path), asked, shown, earlier)
+    tick(1, len(specs) + 1)
+    made = Page(Document("", words, "", (), "", (), (), ()))
+    sections, nothing = [changed], list[tuple[str, str]]()
+    for number, spec in enumerate(specs, start=2):
+        if spec.one_cluster and not known:
+            nothing.append((words.get(f"title.{spec.name}", spec.name), ""))
+            continue
+        for place, cluster in enumerate(known if spec.one_cluster and len(known) > 1 else [""], start=1):
+            one = _section(spec, cluster, path, settings, asked, chosen, made.failures)
+            one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
+            if one.report is not None and _says_nothing(one.report):
+                why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
+                nothing.append((one.title, why))
+            else:
+                sections.append(_marked(one, shown, words))
+        tick(number, len(specs) + 1)
+    made.document = Document(
+        asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
+        _facts(path, asked, chosen, known, words), words["for_operators"], remarks, good, sections, nothing,
+        _notice(made.failures, ends, chosen, words),
+    )  # fmt: skip
+    return made
+
+
+def _filter(settings: Config, asked: Asked) -> Filter:
+    typed = ReportOptions(cluster=asked.cluster, queue=asked.queue, since=asked.since, until=asked.until)
+    filter = job_filter(typed, settings, asked.now)
+    until = asked.now if filter.until is None else filter.until
+    since = until - USUAL if filter.since is None else filter.since
+    if since >= until:
+        raise UsageError(f"--since {asked.since} is not before now", f"since is {show_time(since)}")
+    return replace(filter, since=since, until=until)
+
+
+def _facts(path: Path, asked: Asked, chosen: Filter, known: Sequence[str], words: Any) -> list[tuple[str, str]]:
+    window = words["from_until"].format(since=_day(chosen.since or 0), until=_day(chosen.until or 0))
+    lines = [(words["clusters"], ", ".join(known) or words["no_cluster"]), (words["window"], window)]
+    lines += [(words["queue"], ", ".join(asked.queue))] if asked.queue else []
+    when = (words["made"], asked.now) if asked.as_of is None else (words["as_of"], asked.as_of)
+    return [*lines, (when[0], show_time(when[1])[:16].replace("T", " ")), (words["database"], str(path))]
+
+
+def _day(at: int) -> str:
+    """A date; with the time of day where it is not midnight."""
+    return show_time(at)[:16].replace("T", " ").removesuffix(" 00:00")
+
+
+def _notice(failures: Sequence[Failure], ends: tuple[int | None, int | None], chosen: Filter, words: Any) -> str:
+    first, last = ends
+    if first is None or last is None:
+        return str(words["empty"])
+    if last < (chosen.since or 0) or first >= (chosen.until or 0):
+        return str(words["outside"].format(first=_day(first), last=_day(last)))
+    if failures:
+        return str(words["failures"].format(number=len(failures), names=", ".join(one.name for one in failures)))
+    return ""
+
+
+def _remarks(
+    db: sqlite3.Connection, settings: Config, asked: Asked, chosen: Filter, known: Sequence[str]
+) -> tuple[list[Remark], list[Remark]]:
+    """What could be better, and what goes well."""
+    scope = Scope(
+        since=chosen.since or 0, until=chosen.until or asked.now, now=asked.now, clusters=known, queues=asked.queue,
+        everybody=True,
+    )  # fmt: skip
+    templates = Templates(asked.language)
+    findings = gather(db, settings, scope, [kind for kind in KINDS if kind not in SMALL])
+    several = len(known) > 1
+    bad = [_remark(one, templates, several) for one in findings if one.severity == "warn"]
+    good = [_remark(one, templates, several) for one in findings if one.severity == "good" and one.kind not in DULL]
+    return bad, good
+
+
+def _remark(one: Finding, templates: Templates, several: bool) -> Remark:
+    words = WORDS[templates.language]
+    sentence, advice = sentences(one, templates)
+    if several and one.subject.cluster:
+        sentence = f"{clean(one.subject.cluster)}: {sentence}"
+    if advice:
+        advice = f"{advice[:1].upper()}{advice[1:]}{words['full_stop']}"
+    return Remark(sentence, _stake(one, words), advice, found(one).command.replace(NO_BREAK, " "))
+
+
+def _stake(one: Finding, words: Any) -> str:
+    stake = one.stake
+    if stake is None or stake.unit_seconds < 3600 / 20:
+        return ""
+    hours = amount(stake.unit_seconds / 3600)
+    if stake.low is None or stake.high is None:
+        return str(words["at_stake"].format(hours=hours))
+    low, high = amount(stake.low / 3600), amount(stake.high / 3600)
+    return str(words["at_stake_between"].format(hours=hours, low=low, high=high))
+
+
+def _changed(
+    db: sqlite3.Connection, chosen: Filter, database: str, asked: Asked, marks: Sequence[Change], earlier: int
+) -> Section:
+    words = WORDS[asked.language]
+    measured = months(db, chosen, chosen.until or asked.now)
+    which = which_months(measured, words, asked.language)
+    items = [change_said(one, words) for one in marks]
+    return Section(
+        "changed", words["changed"], words["changed_question"], said(measured, words, asked.language),
+        changed_report(measured, marks, database, words, which), which, translated=True,
+        items_title=words["moments"] + (f" ({words['more_moments'].format(number=earlier)})" if earlier else ""),
+        items=items,
+    )  # fmt: skip
+
+
+def _section(
+    spec: ReportSpec[Any], cluster: str, path: Path, settings: Config, asked: Asked, chosen: Filter,
+    failures: list[Failure],
+) -> Section:  # fmt: skip
+    """The section of a report; of `cluster` alone where it is named."""
+    words = WORDS[asked.language]
+    typed: dict[str, Any] = {
+        "cluster": [cluster] if cluster else list(asked.cluster), "queue": list(asked.queue),
+        "since": f"@{chosen.since}", "until": f"@{chosen.until}",
+    }  # fmt: skip
+    taken = {name: value for name, value in typed.items() if name in (*spec.filters, "cluster")}
+    title = words.get(f"title.{spec.name}", "")
+    made = Section(
+        f"report-{spec.name}", title, words.get(f"question.{spec.name}", spec.help),
+        command=f"adminkit report {spec.name}",
+        note=words["not_by_queue"] if asked.queue and "queue" not in spec.filters else "",
+    )  # fmt: skip
+    try:
+        report = answer(spec, ReportOptions(**taken), path, settings, asked.now, as_of=asked.as_of, pictures=True)
+    except Exception as error:
+        failures.append(_failure(spec.name, error))
+        return replace(made, title=_titled(title or spec.name, cluster), failure=failures[-1].message)
+    return replace(
+        made, title=_titled(title or report.meta.title, cluster), report=report, answers=list(_answers(report))
+    )
+
+
+def _failure(name: str, error: Exception) -> Failure:
+    if isinstance(error, AdminkitError):
+        return Failure(name, f"{error.message} ({error.hint})" if error.hint else error.message)
+    if isinstance(error, sqlite3.Error):
+        return Failure(name, f"database: {error}")
+    return Failure(name, f"{type(error).__name__}: {error}", error)
+
+
+def _titled(title: str, cluster: str) -> str:
+    return f"{clean(cluster)}: {title}" if cluster else title
+
+
+def _answers(report: Report) -> Iterator[str]:
+    """The sentences that answer the question."""
+    if report.pictures:
+        yield f"{report.pictures.title.rstrip('.')}."
+    yield from report.meta.answers
+
+
+def _says_nothing(report: Report) -> bool:
+    return not report.rows and not report.pictures
+
+
+def _marked(one: Section, marks: Sequence[Change], words: Any) -> Section:
+    """The section whose pictures over the calendar have the marks, where its report has none of its own."""
+    report = one.report
+    if report is None or report.pictures is None:
+        return one
+    panels = [
+        replace(panel, marks=numbered_marks(marks, panel.edges, None))
+        if isinstance(panel, Trend) and not panel.marks
+        else panel
+        for panel in report.pictures.panels
+    ]
+    if panels == list(report.pictures.panels):
+        return one
+    pictures = Pictures(report.pictures.title, report.pictures.caption, panels)
+    note = " ".join(text for text in (one.note, words["see_moments"]) if text)
+    return replace(one, report=replace(report, pictures=pictures), note=note)

@@ -1,0 +1,161 @@
+"""Months of UTC: jobs, how good limits were, what was reserved for nothing, waits, failures; one row per cluster."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
+
+from adminkit.stats.select import LIMITED, Filter, select, snapshot, span
+from adminkit.stats.wait import CAUSES, CHUNK, started
+
+DAY: Final = 86_400
+#: Months before the last one that are measured: the same month a year ago is the first of them.
+BEFORE: Final = 12
+#: Days that the last month needs to have; else the month before it is the last.
+LEAST_DAYS: Final = 7
+#: Jobs without which a month says nothing.
+LEAST_JOBS: Final = 5
+#: Months before without which there is no usual range.
+LEAST_MONTHS: Final = 3
+#: How a run ends that failed.
+FAILED: Final = ("FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL")
+
+_GPUS: Final = "coalesce(size_gpus, 0)"
+_UNUSED: Final = f"CASE WHEN {LIMITED} THEN max(req_limit - elapsed, 0) END"
+_COUNTED: Final = f"""
+SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total({LIMITED}),
+    total(CASE WHEN {LIMITED} THEN elapsed * 1.0 / req_limit END), total(CASE WHEN {LIMITED} THEN elapsed END),
+    total(CASE WHEN {LIMITED} THEN req_limit END), total(({_UNUSED}) * {_GPUS}),
+    total(CASE WHEN {_GPUS} = 0 THEN ({_UNUSED}) * size_units END)
+FROM run WHERE """
+_ENDED: Final = f"""
+SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total(state IN ({", ".join(map(repr, FAILED))}))
+FROM run WHERE """
+_WAITS: Final = f"""
+SELECT cluster, strftime('%Y-%m', start_time, 'unixepoch'), max(wait, 0) FROM run WHERE ({CAUSES["queue"]}) AND """
+
+
+@dataclass(slots=True)
+class Month:
+    """One month of one cluster, or the part of it that the window and the trace have."""
+
+    days: float
+    jobs: int = 0  # that count in a report
+    limited: int = 0  # of these, with a finite limit and no checkpoint run: accuracy is theirs
+    ratios: float = 0.0
+    used: float = 0.0  # seconds
+    reserved: float = 0.0  # seconds
+    gpu_seconds_unused: float = 0.0
+    node_seconds_unused: float = 0.0  # of jobs without GPUs
+    ended: int = 0  # runs, however they ended
+    failed: int = 0
+    waited: int = 0  # jobs that started and had waited for the queue alone
+    wait_median: float | None = None  # seconds
+    wait_p95: float | None = None
+
+    def values(self) -> dict[str, float | None]:
+        """What months are compared by; None where the month has too few jobs to say it."""
+        known, enough = self.limited >= LEAST_JOBS, self.waited >= LEAST_JOBS
+        return {
+            "jobs_a_day": self.jobs / self.days if self.days else None,
+            "accuracy": self.ratios / self.limited if known else None,
+            "used_fraction": self.used / self.reserved if known and self.reserved else None,
+            "unused_gpu_hours_a_day": self._a_day(self.gpu_seconds_unused) if known else None,
+            "unused_node_hours_a_day": self._a_day(self.node_seconds_unused) if known else None,
+            "wait_median": self.wait_median if enough else None,
+            "wait_p95": self.wait_p95 if enough else None,
+            "failed_share": self.failed / self.ended if self.ended >= LEAST_JOBS else None,
+        }
+
+    def _a_day(self, seconds: float) -> float | None:
+        return seconds / 3600 / self.days if self.days else None
+
+
+@dataclass(frozen=True, slots=True)
+class Months:
+    """`names` are those of the months, "2026-01", the oldest first; `edges` the epochs where they begin, and the end.
+
+    The first begins where the trace does, where that is later. Every cluster has every month.
+    """
+
+    names: Sequence[str]
+    edges: Sequence[int]
+    clusters: Mapping[str, Sequence[Month]] = field(default_factory=dict)
+
+
+def months(db: sqlite3.Connection, chosen: Filter, until: int) -> Months:
+    """The month that `until` ends and BEFORE before it, of the jobs that `chosen` takes; its own window is not heeded.
+
+    Empty where the trace has no job that ended before. 8 bytes per job are kept.
+    """
+    with snapshot(db):
+        first, _ = span(db)
+        if first is None or first >= until:
+            return Months((), ())
+        edges = _edges(first, until)
+        window = replace(chosen, since=edges[0], until=edges[-1])
+        names = [_name(edge) for edge in edges[:-1]]
+        days = [(after - before) / DAY for before, after in pairwise(edges)]
+        found: dict[str, list[Month]] = defaultdict(lambda: [Month(one) for one in days])
+        place = {name: number for number, name in enumerate(names)}
+        _sums(db, window, found, place)
+        _quantiles(db, window, found, place)
+    return Months(names, edges, dict(sorted(found.items())))
+
+
+def _edges(first: int, until: int) -> list[int]:
+    """The beginnings of the months, and the end: `until`, or the beginning of a month that has only begun."""
+    last = _begin(until - 1)
+    if until - last < LEAST_DAYS * DAY and first < last:
+        until, last = last, _begin(last - 1)
+    found = [last]
+    while len(found) <= BEFORE and found[0] > first:
+        found.insert(0, _begin(found[0] - 1))
+    return [max(found[0], first), *found[1:], until]
+
+
+def _begin(at: int) -> int:
+    """The beginning of the month of UTC that the moment lies in."""
+    return int(datetime.fromtimestamp(at, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp())
+
+
+def _name(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
+
+
+def _sums(db: sqlite3.Connection, window: Filter, found: dict[str, list[Month]], place: Mapping[str, int]) -> None:
+    counted, ended = select(window, limits=False), select(replace(window, states=(), min_elapsed=None), limits=False)
+    params = {**counted.params, "checkpoint_code": window.checkpoint_code}
+    for cluster, name, jobs, limited, *sums in db.execute(f"{_COUNTED}{counted.where} GROUP BY 1, 2", params):
+        one = found[cluster][place[name]]
+        one.jobs, one.limited = jobs, int(limited)
+        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.node_seconds_unused = sums
+    for cluster, name, jobs, failed in db.execute(f"{_ENDED}{ended.where} GROUP BY 1, 2", ended.params):
+        one = found[cluster][place[name]]
+        one.ended, one.failed = jobs, int(failed)
+
+
+def _quantiles(db: sqlite3.Connection, window: Filter, found: dict[str, list[Month]], place: Mapping[str, int]) -> None:
+    import numpy as np
+
+    selection = started(window)
+    chunks = defaultdict(list)
+    for cluster, name, waits in _chunks(db.execute(_WAITS + selection.where, selection.params)):
+        chunks[cluster, name].append(np.array(waits, np.int64))
+    for (cluster, name), some in chunks.items():
+        every, one = np.concatenate(some), found[cluster][place[name]]
+        one.waited = len(every)
+        one.wait_median, one.wait_p95 = map(float, np.quantile(every, (0.5, 0.95)))
+
+
+def _chunks(cursor: sqlite3.Cursor) -> Iterator[tuple[str, str, list[int]]]:
+    while rows := cursor.fetchmany(CHUNK):
+        some: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for cluster, name, wait in rows:
+            some[cluster, name].append(wait)
+        yield from ((cluster, name, waits) for (cluster, name), waits in some.items())
