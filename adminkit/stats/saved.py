@@ -16,6 +16,7 @@ from adminkit.stats.parallelism import HET, PLAIN
 from adminkit.stats.select import LIMITED, Filter, Selection, select
 from adminkit.stats.states import END, ENDED
 from adminkit.stats.wait import CAUSES, OTHER, started
+from adminkit.trace.run_view import TOO_LONG
 
 #: What a reader may choose, as text. Days and moments are SQLite's.
 PARAMETERS: Final = ("cluster", "queue", "since", "until")
@@ -62,10 +63,17 @@ _ACCURACY: Final = f"""SELECT cluster, queue, count(*) AS jobs, avg({_RATIO}) AS
 FROM run
 WHERE {{where}}
 GROUP BY cluster, queue ORDER BY jobs DESC, cluster, queue"""
-_LIMITS: Final = f"""WITH at (seconds) AS (VALUES {", ".join(f"({one})" for one in _AT)})
-SELECT seconds, avg(elapsed <= seconds) AS ran_within, avg(req_limit <= seconds) AS asked_within, count(*) AS jobs
-FROM run CROSS JOIN at
-WHERE {{where}}
+_BUCKET: Final = f"CASE {' '.join(f'WHEN {{value}} <= {one} THEN {one}' for one in _AT)} ELSE {TOO_LONG} END"
+#: One scan of the runs, whatever the number of points.
+_LIMITS: Final = f"""WITH counted AS (
+    SELECT {_BUCKET.format(value="elapsed")} AS ran, {_BUCKET.format(value="req_limit")} AS asked, count(*) AS runs
+    FROM run
+    WHERE {{where}}
+    GROUP BY ran, asked
+), at (seconds) AS (VALUES {", ".join(f"({one})" for one in _AT)})
+SELECT seconds, sum(CASE WHEN ran <= seconds THEN runs ELSE 0 END) * 1.0 / sum(runs) AS ran_within,
+    sum(CASE WHEN asked <= seconds THEN runs ELSE 0 END) * 1.0 / sum(runs) AS asked_within, sum(runs) AS jobs
+FROM counted CROSS JOIN at
 GROUP BY seconds ORDER BY seconds"""
 _STATES: Final = f"""SELECT {END} AS way, count(*) AS jobs, count(*) * 1.0 / sum(count(*)) OVER () AS share,
     sum(CASE WHEN elapsed > 0 THEN elapsed * size_gpus END) / 3600.0 AS gpu_hours
