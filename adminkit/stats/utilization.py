@@ -172,7 +172,8 @@ class _Tally:
         for name in RESOURCES:
             nothing = self.jobs and self.unknown[name] == self.jobs  # is known of what they used
             used = float(self.used[name][place]) if name in self.used else 0.0
-            hours[name] = Hours(None if nothing else round(used, 3), *machine.of(name, place))
+            # Trap: what adds up to nothing may be -0.0.
+            hours[name] = Hours(None if nothing else round(used, 3) + 0.0, *machine.of(name, place))
         return 0 if self.ran is None else int(self.ran[place]), hours
 
 

@@ -192,6 +192,11 @@ def test_parts_add_up_to_the_whole(tmp_path: Path, part: str) -> None:
     assert [a.end for a in found.parts[:-1]] == [b.begin for b in found.parts[1:]]
 
 
+def test_nothing_in_use_is_zero_without_a_sign(tmp_path: Path) -> None:
+    jobs = [ran(n / 10, 4, n, elapsed=100 * n + 1) for n in range(1, 30)]
+    assert [str(hours) for hours in used(measured(make_trace(tmp_path / "t.db", jobs)))[4:]] == ["0.0", "0.0"]
+
+
 def test_runs_in_a_part_are_those_that_ran_in_it(tmp_path: Path) -> None:
     path = make_trace(tmp_path / "t.db", [ran(0, 2), ran(1, 1, 2, elapsed=0), ran(2, 6, 3), ran(1.5, 2.5, 4)])
     assert [part.jobs for part in measured(path).parts] == [1, 3, 2, 1, 1, 1]
