@@ -110,9 +110,11 @@ $(STAMP): $(BUILT_FROM)
 	    echo 'hint: pip needs a package index (PyPI), a C compiler and SQLite'"'"'s headers' >&2; exit 1; }
 	@touch $(STAMP)
 
-# What more a tier takes from PyPI.
+# What more a tier takes from PyPI. Of the second only axe-core is read, which is in it; what it needs to run is not.
+AXE := axe-playwright-python==0.1.8
 .venv/.web: .venv/.%: $(STAMP)
-	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,serve,dev,$*]' || { \
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,serve,dev,$*]' && \
+	    $(BIN)/pip -q --disable-pip-version-check install --no-deps $(AXE) || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
 	@touch $@
 

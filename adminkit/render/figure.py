@@ -35,6 +35,8 @@ OPACITY: Final = (0.07, 0.18, 0.29, 0.41, 0.54, 1.0)
 assert len(OPACITY) == LEVELS
 #: Moments at which the time axis may be labelled, in seconds.
 TICKS: Final = (1, 10, 60, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600, 336 * 3600, 720 * 3600)
+#: The most characters of a name beside the axes.
+LONGEST: Final = 32
 _STYLE: Final[Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
@@ -203,6 +205,12 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float]) -> None:
     _legend(ax)
 
 
+def _name(text: str) -> str:
+    """A name beside the axes. Trap: one of a thousand characters leaves the axes no room, and nothing is laid out."""
+    name = clean(text)
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}\u2026"
+
+
 def _shares(ax: Axes) -> None:
     """A vertical axis of shares, from 0 to 100 %."""
     ax.set_ylim(0, 1.02)
@@ -243,7 +251,7 @@ def _ticks(span: tuple[float, float]) -> list[float]:
 def _boxes(ax: Axes, panel: Boxes) -> None:
     """Horizontal boxes, the first row on top. The axis ends at 1 or at the greatest p90."""
     stats = [
-        {"label": clean(b.name), "whislo": b.p10, "q1": b.p25, "med": b.median, "q3": b.p75, "whishi": b.p90,
+        {"label": _name(b.name), "whislo": b.p10, "q1": b.p25, "med": b.median, "q3": b.p75, "whishi": b.p90,
          "mean": b.mean, "fliers": []}
         for b in panel.boxes
     ]  # fmt: skip
@@ -269,7 +277,7 @@ def _boxes(ax: Axes, panel: Boxes) -> None:
 
 def _bars(ax: Axes, panel: Bars) -> None:
     """Horizontal bars, the first on top, each with its share and number at its end."""
-    names = [clean(bar.name) for bar in panel.bars]
+    names = [_name(bar.name) for bar in panel.bars]
     places = range(len(names))
     ax.barh(places, [bar.share for bar in panel.bars], height=0.68, color=RAN)
     ax.set_yticks(places, names)
@@ -303,8 +311,8 @@ def _heat(ax: Axes, panel: Heat) -> None:
             ax.text(x, y + 0.24, number(panel.counts[y][x]), size=5.5, color=ink, **style)
     ax.set_xlim(-0.5, len(panel.columns) - 0.5)
     ax.set_ylim(len(panel.rows) - 0.5, -0.5)
-    ax.set_xticks(range(len(panel.columns)), [clean(name) for name in panel.columns], size=7.5)
-    ax.set_yticks(range(len(panel.rows)), [clean(name) for name in panel.rows], size=7.5)
+    ax.set_xticks(range(len(panel.columns)), [_name(name) for name in panel.columns], size=7.5)
+    ax.set_yticks(range(len(panel.rows)), [_name(name) for name in panel.rows], size=7.5)
     ax.set_xlabel(clean(panel.column_axis), size=8)
     ax.set_ylabel(clean(panel.row_axis), size=8)
     for side in ("left", "bottom"):

@@ -13,6 +13,8 @@ from adminkit.render.format import cells, header
 from adminkit.render.panel_numbers import Numbers, numbers
 from adminkit.render.report import Boxes, Field, Heat, Meta, Panel, Pictures, Report
 
+#: Characters of a cell, beyond which its text has several lines.
+LONG: Final = 48
 #: What a box that scrolls needs, so that a keyboard can scroll it.
 _SCROLL: Final = '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
 
@@ -44,9 +46,15 @@ def table(report: Report, tz: tzinfo | None, most: int | None = None) -> str:
 
 def _rows(fields: Sequence[Field], rows: Sequence[Sequence[str]]) -> str:
     return "".join(
-        "<tr>" + "".join(f"<td{_side(f)}>{escape(cell)}</td>" for f, cell in zip(fields, row, strict=True)) + "</tr>\n"
+        "<tr>" + "".join(_cell(field, cell) for field, cell in zip(fields, row, strict=True)) + "</tr>\n"
         for row in rows
     )
+
+
+def _cell(field: Field, text: str) -> str:
+    """Trap: a name of a thousand characters in one line keeps what follows it out of sight."""
+    style = ' class="long"' if len(text) > LONG else _side(field)
+    return f"<td{style}>{escape(text)}</td>"
 
 
 def _side(field: Field) -> str:

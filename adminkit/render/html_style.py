@@ -23,6 +23,7 @@ table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabu
 th, td { padding: .3rem .5rem; text-align: left; border-bottom: 1px solid var(--grid); }
 th { color: var(--muted); font-weight: 600; vertical-align: bottom; }
 th.n, td.n { text-align: right; }
+td.long { white-space: normal; overflow-wrap: anywhere; min-width: 13rem; max-width: 24rem; }
 td:first-child, th:first-child { position: sticky; left: 0; background: var(--paper); }
 tfoot td { font-weight: 600; } tfoot tr:first-child td { border-top: 2px solid var(--muted); }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.4rem; }

@@ -98,4 +98,4 @@ def _value(values: Sequence[float | None], place: int, unit: str) -> str:
 
 def _marks(panel: Series | Trend) -> Iterator[str]:
     if isinstance(panel, Trend):
-        yield from (f"{name}: {show_time(at)[:10]}" for name, at in panel.marks)
+        yield from (f"{name}: {show_time(at)[:10]}" for name, at in panel.marks if name)

@@ -32,7 +32,7 @@ PANELS: Final[Mapping[str, tuple[Any, Sequence[str]]]] = {
     "unused": ("hours", ("unused_gpu_hours_a_day", "unused_node_hours_a_day")),
     "wait": ("hours", ("wait_median", "wait_p95")),
     "jobs": ("count", ("jobs_a_day",)),
-    "failed": ("share", ("failed_share",)),
+    "failed": ("ratio", ("failed_share",)),
 }
 FIELDS: Final = (
     Field("measure"),
@@ -48,6 +48,8 @@ FIELDS: Final = (
 #: Clusters that get pictures, and marks that are listed.
 MOST_CLUSTERS: Final = 4
 MOST_MARKS: Final = 20
+#: Of a picture's width: marks closer than that share a label.
+NEAR: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,21 @@ def _panels(months: Months, marks: Sequence[Change], words: Mapping[str, str]) -
 
 
 def numbered_marks(marks: Sequence[Change], edges: Sequence[int], cluster: str | None) -> list[tuple[str, int]]:
-    """The marks within the edges as (number in the list, epoch); those of other clusters are left out."""
-    return [
-        (str(number), one.at)
-        for number, one in enumerate(marks, start=1)
-        if edges and edges[0] <= one.at <= edges[-1] and (cluster is None or one.cluster in (None, cluster))
-    ]
+    """The marks within the edges as (number in the list, epoch); those of other clusters are left out.
+
+    Of marks so close that their numbers would run into each other, the first has the numbers of all: 2, 3.
+    """
+    found: list[tuple[str, int]] = []
+    named = 0  # the place of the last mark with a number
+    for number, one in enumerate(marks, start=1):
+        if edges and edges[0] <= one.at <= edges[-1] and (cluster is None or one.cluster in (None, cluster)):
+            if found and one.at - found[named][1] < (edges[-1] - edges[0]) * NEAR:
+                found[named] = (f"{found[named][0]}, {number}", found[named][1])
+                found.append(("", one.at))
+            else:
+                named = len(found)
+                found.append((str(number), one.at))
+    return found
 
 
 def said(months: Months, words: Mapping[str, str], language: str) -> list[str]:

@@ -39,6 +39,8 @@ from adminkit.units import show_time
 
 #: Seconds that a page looks back where nobody says since when.
 USUAL: Final = 365 * 86_400
+#: A page until now ends with the last full hour: the trace's rollups have whole hours.
+HOUR: Final = 3600
 #: Kinds about single runs and weeks: thousands in a year.
 SMALL: Final = ("overestimate", "estimate", "week")
 #: Findings that say that all is well and no more.
@@ -120,7 +122,7 @@ def page(
 def _filter(settings: Config, asked: Asked) -> Filter:
     typed = ReportOptions(cluster=asked.cluster, queue=asked.queue, since=asked.since, until=asked.until)
     filter = job_filter(typed, settings, asked.now)
-    until = asked.now if filter.until is None else filter.until
+    until = asked.now - asked.now % HOUR if filter.until is None else filter.until
     since = until - USUAL if filter.since is None else filter.since
     if since >= until:
         raise UsageError(f"--since {asked.since} is not before now", f"since is {show_time(since)}")

@@ -17,13 +17,14 @@ from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.job import Job
 from adminkit.render import figure
-from adminkit.render.document import Document
+from adminkit.render.document import Document, Section
 from adminkit.render.html_document import MOST_ROWS, POLICY, document_page
-from adminkit.render.report import Trend
-from adminkit.reports import page as page_module
+from adminkit.render.report import Meta, Pictures, Report, Trend
 from adminkit.reports.catalogue import SPECS
-from adminkit.reports.page import Asked, Page, page
+from adminkit.reports.changed import numbered_marks
+from adminkit.reports.page import Asked, Page, _marked, page
 from adminkit.reports.page_words import LANGUAGES, WORDS
+from adminkit.stats.moments import Change
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.support.reports import HOSTILE, QUEUES, some_jobs
 
@@ -285,9 +286,18 @@ def test_a_table_of_thousands_of_rows_is_cut_and_names_the_command_that_has_them
 
 
 def test_pictures_over_the_calendar_get_the_marks_where_they_have_none() -> None:
-    marks = [page_module.Change(50, "rules", what="policy install"), page_module.Change(5000, "letters", "aaic")]
-    bare = page_module.Section("report-x", "X", "?")
-    assert page_module._marked(bare, marks, WORDS["en"]) is bare
+    marks = [Change(at, "rules", what="policy install") for at in (5, 50, 52, 90)]
+    marks += [Change(95, "letters", "b"), Change(5000, "letters", "a")]
+    assert numbered_marks(marks, [10, 110], "a") == [("2, 3", 50), ("", 52), ("4", 90)]
+    assert numbered_marks(marks, [10, 110], None) == [("2, 3", 50), ("", 52), ("4", 90), ("5", 95)]
+    bare, own = (Trend("T", "", [10, 110], [("a", [1.0])], "count", given) for given in ((), [("rule", 60)]))
+    report = Report(Meta.plain("T", []), (), [[]], pictures=Pictures("T", "", [bare, own]))
+    section = _marked(Section("x", "X", "?", report=report), marks, WORDS["en"])
+    assert section.report and section.report.pictures
+    assert [len(panel.marks) for panel in section.report.pictures.panels if isinstance(panel, Trend)] == [4, 1]
+    assert section.note == WORDS["en"]["see_moments"]
+    plain = Section("x", "X", "?", report=replace(report, pictures=None))
+    assert _marked(plain, marks, WORDS["en"]) is plain
 
 
 def placeholders(text: str) -> set[str | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import importlib.util
 import json
 import os
 import shutil
@@ -23,6 +25,10 @@ FLAGS: Final = (
     "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars"
 ).split()
 NOWHERE: Final = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost"
+
+_PACKAGE: Final = importlib.util.find_spec("axe_playwright_python")
+#: axe-core, which is read and nothing else of its package.
+AXE: Final = Path(next(iter(_PACKAGE.submodule_search_locations or ()), "") if _PACKAGE else "") / "axe.min.js"
 
 #: What is asked of the page. A width is that of the widest thing that cannot be scrolled by itself; contrast is WCAG's.
 ASK: Final = """
@@ -105,6 +111,28 @@ class Browser:
         found["figures"] = [(box[0], box[1]) for box in found["figures"]]
         console = [str(entry["message"]) for entry in self._log("browser")]
         return Seen(**found, console=console, requests=self._requests(path.as_uri()))
+
+    def accessibility(self) -> list[str]:
+        """What axe-core has against the page that is shown, of what it calls serious or critical."""
+        # A page with a policy runs no script of its own; the test's runs beside it.
+        self.driver.execute_script(AXE.read_text())
+        found = self.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1]; axe.run().then(done, error => done({error: String(error)}));"
+        )
+        assert "error" not in found, found["error"]
+        assert found["passes"], "axe looked at nothing"
+        return [
+            f"{one['id']}: {node['target'][0]}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]
+        ]
+
+    def printed(self) -> bytes:
+        """The page that is shown as a PDF, A4."""
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        made = self.driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+        return base64.b64decode(made["data"])
 
     def _requests(self, own: str) -> list[str]:
         sent = [json.loads(entry["message"])["message"] for entry in self._log("performance")]
