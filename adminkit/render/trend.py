@@ -95,7 +95,7 @@ def draw(ax: Axes, panel: Trend, colours: Sequence[str], muted: str, grid: str) 
     levels = [most * n / 4 for n in range(5)]
     ax.set_yticks(levels, [value_label(level, panel) for level in levels])
     ax.grid(axis="y", color=grid, linewidth=0.8)
-    ax.set_ylabel({"share": "in use"}.get(panel.unit, panel.unit), size=8)
+    ax.set_ylabel(panel.unit, size=8)
 
 
 def sampled(panel: Trend, values: Sequence[float | None], width: int) -> list[float | None]:
