@@ -45,6 +45,7 @@ def report_all(
     since: options.Since = None,
     until: options.Until = None,
     as_of: options.AsOf = None,
+    exact: options.Exact = False,
 ) -> None:
     """Write one page: the findings, what changed, every report with its pictures. The year until now by default.
 
@@ -61,7 +62,7 @@ def report_all(
     operators_only(path, PAGE)
     asked = Asked(
         when.now, lang.value if lang else settings.feedback.language, cluster or (), queue or (), since, until,
-        when.as_of,
+        when.as_of, exact,
     )  # fmt: skip
     with progress("reading the trace", "reports") as tick:
         made = page(path, settings, asked, tick=lambda done, of: tick(done, of, done))

@@ -61,6 +61,7 @@ class Asked:
     since: str | None = None
     until: str | None = None
     as_of: int | None = None
+    exact: bool = False  # read every job, whatever the rollups know
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,9 @@ def _section(
         note=words["not_by_queue"] if asked.queue and "queue" not in spec.filters else "",
     )  # fmt: skip
     try:
-        report = answer(spec, ReportOptions(**taken), path, settings, asked.now, as_of=asked.as_of, pictures=True)
+        report = answer(
+            spec, ReportOptions(**taken, exact=asked.exact), path, settings, asked.now, as_of=asked.as_of, pictures=True
+        )
     except Exception as error:
         failures.append(_failure(spec.name, error))
         return replace(made, title=_titled(title or spec.name, cluster), failure=failures[-1].message)
