@@ -179,9 +179,6 @@ end
 -- Takes away a typed --time-min: with soft limits on, Slurm would hold its maxima to it, and not to the limit. One that an
 -- earlier decision gave, by a record that users cannot write, goes without a word.
 local function drop_typed(outcome, job, request, ruleset)
-    if not ruleset.soft or not request.time_min then
-        return
-    end
     job.time_min, outcome.drops = nil, true
     local there = ruleset.record == "admin_comment" and request.admin_comment and record.read(request.admin_comment)
     if not there or there.soft ~= text.whole(request.time_min) then
@@ -198,11 +195,16 @@ local function planned_of(job, request, ruleset)
     return soft.of(job, request, packed, ruleset.default)
 end
 
+-- The job of every submission: a fresh one each would be half of a decision's garbage.
+local JOB = allocation.job_of({})
+
 -- The decision on a submission. Nothing it is given is changed; `ruleset` is of ruleset.lua.
 function decide.decide(request, ruleset)
-    local job, outcome = allocation.job_of(request), decision.outcome()
+    local job, outcome = allocation.job_of(request, JOB), decision.outcome()
     local kind, by, exempt = job.kind, request.by or request.uid, ruleset.policy.exempt
-    drop_typed(outcome, job, request, ruleset)
+    if ruleset.soft and request.time_min then
+        drop_typed(outcome, job, request, ruleset)
+    end
     if by ~= nil and exempt ~= nil and exempt[by] == true then
         allocation.set_size(job, request, ruleset)
     else

@@ -12,8 +12,8 @@ local decision = {}
 local find, format = string.find, string.format
 
 -- A decision that accepts, as it begins. What it may hold until it ends: the lists `fired`, `refused`, `messages`, `warned` and
--- `log`, of which the three in the middle are lines for the user: on refusals, on what was amended, on warnings; `untold`, by
--- their names the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where
+-- `log`, of which the three in the middle are lines for the user: on refusals, on what was amended, on warnings; `untold`,
+-- the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where
 -- the refusal names the queue that fits; `asks_fit`, where {fit} stands in a line; `drops`, where a typed --time-min goes;
 -- `soft`, the policy's soft limit. refuse() and accept() end it.
 function decision.outcome()
@@ -84,15 +84,34 @@ local function in_order(a, b)
     return a.place < b.place
 end
 
+-- A rule that could not be judged in this round; `rule.alone` is a list of it, made when the policy is loaded.
+function decision.leave(outcome, rule)
+    local untold = outcome.untold
+    if not untold then
+        outcome.untold = rule.alone
+        return
+    end
+    for i = 1, #untold do
+        if untold[i] == rule then
+            return
+        end
+    end
+    if untold[2] then
+        untold[#untold + 1] = rule
+    else
+        outcome.untold = { untold[1], rule }
+    end
+end
+
 -- The names of the rules that the last round could not judge, in the order of their checks.
 local function names_of(untold)
-    local names = {}
-    for _, rule in pairs(untold) do
-        names[#names + 1] = rule
+    if not untold[2] then
+        return untold[1].names
     end
-    table.sort(names, in_order)
-    for i = 1, #names do
-        names[i] = names[i].name
+    table.sort(untold, in_order)
+    local names = {}
+    for i = 1, #untold do
+        names[i] = untold[i].name
     end
     return names
 end
@@ -121,12 +140,15 @@ local function finish(outcome, lines, help)
     return outcome
 end
 
+-- The job as it was asked for, of all refusals.
+local ASKED = allocation.job_of({})
+
 -- The queue that would take the job as it was asked for, or nil.
 local function fitting(request, ruleset)
     if not ruleset.policy.routing or request.reservation or request.node_list then
         return nil
     end
-    return (route.shortest(allocation.job_of(request), request, ruleset))
+    return (route.shortest(allocation.job_of(request, ASKED), request, ruleset))
 end
 
 -- The refusal. The queue that fits stands in the texts that ask for it, else behind them.

@@ -56,8 +56,7 @@ end
 local function judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept)
     local when = rule.when
     if number == UNTOLD or applied == nil or (queue == nil and when and when.queues) then
-        outcome.untold = outcome.untold or {}
-        outcome.untold[rule.name] = rule
+        decision.leave(outcome, rule)
         return false
     end
     if accept and accept(rule, facts) then
@@ -80,10 +79,13 @@ local function judge_queue(outcome, job, queue, request, ruleset, accept)
         if measure ~= measured then -- else the check before it has measured the same
             measured, first, second = measure, measure(job, facts, request)
         end
-        if compare(first, second, list.tightest, request) then
+        local number = compare(first, second, list.tightest, request)
+        if number then
             for i = 1, #list do
                 local rule = list[i]
-                local number = compare(first, second, rule.value, request)
+                if list[2] then -- else it is the tightest
+                    number = compare(first, second, rule.value, request)
+                end
                 if number then
                     local applied, spread = applies(rule.when, job, request, facts)
                     if applied ~= false then

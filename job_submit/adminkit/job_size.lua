@@ -265,7 +265,8 @@ function job_size.is_whole(source)
     if shared and (shared == 0 or (shared > 3 and shared < NO_VAL16)) then
         return true
     end
-    return u16(source.reboot) ~= nil
+    local reboot = source.reboot
+    return reboot ~= nil and reboot > 0 and reboot < NO_VAL16
 end
 
 -- The CPUs of the whole job: the least it asks for; as with GPUs, the most that do not depend on the nodes, and the most of
@@ -274,7 +275,8 @@ function job_size.cpus(made, source)
     local nodes, gpus, asked, counted = made.nodes, made.gpus, made.min_cpus, made.num_tasks
     local per_task, most = cpus_asked(made, source)
     local per_node = u16(source.ntasks_per_node)
-    local of_node, per_gpu = u16(source.pn_min_cpus) or 1, gres.per_gpu(source.cpus_per_tres)
+    local of_node, brought = u16(source.pn_min_cpus) or 1, source.cpus_per_tres
+    local per_gpu = brought and gres.per_gpu(brought)
     local tasks = counted or (per_node and per_node * nodes) or 1
     local least, fixed = tasks * per_task, per_task * (counted or 1)
     if asked and (asked < tasks or asked > least) then

@@ -310,6 +310,9 @@ function request.reader(ruleset, gres_slash)
     local plan = ruleset.soft and ruleset.soft.variable or false
     local submitted = setmetatable({ older = false, _read = {}, _ckpt = ruleset.policy.ckpt or false, _plan = plan }, LATER)
     local usable, field, needs_name = usable_of(submitted), ruleset.record, ruleset.soft or ruleset.hints
+    if not ruleset.policy.ckpt then
+        submitted.restartable = "unknown" -- whatever its environment
+    end
     local reader = {}
 
     function reader.of_submission(job_desc, part_list, by, now)

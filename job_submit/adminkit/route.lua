@@ -173,9 +173,12 @@ local function passes(queue, job, request)
         if measure ~= measured then
             measured, first, second = measure, measure(job, facts, request)
         end
-        if compare(first, second, list.tightest, request) then
+        local number = compare(first, second, list.tightest, request)
+        if number then
             for i = 1, #list do
-                local number = compare(first, second, list[i].value, request)
+                if list[2] then -- else it is the tightest
+                    number = compare(first, second, list[i].value, request)
+                end
                 is_silent = is_silent and not number
                 if number and not lets_pass(list[i], number, job, facts, request) then
                     return false, false

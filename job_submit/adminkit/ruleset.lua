@@ -24,7 +24,7 @@ local function fired_of(name)
 end
 
 local function rule_of(place, rule, policy)
-    return {
+    local made = {
         place = place,
         name = rule.name,
         check = rule.check,
@@ -34,7 +34,10 @@ local function rule_of(place, rule, policy)
         when = rule.when,
         messages = rule_text.of(rule, policy),
         fired = fired_of(rule.name),
+        names = { rule.name },
     }
+    made.alone = { made }
+    return made
 end
 
 local function in_order(policy)
@@ -70,7 +73,9 @@ end
 -- A value for the check of these rules: a job that keeps it keeps every one of them, so most need one comparison.
 local function tightest_of(list)
     local check, value = list.check, list[1].value
-    if rules.is_count(check) then
+    if not list[2] then
+        return value
+    elseif rules.is_count(check) then
         return tightest_range(list)
     elseif type(value) == "number" then
         for i = 2, #list do

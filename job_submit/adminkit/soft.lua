@@ -80,10 +80,18 @@ end
 
 local ANY_NAME, ANY_QUEUE = "._2a_-", "_--" -- all jobs of a user; all queues
 
--- Where `word` ends between two places of a text, or nil.
-local function find_in(rows, word, first, last)
-    local _, at = find(rows, word, first, true)
-    return at and at < last and at or nil
+-- Where the numbers of this name and queue, or of any queue, begin between two places of a text, or nil.
+local function numbers_in(rows, name, queue, first, last)
+    local _, from = find(rows, name, first, true)
+    if not from or from >= last then
+        return nil
+    end
+    local ends, at = find(rows, ".", from, true), nil
+    _, at = find(rows, queue, from - 1, true)
+    if not at or at >= ends then
+        _, at = find(rows, ANY_QUEUE, from - 1, true)
+    end
+    return at and at < ends and at + 1 or nil
 end
 
 -- What jobs of this user, name and queue needed, seconds; nil for unknown, and for a damaged row. The exact queue counts
@@ -99,17 +107,14 @@ local function need_of(packed, uid, name, queue)
     if not first then
         return nil
     end
-    local last = find(rows, "..", first, true) or 0
-    for i = 1, 2 do
-        local from = find_in(rows, i == 1 and names[name or ""] or ANY_NAME, first, last)
-        local ends = from and find(rows, ".", from, true)
-        local at = ends and (find_in(rows, queues[queue or ""], from - 1, ends) or find_in(rows, ANY_QUEUE, from - 1, ends))
-        local needed = at and tonumber(match(rows, packed.columns, at + 1))
-        if needed then
-            return needed
-        end
+    local last, own = find(rows, "..", first, true) or 0, queues[queue or ""]
+    local at = numbers_in(rows, names[name or ""], own, first, last)
+    local needed = at and tonumber(match(rows, packed.columns, at))
+    if not needed then
+        at = numbers_in(rows, ANY_NAME, own, first, last)
+        needed = at and tonumber(match(rows, packed.columns, at))
     end
-    return nil
+    return needed
 end
 soft.need = need_of
 
