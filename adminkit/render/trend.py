@@ -67,6 +67,13 @@ def top(panel: Trend) -> float:
     return next(power * n for n in (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 15) if power * n >= most)
 
 
+def grid(most: float) -> list[float]:
+    """The values from 0 to `most`, a number of `top`, at which lines help to read: round ones, three to five parts."""
+    first = f"{most:e}".partition("e")[0].rstrip("0").rstrip(".")
+    parts = {"1.5": 3, "3": 3, "6": 3, "5": 5}.get(first, 4)
+    return [most * n / parts for n in range(parts + 1)]
+
+
 def value_label(value: float, panel: Trend) -> str:
     """A number of the axis, five characters at most."""
     if panel.unit == "share":
@@ -77,7 +84,7 @@ def value_label(value: float, panel: Trend) -> str:
     return f"{value:.4g}"
 
 
-def draw(ax: Axes, panel: Trend, colours: Sequence[str], muted: str, grid: str) -> None:
+def draw(ax: Axes, panel: Trend, colours: Sequence[str], muted: str, faint: str) -> None:
     """Lines of stairs over the calendar, broken where a value is unknown, and marks on it."""
     first, last = panel.edges[0], panel.edges[-1]
     for (name, values), colour, width in zip(panel.lines, colours, (2.4, 1.1, 0.8), strict=False):
@@ -92,9 +99,9 @@ def draw(ax: Axes, panel: Trend, colours: Sequence[str], muted: str, grid: str) 
     ax.set_xticks([at for at, _ in found], [text for _, text in found])
     most = top(panel)
     ax.set_ylim(0, most * 1.02)
-    levels = [most * n / 4 for n in range(5)]
+    levels = grid(most)
     ax.set_yticks(levels, [value_label(level, panel) for level in levels])
-    ax.grid(axis="y", color=grid, linewidth=0.8)
+    ax.grid(axis="y", color=faint, linewidth=0.8)
     ax.set_ylabel(panel.unit, size=8)
 
 

@@ -9,7 +9,7 @@ import pytest
 from adminkit.render.figure import panels
 from adminkit.render.report import Pictures, Trend
 from adminkit.render.terminal import plot
-from adminkit.render.trend import sampled, ticks, top, value_label
+from adminkit.render.trend import grid, sampled, ticks, top, value_label
 from tests.support.builders import HOUR, MONDAY
 
 DAY = 24 * HOUR
@@ -41,6 +41,21 @@ def test_a_column_is_the_mean_of_its_time_and_unknown_stays_unknown() -> None:
     assert sampled(panel, panel.lines[0][1], 4) == [0.0, 1.0, None, 0.5]
     assert (top(panel), top(trend(2300.0, unit="count")), top(trend(None))) == (1.0, 3000.0, 1.0)
     assert [value_label(at, trend(1.0, unit="count")) for at in (0, 950.0, 25_000, 3e6)] == ["0", "950", "25k", "3M"]
+
+
+@pytest.mark.parametrize(
+    ("most", "labels"),
+    [
+        (1.0, ["0", "0.25", "0.5", "0.75", "1"]),
+        (1.5, ["0", "0.5", "1", "1.5"]),
+        (3000.0, ["0", "1000", "2000", "3000"]),
+        (0.005, ["0", "0.001", "0.002", "0.003", "0.004", "0.005"]),
+        (80.0, ["0", "20", "40", "60", "80"]),
+    ],
+)
+def test_lines_to_read_values_by_are_round(most: float, labels: list[str]) -> None:
+    assert [value_label(value, trend(most, unit="count")) for value in grid(most)] == labels
+    assert top(trend(most, unit="count")) == most
 
 
 @pytest.mark.parametrize("values", [(0.5,), (None,), (0.0, 1.0, None, 1.7)])
