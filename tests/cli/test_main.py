@@ -243,4 +243,4 @@ def test_every_command_says_what_it_does_and_every_listing_has_a_format(capsys: 
         text = words(argv, capsys)
         assert re.search(r"\n\n  [A-Z]\w+", text), f"{argv} has no help"
         if argv[0] in ("report", "doctor") or argv[-1] in ("status", "rejected"):
-                assert "--format" in text or "--html" in text, argv
+            assert "--format" in text or "--html" in text, argv
