@@ -32,7 +32,7 @@ PANELS: Final[Mapping[str, tuple[Any, Sequence[str]]]] = {
     "unused": ("hours", ("unused_gpu_hours_a_day", "unused_node_hours_a_day")),
     "wait": ("hours", ("wait_median", "wait_p95")),
     "jobs": ("count", ("jobs_a_day",)),
-    "failed": ("ratio", ("failed_share",)),
+    "failed": ("share", ("failed_share",)),
 }
 FIELDS: Final = (
     Field("measure"),

@@ -263,14 +263,16 @@ def _marked(one: Section, marks: Sequence[Change], words: Any) -> Section:
     report = one.report
     if report is None or report.pictures is None:
         return one
-    panels = [
-        replace(panel, marks=numbered_marks(marks, panel.edges, None))
-        if isinstance(panel, Trend) and not panel.marks
-        else panel
+    numbered = [
+        numbered_marks(marks, panel.edges, None) if isinstance(panel, Trend) and not panel.marks else []
         for panel in report.pictures.panels
     ]
-    if panels == list(report.pictures.panels):
+    if not any(numbered):
         return one
+    panels = [
+        replace(panel, marks=found) if isinstance(panel, Trend) and found else panel
+        for panel, found in zip(report.pictures.panels, numbered, strict=True)
+    ]
     pictures = Pictures(report.pictures.title, report.pictures.caption, panels)
     note = " ".join(text for text in (one.note, words["see_moments"]) if text)
     return replace(one, report=replace(report, pictures=pictures), note=note)

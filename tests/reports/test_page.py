@@ -296,6 +296,7 @@ def test_pictures_over_the_calendar_get_the_marks_where_they_have_none() -> None
     assert section.report and section.report.pictures
     assert [len(panel.marks) for panel in section.report.pictures.panels if isinstance(panel, Trend)] == [4, 1]
     assert section.note == WORDS["en"]["see_moments"]
+    assert _marked(Section("x", "X", "?", report=report), marks[:1], WORDS["en"]).note == "", "none in this time"
     plain = Section("x", "X", "?", report=replace(report, pictures=None))
     assert _marked(plain, marks, WORDS["en"]) is plain
 
