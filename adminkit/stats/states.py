@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import STARTED, Filter, LeftOut, clusters, select, snapshot, span
 from adminkit.trace.run_view import STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -58,7 +58,7 @@ _VAIN_REASONS: Final = (
     "QOSNotAllowed", "ReservationInvalid", "MaxMemPerLimit",
 )  # fmt: skip
 _ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END"
-_NEVER: Final = f"(start_time IS NULL AND coalesce({_ELAPSED}, 0) = 0)"
+_NEVER: Final = f"(({STARTED}) IS NOT TRUE AND coalesce({_ELAPSED}, 0) = 0)"
 _STUDY: Final = f"""CASE
     WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
         OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import STARTED, Filter, LeftOut, Selection, clusters, select, snapshot, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,10 +66,6 @@ SELECT cluster, {{part}},
     | (min(max(coalesce(size_cpus, 0), 0), 8388607) << 40),
     ({_CAUSE}) | ((wait < 0) << 4) | ((reason IS NULL AND source <> 'slurmdbd') << 5)
 FROM run WHERE """
-#: Trap: of a job that was cancelled while it waited sacct has a start, the moment of its end, and no nodes.
-_STARTED: Final = (
-    "start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL)"
-)
 _WAITING: Final = f"""
 SELECT count(*), min(eligible_time) FROM run WHERE {WAITS} AND {{rules}}
 """
@@ -125,7 +121,7 @@ def started(chosen: Filter) -> Selection:
     selection = select(replace(chosen, states=(), min_elapsed=None), limits=False, at="start_time")
     return replace(
         selection,
-        rules={**selection.rules, "not_started": _STARTED, "eligible_unknown": "eligible_time IS NOT NULL"},
+        rules={**selection.rules, "not_started": STARTED, "eligible_unknown": "eligible_time IS NOT NULL"},
     )
 
 

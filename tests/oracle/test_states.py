@@ -19,10 +19,12 @@ from tests.support.builders import MONDAY, job, make_trace
 
 COLUMNS = (
     "queue, state, reason, exit_code, exit_signal, uid, cancelled_by, start_time, end_time, elapsed, gpus, req_gpus, "
-    "cpus, req_cpus"
+    "cpus, req_cpus, node_list"
 )
 #: A filter of DuckDB for each column of the report that counts, as the page has them.
-NEVER = "(start_time IS NULL AND coalesce(ran, 0) = 0)"
+NEVER = (
+    "(coalesce(ran, 0) = 0 AND (start_time IS NULL OR coalesce(end_time <= start_time, false) AND node_list IS NULL))"
+)
 SYSTEM = """(coalesce(state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL'), false)
     OR coalesce(state = 'FAILED' AND exit_signal = 54, false)
     OR coalesce(state = 'FAILED' AND reason IN ('JobLaunchFailure', 'NodeDown', 'SystemFailure', 'Prolog'), false))"""

@@ -76,6 +76,11 @@ def test_a_job_that_waited_in_vain_asked_for_what_it_cannot_get(tmp_path: Path, 
     waited = {"state": "CANCELLED", "start_time": None, "elapsed": 0, "reason": reason}
     found = measured(tmp_path, [job(1, **waited)]).overall
     assert (+found.study, found.never_started) == ({place: 1}, 1)
+    at_its_end = {**waited, "start_time": MONDAY, "end_time": MONDAY, "node_list": None}
+    found = measured(tmp_path / "sacct", [job(1, **at_its_end)]).overall
+    assert (+found.study, found.never_started) == ({place: 1}, 1), "as sacct has it"
+    found = measured(tmp_path / "nodes", [job(1, **{**at_its_end, "node_list": "n1"})]).overall
+    assert (+found.study, found.never_started) == ({"other_ends": 1}, 0), "it had a node for less than a second"
     assert +measured(tmp_path / "ran", [job(1, state="CANCELLED", reason=reason)]).overall.study == {"other_ends": 1}
 
 
