@@ -77,8 +77,8 @@ def without_jobs(request: Request) -> Request:
 class Schedule:
     """What came of the jobs, in the order of the request; NONE for the start, end and order of one that did not run.
 
-    `promised`: of each job that waited as the first of the queue, the start that it was promised first; None where
-    nobody asked."""
+    `promised`: the start that a job was promised first, as docs/simulate-spec.md says of each model; None where nobody
+    asked."""
 
     start: Column
     end: Column

@@ -179,7 +179,7 @@ def was_head(schedule: Schedule, case: Case, came: Column) -> Column:
 
 
 def figures(trace: Trace, case: Case, schedule: Schedule, head: Column) -> dict[str, float]:
-    """Waits in hours. `promised` counts the jobs that were promised a start as the head of the queue, in this schedule;
+    """Waits in hours. `promised` counts the jobs that were promised a start, in this schedule;
     `late` is the share of them that started after it, and `slip` by how much later they started, in the mean."""
     submit, ran = case.column("submit"), schedule.start != NONE
     wait = (schedule.start - submit) / HOUR
@@ -239,9 +239,7 @@ def measure(trace: Trace, names: Sequence[str], replicates: int) -> dict[str, An
 
 
 def _promising(case: Case) -> Case:
-    """The same, in a pool with what the first of the queue was promised."""
-    if case.request.model == "slurm":
-        return case
+    """The same, with what jobs were promised."""
     return with_site(case, settings={**case.request.settings, "promises": 1})
 
 

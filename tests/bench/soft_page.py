@@ -40,9 +40,10 @@ before its submission. Every candidate but the last has `least` and `gap` of pol
   points of N hours of age: jobs with less get no reservation. Both are slurmctld's, so only the model slurm has them.
 - *head*: jobs that were first of the queue, and waited, with or without soft limits. *exact need*: nobody can know it.
 - *promised*: how many jobs waited as the first of the queue, the share of them that started later than the start that
-  all plans of that moment promised, and how much later they started in the mean (sooner, below 0). These are figures of
-  the candidate's own schedule, with the change in brackets; only the model easy has them. Promises made of over-asked
-  limits are easy to keep: *limits as asked* keeps them all.
+  all plans of that moment promised, and how much later they started in the mean (sooner, below 0). On *nodes* it is the
+  start of the first reservation that backfill made for a job, whatever its place; backfill looks every minute. These
+  are figures of the candidate's own schedule, with the change in brackets. Promises made of over-asked limits are easy
+  to keep: in the model easy *limits as asked* keeps them all.
 
 What cannot be measured here: soft limits for short gaps alone, a hybrid by the length of the gap. A job has one
 --time-min, and slurmctld plans with it in whatever gap; a rule by gap would be a new rule of the scheduler.

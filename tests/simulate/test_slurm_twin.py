@@ -1,8 +1,9 @@
-"""The model `slurm` in C and its twin in Python: the same starts, ends, outcomes, order and counts."""
+"""The model `slurm` in C and its twin in Python: the same starts, ends, outcomes, order, promises and counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.simulate.twin_slurm import twin
 def differences(program: Schedule, python: Schedule) -> str:
     """One line for each value of a job and each count that differ; empty where none does."""
     lines = []
-    for name in ("start", "end", "outcome", "order"):
+    for name in ("start", "end", "outcome", "order", *(["promised"] if python.promised is not None else [])):
         pairs = zip(getattr(program, name).tolist(), getattr(python, name).tolist(), strict=True)
         lines += [f"job {i}: {name} {a} in C, {b} in Python" for i, (a, b) in enumerate(pairs) if a != b]
     for name, count in python.facts.items():
@@ -27,6 +28,8 @@ def differences(program: Schedule, python: Schedule) -> str:
 
 
 def same(request: Request) -> None:
+    """With what backfill promises: none of the promises changes the schedule."""
+    request = replace(request, settings={**request.settings, "promises": 1})
     text = differences(simulate(request), twin(request))
     assert not text, f"{text}\n{request}"
 

@@ -45,7 +45,8 @@ def twin(request: Request) -> Schedule:
         return np.array([getattr(job, name) for job in run.jobs], np.int64)
 
     facts = {name: run.facts[name] for name in FACTS}
-    return Schedule(column("start"), column("end"), column("outcome"), column("order"), facts)
+    promised = column("promised") if run.set.promises else None
+    return Schedule(column("start"), column("end"), column("outcome"), column("order"), facts, promised)
 
 
 class Run:

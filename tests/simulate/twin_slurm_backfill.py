@@ -179,6 +179,8 @@ class Backfill:
         self.queue_reserved[record.queue] += 1
         self.rejected.discard(record.where)
         record.job.planned = True
+        if record.job.promised == NONE:
+            record.job.promised = when
         if self.line.made >= self.set.bf_max_job_test:
             raise PassEnds
         self.line.add(*self.slot_of(when, plan), nodes)

@@ -19,6 +19,7 @@ class Settings:
     procs: int = NONE
     order: int = 0
     depth: int = NONE
+    promises: int = 0
     release: int = 2605
     default_queue_depth: int = 100
     partition_job_depth: int = 0
@@ -161,6 +162,7 @@ class Job:
     back: list[Queue] = field(init=False, default_factory=list)
     priority_in: dict[Queue, int] = field(init=False, default_factory=dict)
     planned: bool = field(init=False, default=False)
+    promised: int = field(init=False, default=NONE)
 
     queue: Queue | None = field(init=False, default=None)
     held: dict[Node, Take] = field(init=False, default_factory=dict)

@@ -33,19 +33,11 @@ static void easy_free(struct easy *easy) {
     sim_releases_free(&easy->releases);
 }
 
-/* Nobody has a promise yet. False: no memory. */
-static bool promises_new(struct sim *sim) {
-    sim->promised = malloc((sim->jobs + 1) * sizeof *sim->promised);
-    for (size_t i = 0; sim->promised && i < sim->jobs; i++)
-        sim->promised[i] = SIM_NONE;
-    return sim->promised != NULL;
-}
-
 static bool easy_new(struct easy *easy, struct sim *sim, bool sjbf) {
     *easy = (struct easy){.sjbf = sjbf, .head = -1, .now = INT64_MIN};
     if (!sim_pool_new(&easy->pool, sim))
         return false;
-    if (sim->set.promises && !promises_new(sim))
+    if (!sim_promises_new(sim))
         return sim_no_memory(sim);
     if (sim_ranks_new(&easy->queue, &easy->pool, (enum sim_order)sim->set.order) &&
         sim_waiting_new(&easy->waiting, easy->pool.tasks) &&

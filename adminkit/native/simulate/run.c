@@ -63,6 +63,15 @@ int64_t sim_start(struct sim *sim, struct sim_job *job, int64_t at) {
     return job->end;
 }
 
+bool sim_promises_new(struct sim *sim) {
+    if (!sim->set.promises)
+        return true;
+    sim->promised = malloc((sim->jobs + 1) * sizeof *sim->promised);
+    for (size_t i = 0; sim->promised && i < sim->jobs; i++)
+        sim->promised[i] = SIM_NONE;
+    return sim->promised != NULL;
+}
+
 void sim_fact(struct sim *sim, const char *name, int64_t value) {
     if (sim->facts < SIM_MAX_FACTS)
         sim->fact[sim->facts++] = (struct sim_fact){name, value};

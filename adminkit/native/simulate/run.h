@@ -15,6 +15,8 @@ bool sim_prepare(struct sim *sim);
 /* Gives the job its start; its end, outcome and order follow. Returns the end; a model that keeps it calls
  * sim_ended (follow.h). */
 int64_t sim_start(struct sim *sim, struct sim_job *job, int64_t at);
+/* Where promises are asked for, makes room for them: nobody has one yet. False: no memory. */
+bool sim_promises_new(struct sim *sim);
 /* Writes down what a run counted; for the caller's reader: nothing depends on it. `name` stays the caller's.
  */
 void sim_fact(struct sim *sim, const char *name, int64_t value);

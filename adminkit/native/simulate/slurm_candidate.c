@@ -165,6 +165,14 @@ static void accept(const struct slurm_candidate *job) {
         job->array->in[SLURM_BACKFILL].rejected &= ~(UINT64_C(1) << job->queue);
 }
 
+/* Keeps the start that the job is promised, once. */
+static void promise(struct slurm *m, const struct slurm_candidate *job, int64_t when) {
+    struct sim *sim = m->sim;
+    ptrdiff_t number = m->live[job->record->live].job - sim->job;
+    if (sim->promised && sim->promised[number] == SIM_NONE)
+        sim->promised[number] = when;
+}
+
 static enum slurm_go reserve(struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
                              int64_t when) {
     int64_t begin, end;
@@ -172,6 +180,7 @@ static enum slurm_go reserve(struct slurm *m, struct slurm_backfill *b, const st
     b->reserved_of[job->queue]++;
     accept(job);
     m->live[job->record->live].planned = b->pass;
+    promise(m, job, when);
     if ((int64_t)b->line.n >= m->set.bf_max_job_test)
         return SLURM_STOP;
     slurm_timeline_add(m, &b->line, begin, end, b->nodes);

@@ -208,7 +208,7 @@ bool slurm_open(struct slurm *m, struct sim *sim) {
     m->run = calloc(m->nodes + 1, sizeof *m->run);
     m->up = calloc(m->words * (7 + sim->queues), sizeof *m->up);
     if (!m->node || !m->room || !m->full || !m->later || !m->key || !m->picked || !m->usable || !m->undo ||
-        !m->run || !m->up || !ranks(m) || !usages(m) || !downs(m))
+        !m->run || !m->up || !ranks(m) || !usages(m) || !downs(m) || !sim_promises_new(sim))
         return fail(m, "out of memory for the site");
     m->busy = m->up + m->words;
     m->completing = m->busy + m->words;

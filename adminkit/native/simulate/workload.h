@@ -84,7 +84,7 @@ struct sim_settings {
     int64_t procs;    /* of the pool of the plain models */
     int64_t order;    /* enum sim_order: of the plain models' queue */
     int64_t depth;    /* conservative: how many waiting jobs have a reservation; SIM_NONE: all */
-    int64_t promises; /* easy, easy-sjbf: whether to say what the first of the queue was promised; 0 or 1 */
+    int64_t promises; /* easy, easy-sjbf, slurm: whether to say what jobs were promised; 0 or 1 */
 
     int64_t release; /* of Slurm, as 2205, 2411, 2605 */
     /* slurm.conf's own names from here on; seconds, and 0 or 1 for a flag */
