@@ -103,6 +103,7 @@ def read(document: Document) -> Tags:
     return tags
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_section_for_each_report_in_the_order_of_the_catalogue_and_one_line_for_those_of_nothing(
     tmp_path: Path,
 ) -> None:
