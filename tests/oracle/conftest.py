@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from adminkit.cli import demo
+from adminkit.cli.main import main
 from adminkit.ingest.files import Import, import_file
 from adminkit.job import Job
 from tests.support.swf import public
@@ -30,13 +31,14 @@ _TYPES = {"int": "BIGINT", "float": "DOUBLE", "str": "VARCHAR"}
 _PUBLIC: dict[str, tuple[str, dict[str, Any]]] = {
     "kth": ("KTH-SP2-1996-2.swf.gz", {"cluster": "kth"}),
     "ricc": ("RICC-2010-2.swf.gz", {"cluster": "ricc"}),
+    "philly": ("philly-2017.csv.xz", {}),
     "pozidriv": ("xdmod-pozidriv.sacct26col.log.gz", {"columns": _POZIDRIV.split(","), "timezone": "UTC"}),
 }
 
 
 @pytest.fixture(scope="session")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """traces("lookalike" | "kth" | "ricc" | "pozidriv"): the trace, made once. Skips where the file is not there."""
+    """traces("lookalike" | "kth" | "ricc" | "pozidriv" | "philly"): the trace, made once. Skips where no file is."""
     folder = tmp_path_factory.mktemp("oracle")
 
     def made(name: str) -> Path:
@@ -48,7 +50,10 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             source = public(file)
             if source is None:
                 pytest.skip(f"not run: no {file} under $ADMINKIT_TRACES")
-            import_file(Import(source, path, **how), 0)
+            if name == "philly":
+                assert main(["import", str(source), "--db", str(path), "--map", "philly"]) == 0
+            else:
+                import_file(Import(source, path, **how), 0)
         return path
 
     return made

@@ -93,9 +93,13 @@ def assert_agree(path: Path, part: str) -> None:
             assert rows[value][name] == (None if one is None else pytest.approx(one, rel=1e-9, abs=1e-6)), (value, name)
 
 
-@pytest.mark.parametrize("part", ["queue", "user"])
-def test_the_page_alone_gives_the_same_numbers(traces: Callable[[str], Path], part: str) -> None:
-    assert_agree(traces("lookalike"), part)
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("lookalike", "queue"), ("lookalike", "user"), ("pozidriv", "queue"), ("kth", "user"),
+     pytest.param("ricc", "user", marks=pytest.mark.soak)],
+)  # fmt: skip
+def test_the_page_alone_gives_the_same_numbers(traces: Callable[[str], Path], name: str, part: str) -> None:
+    assert_agree(traces(name), part)
 
 
 def test_so_it_does_where_anything_is_unknown(tmp_path: Path) -> None:

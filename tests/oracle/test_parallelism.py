@@ -59,3 +59,20 @@ def test_the_page_alone_gives_the_same_numbers(
             assert row[3] == pytest.approx(int(row[2] or 0) / sum(wanted.values()))
         if name == "lookalike":
             assert wanted == FIGURE_1[part]
+
+
+def test_philly_of_the_same_months_has_one_gpu_in_93_jobs_of_a_hundred(
+    traces: Callable[[str], Path], jobs_in: Callable[[Path, str], Any]
+) -> None:
+    """The study's second cluster. Its states are unknown and no job is left out; of nodes nothing is known."""
+    path = traces("philly")
+    query = Query(Filter(states=(), min_elapsed=-1, checkpoint_code=85), 0, str(path), Config(), "class")
+    with reader(path) as db:
+        report = parallelism.SPEC.view(parallelism.SPEC.measure(db, query), query)
+    other = jobs_in(path, COLUMNS)
+    told = {(row[0], row[1]): row[2:4] for row in report.rows if row[2]}
+    for gpus, jobs in other.execute("SELECT gpus, count(*) FROM job WHERE gpus > 1 GROUP BY 1").fetchall():
+        assert told["gpus", str(gpus)][0] == jobs
+    ((single, every),) = other.execute("SELECT count(*) FILTER (gpus = 1), count(*) FROM job").fetchall()
+    assert (single, every) == (76_627, 82_247)
+    assert told["class", "single-gpu"] == [76_627, pytest.approx(0.9317, abs=5e-5)]
