@@ -23,7 +23,7 @@ NOW = 4_000_000_000
 COLUMNS = (
     "cluster, user, queue, job_name, state, reason, submit_time, eligible_time, start_time, end_time, elapsed, "
     "limit_original, time_limit, limit_source, exit_code, restarts, gpus, req_gpus, cpus, req_cpus, nodes, req_nodes, "
-    "array_job, het_offset"
+    "node_list, array_job, het_offset"
 )
 #: The look-alike's queues: default and maximum limit, seconds (docs/demo.md).
 LIMITS = {
@@ -117,16 +117,17 @@ def queue_fit(other: Any, one: Finding) -> None:
 
 
 def waits(other: Any, one: Finding) -> None:
-    """Buckets of limits end at 15 min, 1, 4, 12, 24, 72 and 168 h; of sizes at powers of two."""
+    """Buckets of limits end at 15 min, 1, 4, 12, 24, 72 and 168 h; of sizes at powers of two, up to 1024."""
     bucket = "CASE " + " ".join(
         f"WHEN {{0}} <= {hours * 3600} THEN {nth}" for nth, hours in enumerate((0.25, 1, 4, 12, 24, 72, 168))
     ) + " ELSE 7 END"  # fmt: skip
-    size = "CASE WHEN g > 0 THEN ceil(log2(g)) ELSE 100 + ceil(log2(coalesce(c, n))) END"
+    size = "CASE WHEN g > 0 THEN least(ceil(log2(g)), 11) ELSE 100 + least(ceil(log2(coalesce(c, n))), 11) END"
     row = other.execute(
         f"""WITH run AS (SELECT greatest(start_time - eligible_time, 0) AS wait, eligible_time // 86400 AS day,
                 {size} AS size, {bucket.format("lim")} AS asked, {bucket.format("elapsed")} AS needed
             FROM every WHERE queue IS NOT DISTINCT FROM ? AND state = 'COMPLETED' AND plain AND lim > 0
-                AND (reason IS NULL OR reason IN ('None', 'Priority', 'Resources'))),
+                AND (reason IS NULL OR reason IN ('None', 'Priority', 'Resources'))
+                AND NOT (end_time <= start_time AND elapsed <= 0 AND node_list IS NULL)),
         compared AS (SELECT size, asked AS bucket, avg(wait) AS mean FROM run GROUP BY 1, 2
             HAVING count(*) >= 30 AND count(DISTINCT day) >= 10)
         SELECT count(*), sum(wait), sum(wait - mean) FROM run JOIN compared
