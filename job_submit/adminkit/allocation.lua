@@ -10,8 +10,8 @@ local allocation = {}
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
 local NONE = text.NONE
 
--- The job of a request, in the table `job` where one is given. Its `nodes` and `class` are set by set_size(), its `most_nodes` by
--- a rule that holds it to fewer.
+-- The job of a request, in the table `job` where one is given. Its `nodes` and `class` are set by set_size(), its `most_nodes`
+-- by a rule that holds it to fewer.
 function allocation.job_of(request, job)
     local limit = request.limit
     job = job or { limit = nil, kind = nil, time_min = nil, queues = nil, nodes = nil, class = nil, most_nodes = nil }

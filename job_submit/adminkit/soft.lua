@@ -86,8 +86,8 @@ local function numbers_in(rows, name, queue, first, last)
     if not from or from >= last then
         return nil
     end
-    local ends, at = find(rows, ".", from, true), nil
-    _, at = find(rows, queue, from - 1, true)
+    local ends = find(rows, ".", from, true)
+    local _, at = find(rows, queue, from - 1, true)
     if not at or at >= ends then
         _, at = find(rows, ANY_QUEUE, from - 1, true)
     end
