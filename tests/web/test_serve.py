@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,7 +24,9 @@ pytest.importorskip("datasette", reason="not run: no datasette (pip install -e '
 from adminkit.trace.connect import writer
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.others import GROUP, OUTSIDE, READER, as_user, gives_files_away
-from tests.web.browser import Browser, chromium
+
+if TYPE_CHECKING:
+    from tests.web.browser import Browser
 
 pytestmark = pytest.mark.web
 
