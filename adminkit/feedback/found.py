@@ -27,7 +27,11 @@ def sentences(one: Finding, templates: Templates) -> tuple[str, str]:
     words = found(one)
     try:
         written = templates.render("found.txt.j2", {"language": templates.language, "found": words})
-    except AdminkitError:  # a number that the sentence needs is not known
+    except AdminkitError:
+        kind = KINDS.get(one.kind)
+        if kind is None or one.evidence.keys() >= kind.evidence.keys():
+            raise
+        # A number that the sentence needs is not known.
         written = "\n\n"
     said, _, advice = written.replace(format.NO_BREAK, " ").partition("\n\n")
     return (said.strip(), advice.strip()) if said.strip() else (_plain(one, words), one.advice)

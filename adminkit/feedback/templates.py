@@ -35,8 +35,9 @@ class Templates:
         self.language = language
         # Trap: jinja2 trusts what a macro returns, whether or not the macro's own template escapes. So one environment
         # never escapes and the other always does; both read the same files.
-        self._text = _environment(language, folder, tz, escape=False)
-        self._html = _environment(language, folder, tz, escape=True)
+        folders = (*([folder] if folder else []), data_file("etc", "letters", TEMPLATES[0]).parent)
+        self._text = _environment(language, folders, tz, escape=False)
+        self._html = _environment(language, folders, tz, escape=True)
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """The template with these values. AdminkitError for a mistake in it."""
@@ -70,7 +71,7 @@ _HINT: Final = "docs/letters.md lists the values and filters of templates"
 
 
 @cache
-def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escape: bool) -> Environment:
+def _environment(language: str, folders: tuple[Path, ...], tz: tzinfo | None, *, escape: bool) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     class Loader(FileSystemLoader):
@@ -78,9 +79,8 @@ def _environment(language: str, folder: Path | None, tz: tzinfo | None, *, escap
 
         get_source = as_caller()(FileSystemLoader.get_source)
 
-    own = data_file("etc", "letters", TEMPLATES[0]).parent
     environment = Environment(
-        loader=Loader([*([folder] if folder else []), own]),
+        loader=Loader(folders),
         autoescape=escape,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -9,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adminkit import installed
 from adminkit.errors import AdminkitError
+from adminkit.feedback.template_values import Found
 from adminkit.feedback.templates import Templates
+from adminkit.findings import habit
 
 VALUES = {"user": "ada", "cluster": "aaic", "language": "en", "kind": "end", "notes": ["a note"]}
+FOUND = Found("habit", "habit", "gq", "-", "-", dict.fromkeys(habit.KIND.evidence, 0.5), "x", "")
 PIECES = (
     "{{", "}}", "{%", "%}", "{#", "#}", " user ", " | ", "wrap", "duration", "notes", "[0]", "[9]", ".x", "for one in ",
     "endfor", "if ", "else", "endif", "macro m()", "endmacro", "call m()", "m()", "1", " / 0", " + ", "~", "'", "(",
@@ -55,3 +60,15 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "end.txt.j2").symlink_to("/proc/self/mem")  # a plain file that gives an error
     with pytest.raises(AdminkitError, match=r"couldn't read .*: input/output error"):
         Templates("en", tmp_path).render("end.txt.j2", VALUES)
+
+
+def test_another_installation_of_this_process_has_templates_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Templates("en").render("found.txt.j2", {"language": "en", "found": FOUND})
+    folder = tmp_path / "etc" / "letters"
+    shutil.copytree(installed.CHECKOUT / "etc" / "letters", folder)
+    (tmp_path / "pyproject.toml").touch()
+    (folder / "found.txt.j2").write_text("other")
+    monkeypatch.setattr(installed, "CHECKOUT", tmp_path)
+    assert Templates("en").render("found.txt.j2", {"language": "en", "found": FOUND}) == "other" != usual

@@ -58,6 +58,8 @@ def trace(folder: Path) -> Path:
 def browser() -> Iterator[Browser]:
     if missing := [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]:
         pytest.skip(f"not run: no {missing[0]} (tests/setup/install.sh web)")
+    from tests.web.browser import chromium
+
     with chromium() as one:
         yield one
 
