@@ -23,6 +23,7 @@ PARTS = (
     "parse",
     "import",
     "report",
+    "reports",
     "memory",
     "sync",
     "decide",
@@ -45,6 +46,7 @@ SOURCES = {
 }
 #: The programs that a part needs; a part that needs Slurm or Lua checks for it itself.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
+NEEDS |= {"reports": ("duckdb", "sqlite3")}
 NEEDS |= {"snapshot": ("cc", "taskset"), "simulate": ("cc",), "against": ("git", "make", "taskset")}
 
 

@@ -12,8 +12,10 @@ STATES = ("COMPLETED",) * 14 + ("TIMEOUT", "FAILED", "CANCELLED by 12345", "OUT_
 START = 1_700_000_000
 
 
-def write(path: Path, rows: int, delimiter: str = "|") -> Path:
-    """Write `rows` jobs with a header in sacct -P form, unless the file is there already."""
+def write(path: Path, rows: int, delimiter: str = "|", spacing: int = 3) -> Path:
+    """Write `rows` jobs with a header in sacct -P form, unless the file is there already. `spacing`: seconds between
+    their submissions.
+    """
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -22,17 +24,17 @@ def write(path: Path, rows: int, delimiter: str = "|") -> Path:
     with part.open("w") as out:
         out.write(delimiter.join(JOB_FIELDS) + "\n")
         for number in range(rows):
-            out.write(delimiter.join(_row(number, pick)) + "\n")
+            out.write(delimiter.join(_row(number, pick, spacing)) + "\n")
     part.rename(path)
     return path
 
 
-def _row(number: int, pick: random.Random) -> list[str]:
+def _row(number: int, pick: random.Random, spacing: int) -> list[str]:
     user = int(pick.random() ** 2 * 400)
     gpus = pick.choice((0, 1, 1, 1, 1, 1, 2, 4, 8))
     nodes = 1 if gpus < 8 else pick.choice((1, 1, 2, 4))
     cpus, mem = nodes * max(4, gpus * 5), nodes * 16 * max(1, gpus)
-    submit = START + number * 3
+    submit = START + number * spacing
     wait = int(pick.expovariate(1 / 900))
     limit = pick.choice((60, 120, 240, 720, 1440, 2880, 4320, 4320, 4320))
     elapsed = min(int(pick.expovariate(1 / 6000)) + 1, limit * 60)

@@ -1,0 +1,125 @@
+"""Reports of a trace: with --exact against DuckDB over Parquet, and from rollups of ten times the jobs.
+
+Seconds are CPU's, of one thread on each side: both sides compute, and neither waits. Start and tables are apart.
+DuckDB answers the sums, quantiles and counts of each report; the sample has no steps, so neither side reads any.
+`--rows 10000000` is the size of the targets of memory, 400 MB with --exact and 150 MB from rollups.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from adminkit.reports.catalogue import SPECS
+from tests.bench import pairs, sample
+from tests.bench.rival_reports import COLUMNS, QUERIES
+from tests.bench.tools import adminkit, fresh, shell
+
+#: Of --exact against DuckDB; of ten times the jobs from rollups, and with --exact.
+RIVAL, FLAT, LINEAR = 5.0, 1.2, 11.0
+#: Seconds between submissions of the larger and of the smaller trace, which have the same span.
+SPACING = (3, 30)
+NAMES = tuple(QUERIES)
+ROLLED = tuple(spec.name for spec in SPECS if spec.from_rollups)
+
+
+def run(rows: int, folder: Path) -> list[pairs.Ratio]:
+    large, small = trace(rows, folder, SPACING[0]), trace(rows // 10, folder, SPACING[1])
+    file = parquet(large, folder / f"run-{rows}.parquet")
+    ratios = against(
+        f"exact over {rows}, against DuckDB", lambda: ours(large, "exact", NAMES), lambda: rival(file), RIVAL
+    )
+    ratios += against(
+        f"exact over {rows}, against {rows // 10}",
+        lambda: ours(large, "exact", NAMES),
+        lambda: ours(small, "exact", NAMES),
+        LINEAR,
+    )
+    for one in (large, small):
+        subprocess.run(adminkit("trace", "rollups", "--rebuild", "--db", one), check=True)
+    ratios += against(
+        f"from rollups over {rows}, against {rows // 10}",
+        lambda: ours(large, "rollups", ROLLED),
+        lambda: ours(small, "rollups", ROLLED),
+        FLAT,
+    )
+    for made in (large, small, file):
+        fresh(made)
+    return ratios
+
+
+def trace(rows: int, folder: Path, spacing: int) -> Path:
+    """A trace of so many rows that keeps no rollups."""
+    text, db = folder / f"sacct-{rows}-{spacing}.txt", fresh(folder / f"reports-{rows}.db")
+    subprocess.run(
+        adminkit("import", sample.write(text, rows, spacing=spacing), "--db", db),
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    text.unlink()
+    return db
+
+
+def parquet(db: Path, file: Path) -> Path:
+    """The columns of the view run that the reports read."""
+    import duckdb
+
+    text = file.with_suffix(".csv")
+    with text.open("wb") as out:
+        query = f"SELECT {', '.join(COLUMNS)} FROM run"
+        subprocess.run(shell(db, "-csv", "-header", query), check=True, stdout=out)
+    # Trap: a column that is empty in every row would be text.
+    texts = {"cluster", "queue", "user", "account", "state", "reason", "framework", "job_name", "source", "class"}
+    texts |= {"limit_kind", "limit_source", "node_list"}
+    types = {name: "VARCHAR" if name in texts else "DOUBLE" if name == "cpu_time" else "BIGINT" for name in COLUMNS}
+    with duckdb.connect() as other:
+        other.execute(
+            f"COPY (SELECT * FROM read_csv('{text}', header = true, columns = {types}, nullstr = ''))"
+            f" TO '{file}' (FORMAT parquet)"
+        )
+    text.unlink()
+    return file
+
+
+def ours(db: Path, how: str, names: Sequence[str]) -> dict[str, Any]:
+    return _spent("tests.bench.report_once", str(db), how, *names)
+
+
+def rival(file: Path) -> dict[str, Any]:
+    return _spent("tests.bench.rival_reports", str(file), *NAMES)
+
+
+def _spent(module: str, *words: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, "-m", module, *words], check=True, capture_output=True, text=True)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def against(what: str, mine: Any, theirs: Any, target: float) -> list[pairs.Ratio]:
+    """A ratio for all reports in one process, and a line for each."""
+    told: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for number in range(pairs.PAIRS):
+        sides = [mine, theirs] if number % 2 == 0 else [theirs, mine]
+        one, other = (side() for side in sides)
+        told.append((one, other) if number % 2 == 0 else (other, one))
+    ratios = []
+    for name in (*told[0][0]["spent"], "all"):
+        seconds = [
+            [sum(side["spent"].values()) if name == "all" else side["spent"][name] for side in pair] for pair in told
+        ]
+        mine_of, theirs_of = zip(*seconds, strict=True)
+        ratio = pairs.Ratio(f"{name}: {what}", mine_of, theirs_of, target, at_most=True)
+        print(ratio.line(), flush=True)
+        ratios.append(ratio)
+    for place, side in enumerate(("ours", "theirs")):
+        last = told[-1][place]
+        print(
+            f"  {side}: start {last['start']:.2f} s, tables {last['drawing']:.2f} s, peak {last['megabytes']:.0f} MB",
+            flush=True,
+        )
+    return ratios
