@@ -11,6 +11,7 @@ from adminkit import config
 from adminkit.cli.operators import ROLLUPS, operators_only
 from adminkit.cli.options import Database
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.ingest.rollups import rebuild as make_rollups
 from adminkit.trace import connect, rollup
 from adminkit.trace.location import find_trace
 
@@ -31,10 +32,10 @@ def rollups(
         if not connect.is_there(path):
             raise AdminkitError(f"no trace database at {path}", "name one with --db")
         with connect.writer(path) as trace:
-            if rebuild:
-                rollup.rebuild(trace, int(time.time()))
-            else:
+            if drop:
                 rollup.drop(trace)
+        if rebuild:
+            make_rollups(path, int(time.time()))
     with connect.reader(path) as trace:
         trace.execute("BEGIN")
         if not rollup.is_kept(trace):

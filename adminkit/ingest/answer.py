@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit import journal
 from adminkit.ingest.helper import Counts, Statement, ingest
+from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources.base import CLAIMS, STEPS, Part, Spool, cluster_parameter, seen_parameter
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.quote import quote
@@ -31,6 +32,8 @@ def take_in(run: SyncRun, part: Part, spool: Spool, now: int, *, snapshot: bool 
         gentle=True,
         before=() if part == STEPS else (WATCH,),
     )
+    if part != STEPS:
+        reading = with_rollups(reading, run.db)
     statement = _storing(reading, part, spool, snapshot)
     with spool.path.open("rb", buffering=0) as text:
         counts = ingest(statement, run.options.db, text)

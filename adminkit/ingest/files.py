@@ -15,6 +15,7 @@ from adminkit import actions
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
+from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources.mapping import TableMap, zone_of
 from adminkit.ingest.sources.sacct_fields import job_values, step_values
 from adminkit.ingest.sources.swf import binds, swf_values
@@ -101,6 +102,7 @@ def import_stream(
         connect.prepare(wanted.db)
         with connect.writer(wanted.db) as db:
             reading = _indexed_late(reading, db, size and size * head.count(b"\n") // len(head))
+            reading = with_rollups(reading, db)
         return load(reading, wanted.db), layout
     try:
         return _first(replace(reading, once=is_plain(stream) and not layout.is_swf), wanted.db, load), layout

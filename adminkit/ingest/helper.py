@@ -19,6 +19,7 @@ from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
 from adminkit.owner import of_own_child
 from adminkit.programs import known
+from adminkit.trace.rollup_load import RollupLoad
 from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
@@ -79,6 +80,7 @@ class Statement:
     once: bool = False  # the key is made at the end: each run comes once, and RunTwice where that was wrong
     before: Sequence[str] = ()
     after: Sequence[str] = ()
+    rollups: RollupLoad | None = None  # how the rollups are kept; None: by the triggers, if at all
 
     def storing_jobs(
         self, values: Mapping[str, str], source: str, only_where: str = "1", again: bool = True
@@ -123,6 +125,9 @@ class Statement:
             ("--same-step-sql", self.same_step_sql),
             ("--reject-sql", self.reject_sql),
             ("--timezone", self.timezone),
+            ("--sum-rows", self.rollups.rows if self.rollups else ""),
+            ("--number", self.rollups.number if self.rollups else ""),
+            ("--number-new", self.rollups.number_new if self.rollups else ""),
         ):
             args += [flag, value] if value else []
         args += ["--ends"] if self.ends else []
@@ -136,8 +141,9 @@ class Statement:
             ("--wants", self.wants),
             ("--within", self.within),
             ("--bind", self.bind),
-            ("--before", self.before),
-            ("--after", self.after),
+            ("--before", (*(self.rollups.before if self.rollups else ()), *self.before)),
+            ("--after", (*self.after, *(self.rollups.after if self.rollups else ()))),
+            ("--sum", self.rollups.sums if self.rollups else ()),
         ):
             for value in values:
                 args += [flag, value]

@@ -11,7 +11,7 @@ A bin goes by its upper edge: `wait_upto` 600 is a wait of more than 300 and at 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.trace.run_view import CHECKPOINT_OWN, CPUS, GPUS, NODES, REQ_LIMIT, TOO_LONG, acting, class_sql
@@ -47,7 +47,7 @@ def _halved(value: str, edges: Sequence[int]) -> str:
     return f"CASE WHEN {value} <= {edges[middle - 1]} THEN {below} ELSE {above} END"
 
 
-def _hour(time: str) -> str:
+def hour_of(time: str) -> str:
     """The UTC hour of a time; also of one before 1970."""
     return f"({time} - (({time} % {HOUR}) + {HOUR}) % {HOUR})"
 
@@ -110,11 +110,11 @@ _FROM: Final = (
 )
 
 
-def _columns(names: dict[str, str]) -> str:
+def _columns(names: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {name}" for name, sql in names.items())
 
 
-def image(rows: str) -> str:
+def image(rows: str, keys: Mapping[str, str] = KEYS) -> str:
     """SQL: what each row of `rows` (job, or a SELECT in parentheses) adds: hour, keys, bins, sums; times and sizes."""
     # Trap: without LIMIT SQLite writes each expression out wherever its name stands, and computes it as often.
     inner = (
@@ -122,35 +122,45 @@ def image(rows: str) -> str:
         f" FROM {rows} AS job LIMIT -1"
     )
     return (
-        f"SELECT {_hour('end_time')} AS hour, {_columns(KEYS)}, {_columns(BINS)}, {_columns(SUMS)},"
+        f"SELECT {hour_of('end_time')} AS hour, {_columns(keys)}, {_columns(BINS)}, {_columns(SUMS)},"
         f" start_time, end_time, size_nodes, size_cpus, size_gpus FROM ({inner}) AS job LIMIT -1"
     )
 
 
+def _edge(sign: str, seconds: str) -> dict[str, str]:
+    """LEVELS of a run's start or end -> SQL over an image. `seconds`: the correction for one unit."""
+    units = ("node", "cpu", "gpu")
+    return {
+        **{f"{unit}s": f"{sign}coalesce(size_{unit}s, 0)" for unit in units},
+        **{f"{unit}_seconds": f"coalesce(size_{unit}s, 0) * ({seconds})" for unit in units},
+        "edges": "1",
+    }
+
+
+#: The times at which a run changes what is in use -> by how much.
+EDGES_OF_RUN: Final = {
+    "start_time": _edge("", f"{hour_of('start_time')} + {HOUR} - start_time"),
+    "end_time": _edge("-", f"end_time - {hour_of('end_time')} - {HOUR}"),
+}
+#: Whether an image has a start and an end that count.
+HELD: Final = f"start_time <= end_time AND end_time - start_time < {TOO_LONG}"
+
+
 def levels(images: str) -> str:
     """SQL: what the runs of `images` add to occupied_hour: a row where each starts and one where it ends."""
-    units = ("node", "cpu", "gpu")
-
-    def edge(time: str, sign: str, seconds: str) -> str:
-        more = [f"{sign}coalesce(size_{unit}s, 0) AS {unit}s" for unit in units]
-        more += [f"coalesce(size_{unit}s, 0) * ({seconds}) AS {unit}_seconds" for unit in units]
-        more.append("1 AS edges")
-        return (
-            f"SELECT {_hour(time)} AS hour, {', '.join(KEYS)}, {', '.join(more)} FROM ({images})"
-            f" WHERE start_time <= end_time AND end_time - start_time < {TOO_LONG}"
-        )
-
     return " UNION ALL ".join(
-        (
-            edge("start_time", "", f"{_hour('start_time')} + {HOUR} - start_time"),
-            edge("end_time", "-", f"end_time - {_hour('end_time')} - {HOUR}"),
-        )
+        f"SELECT {hour_of(time)} AS hour, {', '.join(KEYS)}, {_columns(more)} FROM ({images}) WHERE {HELD}"
+        for time, more in EDGES_OF_RUN.items()
     )
 
 
 def _unique(name: str, table: str = "") -> str:
     """SQL of a column in a unique index, where NULL is a value like others."""
-    return f"ifnull({table}{name}, x'')" if name in _MAY_BE_NULL or name in BINS else f"{table}{name}"
+    return _null_is_a_value(name, f"{table}{name}")
+
+
+def _null_is_a_value(name: str, value: str) -> str:
+    return f"ifnull({value}, x'')" if name in _MAY_BE_NULL or name in BINS else value
 
 
 _KEY_TARGET: Final = ", ".join(map(_unique, KEYS))
@@ -164,7 +174,7 @@ def _declared(name: str) -> str:
 
 #: The statements that make the tables.
 TABLES: Final = (
-    "CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL) STRICT",
+    "CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL, upto INTEGER) STRICT",
     f"CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, {', '.join(map(_declared, KEYS))}) STRICT",
     f"CREATE UNIQUE INDEX rollup_key_all ON rollup_key ({_KEY_TARGET})",
     f"CREATE TABLE ended_hour (hour INTEGER NOT NULL, key INTEGER NOT NULL, {', '.join(f'{b} INTEGER' for b in BINS)},"
@@ -175,45 +185,62 @@ TABLES: Final = (
 )
 #: Their names.
 NAMES: Final = ("rollup_kept", "rollup_key", "ended_hour", "occupied_hour")
-_TRIGGERS: Final = ("rollup_insert", "rollup_update", "rollup_delete")
+INSERTED: Final = "rollup_insert"
+_TRIGGERS: Final = (INSERTED, "rollup_update", "rollup_delete")
 
-_KEY_OF: Final = (
-    "(SELECT id FROM rollup_key AS k WHERE "
-    + " AND ".join(f"{_unique(name, 'k.')} = {_unique(name, 'i.')}" for name in KEYS)
-    + ")"
-)
 _ADDED: Final = ", ".join(f"{name} = {name} + excluded.{name}" for name in SUMS)
 _LEVELLED: Final = ", ".join(f"{name} = {name} + excluded.{name}" for name in LEVELS)
+
+
+def key_of(value: Callable[[str], str]) -> str:
+    """SQL: a SELECT of the id of a key whose parts are `value` of their names."""
+    return "SELECT id FROM rollup_key AS k WHERE " + " AND ".join(
+        f"{_unique(name, 'k.')} = {_null_is_a_value(name, value(name))}" for name in KEYS
+    )
+
+
+def add_key(rows: str) -> str:
+    """SQL: put in the keys of `rows` that are not there. Without a table of its own a SELECT needs a WHERE."""
+    return f"INSERT INTO rollup_key ({', '.join(KEYS)}) {rows} ON CONFLICT DO NOTHING"
+
+
+def add_ended(rows: str) -> str:
+    """SQL: add `rows` of hour, key, BINS, SUMS; as add_key."""
+    names = ", ".join(("hour", "key", *BINS, *SUMS))
+    return f"INSERT INTO ended_hour ({names}) {rows} ON CONFLICT ({_ENDED_TARGET}) DO UPDATE SET {_ADDED}"
+
+
+def add_occupied(rows: str) -> str:
+    """SQL: add `rows` of hour, key, LEVELS; as add_key."""
+    names = ", ".join(("hour", "key", *LEVELS))
+    return f"INSERT INTO occupied_hour ({names}) {rows} ON CONFLICT (hour, key) DO UPDATE SET {_LEVELLED}"
+
+
+_KEY_OF: Final = f"({key_of('i.{}'.format)})"
 
 
 def _put(row: str, sign: str) -> list[str]:
     """The statements that add (sign "") or subtract ("-") the row OLD or NEW of a trigger."""
     one = image(f"(SELECT {', '.join(f'{row}.{c} AS {c}' for c in _FROM)} WHERE {row}.end_time IS NOT NULL)")
-    ended = (
-        f"INSERT INTO ended_hour (hour, key, {', '.join((*BINS, *SUMS))})"
-        f" SELECT hour, {_KEY_OF}, {', '.join(BINS)}, {', '.join(f'{sign}{name}' for name in SUMS)} FROM ({one}) AS i"
-        f" WHERE TRUE ON CONFLICT ({_ENDED_TARGET}) DO UPDATE SET {_ADDED}"
-    )
-    occupied = (
-        f"INSERT INTO occupied_hour (hour, key, {', '.join(LEVELS)})"
-        f" SELECT hour, {_KEY_OF}, {', '.join(f'{sign}{name}' for name in LEVELS)} FROM ({levels(one)}) AS i"
-        f" WHERE TRUE ON CONFLICT (hour, key) DO UPDATE SET {_LEVELLED}"
-    )
+    sums, changes = (", ".join(f"{sign}{name}" for name in names) for names in (SUMS, LEVELS))
+    ended = add_ended(f"SELECT hour, {_KEY_OF}, {', '.join(BINS)}, {sums} FROM ({one}) AS i WHERE TRUE")
+    occupied = add_occupied(f"SELECT hour, {_KEY_OF}, {changes} FROM ({levels(one)}) AS i WHERE TRUE")
     if not sign:
-        key = f"INSERT INTO rollup_key ({', '.join(KEYS)}) SELECT {', '.join(KEYS)} FROM ({one})"
-        return [f"{key} WHERE TRUE ON CONFLICT DO NOTHING", ended, occupied]
-    gone = f"DELETE FROM ended_hour WHERE hour = {_hour(f'{row}.end_time')} AND jobs = 0"
-    hours = f"{_hour(f'{row}.start_time')}, {_hour(f'{row}.end_time')}"
+        return [add_key(f"SELECT {', '.join(KEYS)} FROM ({one}) WHERE TRUE"), ended, occupied]
+    gone = f"DELETE FROM ended_hour WHERE hour = {hour_of(f'{row}.end_time')} AND jobs = 0"
+    hours = f"{hour_of(f'{row}.start_time')}, {hour_of(f'{row}.end_time')}"
     return [ended, occupied, gone, f"DELETE FROM occupied_hour WHERE hour IN ({hours}) AND edges = 0"]
 
 
-def _triggers() -> list[str]:
+def triggers() -> list[str]:
+    """SQL: what makes the triggers, that of INSERT first. Rows behind `upto` are left to the end (rollup_load.py)."""
     changed = f"({', '.join(f'OLD.{c}' for c in _FROM)}) IS NOT ({', '.join(f'NEW.{c}' for c in _FROM)})"
+    known = "OLD.rowid <= ifnull((SELECT upto FROM rollup_kept), OLD.rowid)"
     add, subtract = _put("NEW", ""), _put("OLD", "-")
     bodies = (
         ("INSERT", "NEW.end_time IS NOT NULL", add),
-        ("UPDATE", f"{changed} AND coalesce(OLD.end_time, NEW.end_time) IS NOT NULL", subtract + add),
-        ("DELETE", "OLD.end_time IS NOT NULL", subtract),
+        ("UPDATE", f"{changed} AND coalesce(OLD.end_time, NEW.end_time) IS NOT NULL AND {known}", subtract + add),
+        ("DELETE", f"OLD.end_time IS NOT NULL AND {known}", subtract),
     )
     return [
         f"CREATE TRIGGER {name} AFTER {event} ON job WHEN {when} BEGIN {'; '.join(body)}; END"
@@ -230,10 +257,19 @@ _FROM_JOBS: Final = (
     f"SELECT {_LEVEL_PARTS}, {', '.join(f'sum({name}) AS {name}' for name in LEVELS)} FROM ({levels(_ENDED_ROWS)})"
     f" GROUP BY {_LEVEL_PARTS}",
 )
-_KEPT: Final = (
+KEPT: Final = (
     f"SELECT {_PARTS}, {', '.join(SUMS)} FROM ended_hour JOIN rollup_key ON id = key",
     f"SELECT {_LEVEL_PARTS}, {', '.join(LEVELS)} FROM occupied_hour JOIN rollup_key ON id = key",
 )
+
+
+#: SQL: what empties the tables, and keeps none from here on.
+DROP: Final = (*(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS), *(f"DELETE FROM {name}" for name in NAMES))
+
+
+def keep(now: int) -> list[str]:
+    """SQL: keep from here on what the tables hold."""
+    return [*triggers(), f"INSERT INTO rollup_kept VALUES ({VERSION}, {int(now)}, NULL)"]
 
 
 class Size(NamedTuple):
@@ -260,7 +296,8 @@ def is_kept(db: sqlite3.Connection) -> bool:
 def rebuild(db: sqlite3.Connection, now: int) -> Size:
     """Make the rollups from the rows of job, and keep them from here on. One transaction."""
     with transaction(db):
-        _drop(db)
+        for statement in DROP:
+            db.execute(statement)
         db.execute(f"INSERT INTO rollup_key ({', '.join(KEYS)}) SELECT DISTINCT {', '.join(KEYS)} FROM ({_ENDED_ROWS})")
         for table, columns, rows in (
             ("ended_hour", (*BINS, *SUMS), _FROM_JOBS[0]),
@@ -271,16 +308,16 @@ def rebuild(db: sqlite3.Connection, now: int) -> Size:
                 f"WITH i ({names}) AS ({rows}) INSERT INTO {table} (hour, key, {', '.join(columns)})"
                 f" SELECT hour, {_KEY_OF}, {', '.join(columns)} FROM i"
             )
-        for trigger in _triggers():
-            db.execute(trigger)
-        db.execute("INSERT INTO rollup_kept VALUES (?, ?)", (VERSION, now))
+        for statement in keep(now):
+            db.execute(statement)
     return size(db)
 
 
 def drop(db: sqlite3.Connection) -> None:
     """Keep no rollups any more. One transaction."""
     with transaction(db):
-        _drop(db)
+        for statement in DROP:
+            db.execute(statement)
 
 
 def size(db: sqlite3.Connection) -> Size:
@@ -296,7 +333,7 @@ def size(db: sqlite3.Connection) -> Size:
 def check(db: sqlite3.Connection) -> Differences:
     """Compare both tables with the runs. The caller holds a transaction, or nobody writes."""
     wrong = missing = 0
-    for rows, kept in zip(_FROM_JOBS, _KEPT, strict=True):
+    for rows, kept in zip(_FROM_JOBS, KEPT, strict=True):
         wrong += _only(db, kept, rows)
         missing += _only(db, rows, kept)
     return Differences(wrong, missing)
@@ -304,10 +341,3 @@ def check(db: sqlite3.Connection) -> Differences:
 
 def _only(db: sqlite3.Connection, these: str, others: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM (SELECT * FROM ({these}) EXCEPT {others})").fetchone()[0])
-
-
-def _drop(db: sqlite3.Connection) -> None:
-    for name in _TRIGGERS:
-        db.execute(f"DROP TRIGGER IF EXISTS {name}")
-    for name in NAMES:
-        db.execute(f"DELETE FROM {name}")

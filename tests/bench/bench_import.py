@@ -39,5 +39,14 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         return pairs.timed(adminkit("import", source, "--db", ours), cores=pairs.CORES)
 
     results.append(pairs.compare("the same file again (nothing changed), against .import", again, shell_import, 2.0))
+    kept = folder / "kept.db"
+    shutil.copy(base, fresh(kept))
+    pairs.timed(adminkit("trace", "rollups", "--rebuild", "--db", kept))
+
+    def into_kept() -> float:
+        shutil.copy(kept, fresh(ours))
+        return pairs.timed(adminkit("import", source, "--db", ours), cores=pairs.CORES)
+
+    results.append(pairs.compare("keeping rollups, against keeping none", into_kept, into, 1.15, at_most=True))
     check_killed(source, folder)
     return results

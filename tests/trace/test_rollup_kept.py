@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import random
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import IO, cast
 
-from adminkit.ingest.files import Import, import_file
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest import rollups
+from adminkit.ingest.files import Import, import_file, import_stream
 from adminkit.trace import connect, rollup
+from adminkit.trace.load import JobLoad
+from adminkit.trace.transaction import transaction
 from tests.bench import sample
-from tests.support.builders import MONDAY, make_trace
+from tests.support.builders import MONDAY, job, make_trace
+from tests.support.rollups import COLUMNS, act, some_job, values
 
 
 def checked(path: Path) -> tuple[int, int, int]:
@@ -52,6 +64,66 @@ def test_a_writer_that_dies_leaves_rows_and_rollups_as_they_were(tmp_path: Path)
     assert checked(path) == (50, 0, 0)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT count(*) FROM job WHERE state = 'FAILED'").fetchone()[0] < 50
+
+
+class Broken(io.RawIOBase):
+    """A text of which the end cannot be read."""
+
+    def __init__(self, text: bytes) -> None:
+        self.rest = text
+
+    def read(self, size: int = -1) -> bytes:
+        given, self.rest = self.rest[:size], self.rest[size:]
+        if not given:
+            raise OSError(errno.EIO, "a bad disk")
+        return given
+
+
+def test_an_import_that_dies_leaves_rows_sums_and_triggers_as_they_were(tmp_path: Path) -> None:
+    path = make_trace(tmp_path / "trace.db", [job(1), job(2)])
+    rollups.rebuild(path, MONDAY)
+    text = sample.write(tmp_path / "sacct.txt", 3000).read_bytes()
+    with pytest.raises(AdminkitError):
+        import_stream(Import(None, path), cast(IO[bytes], Broken(text)), MONDAY)
+    assert checked(path) == (2, 0, 0)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*), max(upto) FROM rollup_kept").fetchone() == (1, None)
+        assert db.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").fetchone() == (3,)
+
+
+def test_a_run_that_comes_and_changes_in_one_import_is_in_the_sums_once(tmp_path: Path) -> None:
+    path = make_trace(tmp_path / "trace.db", [job(1), job(2)])
+    rollups.rebuild(path, MONDAY)
+    text = sample.write(tmp_path / "sacct.txt", 200).read_text()
+    head, *rows = text.splitlines(keepends=True)
+    later = [row.replace("COMPLETED", "TIMEOUT").replace("account0", "x'; DROP TABLE job; --\u00e9") for row in rows]
+    for number, given in enumerate(([*rows[:100], *later[50:150]], [*later, *rows, *rows])):
+        twice = tmp_path / f"{number}.txt"
+        twice.write_text(head + "".join(given))
+        import_file(Import(twice, path), MONDAY)
+        assert checked(path) == (2 + (150, 200)[number], 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sums_of_the_helper_are_those_of_sql(tmp_path: Path, seed: int) -> None:
+    pick = random.Random(seed)
+    path = make_trace(tmp_path / "trace.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        rows = [some_job(pick) for _ in range(300)]
+        for source in ("slurmdbd", "text"):
+            with transaction(db):
+                given = [values(replace(one, job_id_raw=n)) for n, one in enumerate(rows) if one.source == source]
+                JobLoad(db, COLUMNS, source).put(given)
+        rollups.rebuild(path, MONDAY)
+        assert rollup.check(db) == (0, 0)
+        kept = [db.execute(f"SELECT * FROM ({sql})").fetchall() for sql in rollup.KEPT]
+        rollup.rebuild(db, MONDAY)
+        assert rollup.check(db) == (0, 0)
+        again = [db.execute(f"SELECT * FROM ({sql})").fetchall() for sql in rollup.KEPT]
+        assert [set(rows) for rows in kept] == [set(rows) for rows in again]
+        for _ in range(10):
+            act(db, pick)
+            assert rollup.check(db) == (0, 0)
 
 
 def test_the_command_builds_checks_and_drops(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 #include "store.h"
 #include "fingerprint.h"
 #include "statement.h"
+#include "sums.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,8 @@ bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, 
 }
 
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds) {
-    return ak_store_run_words(store, "--after", &store->options->after, count, seconds) &&
+    return ak_sums_run(store) &&
+           ak_store_run_words(store, "--after", &store->options->after, count, seconds) &&
            run(store, "COMMIT");
 }
 

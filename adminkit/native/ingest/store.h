@@ -39,8 +39,8 @@ struct ak_words {
 
 struct ak_store_options {
     const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql, *insert_sql,
-        *insert_step_sql;
-    struct ak_words bind, before, after;
+        *insert_step_sql, *sum_rows, *number_sql, *number_new_sql;
+    struct ak_words bind, before, after, sum;
     bool fresh;
 };
 
@@ -98,8 +98,8 @@ enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_c
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
 
-/* The --after statements, in which :rows, :new … :seconds are what was counted and :bind1 …
- * the --bind values, and COMMIT. */
+/* The sums of --sum-rows (sums.h), the --after statements, in which :rows, :new … :seconds are what was
+ * counted and :bind1 … the --bind values, and COMMIT. */
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds);
 
 /* Rolls back what is open, closes. With --fresh and `whole`, the file is on disk when this returns true. */

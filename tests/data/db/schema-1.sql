@@ -114,8 +114,8 @@ CREATE TABLE rejected (
 ) STRICT
 ;
 INSERT INTO "rejected" VALUES('sacct alpha',3,'no Submit',X'317C7C',1500010000);
-CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL) STRICT;
-INSERT INTO "rollup_kept" VALUES(0,1500010000);
+CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL, upto INTEGER) STRICT;
+INSERT INTO "rollup_kept" VALUES(0,1500010000,NULL);
 CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, user TEXT, account TEXT, class TEXT, state TEXT, limit_kind TEXT NOT NULL, limit_upto INTEGER, limit_source TEXT NOT NULL, source TEXT NOT NULL, acting INTEGER NOT NULL, checkpoint INTEGER NOT NULL, exit_code INTEGER) STRICT;
 INSERT INTO "rollup_key" VALUES(1,'alpha','gq','user1',NULL,'single-gpu','COMPLETED','finite',259200,'unknown','slurmdbd',1,0,0);
 CREATE TABLE step (

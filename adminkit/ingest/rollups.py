@@ -1,0 +1,23 @@
+"""adminkit-ingest keeps the rollups, and makes them."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+from adminkit.ingest.helper import Statement, ingest
+from adminkit.ingest.spec import Column
+from adminkit.trace.rollup import is_kept
+from adminkit.trace.rollup_load import loading, rebuilding
+
+
+def with_rollups(reading: Statement, db: sqlite3.Connection) -> Statement:
+    """`reading`, which also sums up the rows that it puts in, where the trace keeps rollups."""
+    return replace(reading, rollups=loading()) if is_kept(db) else reading
+
+
+def rebuild(db: Path, now: int) -> None:
+    """Make the rollups from the rows of job, and keep them from here on. One transaction."""
+    ingest(Statement([Column("-", "skip")], "|", rollups=rebuilding(now)), db, io.BytesIO())
