@@ -71,6 +71,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
     ("arrivals", {"by": "queue", "since": MONDAY}, ["--by", "queue", "--since", str(MONDAY)]),
     ("utilization", {"by": "hour", "since": MONDAY}, ["--by", "hour", "--since", str(MONDAY)]),
+    ("waste", {"queue": "gq", "cluster": "aaic"}, ["--queue", "gq", "--cluster", "aaic"]),
     ("efficiency", {"by": "class"}, ["--by", "class"]),
     ("frameworks", {"by": "program"}, ["--by", "program"]),
     ("names", {"most": 1}, ["--most", "1"]),

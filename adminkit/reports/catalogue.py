@@ -19,6 +19,7 @@ from adminkit.reports import (
     users,
     utilization,
     wait,
+    waste,
 )
 from adminkit.reports.spec import ReportSpec
 
@@ -36,6 +37,7 @@ SPECS: Final[tuple[ReportSpec[Any], ...]] = (
     efficiency.SPEC,
     frameworks.SPEC,
     names.SPEC,
+    waste.SPEC,
 )
 
 

@@ -25,6 +25,7 @@ from adminkit.reports import (
     users,
     utilization,
     wait,
+    waste,
 )
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.arrivals import arrivals as measure_arrivals
@@ -33,6 +34,7 @@ from adminkit.stats.utilization import utilization as measure_utilization
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.gaps import some_waste
 from tests.support.hours import some_arrivals, some_use
 from tests.support.uses import make_used, some_programs, some_used
 
@@ -271,6 +273,11 @@ def utilization_of(trace: Path, by: str = "day") -> Report:
         return utilization.SPEC.view(found, asked)
 
 
+def waste_query() -> Query:
+    """Ten hours after the first start."""
+    return replace(query(Filter(["aaic"], states=(), min_elapsed=-1, checkpoint_code=85)), now=MONDAY + 10 * HOUR)
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -301,6 +308,10 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
     "utilization": (
         lambda path: utilization_of(some_use(path / "t.db")),
         lambda path: utilization_of(make_trace(path / "t.db")),
+    ),
+    "waste": (
+        lambda path: report_of(waste.SPEC, some_waste(path / "t.db"), waste_query()),
+        lambda path: report_of(waste.SPEC, make_trace(path / "t.db"), waste_query()),
     ),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),

@@ -1,0 +1,105 @@
+"""What was reserved or there and nobody could use, as a Report: by limits, by shape, in gaps before a start."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adminkit.quote import clean
+from adminkit.render.format import number, plural
+from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.reports.header import header
+from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.waste import Waste, Wasted, waste
+from adminkit.stats.waste_gaps import LOOKS
+
+FIELDS: Final = (
+    Field("queue"),
+    Field("kind", help="limits, gpus_without_cpus, gpus_without_memory, cpus_without_gpus, gaps"),
+    Field("jobs", "count", "runs shorter than their limit; of gaps, jobs that would have fitted; else unknown"),
+    Field("gpu_hours", "hours", "GPU-hours of this kind; unknown where it has none"),
+    Field("cpu_hours", "hours", "CPU-hours of this kind; unknown where it has none"),
+    Field("node_hours", "hours", "node-hours reserved and not used, or of nodes on which it was so"),
+)
+ALL: Final = "(all)"
+#: Bars show the largest only.
+MOST_BARS: Final = 12
+_STRANDED: Final = ("gpus_without_cpus", "gpus_without_memory", "gaps")
+
+
+def waste_report(measured: Wasted, query: Query) -> Report:
+    """`measured` under the header that every output begins with."""
+    meta = header("Waste", measured, query, measured.jobs, _notes(measured), unheeded=("elapsed",))
+    rows = [_row(one.queue, one) for one in measured.rows]
+    totals = [_row(ALL, one) for one in measured.totals] if measured.rows else []
+    return Report(meta, FIELDS, rows, totals, _pictures(measured))
+
+
+def _row(queue: str | None, one: Waste) -> list[Cell]:
+    return [queue, one.kind, one.jobs, _hours(one.gpu), _hours(one.cpu), _hours(one.node)]
+
+
+def _hours(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 3600
+
+
+def _notes(measured: Wasted) -> list[str]:
+    if not measured.ran and not measured.jobs:
+        return ["nothing ran in the window"]
+    notes = [
+        f"limits leave out {plural(runs, 'run')} of an unknown number of {name}"
+        for name, runs in (("GPUs", measured.unknown["gpu"]), ("CPUs", measured.unknown["cpu"]))
+        if runs
+    ]
+    if not measured.nodes or measured.homeless == measured.ran:
+        return [*notes, "the trace does not know which nodes runs had, so only limits are known"]
+    if measured.homeless:
+        notes.append(
+            f"{plural(measured.homeless, 'run')} of no known node: what they held counts as free, so all but limits is"
+            " too high"
+        )
+    if measured.unclear:
+        notes.append(
+            f"{number(round(measured.unclear / 3600, 1))} node-hours are left out: a run held an unknown number there"
+        )
+    return [
+        *notes,
+        "runs of several nodes are taken to hold as much on each",
+        f"gaps are a bound, not a simulation: single-node jobs, {LOOKS} gaps looked at for each; `adminkit simulate`"
+        " tells what shorter limits would do",
+    ]
+
+
+def _pictures(measured: Wasted) -> Pictures | None:
+    limits = next((one for one in measured.totals if one.kind == "limits"), None)
+    panels: list[Panel] = []
+    if limits is not None and limits.gpu:
+        rows = [one for one in measured.rows if one.kind == "limits" and one.gpu]
+        bars = _bars([(clean(one.queue or "-"), one.gpu or 0.0) for one in rows], limits.gpu)
+        panels.append(Bars("Reserved and not used", "GPU-hours, share of all queues'", bars))
+    free = [(one.kind.replace("_", " "), one.gpu) for one in measured.totals if one.kind in _STRANDED and one.gpu]
+    if free:
+        whole = sum(seconds for _, seconds in free)
+        panels.append(Bars("Free, and not to be used", "GPU-hours, share of these", _bars(free, whole)))
+    if not panels or limits is None:
+        return None
+    title = f"{number(round((limits.gpu or 0.0) / 3600))} GPU-hours were reserved and not used"
+    return Pictures(title, "", panels)
+
+
+def _bars(rows: list[tuple[str, float]], whole: float) -> list[Bar]:
+    largest = sorted(rows, key=lambda row: -row[1])[:MOST_BARS]
+    return [Bar(name, round(seconds / 3600), seconds / whole) for name, seconds in largest]
+
+
+SPEC: Final = ReportSpec(
+    "waste",
+    "What was reserved or free and nobody could use: by limits, by shape, in gaps.",
+    lambda trace, query: waste(trace, query.filter, query.now),
+    waste_report,
+    FIELDS,
+    ("queue", "since", "until"),
+    pictures=True,
+    every_end=True,
+    one_cluster=True,
+    operators=("only operators may see what all users together left unused", "adminkit my shows your own limits"),
+)
