@@ -122,7 +122,7 @@ def _machine(
 
     pairs = on_nodes(runs, nodes)
     some = [node for node in nodes.values() if node.times]
-    measured = replace(measured, ran=len(runs.start), nodes=len(some))
+    measured = replace(measured, ran=len(runs.start_time), nodes=len(some))
     if not some or not len(pairs[0]):
         return measured
     names = sorted(set().union(*(node.queues for node in some)) | set(runs.queues))
@@ -141,7 +141,7 @@ def _machine(
     return replace(
         measured,
         nodes=int(every.sum()),
-        homeless=len(runs.start) - len(np.unique(pairs[0])),
+        homeless=len(runs.start_time) - len(np.unique(pairs[0])),
         up=float(long[mine & free.up].sum()),
         unclear=float(long[mine & free.up & ~(free.gpu_known & free.cpu_known)].sum()),
     )

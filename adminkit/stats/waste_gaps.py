@@ -90,10 +90,10 @@ def _waiting(runs: Held) -> NDArray[Any]:
 
     gpus_known = ~np.isnan(runs.gpu) | np.isnan(runs.gpu).all()
     with np.errstate(invalid="ignore"):
-        waited = (runs.eligible > 0) & (runs.start - runs.eligible >= SHORTEST)
-        ran = (runs.elapsed >= SHORTEST) & (runs.limit > runs.elapsed) & (runs.cpu > 0)
+        waited = (runs.eligible_time > 0) & (runs.start_time - runs.eligible_time >= SHORTEST)
+        ran = (runs.elapsed >= SHORTEST) & (runs.req_limit > runs.elapsed) & (runs.cpu > 0)
     some = np.flatnonzero(waited & ran & gpus_known & (runs.for_queue > 0) & (runs.size == 1) & (runs.queue >= 0))
-    return some[np.argsort(runs.eligible[some], kind="stable")]
+    return some[np.argsort(runs.eligible_time[some], kind="stable")]
 
 
 def _kept(
@@ -103,9 +103,9 @@ def _kept(
     import numpy as np
 
     run, place, _ = pairs
-    eligible = np.where(np.isnan(runs.eligible[run]), np.inf, runs.eligible[run])
-    order = np.lexsort((eligible, runs.start[run], place))
-    place, start, eligible = place[order], runs.start[run][order], eligible[order]
+    eligible = np.where(np.isnan(runs.eligible_time[run]), np.inf, runs.eligible_time[run])
+    order = np.lexsort((eligible, runs.start_time[run], place))
+    place, start, eligible = place[order], runs.start_time[run][order], eligible[order]
     new = np.ones(len(place), np.bool_)
     new[1:] = (place[1:] != place[:-1]) | (start[1:] != start[:-1])
     return place[new], start[new], eligible[new]
@@ -133,8 +133,8 @@ def _gaps(room: Room, kept: Any, name: str, size: int, mine: NDArray[Any]) -> _G
 def _put(fill: _Fill, table: _Gaps, run: int, gpus: float, cpus: float) -> Fit | None:
     """The first gap into which the run would have fitted by its run time alone."""
     runs = fill.runs
-    eligible, start = float(runs.eligible[run]), float(runs.start[run])
-    elapsed, limit = float(runs.elapsed[run]), float(runs.limit[run])
+    eligible, start = float(runs.eligible_time[run]), float(runs.start_time[run])
+    elapsed, limit = float(runs.elapsed[run]), float(runs.req_limit[run])
     first = bisect_left(table.end, eligible + elapsed)
     for nth in range(first, min(first + LOOKS, len(table.end))):
         end, place = table.end[nth], table.place[nth]

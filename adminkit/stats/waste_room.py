@@ -43,11 +43,11 @@ class Held:
     places in `queues` and `lists`, -1 where there is none.
     """
 
-    start: NDArray[Any]
-    end: NDArray[Any]
-    eligible: NDArray[Any]
+    start_time: NDArray[Any]
+    end_time: NDArray[Any]
+    eligible_time: NDArray[Any]
     elapsed: NDArray[Any]
-    limit: NDArray[Any]
+    req_limit: NDArray[Any]
     size: NDArray[Any]  # nodes
     gpu: NDArray[Any]
     cpu: NDArray[Any]
@@ -187,7 +187,7 @@ def room(
     sizes = {name: getattr(runs, name)[run] / width for name in ("gpu", "cpu", "mem")}
     by = {name: np.nan_to_num(one) for name, one in sizes.items()}
     by |= {f"no_{name}": np.isnan(one).astype(np.float64) for name, one in sizes.items()}
-    changes.add(place, np.clip(runs.start[run], since, until), np.clip(runs.end[run], since, until), **by)
+    changes.add(place, np.clip(runs.start_time[run], since, until), np.clip(runs.end_time[run], since, until), **by)
     _nodes(changes, nodes, window)
     return _pieces(changes)
 
