@@ -33,6 +33,7 @@ class Kind(StrEnum):
     MAX_LIMIT = "max_limit"
     QUEUE_FIT = "queue_fit"
     WAITS = "waits"
+    IMAGES = "images"
     BUNDLE = "bundle"
     IDLE_GPUS = "idle_gpus"
     MEMORY = "memory"

@@ -14,6 +14,7 @@ from adminkit.findings import (
     flood,
     habit,
     idle_gpus,
+    images,
     max_limit,
     memory,
     month,
@@ -27,14 +28,15 @@ from adminkit.stats.bundles import bundlers
 from adminkit.stats.efficiencies import efficiencies
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods
+from adminkit.stats.images import images as measure_images
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.queue_habits import queue_habits
 from adminkit.stats.select import Filter
 from adminkit.stats.users import users
 from adminkit.stats.wait_avoided import wait_avoided
 
-#: Kinds that add up over users.
-QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits")
+#: Kinds that add up over users: of queues, and of what their jobs have in common.
+QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images")
 #: Kinds about one user each.
 USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "month")
 #: How far back the months before a month go, seconds.
@@ -61,6 +63,10 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
     if "waits" in kinds:
         for avoided in wait_avoided(db, chosen):
             yield from waits.check(avoided, waits.Limits())
+    if "images" in kinds:
+        limits = images.Limits()
+        for image in measure_images(db, replace(chosen, states=(), min_elapsed=None), limits.starts, limits.short):
+            yield from images.check(image, limits)
 
 
 def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:

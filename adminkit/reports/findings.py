@@ -34,7 +34,7 @@ FIELDS: Final = (
     Field("cluster", help="the cluster", quiet=True),
     Field("queue", help="the queue, of a finding about one"),
     Field("user", help="whose jobs; empty: everybody's"),
-    Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that queue"),
+    Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that one; an image"),
     Field("run", help="job@submission; of an array its number and first submission"),
     Field("at_stake", "hours", "GPU-hours at stake; node-hours of jobs without GPUs"),
     Field("at_stake_low", "hours", "where it is an estimate: the lower end of its 95 % interval", quiet=True),

@@ -36,9 +36,9 @@ def test_every_kind_has_a_sentence_of_its_own_and_every_verdict_its_advice(kind:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_kind_that_has_no_sentence_yet_and_a_number_that_is_unknown_have_that_of_their_page(language: str) -> None:
-    new = Kind("images", "a user whose jobs read the same image again and again", {"again": Verdict("warn", "x")}, {})
+    new = Kind("new", "a kind that came later", {"again": Verdict("warn", "x")}, {})
     said, advice = sentences(new.finding("again", SUBJECT, {}), Templates(language))
-    assert "ada" in said and "images" in said and advice == "x"
+    assert "ada" in said and "new" in said and advice == "x"
     kind = KINDS["over_asked"]
     bare = replace(made(kind, "unused"), evidence={})
     assert sentences(bare, Templates(language))[0] == f"ada: {kind.what} (unused)"

@@ -9,12 +9,13 @@ import pytest
 
 from adminkit.demo import generate
 from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
-from adminkit.findings import bundle, default_limit, failing, flood, habit, idle_gpus, memory, month, over_asked
+from adminkit.findings import bundle, default_limit, failing, flood, habit, idle_gpus, images, memory, month, over_asked
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
 from adminkit.stats.bundles import Bundler
 from adminkit.stats.efficiencies import Group
 from adminkit.stats.failing import Failing, Flood
+from adminkit.stats.images import Image
 from adminkit.stats.queue_habits import Part, QueueHabits
 from adminkit.stats.select import Filter
 from adminkit.stats.users import Change, Month
@@ -99,6 +100,33 @@ def test_failing(runs: int, failed: int, memory: int, used: float, expected: lis
     assert [one.verdict for one in found] == expected, why
     assert [one.stake for one in found] == [Stake(used)] * len(expected)
     assert all("completed_last" not in one.evidence for one in found), "it never completed"
+
+
+@pytest.mark.parametrize(
+    ("starts", "short", "expected", "why"),
+    [
+        (1000.0, 50, ["again"], "the least: half of the runs are short"),
+        (999.0, 100, [], "seldom started"),
+        (1000.0, 49, [], "most runs last"),
+    ],
+)
+def test_images(starts: float, short: int, expected: list[str], why: str) -> None:
+    found = images.check(Image("aaic", "docker://x", 100, starts, short, 3, 100 * 60.0), images.Limits())
+    assert [one.verdict for one in found] == expected, why
+    assert all(one.evidence["elapsed"] == 60 and one.subject.name == "docker://x" for one in found)
+
+
+def test_an_image_is_started_on_each_node_of_each_run(tmp_path: Path) -> None:
+    short = {"container": "x.sif", "state": "FAILED", "end_time": MONDAY + HOUR}
+    jobs = [job(n, **short, elapsed=30, nodes=2, user=f"u{n % 3}") for n in range(1, 501)]
+    jobs += [job(600, **short, elapsed=601, nodes=1), job(601, **short, elapsed=30, nodes=None, req_nodes=None)]
+    jobs += [job(700 + n, **{**short, "container": None}, elapsed=30, nodes=9) for n in range(200)]
+    chosen = Filter(since=MONDAY, until=MONDAY + 9 * HOUR, checkpoint_code=85)
+    with reader(make_trace(tmp_path / "t.db", jobs)) as db:
+        (found,) = of_queues(db, chosen, MONDAY, ("images",))
+    assert found.evidence == {
+        "runs": 501, "starts": 1001, "users": 4, "short": 500, "share": 500 / 501, "elapsed": (500 * 30 + 601) / 501,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("most", "expected"), [(499, []), (500, ["flood"])])
@@ -227,7 +255,7 @@ def test_the_studys_advice_is_found_on_the_look_alike(look_alike: Path) -> None:
     """gq: 70 % ask for 72 h. gq-short: one hour would do. gq-long: about 60 % end within the 72 h of gq."""
     with reader(look_alike) as db:
         found = {(one.kind, one.subject.queue): one for one in of_queues(db, Filter(checkpoint_code=85), 2**40)}
-    assert {kind for kind, _ in found} == set(QUEUES)
+    assert {kind for kind, _ in found} == set(QUEUES) - {"images"}
     assert found["habit", "gq"].evidence["share"] == pytest.approx(0.70, abs=0.01)
     assert found["max_limit", "gq-short"].evidence["enough"] == HOUR
     assert found["max_limit", "gq-short"].command == "scontrol update PartitionName=gq-short MaxTime=60"

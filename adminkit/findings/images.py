@@ -1,0 +1,50 @@
+"""Container images that are started again and again for runs that hardly last longer than the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.stats.images import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When an image is worth a word."""
+
+    starts: int = 1000  # on each node of each run once
+    short: int = 600  # seconds: a run of at most so long is a short one
+    share: float = 0.5  # of the runs are short
+
+
+KIND: Final = Kind(
+    "images",
+    "a container image that is read again and again by short runs",
+    {
+        "again": Verdict(
+            "warn", "put it on the nodes once, or several short runs into one job: each run reads the image"
+        )
+    },
+    {
+        "runs": "of this image",
+        "starts": "nodes of these runs, added up: each node reads the image for each run, unless it keeps a copy",
+        "users": "whose runs these are",
+        "short": "runs of at most ten minutes",
+        "share": "short / runs",
+        "elapsed": "seconds, the mean run time",
+    },
+)
+
+
+def check(measure: Image, limits: Limits) -> list[Finding]:
+    """One finding of an image that many short runs start."""
+    share = measure.short / measure.runs
+    if measure.starts < limits.starts or share < limits.share:
+        return []
+    evidence = {
+        "runs": measure.runs, "starts": measure.starts, "users": measure.users, "short": measure.short, "share": share,
+        "elapsed": measure.elapsed / measure.runs,
+    }  # fmt: skip
+    subject = Subject(cluster=measure.cluster, name=measure.container)
+    return [KIND.finding("again", subject, evidence, command="adminkit report frameworks --by container")]
