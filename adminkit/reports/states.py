@@ -47,6 +47,8 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
+#: Of ENDS: unknown in a group where no cancelled run says who cancelled it.
+_BY_WHOM: Final = ("cancelled_by_user", "cancelled_by_others")
 #: As pictures name them.
 _WORDS: Final[Mapping[str, str]] = {
     "cancelled_by_user": "cancelled by the user",
@@ -68,6 +70,8 @@ def states_report(measured: States, query: Query) -> Report:
 
 
 def _row(group: Group, name: str | None, unknown: Collection[str]) -> list[Cell]:
+    if group.ends["cancelled"] and not any(group.ends[end] for end in _BY_WHOM):
+        unknown = {*unknown, *_BY_WHOM}
     return [
         name,
         group.jobs,
