@@ -201,8 +201,7 @@ def draw(past: Sequence[One], jobs: int, seed: int) -> list[One]:
     tie = math.sqrt(max(0.0, min(0.95, lag_one(list(by_user.values())) or 0.0)))
     made: list[One] = []
     many = {user: len(own) * rng.lognormvariate(0, BLUR) for user, own in sorted(by_user.items())}
-    for user in many:
-        left = round(jobs * many[user] / math.fsum(many.values()))
+    for user, left in _portions(many, jobs).items():
         while left > 0:
             pool = pooled[user]
             size = min(left, rng.choice(batches[pool]))
@@ -215,6 +214,18 @@ def draw(past: Sequence[One], jobs: int, seed: int) -> list[One]:
                 submit += _at(gaps, rng.random())
             left -= size
     return sorted(made, key=lambda one: (one.submit_time, one.user))
+
+
+def _portions(many: dict[int, float], jobs: int) -> dict[int, int]:
+    """`jobs` split as `many` is, by the largest remainder; each user has one at least where there are enough."""
+    least = 1 if jobs >= len(many) else 0
+    rest, whole = jobs - least * len(many), math.fsum(many.values())
+    exact = {user: rest * share / whole for user, share in many.items()}
+    portions = {user: least + int(share) for user, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda user: (int(exact[user]) - exact[user], user))
+    for user in by_remainder[: jobs - sum(portions.values())]:
+        portions[user] += 1
+    return portions
 
 
 def _shapes(past: Sequence[One]) -> Callable[[int, Random], Shape]:

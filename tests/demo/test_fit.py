@@ -115,6 +115,14 @@ def test_a_seed_gives_the_same_jobs_and_another_one_others(trace: Path) -> None:
     assert one == again != other
 
 
+@pytest.mark.parametrize("jobs", [200, 201, 333, 1000])
+def test_there_are_as_many_jobs_as_asked_for_and_all_users(trace: Path, jobs: int) -> None:
+    old, _, _ = past(trace)
+    made = fit.draw(old, jobs, 1)
+    assert len(made) == jobs
+    assert {one.user for one in made} == {one.user for one in old}
+
+
 def test_what_the_original_does_not_know_stays_unknown(tmp_path: Path) -> None:
     unknown = {"gpus": None, "nodes": None, "time_limit": None, "limit_kind": "unknown"}
     path = make_trace(tmp_path / "t.db", [replace(one, **unknown) for one in original()])
