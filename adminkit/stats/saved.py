@@ -21,7 +21,8 @@ from adminkit.trace.run_view import TOO_LONG
 #: What a reader may choose, as text. Days and moments are SQLite's.
 PARAMETERS: Final = ("cluster", "queue", "since", "until")
 PARAMETERS_HELP: Final = (
-    "What is left empty takes all; since and until are days of UTC, 2026-01-31, the last not taken."
+    "What is left empty takes all; since and until are days of UTC, the last not taken, each as"
+    " year-month-day, 2026-01-31: what has another form takes nothing."
 )
 
 
