@@ -61,10 +61,16 @@ def _notes(measured: Arrivals) -> list[str]:
     overall = measured.overall
     if not overall.submissions:
         return ["no job is left to count; the filters above say why"]
-    return [
+    notes = [
         f"{plural(overall.submissions, 'submission')} of {plural(overall.jobs, 'job')}: an array or a het job is one"
         f" submission; {number(measured.several)} have more than one job"
     ]
+    if len(measured.clusters) > 1:
+        notes.append(
+            "gaps, burstiness and dispersion are those of several clusters together, and queues of one name are one:"
+            " --cluster has one alone"
+        )
+    return notes
 
 
 def _pictures(measured: Arrivals, part: str) -> Pictures | None:
@@ -83,7 +89,9 @@ def _pictures(measured: Arrivals, part: str) -> Pictures | None:
     most = max(measured.rows, key=lambda row: row.submissions)
     what = {"hour": "hour of the day"}.get(part, part)
     share = percent(most.submissions / whole)
-    return Pictures(f"The busiest {what} is {most.value or NO_QUEUE}: {share} of the submissions", "", panels)
+    clock = f" ({measured.zone})" if part == "hour" and measured.zone else ""
+    said = f"The busiest {what}{clock} is {most.value or NO_QUEUE}: {share} of the submissions"
+    return Pictures(said, "Submissions are counted: an array or a het job is one, however many jobs it has.", panels)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:

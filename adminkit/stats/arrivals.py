@@ -5,6 +5,7 @@ A submission is one call of sbatch: the tasks of an array came together, and so 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ CHUNK: Final = 50_000
 
 #: One row per job; 0 for one that was submitted alone.
 _JOBS: Final = "SELECT submit_time, coalesce(array_job, het_job, 0), cluster, {queue} FROM run WHERE "
+#: The first submission of these clusters (JSON), whoever's.
+_FIRST_EVER: Final = """SELECT min(submit_time) FROM run
+WHERE submit_time > 0 AND cluster IN (SELECT value FROM json_each(:clusters))"""
 #: A further run of the same job was put back into the queue; nobody submitted it.
 _FIRST: Final = """NOT EXISTS (SELECT 1 FROM run AS earlier WHERE earlier.cluster = run.cluster
     AND earlier.job_id_raw = run.job_id_raw AND earlier.submit_time < run.submit_time)"""
@@ -100,8 +104,9 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
             jobs.add(rows)
         excluded = left_out.counts(jobs.count)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+        (first,) = db.execute(_FIRST_EVER, {"clusters": json.dumps(names)}).fetchone()
     times, sizes, queues, queue_names = jobs.submissions()
-    hours = edges(*_window(chosen, times, now), "hour", tz)
+    hours = edges(*_window(chosen, times, first, now), "hour", tz)
     came = _came(times, sizes, hours)
     found: list[Row] = []
     days: list[int] = []
@@ -162,11 +167,12 @@ def _codes(values: Sequence[Any], known: dict[Any, int]) -> NDArray[Any]:
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
-def _window(chosen: Filter, times: NDArray[Any], now: int) -> tuple[int, int]:
-    """From the first submission to the last where the window is open; a window ends now at the latest."""
+def _window(chosen: Filter, times: NDArray[Any], first: int | None, now: int) -> tuple[int, int]:
+    """From the first submission to the last where the window is open; a window ends now at the latest, and begins
+    with the hour of `first` at the earliest: before it the trace has nothing."""
     if not len(times):
         return 0, 0
-    begin = int(times[0]) if chosen.since is None else chosen.since
+    begin = int(times[0]) if chosen.since is None else max(chosen.since, (first or 0) // 3600 * 3600)
     last = int(times[-1]) + 1
     return begin, last if chosen.until is None else min(chosen.until, max(now, last))
 

@@ -117,6 +117,13 @@ def test_a_window_ends_now_at_the_latest(tmp_path: Path) -> None:
     assert found.overall.seconds == HOUR
 
 
+def test_a_window_begins_with_the_trace_at_the_earliest(tmp_path: Path) -> None:
+    chosen = replace(ALL, since=MONDAY - 30 * DAY, until=MONDAY + 4 * HOUR, users=("ada",))
+    found = measured(tmp_path, [sent(1, 0, user="bob"), sent(2, HOUR), sent(3, 3 * HOUR)], chosen)
+    assert found.overall.seconds == 4 * HOUR
+    assert found.overall.dispersion == pytest.approx(1 / 3 / 0.5)
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_parts_follow_the_clock_of_the_host(tmp_path: Path, part: str) -> None:
     spring = 1_774_652_400  # 2026-03-28T00:00:00+01:00; the hour from 2 to 3 of the 29th does not exist
