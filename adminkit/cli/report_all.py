@@ -74,7 +74,8 @@ def report_all(
     for one in made.failures:
         print(f"error: report {one.name}: {clean(' '.join(one.message.split()))}", file=sys.stderr)
         if one.bug is not None:
-            traceback.print_exception(one.bug, file=sys.stderr)
+            for text in traceback.format_exception(one.bug):
+                print("\n".join(clean(line) for line in text.splitlines()), file=sys.stderr)
     if made.failures:
         raise typer.Exit(1)
 

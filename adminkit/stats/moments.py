@@ -18,12 +18,13 @@ ACTS: Final[dict[str, Kind]] = {
     "soft-limits trial": "soft_limits",
 }
 
-#: Acts that say the same as the one before them change nothing.
+#: An act that put what was there already changes nothing; one act may put several tables. Of a trial the begin counts.
 _ACTS: Final = f"""
-SELECT at, what FROM (
-    SELECT at, what, generation, lag(coalesce(generation, '')) OVER (PARTITION BY what ORDER BY at) AS before
-    FROM action WHERE what IN ({", ".join(map(repr, ACTS))}) AND at < :until
-) WHERE before IS NULL OR generation <> before ORDER BY at
+SELECT DISTINCT at, what FROM action
+WHERE what IN ({", ".join(map(repr, ACTS))}) AND at < :until AND json_valid(line)
+    AND CASE WHEN what = 'soft-limits trial' THEN json_extract(line, '$.did') = 'trial begun'
+        ELSE generation IS NOT json_extract(line, '$.before') END
+ORDER BY at
 """
 #: The first row of a queue is when adminkit first saw it.
 _LIMITS: Final = """

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
-from adminkit.stats.select import LIMITED, Filter, select, snapshot, span
+from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.wait import CAUSES, CHUNK, started
 
 DAY: Final = 86_400
@@ -25,13 +25,12 @@ LEAST_MONTHS: Final = 3
 #: How a run ends that failed.
 FAILED: Final = ("FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL")
 
-_GPUS: Final = "coalesce(size_gpus, 0)"
 _UNUSED: Final = f"CASE WHEN {LIMITED} THEN max(req_limit - elapsed, 0) END"
 _COUNTED: Final = f"""
 SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total({LIMITED}),
     total(CASE WHEN {LIMITED} THEN elapsed * 1.0 / req_limit END), total(CASE WHEN {LIMITED} THEN elapsed END),
-    total(CASE WHEN {LIMITED} THEN req_limit END), total(({_UNUSED}) * {_GPUS}),
-    total(CASE WHEN {_GPUS} = 0 THEN ({_UNUSED}) * size_units END)
+    total(CASE WHEN {LIMITED} THEN req_limit END), total(({_UNUSED}) * size_gpus),
+    total(CASE WHEN size_gpus = 0 THEN ({_UNUSED}) * size_units END), total({LIMITED} AND size_gpus IS NOT NULL)
 FROM run WHERE """
 _ENDED: Final = f"""
 SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total(state IN ({", ".join(map(repr, FAILED))}))
@@ -52,6 +51,7 @@ class Month:
     reserved: float = 0.0  # seconds
     gpu_seconds_unused: float = 0.0
     node_seconds_unused: float = 0.0  # of jobs without GPUs
+    sized: int = 0  # of the limited ones, of known GPUs: what was unused is theirs
     ended: int = 0  # runs, however they ended
     failed: int = 0
     waited: int = 0  # jobs that started and had waited for the queue alone
@@ -65,8 +65,8 @@ class Month:
             "jobs_a_day": self.jobs / self.days if self.days else None,
             "accuracy": self.ratios / self.limited if known else None,
             "used_fraction": self.used / self.reserved if known and self.reserved else None,
-            "unused_gpu_hours_a_day": self._a_day(self.gpu_seconds_unused) if known else None,
-            "unused_node_hours_a_day": self._a_day(self.node_seconds_unused) if known else None,
+            "unused_gpu_hours_a_day": self._a_day(self.gpu_seconds_unused) if known and self.sized else None,
+            "unused_node_hours_a_day": self._a_day(self.node_seconds_unused) if known and self.sized else None,
             "wait_median": self.wait_median if enough else None,
             "wait_p95": self.wait_p95 if enough else None,
             "failed_share": self.failed / self.ended if self.ended >= LEAST_JOBS else None,
@@ -80,7 +80,8 @@ class Month:
 class Months:
     """`names` are those of the months, "2026-01", the oldest first; `edges` the epochs where they begin, and the end.
 
-    The first begins where the trace does, where that is later. Every cluster has every month.
+    The first begins where the trace does, where that is later. Every cluster has every month; those before its own
+    first end have no days.
     """
 
     names: Sequence[str]
@@ -100,12 +101,19 @@ def months(db: sqlite3.Connection, chosen: Filter, until: int) -> Months:
         edges = _edges(first, until)
         window = replace(chosen, since=edges[0], until=edges[-1])
         names = [_name(edge) for edge in edges[:-1]]
-        days = [(after - before) / DAY for before, after in pairwise(edges)]
-        found: dict[str, list[Month]] = defaultdict(lambda: [Month(one) for one in days])
+        found = {cluster: _empty(db, cluster, edges) for cluster in chosen.clusters or clusters(db)}
         place = {name: number for number, name in enumerate(names)}
         _sums(db, window, found, place)
         _quantiles(db, window, found, place)
-    return Months(names, edges, dict(sorted(found.items())))
+    seen = {cluster: some for cluster, some in sorted(found.items()) if any(one.ended or one.waited for one in some)}
+    return Months(names, edges, seen)
+
+
+def _empty(db: sqlite3.Connection, cluster: str, edges: Sequence[int]) -> list[Month]:
+    """A cluster's months; those before its first end have no days."""
+    (first,) = db.execute("SELECT min(end_time) FROM run WHERE cluster = ?", (cluster,)).fetchone()
+    begin = edges[-1] if first is None else first
+    return [Month(max(after - max(before, begin), 0) / DAY) for before, after in pairwise(edges)]
 
 
 def _edges(first: int, until: int) -> list[int]:
@@ -128,19 +136,22 @@ def _name(at: int) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 
 
-def _sums(db: sqlite3.Connection, window: Filter, found: dict[str, list[Month]], place: Mapping[str, int]) -> None:
+def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month]], place: Mapping[str, int]) -> None:
     counted, ended = select(window, limits=False), select(replace(window, states=(), min_elapsed=None), limits=False)
     params = {**counted.params, "checkpoint_code": window.checkpoint_code}
     for cluster, name, jobs, limited, *sums in db.execute(f"{_COUNTED}{counted.where} GROUP BY 1, 2", params):
         one = found[cluster][place[name]]
         one.jobs, one.limited = jobs, int(limited)
-        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.node_seconds_unused = sums
+        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.node_seconds_unused, sized = sums
+        one.sized = int(sized)
     for cluster, name, jobs, failed in db.execute(f"{_ENDED}{ended.where} GROUP BY 1, 2", ended.params):
         one = found[cluster][place[name]]
         one.ended, one.failed = jobs, int(failed)
 
 
-def _quantiles(db: sqlite3.Connection, window: Filter, found: dict[str, list[Month]], place: Mapping[str, int]) -> None:
+def _quantiles(
+    db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month]], place: Mapping[str, int]
+) -> None:
     import numpy as np
 
     selection = started(window)

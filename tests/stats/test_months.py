@@ -92,6 +92,22 @@ def test_two_clusters_are_apart_and_a_job_without_anything_known_harms_nothing(t
     assert {name: some[-1].jobs for name, some in found.clusters.items()} == {"aaic": 2, "b": 1}
 
 
+def test_a_cluster_that_joins_later_has_no_days_before(tmp_path: Path) -> None:
+    late = [ended(n, f"2026-03-{n:02}", cluster="new") for n in range(10, 20)]
+    found = measured(tmp_path, [ended(1, "2025-11-02"), *late], "2026-03-31").clusters
+    assert [one.values()["jobs_a_day"] for one in found["new"][:-1]] == [None] * 4
+    assert found["new"][-1].values()["jobs_a_day"] == pytest.approx(10 / 21, rel=0.03), "from the tenth on"
+    assert found["aaic"][-1].days == 30
+
+
+def test_unused_hours_of_jobs_of_unknown_gpus_are_unknown(tmp_path: Path) -> None:
+    some = [ended(n, "2026-03-05", gpus=None, req_gpus=None, nodes=2) for n in range(1, 11)]
+    (found,) = measured(tmp_path, some, "2026-03-31").clusters.values()
+    values = found[-1].values()
+    assert values["accuracy"] is not None
+    assert (values["unused_gpu_hours_a_day"], values["unused_node_hours_a_day"]) == (None, None)
+
+
 def test_what_came_is_found_where_it_changed_something(tmp_path: Path) -> None:
     queues = [
         ("aaic", "gq", 0, HOUR, 72 * HOUR), ("aaic", "gq", 200, HOUR, 72 * HOUR),  # more nodes, no other limit
@@ -100,14 +116,25 @@ def test_what_came_is_found_where_it_changed_something(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = make_trace(tmp_path / "t.db", [job()], queues)
     add_letters(path, [letter(1001, sent_at=500), letter(1002, sent_at=450), letter(1003, cluster="b", sent_at=None)])
-    acts = [(310, "policy install", "a"), (311, "policy install", "a"), (320, "policy install", "b"),
-        (330, "policy rollback", "a"), (340, "policy refresh", "c"), (345, "soft-limits trial", None),
-        (346, "soft-limits trial", None), (348, "feedback run", None)]  # fmt: skip
+    acts: list[tuple[int, str, str | None, dict[str, Any]]] = [
+        (310, "policy install", "a", {"before": None}), (311, "policy install", "a", {"before": "a"}),
+        (320, "policy install", "b", {"before": "a", "table": "policy"}),
+        (320, "policy install", "x", {"before": "w", "table": "hints"}),  # two tables of one act
+        (330, "policy rollback", "a", {"before": "b"}), (335, "policy install", "b", {"before": "a"}),
+        (340, "policy refresh", "c", {"before": "a"}), (345, "soft-limits trial", None, {"did": "trial begun"}),
+        (346, "soft-limits trial", None, {"did": "trial ended"}),
+        (347, "soft-limits trial", None, {"did": "trial begun"}),
+        (348, "feedback run", None, {}),
+    ]  # fmt: skip
     with closing(sqlite3.connect(path)) as db, db:
         db.executemany(
             "INSERT INTO action (at, what, generation, line) VALUES (?, ?, ?, ?)",
-            [(*one, json.dumps([*one])) for one in acts],
+            [
+                (at, what, generation, json.dumps({"at": at, "what": what, **more}))
+                for at, what, generation, more in acts
+            ],
         )
+        db.execute("INSERT INTO action (at, what, generation, line) VALUES (349, 'policy install', 'z', 'cut')")
     with reader(path) as db:
         found = changes(db, 0, 1000)
         assert found == [
@@ -115,11 +142,13 @@ def test_what_came_is_found_where_it_changed_something(tmp_path: Path) -> None:
             Change(310, "rules", what="policy install"),
             Change(320, "rules", what="policy install"),
             Change(330, "rules", what="policy rollback"),
+            Change(335, "rules", what="policy install"),
             Change(345, "soft_limits", what="soft-limits trial"),
+            Change(347, "soft_limits", what="soft-limits trial"),
             Change(360, "limits", "b", limits=Limits("q", 1, 60, 60, 60)),
             Change(400, "limits", "aaic", limits=Limits("gq", None, None, HOUR, 24 * HOUR)),
             Change(450, "letters", "aaic"),
         ]
-        assert changes(db, 311, 400) == found[2:6], "the window"
-        assert [one.kind for one in changes(db, 0, 1000, ["b"])] == [*["rules"] * 3, "soft_limits", "limits"]
+        assert changes(db, 311, 400) == found[2:8], "the window"
+        assert [one.kind for one in changes(db, 0, 1000, ["b"])] == [*["rules"] * 4, *["soft_limits"] * 2, "limits"]
         assert not [one for one in changes(db, 0, 1000, (), ["other"]) if one.kind == "limits"]
