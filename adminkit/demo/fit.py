@@ -217,14 +217,18 @@ def draw(past: Sequence[One], jobs: int, seed: int) -> list[One]:
 
 
 def _portions(many: dict[int, float], jobs: int) -> dict[int, int]:
-    """`jobs` split as `many` is, by the largest remainder; each user has one at least where there are enough."""
-    least = 1 if jobs >= len(many) else 0
-    rest, whole = jobs - least * len(many), math.fsum(many.values())
-    exact = {user: rest * share / whole for user, share in many.items()}
-    portions = {user: least + int(share) for user, share in exact.items()}
+    """`jobs` split as `many` is, by the largest remainder; who would have none gets one of the busiest user's."""
+    whole = math.fsum(many.values())
+    exact = {user: jobs * share / whole for user, share in many.items()}
+    portions = {user: int(share) for user, share in exact.items()}
     by_remainder = sorted(exact, key=lambda user: (int(exact[user]) - exact[user], user))
     for user in by_remainder[: jobs - sum(portions.values())]:
         portions[user] += 1
+    for user in [user for user, portion in portions.items() if not portion]:
+        busiest = max(portions, key=lambda one: portions[one])
+        if portions[busiest] > 1:
+            portions[busiest] -= 1
+            portions[user] = 1
     return portions
 
 
