@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ NOW = 4_000_000_000
 COLUMNS = (
     "cluster, user, queue, job_name, state, reason, submit_time, eligible_time, start_time, end_time, elapsed, "
     "limit_original, time_limit, limit_source, exit_code, restarts, gpus, req_gpus, cpus, req_cpus, nodes, req_nodes, "
-    "node_list, array_job, het_offset"
+    "node_list, array_job, het_offset, container"
 )
 #: The look-alike's queues: default and maximum limit, seconds (docs/demo.md).
 LIMITS = {
@@ -164,9 +165,21 @@ def flood(other: Any, one: Finding) -> None:
     agree(one, {"hours": hours, "most": most, "jobs": jobs, "elapsed": elapsed})
 
 
+def images(other: Any, one: Finding) -> None:
+    runs, starts, users, short, elapsed = other.execute(
+        """SELECT count(*), sum(n), count(DISTINCT "user"), count(*) FILTER (elapsed <= 600), avg(elapsed)
+        FROM every WHERE container = ? AND n > 0 AND elapsed IS NOT NULL""",
+        [one.subject.name],
+    ).fetchone()
+    wanted = {"runs": runs, "starts": starts, "users": users, "short": short, "share": short / runs}
+    agree(one, {**wanted, "elapsed": elapsed})
+    assert starts >= 1000 and short >= runs / 2
+
+
 CHECKS: dict[str, Callable[[Any, Finding], None]] = {
     "over_asked": over_asked, "habit": habit, "default_limit": default_limit, "max_limit": max_limit,
     "queue_fit": queue_fit, "waits": waits, "failing": failing, "flood": flood,
+    "images": images,
 }  # fmt: skip
 SAID = {"over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits"}
 
@@ -192,7 +205,7 @@ def test_the_pages_alone_give_the_same_numbers(
     assert {one.subject.queue for one in found(path, ("over_asked",))} == {queue for (queue,) in large}
 
 
-def test_so_they_do_of_failures_and_floods(tmp_path: Path, jobs_in: Callable[[Path, str], Any]) -> None:
+def test_so_they_do_of_failures_floods_and_images(tmp_path: Path, jobs_in: Callable[[Path, str], Any]) -> None:
     rng = random.Random(18)
 
     def any_job(number: int) -> Job:
@@ -205,9 +218,11 @@ def test_so_they_do_of_failures_and_floods(tmp_path: Path, jobs_in: Callable[[Pa
             array_job=rng.choice((None, None, None, 7)), het_offset=rng.choice((None, 0, 1)),
         )  # fmt: skip
 
-    path = make_trace(tmp_path / "t.db", [any_job(number) for number in range(1, 6001)])
+    containers = (None, "a.sif", "docker://b", "c.sif")
+    made = [replace(any_job(n), container=rng.choice(containers[: 2 + n % 3])) for n in range(1, 6001)]
+    path = make_trace(tmp_path / "t.db", made)
     other = loaded(jobs_in(path, COLUMNS))
-    assert assert_agree(path, other, ("failing", "flood")) == {"failing", "flood"}
+    assert assert_agree(path, other, ("failing", "flood", "images")) == {"failing", "flood", "images"}
 
 
 def is_bundle(steps: list[Step]) -> bool:
