@@ -13,7 +13,7 @@ from typing import Final
 
 from adminkit.job import CLASSES
 from adminkit.stats.bundles import LOOK, LOOKS, MIN_CPU_USE
-from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
+from adminkit.stats.select import Filter, LeftOut, clusters, left_out, select, snapshot, span
 from adminkit.trace.run_view import class_sql
 
 #: Classes of jobs on one node (or an unknown number) of a cluster that says nothing of GPUs.
@@ -21,12 +21,17 @@ CORE_CLASSES: Final = ("single-core", "multi-core")
 
 #: SQL: the cores of a run that is in no class of GPUs.
 _CORES: Final = "CASE WHEN coalesce({gpus}, 0) = 0 AND coalesce({nodes}, 1) <= 1 THEN {cpus} END"
+_SIZE: Final = f"""cluster, class, size_gpus, size_nodes,
+    {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")}"""
 #: Plain jobs. One row per cluster, class, GPUs, nodes and cores.
 PLAIN: Final = f"""
-SELECT cluster, class, size_gpus, size_nodes, {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")},
-    count(*), 0
+SELECT {_SIZE}, count(*), 0
 FROM run WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3, 4, 5
 """
+#: The same, one row per record, with the look of multi-GPU and multi-node jobs.
+_RECORDS: Final = f"""
+SELECT {_SIZE}, CASE WHEN class IN ('multi-gpu', 'multi-node') AND het_job IS NULL THEN {LOOK} END, het_job IS NULL
+FROM run WHERE """
 
 #: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts again;
 #: submission times do not tell the runs apart, since components are submitted one after the other.
@@ -42,10 +47,6 @@ SELECT cluster, {class_sql("nodes", "gpus")}, gpus, nodes, {_CORES.format(gpus="
 ) GROUP BY 1, 2, 3, 4, 5
 """
 
-_LOOKS: Final = f"""
-SELECT {LOOK}, count(*)
-FROM run WHERE het_job IS NULL AND class IN ('multi-gpu', 'multi-node') AND {{where}} GROUP BY 1
-"""
 _CONTAINERS: Final = "SELECT class, container, count(*) FROM run WHERE {where} GROUP BY 1, 2"
 
 
@@ -98,9 +99,16 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
-        plain = PLAIN.format(where=selection.where)
-        het = HET.format(reason=selection.reason, within=selection.within)
-        rows = [row for statement in (plain, het) for row in db.execute(statement, selection.params)]
+        counted = LeftOut(db, selection)
+        given = {**selection.params, "min_cpu_use": MIN_CPU_USE}
+        # Trap: GROUP BY sorts all rows by as many columns, which costs more than to count them here.
+        found = Counter(db.execute(_RECORDS + selection.counting, given))
+        excluded = counted.counts(found.total())
+        rows = [(*size, jobs, 0) for (*size, _, plain), jobs in found.items() if plain]
+        looks: Counter[str | None] = Counter()
+        for (*_, look, _plain), jobs in found.items():
+            looks[look] += jobs
+        rows += db.execute(HET.format(reason=selection.reason, within=selection.within), selection.params)
         for kind, gpus, nodes, cores, jobs, components in _classed(rows):
             classes[kind] += jobs
             if kind == "multi-gpu":
@@ -111,20 +119,17 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
                 by_cores[cores] += jobs
             if components:
                 het_jobs, het_components = het_jobs + jobs, het_components + components
-        records = sum(classes.values()) - het_jobs + het_components
-        looks = _LOOKS.format(where=selection.where)
-        found = dict(db.execute(looks, {**selection.params, "min_cpu_use": MIN_CPU_USE}).fetchall())
         return Parallelism(
             dict(classes),
             dict(sorted(by_gpus.items())),
             dict(sorted(by_nodes.items())),
-            left_out(db, selection, records),
+            excluded,
             het_jobs,
             het_components,
             tuple(chosen.clusters) or tuple(clusters(db)),
             span(db),
             dict(sorted(by_cores.items())),
-            {look: found[look] for look in LOOKS if look in found},
+            {look: looks[look] for look in LOOKS if look in looks},
         )
 
 
