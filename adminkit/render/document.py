@@ -53,3 +53,4 @@ class Document:
     sections: Sequence[Section]
     nothing: Sequence[tuple[str, str]] = ()
     notice: str = ""  # something that the reader has to know first
+    judged: bool = True  # there was something to find

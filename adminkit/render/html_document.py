@@ -76,10 +76,10 @@ def _contents(document: Document) -> str:
 def _findings(document: Document) -> str:
     words, remarks = document.words, document.remarks
     lines = [*_opening("findings", words["findings"], words["findings_question"])]
-    if not remarks:
-        lines.append(f"<p>{_text(words['no_findings'])}</p>")
-    else:
+    if remarks:
         lines.append(_remarks(remarks[:AT_ONCE], "remarks"))
+    elif document.judged:
+        lines.append(f"<p>{_text(words['no_findings'])}</p>")
     if rest := remarks[AT_ONCE:]:
         more = _text(words["more_findings"].format(number=shown(len(rest))))
         lines.append(f"<details><summary>{more}</summary>{_remarks(rest, 'remarks')}</details>")

@@ -115,7 +115,7 @@ def page(
     made.document = Document(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
         _facts(path, asked, chosen, known, words), words["for_operators"], remarks, good, sections, nothing,
-        _notice(made.failures, ends, chosen, words),
+        _notice(made.failures, ends, chosen, words), not _empty(ends, chosen),
     )  # fmt: skip
     return made
 
@@ -147,11 +147,17 @@ def _notice(failures: Sequence[Failure], ends: tuple[int | None, int | None], ch
     first, last = ends
     if first is None or last is None:
         return str(words["empty"])
-    if last < (chosen.since or 0) or first >= (chosen.until or 0):
+    if _empty(ends, chosen):
         return str(words["outside"].format(first=_day(first), last=_day(last)))
     if failures:
         return str(words["failures"].format(number=len(failures), names=", ".join(one.name for one in failures)))
     return ""
+
+
+def _empty(ends: tuple[int | None, int | None], chosen: Filter) -> bool:
+    """Whether the window and the trace have no moment in common."""
+    first, last = ends
+    return first is None or last is None or last < (chosen.since or 0) or first >= (chosen.until or 0)
 
 
 def _remarks(

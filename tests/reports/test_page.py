@@ -140,6 +140,8 @@ def test_a_trace_with_nearly_nothing_in_it(tmp_path: Path, jobs: list[Job], noti
     assert bool(found.document.notice) == bool(notice)
     assert not notice or found.document.notice[:8] == WORDS[language][notice][:8]
     read(found.document)
+    good = WORDS[language]["no_findings"] in document_page(found.document, None)
+    assert good == (not notice), "no job is no good news"
 
 
 @pytest.mark.usefixtures("undrawn")
