@@ -86,6 +86,7 @@ _TABLES: Final = {
     "rejected": "SELECT * FROM main.rejected WHERE seen_at <= {at}",
     "load": "SELECT * FROM main.load WHERE started_at <= {at}",
     "action": "SELECT * FROM main.action WHERE at <= {at}",
+    "person": "SELECT * FROM main.person WHERE since <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
     # The rollups are of today's rows.

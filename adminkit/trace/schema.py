@@ -132,6 +132,14 @@ CREATE TABLE action (
 ) STRICT
 """
 
+# Who a random id stands for: a user of a cluster. Charges and acts have the id; a person who is forgotten has no row.
+_PERSON = """
+CREATE TABLE person (
+    person TEXT PRIMARY KEY, cluster TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, since INTEGER NOT NULL,
+    UNIQUE (cluster, user)
+) STRICT
+"""
+
 # Letters: one row each, under the key that makes two of them one. Of whom and about what it is stands in it, so that
 # it can be told without the run; what a kind of letter is not about is NULL. state: due, claimed, sent, refused,
 # expired.
@@ -184,6 +192,7 @@ def m001_trace(db: Database) -> None:
         _NODE_EVENT,
         _FACT,
         _ACTION,
+        _PERSON,
         _OUTBOX,
         *ROLLUP_TABLES,
     ):

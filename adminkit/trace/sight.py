@@ -32,6 +32,7 @@ _OWN_ROWS: Final = {
     "step": """EXISTS (SELECT 1 FROM all_job AS j WHERE j.cluster = all_step.cluster
         AND j.job_id_raw = all_step.job_id_raw AND j.submit_time = all_step.submit_time AND {own})""",
     "job_aside": "{own}",
+    "person": "{own}",
     "step_aside": "FALSE",
     "outbox": "{own}",
     "rejected": "FALSE",

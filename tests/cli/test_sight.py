@@ -18,6 +18,7 @@ from adminkit import installed
 from adminkit.cli.main import main
 from adminkit.trace import connect, sight
 from adminkit.trace.connect import reader, writer
+from adminkit.trace.person import person_of
 from adminkit.trace.rollup import rebuild
 from tests.feedback.site import NOW, ended
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
@@ -171,6 +172,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
     """Whoever adds a table says which. window, queue, node, node_event, fact, action and load are of the site."""
     with writer(trace) as db:
         rebuild(db, 0)
+        person_of(db, "alpha", "bob", now=0, uid=7701)
 
     def look() -> dict[str, int]:
         with reader(trace) as db:
@@ -182,7 +184,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
             }
 
     everything = as_user(READER, GROUP, look)
-    narrowed = {"job", "run", "step", "job_aside", "step_aside", "trace", "outbox", "rejected", "rollup_key"}
+    narrowed = {"job", "run", "step", "job_aside", "step_aside", "trace", "outbox", "person", "rejected", "rollup_key"}
     assert {name for name, rows in everything.items() if rows} == narrowed
     assert set(everything) == narrowed | {
         "window",

@@ -64,6 +64,7 @@ def crafted(path: Path, seed: int) -> Path:
             db.execute("INSERT INTO load VALUES (NULL, 'sync', 'sacct', 'aaic', ?, 1.0, 9, 9, 0, 0, 0)", (begin,))
             db.execute("INSERT INTO action VALUES (?, 'h', 'root', 'install', 'g', ?)", (begin, f"line {week}"))
             db.execute("INSERT INTO node VALUES ('aaic', 'n1', ?, 1, 8, 9, 1, 'a100:1', '', ',gq,')", (begin,))
+            db.execute("INSERT INTO person VALUES (?, 'aaic', ?, NULL, ?)", (f"person:{week}", f"u{week}", begin))
             until = luck.choice([None, begin + luck.randrange(14 * DAY)])
             db.execute(
                 "INSERT INTO node_event VALUES ('aaic', 'n1', ?, ?, 'DOWN', 'tested', 'root', 0)", (begin, until)
@@ -213,7 +214,7 @@ def cut(path: Path, to: Path, at: int) -> Path:
             _cut_letter(db, row, at)
         for table, column in (
             ("queue", "since"), ("node", "since"), ("node_event", "start_time"), ("fact", "at"),
-            ("rejected", "seen_at"), ("load", "started_at"), ("action", "at"),
+            ("rejected", "seen_at"), ("load", "started_at"), ("action", "at"), ("person", "since"),
             ("job_aside", "aside_at"), ("step_aside", "aside_at"),
         ):  # fmt: skip
             db.execute(f"DELETE FROM {table} WHERE {column} > ?", (at,))

@@ -36,7 +36,7 @@ from tests.support.past import (
 )  # fmt: skip
 
 TABLES: Final = {
-    *"job step job_aside step_aside outbox queue node node_event fact window rejected load action".split(),
+    *"job step job_aside step_aside outbox queue node node_event fact window rejected load action person".split(),
     *("trace", "run"),  # views
     *rollup.NAMES,
 }

@@ -101,6 +101,12 @@ CREATE TABLE outbox (
 ) STRICT
 ;
 INSERT INTO "outbox" VALUES('alpha','1@1500000000','end',1500003660,'en','user1@example.org','user1',1001,1,1500000000,0,'train',NULL,NULL,NULL,'sent',1,0,1500004000,1500004000,1500004001,1500004002,'ok');
+CREATE TABLE person (
+    person TEXT PRIMARY KEY, cluster TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, since INTEGER NOT NULL,
+    UNIQUE (cluster, user)
+) STRICT
+;
+INSERT INTO "person" VALUES('person:0123456789abcdef','alpha','user1',1001,1500010000);
 CREATE TABLE queue (
     cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
     default_limit INTEGER, max_limit INTEGER, nodes INTEGER,
