@@ -38,7 +38,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("trace", "slurm"),
     ("ingest",),
     ("stats",),
-    ("recommend",),
+    ("recommend", "export"),
     ("findings",),
     ("lua",),
     ("policy",),

@@ -36,6 +36,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "serve": ("serve.serve",),
     "sync": ("sync.sync",),
     "import": ("import_.import_",),
+    "export": ("export.export",),
     "site": ("site.site",),
     "demo": ("demo.demo",),
     "doctor": ("doctor.doctor",),

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,8 +18,10 @@ from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.ingest.files import MAX_REJECTED, Import, import_file, refuse_many_rejected, rehearse
 from adminkit.ingest.helper import Counts
+from adminkit.ingest.import_export import import_export, import_sidecar, sidecar_of
 from adminkit.ingest.import_table import import_table, preview
 from adminkit.ingest.sources import mapping
+from adminkit.ingest.sources.exported import is_export
 from adminkit.quote import clean, quote
 from adminkit.slurm.site import Site
 from adminkit.slurm.site_file import load_site
@@ -41,8 +43,9 @@ def import_(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE|-",
-            help="sacct text, an SWF trace, or a job table with --map; .gz, .bz2, .xz too; - for standard input.",
+            metavar="FILE|FOLDER|-",
+            help="sacct text, an SWF trace, or a job table with --map; .gz, .bz2, .xz too; - for standard input; a "
+            "folder that `adminkit export` wrote.",
         ),
     ],
     db: Database = None,
@@ -164,7 +167,12 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     now = int(time.time())
     if wanted.map is not None:
         return import_table(wanted, now, tick)
+    if is_export(wanted.path):
+        return import_export(wanted, now, lambda read, rows: tick(replace(read, bytes=read.rows), rows))
     counts, layout = import_file(wanted, now, tick)
+    if layout.is_swf and (beside := sidecar_of(wanted.path)):
+        named = import_sidecar(wanted, beside, now)
+        print(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}", file=sys.stderr)
     if layout.unknown:
         print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
     return counts

@@ -1,4 +1,4 @@
-"""Job rows from Python into the trace, many at a time, within a transaction of the caller's."""
+"""Rows from Python into the trace, many at a time, within a transaction of the caller's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adminkit.job import KEY
-from adminkit.trace.upsert import REJECT, insert_job, upsert_job
+from adminkit.trace.upsert import REJECT, insert_job, insert_step, upsert_job, upsert_step
 
 #: Rows per executemany(): the second statement runs only for a batch in which a row was known.
 BATCH: Final = 1000
@@ -20,15 +20,11 @@ SELECT submit_time FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time
 _ANY: Final = "SELECT 1 FROM job WHERE cluster = ? LIMIT 1"
 
 
-class JobLoad:
-    """Stores rows of a source, values in the order of `columns`, Job's. The counts are as adminkit-ingest's."""
+class _Load:
+    """Stores rows by two statements: one for new rows, one for the others. The counts are as adminkit-ingest's."""
 
-    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
-        # Trap: a row that these change must not look like the sacct text that it came from.
-        values = {column: f"?{number}" for number, column in enumerate(columns, start=1)} | {"fingerprint": "NULL"}
-        self._db, self._insert, self._upsert = db, insert_job(values, source), upsert_job(values, source)
-        self._key = [list(columns).index(column) for column in KEY]
-        self._known: dict[str, bool] = {}
+    def __init__(self, db: sqlite3.Connection, insert: str, upsert: str) -> None:
+        self._db, self._insert, self._upsert = db, insert, upsert
         self.new = self.changed = self.unchanged = 0
 
     def put(self, rows: Sequence[Sequence[object]]) -> None:
@@ -38,6 +34,20 @@ class JobLoad:
         self.new += new
         self.changed += changed
         self.unchanged += max(0, len(rows) - new - changed)
+
+    def _run(self, sql: str, rows: Sequence[Sequence[object]]) -> int:
+        # Trap: total_changes would count what the rollups' triggers write.
+        return max(0, self._db.executemany(sql, rows).rowcount)
+
+
+class JobLoad(_Load):
+    """Stores runs of a source, values in the order of `columns`, Job's."""
+
+    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
+        values = _values(columns)
+        super().__init__(db, insert_job(values, source), upsert_job(values, source))
+        self._key = [list(columns).index(column) for column in KEY]
+        self._known: dict[str, bool] = {}
 
     def submitted_otherwise(self, row: Sequence[object]) -> int | None:
         """The submission of another run with this cluster and number, epoch seconds; None without such a run."""
@@ -53,6 +63,15 @@ class JobLoad:
         """Set rows aside: line, reason, text."""
         self._db.executemany(REJECT, [(line, why, raw[:MAX_RAW], source, now) for line, why, raw in rows])
 
-    def _run(self, sql: str, rows: Sequence[Sequence[object]]) -> int:
-        # Trap: total_changes would count what the rollups' triggers write.
-        return max(0, self._db.executemany(sql, rows).rowcount)
+
+class StepLoad(_Load):
+    """As JobLoad, of steps."""
+
+    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
+        values = _values(columns)
+        super().__init__(db, insert_step(values, source), upsert_step(values, source))
+
+
+def _values(columns: Sequence[str]) -> dict[str, str]:
+    # Trap: a row that these change must not look like the sacct text that it came from.
+    return {column: f"?{number}" for number, column in enumerate(columns, start=1)} | {"fingerprint": "NULL"}

@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from adminkit.trace.exchange import TABLES
+
 # A queue's limits get a new row only when they differ from the newest one.
 _QUEUE: Final = """
 INSERT INTO queue (cluster, queue, since, default_limit, max_limit, nodes)
@@ -71,3 +73,14 @@ def record_gone(db: sqlite3.Connection, cluster: str, since: int, present: Seque
 def record_events(db: sqlite3.Connection, cluster: str, events: Iterable[EventRow]) -> None:
     """Store events of nodes; a known one gets its end, state and reason of now."""
     db.executemany(_EVENT, ((cluster, *event) for event in events))
+
+
+def put_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Store rows of queue, node or node_event as they are, values in the order of `columns`; a known key gets these."""
+    key, names = TABLES[table].key, ", ".join(columns)
+    sets = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
+    db.executemany(
+        f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
+        f" ON CONFLICT ({', '.join(key)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}",
+        rows,
+    )

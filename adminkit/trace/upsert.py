@@ -32,7 +32,7 @@ _RULES: Final[dict[str, str]] = {
 #: Trap: slurmctld 26.05 sends a rebuilt accounting database the ends of the runs it still remembers. slurmdbd then has,
 #: in place of the run, a row of root's with these words and without its array.
 _SHELL: Final = (
-    "job.end_time IS NOT NULL AND excluded.qos = 'Unknown' AND excluded.job_name = 'allocation' "
+    "job.end_time IS NOT NULL AND (excluded.qos, excluded.job_name) IS ('Unknown', 'allocation') "
     "AND (job.qos, job.job_name) IS NOT ('Unknown', 'allocation')"
 )
 

@@ -53,7 +53,7 @@ def trace(tmp_path: Path) -> Path:
         ("report accuracy --states COMPLETD", "COMPLETD", "did you mean COMPLETED?"),
         ("sync --jobs many", "Invalid value for '--jobs'", "`adminkit sync --help` lists its options"),
         ("sync --jobs 0", "Invalid value for '--jobs'", "`adminkit sync --help` lists its options"),
-        ("import", "Missing argument 'FILE|-'", "`adminkit import --help` lists its options"),
+        ("import", "Missing argument 'FILE|FOLDER|-'", "`adminkit import --help` lists its options"),
         ("import a b", "unexpected extra argument", "`adminkit import --help` lists its options"),
     ],
 )

@@ -104,6 +104,13 @@ def test_a_run_that_ended_is_not_made_a_shell_of_by_a_new_accounting_database(
     assert kept == ((*first[:3], *second) if changed else first), why
 
 
+def test_a_row_that_names_neither_qos_nor_job_tells_the_rest(db: sqlite3.Connection) -> None:
+    sql = upsert_job({column: f"?{n}" for n, column in enumerate(NAMED, 1)}, "slurmdbd")
+    db.execute(sql, ENDED)
+    assert db.execute(sql, (*ENDED[:3], "FAILED", 200, 5, "games", None, None, 1)).rowcount == 1
+    assert db.execute("SELECT state, qos, job_name, exit_code FROM job").fetchone() == ("FAILED", "normal", "train", 1)
+
+
 def test_a_requeued_run_is_a_row_of_its_own(db: sqlite3.Connection) -> None:
     put(db, *FIRST[:3], "REQUEUED", 200, 3600, "finite", None, "staff")
     put(db, "alpha", 7, 200, "COMPLETED", 300, 3600, "finite", None, "staff")
