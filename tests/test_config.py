@@ -185,3 +185,35 @@ def test_sync_and_reports_by_themselves_do_what_the_defaults_say() -> None:
 def test_values_are_shown_as_toml_writes_them() -> None:
     shown = {config.shown(value): value for value in (True, 2.0, 1.5, 7, "a", ("a", "b"))}
     assert list(shown) == ["true", "2", "1.5", "7", '"a"', '["a", "b"]']
+
+
+ALIASES = [
+    (["fed=alpha+beta"], ["fed"], ["alpha", "beta"], "a federation"),
+    (["fed = alpha + beta"], ["gamma", "fed", "alpha"], ["gamma", "alpha", "beta"], "each once, in the order typed"),
+    (["beta=alpha+beta"], ["beta"], ["alpha", "beta"], "a cluster that was renamed keeps its old runs"),
+    (["beta=alpha+beta"], ["alpha"], ["alpha"], "the old name is still the old cluster's"),
+    (["fed=alpha+beta"], [], [], "none named: all"),
+]
+
+
+@pytest.mark.parametrize(("aliases", "named", "expected", "why"), ALIASES)
+def test_an_alias_stands_for_its_clusters(
+    aliases: list[str], named: list[str], expected: list[str], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.toml").write_text(f"[report]\naliases = {aliases!r}\n")
+    assert load({"ADMINKIT_CONFIG": str(tmp_path / "a.toml")}).report.clusters(named) == expected, why
+
+
+NO_WORDS = [
+    *(("report_aliases", alias, "an alias is written fed=alpha+beta")
+      for alias in ("fed", "=alpha", "fed=", "fed=alpha+", "fed=+alpha")),
+    ("feedback_quiet_days", "someday", "a day is mon, tue"),
+    ("feedback_holdout_until", "next year", "a date is written 2026-12-29"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "text", "message"), NO_WORDS)
+def test_a_word_of_another_form_is_answered_with_the_form(key: str, text: str, message: str) -> None:
+    with pytest.raises(AdminkitError) as caught:
+        load({f"ADMINKIT_{key.upper()}": text}, Path("/nowhere"))
+    assert message in caught.value.message

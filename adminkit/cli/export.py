@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
@@ -105,14 +107,22 @@ def export(
         runs, _, _ = counted(trace, chosen_runs(chosen))
         tick = lambda done: bar(done, None, done)  # noqa: E731
         if kind is To.SWF:
-            one = only_cluster(trace, cluster[0] if cluster else None)
+            one = _one(chosen.clusters, trace)
             chosen = replace(chosen, clusters=(one,))
             tables = {"job": write_swf(trace, target, one, chosen, pseudonyms, tick)}
         else:
             wanted = Wanted(chosen, kind.value, pseudonyms, tick, int(when.now))
-            tables = write_folder(trace, target, cluster or clusters(trace), wanted)
+            tables = write_folder(trace, target, chosen.clusters or clusters(trace), wanted)
         few = rare(trace, chosen, K) if anonymise else None
     _tell(target, tables, runs - tables["job"], few, format)
+
+
+def _one(named: Sequence[str], trace: sqlite3.Connection) -> str:
+    if len(named) > 1:
+        raise UsageError(
+            f"an SWF trace is of one cluster, not of {', '.join(map(quote, named))}", "name one: --cluster"
+        )
+    return only_cluster(trace, named[0] if named else None)
 
 
 def _tell(target: Path, tables: dict[str, int], left: int, few: Rare | None, format: Counted) -> None:

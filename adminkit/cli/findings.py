@@ -94,7 +94,7 @@ def findings(
             kinds = [one for one in kinds if one in QUEUES]
         scope = Scope(
             since=end - USUAL if filter.since is None else filter.since, until=end, now=when.now, users=users,
-            queues=queue or (), clusters=cluster or clusters(trace), everybody=sees_others(path) and not users,
+            queues=queue or (), clusters=filter.clusters or clusters(trace), everybody=sees_others(path) and not users,
         )  # fmt: skip
         made = findings_report(gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path))
     emit(made.dated(when.as_of), way)

@@ -95,7 +95,8 @@ Accounts = Annotated[
     list[str] | None, typer.Option("--account", "-A", metavar="NAME", help="Only this account. Repeat for more.")
 ]
 Clusters = Annotated[
-    list[str] | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster. Repeat for more.")
+    list[str] | None,
+    typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster, or those of an alias. Repeat for more."),
 ]
 OneCluster = Annotated[
     str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, where the trace has several.")

@@ -61,7 +61,8 @@ def report_all(
     path = find_trace(db, settings.db)
     operators_only(path, PAGE)
     asked = Asked(
-        when.now, lang.value if lang else settings.feedback.language, cluster or (), queue or (), since, until,
+        when.now, lang.value if lang else settings.feedback.language, settings.report.clusters(cluster or ()),
+        queue or (), since, until,
         when.as_of, exact,
     )  # fmt: skip
     with progress("reading the trace", "reports") as tick:

@@ -66,7 +66,7 @@ def job_filter(options: ReportOptions, settings: Config, now: int) -> Filter:
         )
     usual, least = settings.report, options.min_elapsed
     return Filter(
-        options.cluster,
+        usual.clusters(options.cluster),
         start,
         end,
         options.queue,
