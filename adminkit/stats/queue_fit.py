@@ -28,8 +28,8 @@ _SEED: Final = 18
 #: Of limit_source: 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
 #: job name has shown it: something in it caught the signal, or the plugin put it back.
 _JOBS: Final = """
-SELECT cluster, queue, coalesce(user, ''), elapsed, req_limit, size_units, coalesce(size_gpus, 0),
-    coalesce(size_nodes, 0), CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END,
+SELECT cluster, queue, coalesce(user, ''), elapsed, req_limit, size_units, coalesce(size_gpus, -1),
+    coalesce(size_nodes, -1), CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END,
     (cluster, user, job_name) IN
         (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE
 FROM run WHERE """
@@ -57,7 +57,7 @@ class QueueJobs:
     elapsed: Ints  # seconds
     req_limit: Ints  # seconds
     units: Ints  # GPUs; nodes of a job without GPUs
-    gpus: Ints
+    gpus: Ints  # -1: unknown, as of the nodes
     nodes: Ints
     source: Ints  # 1: took the default, 0: asked, 2: unknown
     restartable: Ints  # 1: runs of its name have gone on from a checkpoint
@@ -98,10 +98,13 @@ class QueueJobs:
         return float((np.maximum(self.req_limit - limit, 0) * self.units).sum())
 
     def fitting(self, other: QueueJobs) -> NDArray[np.bool_]:
-        """The jobs that end within the maximum of `other`, and are no larger than the largest job there."""
+        """The jobs that end within the maximum of `other`, and are no larger than the largest job there. An unknown
+        size is no larger than unknown ones only.
+        """
         within: NDArray[np.bool_] = self.elapsed <= (other.max_limit or 0)
         for mine, theirs in ((self.gpus, other.gpus), (self.nodes, other.nodes)):
-            within = within & (mine <= theirs.max())
+            most = theirs.max()
+            within = within & (mine <= most) & ((mine < 0) == (most < 0))
         return within
 
 

@@ -58,6 +58,25 @@ def test_a_job_fits_by_its_time_and_its_size(tmp_path: Path) -> None:
     assert gq.fitting(short).tolist() == [False, True, False], "nobody had two GPUs or two nodes there"
 
 
+UNKNOWN = [
+    ({"gpus": None}, {"gpus": 1}, False, "it may have had more than the one GPU of the largest job there"),
+    ({"nodes": None}, {"nodes": 4}, False, "or more nodes"),
+    ({"gpus": 0}, {"gpus": None}, False, "nobody knows what ran there"),
+    ({"gpus": None}, {"gpus": None}, True, "a cluster whose accounting counts no GPUs: nodes decide"),
+    ({"gpus": 0}, {"gpus": 0}, True, "none is known, and no more than none"),
+]
+
+
+@pytest.mark.parametrize(("mine", "theirs", "fits", "why"), UNKNOWN)
+def test_a_job_of_unknown_size_fits_nowhere_where_sizes_are_known(
+    mine: dict[str, int | None], theirs: dict[str, int | None], fits: bool, why: str, tmp_path: Path
+) -> None:
+    jobs = [job(1, **mine), job(2, queue="short", **theirs)]
+    with reader(make_trace(tmp_path / "t.db", jobs, QUEUES)) as db:
+        found = {one.queue: one for one in queue_jobs(db, Filter(checkpoint_code=85), MONDAY)}
+    assert found["gq"].fitting(found["short"]).tolist() == [fits], why
+
+
 def test_no_job(tmp_path: Path) -> None:
     with reader(make_trace(tmp_path / "t.db", [], QUEUES)) as db:
         assert queue_jobs(db, Filter(checkpoint_code=85), MONDAY) == []
