@@ -14,7 +14,7 @@ from adminkit.cli.operators import FINDINGS, operators_only
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
-from adminkit.stats.select import check_words, clusters
+from adminkit.stats.select import check_words, clusters, span
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import sees_others, whose
@@ -96,5 +96,7 @@ def findings(
             since=end - USUAL if filter.since is None else filter.since, until=end, now=when.now, users=users,
             queues=queue or (), clusters=filter.clusters or clusters(trace), everybody=sees_others(path) and not users,
         )  # fmt: skip
-        made = findings_report(gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path))
+        made = findings_report(
+            gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path), span(trace)[1]
+        )
     emit(made.dated(when.as_of), way)

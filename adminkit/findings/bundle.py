@@ -25,7 +25,7 @@ KIND: Final = Kind(
     {
         "runs": "of several GPUs or nodes",
         "bundles": "of these, single-GPU work side by side",
-        "gpu_seconds": "GPU-seconds of the bundles",
+        "gpu_seconds": "GPU-seconds, of the bundles",
     },
 )
 

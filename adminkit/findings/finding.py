@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -65,6 +66,12 @@ class Verdict:
     advice: str = ""
 
 
+#: What the description of a number begins with, before a comma or semicolon, where the number has a unit.
+UNITS: Final = ("seconds", "epoch seconds", "GPU-seconds", "byte-seconds")
+#: Numbers whose names begin so are shares of a whole.
+_SHARES: Final = ("share", "used_fraction", "accuracy", "change", "median", "p90")
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """The findings of one file: their name, their verdicts by word, and what their evidence may hold, by name."""
@@ -73,6 +80,11 @@ class Kind:
     what: str
     verdicts: Mapping[str, Verdict]
     evidence: Mapping[str, str]
+
+    def unit(self, name: str) -> str:
+        """What a number of the evidence is in: one of UNITS, share, or "" for a count."""
+        first = re.split(r"[,;]", self.evidence[name], maxsplit=1)[0]
+        return first if first in UNITS else "share" if name.startswith(_SHARES) else ""
 
     def finding(
         self,

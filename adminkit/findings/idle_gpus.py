@@ -26,7 +26,7 @@ KIND: Final = Kind(
     {
         "runs": "with GPUs, of which somebody measured the use",
         "idle": "of these, runs whose GPUs were busy for less than 1 % of the time",
-        "idle_seconds": "GPU-seconds of the idle ones",
+        "idle_seconds": "GPU-seconds, of the idle ones",
         "share": "idle_seconds / the GPU-seconds of all runs measured",
     },
 )

@@ -29,7 +29,7 @@ KIND: Final = Kind(
         "share": "used / asked for, over all runs and their time",
         "median": "the median of a run's share",
         "p90": "nine runs in ten stay below this share",
-        "unused": "byte-seconds that were asked for and not used",
+        "unused": "byte-seconds, that were asked for and not used",
     },
 )
 

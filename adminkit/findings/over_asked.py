@@ -31,7 +31,7 @@ KIND: Final = Kind(
         "jobs": "that count",
         "users": "who submitted them",
         "reserved": "GPU-seconds, node-seconds of jobs without GPUs: the sum of limits",
-        "used": "the same of run times",
+        "used": "GPU-seconds, the same of run times",
         "used_fraction": "used / reserved",
     },
 )

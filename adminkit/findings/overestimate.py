@@ -38,8 +38,8 @@ KIND: Final = Kind(
         "elapsed": "seconds, of the longest",
         "req_limit": "seconds, the largest that was asked for",
         "used": "GPU-seconds; node-seconds without GPUs",
-        "reserved": "the same that the limits reserved",
-        "unused": "reserved - used",
+        "reserved": "GPU-seconds, the same that the limits reserved",
+        "unused": "GPU-seconds, reserved - used",
         "used_fraction": "used / reserved",
     },
 )

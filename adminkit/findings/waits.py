@@ -25,9 +25,9 @@ KIND: Final = Kind(
     {
         "jobs": "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with",
         "wait": "seconds, what they waited together",
-        "avoided": "seconds of it above the mean wait of jobs of their size that asked for what they needed",
-        "avoided_low": "the lower end of its 95 % interval",
-        "avoided_high": "the upper end",
+        "avoided": "seconds, of it above the mean wait of jobs of their size that asked for what they needed",
+        "avoided_low": "seconds, the lower end of its 95 % interval",
+        "avoided_high": "seconds, the upper end",
         "share": "avoided / wait",
     },
 )

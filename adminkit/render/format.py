@@ -154,7 +154,7 @@ def cells(report: Report, tz: tzinfo | None) -> tuple[list[Field], list[list[str
     seen = [
         place
         for place, field in enumerate(report.fields)
-        if not field.quiet or _says(field, [row[place] for row in report.rows])
+        if not field.data and (not field.quiet or _says(field, [row[place] for row in report.rows]))
     ]
 
     def shown(row: Sequence[Cell]) -> list[str]:

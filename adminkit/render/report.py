@@ -31,7 +31,8 @@ class Field:
     """One column: its name is the key in JSON, the header in CSV and tables.
 
     A `quiet` column is in tables only where its texts differ or a number is not zero; JSON and CSV always have it. The
-    text of a `below` column stands on lines of its own below its row in the terminal.
+    text of a `below` column stands on lines of its own below its row in the terminal. A `data` column is for programs:
+    it is in JSON and CSV alone.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Field:
     help: str = ""
     quiet: bool = False
     below: bool = False
+    data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

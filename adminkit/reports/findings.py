@@ -16,7 +16,7 @@ from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
 from adminkit.findings import effect, estimate, outbox, overestimate, week
 from adminkit.findings.finding import SEVERITIES, Finding, Severity, Subject
 from adminkit.findings.registry import KINDS
-from adminkit.render.format import plural
+from adminkit.render.format import number, percent, plural, show
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.stats import due
 from adminkit.stats.effect import Design
@@ -25,21 +25,22 @@ from adminkit.stats.estimates import estimates
 from adminkit.stats.select import Filter
 from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
 from adminkit.trace.outbox import find
-from adminkit.units import show_time
+from adminkit.units import show_bytes, show_short, show_time
 
 FIELDS: Final = (
     Field("severity", help="warn: somebody can do better; info; good"),
     Field("kind", help=", ".join(KINDS)),
     Field("verdict", help="a word of its kind"),
+    Field("at_stake", "hours", "GPU-hours at stake; node-hours of jobs without GPUs"),
     Field("cluster", help="the cluster", quiet=True),
     Field("queue", help="the queue, of a finding about one"),
     Field("user", help="whose jobs; empty: everybody's"),
     Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that one; an image"),
     Field("run", help="job@submission; of an array its number and first submission"),
-    Field("at_stake", "hours", "GPU-hours at stake; node-hours of jobs without GPUs"),
     Field("at_stake_low", "hours", "where it is an estimate: the lower end of its 95 % interval", quiet=True),
     Field("at_stake_high", "hours", "the upper end", quiet=True),
-    Field("evidence", help="the numbers that were compared: seconds, GPU-seconds, ratios", below=True),
+    Field("numbers", help="the numbers that were compared, for people", below=True),
+    Field("evidence", help="the same in base units: seconds, GPU-seconds, byte-seconds, shares", data=True),
     Field("advice", help="what to do about it", below=True),
     Field("command", help="a command that shows more, or acts", below=True),
 )
@@ -82,13 +83,24 @@ def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequ
 
 
 def findings_report(
-    findings: Sequence[Finding], least: Severity, scope: Scope, kinds: Sequence[str], database: str
+    findings: Sequence[Finding],
+    least: Severity,
+    scope: Scope,
+    kinds: Sequence[str],
+    database: str,
+    last: int | None = None,
 ) -> Report:
-    """A row for each finding of that severity or above."""
+    """A row for each finding of that severity or above. `last`: the last end of any job of the trace, None where no job
+    ended: nothing found where nothing ended is no good news.
+    """
     shown = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
     rows = [_row(one) for one in shown]
     hidden = len(findings) - len(shown)
     notes = [f"{plural(hidden, 'finding')} below {least} not shown: --severity good shows all"] if hidden else []
+    if last is None or last < scope.since:
+        trace = "nor in the whole trace" if last is None else f"the last one of the trace did at {show_time(last)}"
+        look = "" if last is None else f": --as-of {show_time(last + 1)} looks at the days before it"
+        notes.insert(0, f"no job ended in this window, {trace}{look}")
     window = f"from {show_time(scope.since)} until {show_time(scope.until)}"
     filters = {"ended": window, "kind": ", ".join(kinds), "severity": least}
     for name, words in (("user", scope.users), ("queue", scope.queues)):
@@ -104,11 +116,30 @@ def _row(one: Finding) -> list[Cell]:
     subject, stake = one.subject, one.stake
     ends = (stake.unit_seconds, stake.low, stake.high) if stake else (None, None, None)
     hours = [None if end is None else end / 3600 for end in ends]
+    kind = KINDS[one.kind]
+    numbers = ", ".join(
+        f"{name.replace('_', ' ')} {_in_words(value, kind.unit(name))}" for name, value in one.evidence.items()
+    )
     evidence = " ".join(f"{name}={_bare(value)}" for name, value in one.evidence.items())
     return [
-        one.severity, one.kind, one.verdict, subject.cluster, subject.queue, subject.user, subject.name, subject.run,
-        *hours, evidence, one.advice, one.command,
+        one.severity, one.kind, one.verdict, hours[0], subject.cluster, subject.queue, subject.user, subject.name,
+        subject.run, *hours[1:], numbers, evidence, one.advice, one.command,
     ]  # fmt: skip
+
+
+def _in_words(value: float, unit: str) -> str:
+    """A number of the evidence with what it is in; GPU-seconds as hours, which the table has."""
+    if unit == "seconds":
+        return show_short(value)
+    if unit == "epoch seconds":
+        return show_time(round(value))
+    if unit == "GPU-seconds":
+        return f"{show(value / 3600, 'hours', None)} GPU-hours"
+    if unit == "byte-seconds":
+        return f"{show_bytes(round(value / 3600))}-hours"
+    if unit == "share":
+        return percent(value)
+    return number(int(value)) if value == int(value) else f"{value:.3f}"
 
 
 def _bare(value: float) -> str:

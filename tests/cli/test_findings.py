@@ -135,3 +135,24 @@ def test_a_slip_is_an_error(trace: Path, capsys: pytest.CaptureFixture[str], wor
 def test_the_options_have_the_words_of_the_registry() -> None:
     assert [one.value for one in command.Kind] == list(KINDS)
     assert [one.value for one in command.Least] == list(SEVERITIES)
+
+
+WINDOWS = [
+    (["--since", "2026-01-04", "--until", "2026-01-20"], None, "jobs ended in it"),
+    (["--since", "2026-02-01"], "the last one of the trace did at 2026-01-08", "after the last end"),
+]
+
+
+@pytest.mark.parametrize(("typed", "note", "why"), WINDOWS)
+def test_a_window_in_which_nothing_ended_is_no_good_news(
+    trace: Path, typed: list[str], note: str | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["findings", "--db", str(trace), "-f", "json", *typed]) == 0
+    notes = json.loads(capsys.readouterr().out)["meta"]["notes"]
+    assert [one for one in notes if "no job ended" in one and (note or "") in one] == (notes[:1] if note else []), why
+
+
+def test_an_empty_trace_has_no_job_that_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_trace(tmp_path / "empty.db")
+    assert main(["findings", "--db", str(tmp_path / "empty.db"), "-f", "json"]) == 0
+    assert "no job ended in this window, nor in the whole trace" in capsys.readouterr().out

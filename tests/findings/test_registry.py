@@ -59,3 +59,26 @@ def test_a_finding_has_documented_words_only(
             KINDS["outbox"].finding(verdict, Subject(), evidence)
     else:
         assert KINDS["outbox"].finding(verdict, Subject(), evidence).evidence == expected
+
+
+UNITS = {
+    ("habit", "max_limit"): "seconds",
+    ("habit", "at_maximum"): "",
+    ("habit", "share"): "share",
+    ("over_asked", "used"): "GPU-seconds",
+    ("week", "used"): "seconds",
+    ("overestimate", "unused"): "GPU-seconds",
+    ("memory", "unused"): "byte-seconds",
+    ("memory", "p90"): "share",
+    ("failing", "completed_last"): "epoch seconds",
+    ("waits", "avoided_low"): "seconds",
+    ("month", "change_low"): "share",
+    ("effect", "effect"): "",
+}
+
+
+@pytest.mark.parametrize(("place", "unit"), UNITS.items())
+def test_a_number_of_the_evidence_has_the_unit_that_its_description_begins_with(
+    place: tuple[str, str], unit: str
+) -> None:
+    assert KINDS[place[0]].unit(place[1]) == unit

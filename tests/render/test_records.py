@@ -32,7 +32,18 @@ FIELDS = (
             ["what  hours", "a     1,234", "    one two three four five six seven", "    eight nine", "    run me"],
             "texts are wrapped, numbers stand to the right",
         ),
-        ([["aaaaaaaaaaaaaaaaaaaa", "bbbbbbb", "1", "-", "-"]], 12, ["what       …", "aaaaaaaaaaa…"], "too wide: cut"),
+        (
+            [["aaaaaaaaaaaaaaaaaaaa", "bbbbbbb", "1", "advice", "-"]],
+            12,
+            ["what", "aaaaaaaaaaa…", "    user bbbbbbb  hours 1", "    advice"],
+            "a first column that is too wide is cut, the others stand below",
+        ),
+        (
+            [["flood", "ada", "12", "-", "-"], ["x", "-", "3", "-", "-"]],
+            12,
+            ["what   user", "flood  ada", "    hours 12", "x      -", "    hours 3"],
+            "what does not fit beside has its name",
+        ),
         ([["待機", "ada", "-", "-", "-"]], 80, ["what  user", "待機  ada"], "wide letters"),
     ],
 )  # fmt: skip

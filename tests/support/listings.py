@@ -43,6 +43,7 @@ from adminkit.reports.trial import calendar_report, preview_notes, result_report
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, UNKNOWN, Row
 from adminkit.stats.history import events
+from adminkit.stats.select import span
 from adminkit.stats.status import Pass
 from adminkit.stats.switchback import calendar
 from adminkit.stats.waits import Quarter
@@ -129,7 +130,9 @@ def some_findings(path: Path) -> Report:
     scope = findings.Scope(since=MONDAY, until=UNTIL, now=UNTIL, clusters=["aaic"], everybody=True)
     kinds = ("overestimate", "estimate", "week", "outbox")
     with reader(make_trace(path / "t.db", runs)) as db:
-        return findings.findings_report(findings.gather(db, Config(), scope, kinds), "info", scope, kinds, DB)
+        return findings.findings_report(
+            findings.gather(db, Config(), scope, kinds), "info", scope, kinds, DB, span(db)[1]
+        )
 
 
 LETTERS: Final = (
