@@ -91,20 +91,24 @@ class Records:
         self._read = self._lua.module("record")[b"read"]
 
     def limits(self, comment: str) -> tuple[int | None, int | None]:
-        """(the limit that was asked for, the soft limit) of a record that names both; (None, None) without."""
+        """(the limit that was asked for, the soft limit) of a record that names both; (None, None) without.
+
+        A user's own --time-min that was kept is a soft limit like the policy's.
+        """
         there = self._lua.call(self._read, comment)
-        record = None if there is None else self._lua.out(there)
-        if not isinstance(record, dict) or not str(record.get("soft", "")).isdigit():
+        record = self._lua.out(there) if there is not None else None
+        planned = str(record.get("soft", record.get("keep", ""))) if isinstance(record, dict) else ""
+        if not isinstance(record, dict) or not planned.isdigit():
             return None, None
         asked = str(record["lim"])
-        return (int(asked) if asked.isdigit() else None), int(record["soft"])
+        return (int(asked) if asked.isdigit() else None), int(planned)
 
 
 def ours(jobs: Iterable[PlannedJob], records: Records) -> list[tuple[PlannedJob, int | None]]:
-    """The open jobs that have a TimeMin and our word for it, with the limit that was asked for."""
+    """The open jobs that have a TimeMin and our word that backfill plans with it, with the limit that was asked for."""
     found = []
     for job in jobs:
-        if job.time_min is None or ",soft=" not in job.comment:
+        if job.time_min is None or not any(key in job.comment for key in (",soft=", ",keep=")):
             continue
         asked, soft = records.limits(job.comment)
         if soft is not None:

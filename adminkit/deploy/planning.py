@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.planning import PARAMETER, PlannedJob, Planning, PlanQueue, planning
+from adminkit.slurm.planning import PARAMETER, PlannedJob, Planning, PlanQueue, open_jobs, planning
 from adminkit.slurm.release import Release, show_release
 
 #: The first releases of their series that hold what the guard relies on.
@@ -100,6 +100,17 @@ def warnings(site: Planning) -> list[str]:
     return found
 
 
+def typed(jobs: Iterable[PlannedJob]) -> str:
+    """How many open jobs have a --time-min that is not the policy's: soft limits change what it means."""
+    listed = list(jobs)
+    own = [job for job in listed if job.time_min is not None and ",soft=" not in job.comment]
+    users = len({job.uid for job in own})
+    return (
+        f"open jobs with a --time-min of their own: {len(own)} of {len(listed)}, users: {users}; adminkit policy replay"
+        " counts those that ended"
+    )
+
+
 def refuse_unsafe(policy: str, now: int) -> list[str]:
     """AdminkitError with every reason by its name, where the text of policy.lua turns soft limits on and must not.
 
@@ -112,7 +123,7 @@ def refuse_unsafe(policy: str, now: int) -> list[str]:
     if against:
         listed = "; ".join(f"{one.name}: {one.why}" for one in against)
         raise AdminkitError(f"soft limits are refused here: {listed}", against[0].hint or "docs/soft-limits.md")
-    return warnings(site)
+    return [*warnings(site), typed(open_jobs())]
 
 
 def with_deadlines(jobs: Iterable[PlannedJob]) -> frozenset[str]:

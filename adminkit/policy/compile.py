@@ -86,6 +86,7 @@ def _soft_limits(settings: SoftLimits, site: Site) -> Table:
         "preemptible": settings.preemptible,
         "wide": settings.wide,
         "arrays": settings.arrays,
+        "typed": settings.typed,
         "variable": VARIABLE,
     }
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
-from adminkit.policy.soft_settings import VARIABLE
+from adminkit.policy.soft_settings import VARIABLE, SoftLimits
 from adminkit.units import show_duration, show_time
 
 _NOUNS: Final = {"gpus": "GPU", "gpus_per_node": "GPU", "nodes": "node", "cpus": "CPU"}
@@ -44,8 +44,15 @@ def soft_sentence(policy: Policy) -> str:
         f"Backfill plans jobs {where} with the time that {soft.quantile} % of their owner's similar jobs needed, at"
         f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit and"
         f" nine in ten needed {show_duration(soft.longest)} at most{_beside(soft.wide)}; the limit stays. A typed"
-        f" --time-min is left out. {VARIABLE}=off in a job's environment switches it off."
+        f" --time-min {_typed(soft)}. {VARIABLE}=off in a job's environment switches it off."
     )
+
+
+def _typed(soft: SoftLimits) -> str:
+    if not soft.typed:
+        return "is left out"
+    least = show_duration(soft.least)
+    return f"counts instead, as {least} where it is less, and is left out where no soft limit may be given"
 
 
 def _beside(wide: int) -> str:

@@ -15,7 +15,16 @@ from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request, with_lease
 from adminkit.slurm.site import Site, made_up
-from adminkit.stats.replay import Row, Submission, at_most, excluded, queue_limits, submissions
+from adminkit.stats.replay import (
+    Row,
+    Submission,
+    TypedTimeMin,
+    at_most,
+    excluded,
+    queue_limits,
+    submissions,
+    typed_time_min,
+)
 from adminkit.stats.select import Filter, snapshot, span
 
 #: Requests kept before their counts are summed up: a trace without any repetition needs no more memory than this.
@@ -72,6 +81,7 @@ class Replayed:
     counts: Replay
     excluded: Mapping[str, int]
     span: tuple[int | None, int | None]
+    typed: TypedTimeMin | None = None  # None: the policy has no soft limits
 
 
 def replay_trace(
@@ -99,13 +109,14 @@ def replay_trace(
         table = policy_table(policy, site, now)
         decider = Decider(policy_text(table).encode(), version=version, soft_limits=soft_limits)
         most, planning = at_most(db), soft_limits is not None and policy.soft_limits.enabled
-        rows = submissions(db, chosen, names=planning)
+        rows = submissions(db, chosen, planning=planning)
 
         def decide(request: Request) -> Decision:
             return decider.decide(with_lease(request, table, now) if planning else request)
 
         counts = replay(rows, judge(decide, policy, site, now, everybody=planning), lambda done: tick(done, most))
-        return Replayed(counts, excluded(db, chosen, counts.total.jobs), span(db))
+        typed = typed_time_min(db, chosen) if policy.soft_limits.enabled else None
+        return Replayed(counts, excluded(db, chosen, counts.total.jobs), span(db), typed)
 
 
 def judge(

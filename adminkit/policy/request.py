@@ -81,6 +81,7 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "queues": asked.queue.split(",") if asked.queue else [],
         "limit": asked.time_limit if asked.limit_kind == "finite" else None,
         "limit_kind": asked.limit_kind or "unknown",
+        "time_min": asked.time_min,
         "nodes": asked.nodes,
         "cpus": asked.cpus,
         "gpus": asked.gpus,

@@ -37,6 +37,7 @@ class SoftLimits(BaseModel):
     classes_off: tuple[JobClass, ...] = ()
     preemptible: bool = False  # jobs that others may preempt
     arrays: bool = False  # whose tasks Slurm may cut: the guard raises them again
+    typed: bool = False  # whether the user's own --time-min counts instead
     max_entries: Annotated[int, Field(ge=0, le=50_000)] = 50_000  # the newest stay
 
     @property

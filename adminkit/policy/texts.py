@@ -49,6 +49,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "hint": ("queue", "asked", "expected", "safe", "risk", "runs"),
     "array": (),
     "time_min": (),
+    "time_min_off": (),
     "help": ("url",),
 }
 
@@ -113,6 +114,7 @@ EN: Final[Mapping[str, str]] = {
         " Cancel it and submit it again."
     ),
     "time_min": "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays.",
+    "time_min_off": "--time-min was left out: it cannot be used here now. Backfill plans by your limit, which stays.",
     "help": "More about limits and waiting: {url}",
 }
 
@@ -169,6 +171,7 @@ JA: Final[Mapping[str, str]] = {
         "取り消してから、もう一度投入してください。"
     ),
     "time_min": "--time-min は外しました。ジョブは過去の同様のジョブの所要時間で計画されます。制限時間は変わりません。",
+    "time_min_off": "--time-min は外しました。今は使えないため、制限時間で計画されます。制限時間は変わりません。",
     "help": "制限時間と待ち時間について詳しくは: {url}",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -162,6 +162,7 @@ def replay_report(
             f"planned by need: {plural(counts.planned, 'job')}, of which {counts.outlived} ran longer than their soft"
             " limit; a table that was made of these very jobs flatters"
         )
+    notes += _typed_notes(replayed)
     if not counts.total.jobs:
         notes.append("no job is left to count; the filters above say why")
     meta = Meta(
@@ -176,6 +177,23 @@ def replay_report(
         replayed.span,
     )
     return Report(meta, REPLAY_FIELDS, rows, [_row("all", "(all)", counts.total)])
+
+
+def _typed_notes(replayed: Replayed) -> Iterator[str]:
+    """Who typed --time-min, before soft limits change what that means."""
+    typed, jobs = replayed.typed, replayed.counts.total.jobs
+    if typed is None or not jobs:
+        return
+    if typed.unknown < jobs:
+        yield (
+            f"a --time-min of its own: {plural(typed.jobs, 'job')} of {plural(typed.users, 'user')}, as records in"
+            f" AdminComment say; {typed.lowered} of them ended with a lower limit than was asked for"
+        )
+    if typed.unknown:
+        yield (
+            f"whether {plural(typed.unknown, 'job')} had a --time-min is not known: Slurm's accounting does not keep"
+            " it, and they have no record in AdminComment"
+        )
 
 
 def rules_at_note(at: int | None, tz: tzinfo | None = None) -> str:

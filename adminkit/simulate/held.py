@@ -21,9 +21,14 @@ _NEVER: Final = 1 << 60
 
 
 def held(
-    with_plan: Callable[[Column], Case], plan: Column, wide: Mask, run: Callable[[Request], Schedule] = simulate
+    with_plan: Callable[[Column], Case],
+    plan: Column,
+    wide: Mask,
+    run: Callable[[Request], Schedule] = simulate,
+    beside: Column | int = NONE,
 ) -> Column:
-    """`plan` with NONE for each job that was waiting at some time while a job of `wide` waited, on nodes of one queue.
+    """`plan` with `beside` for each job that was waiting at some time while a job of `wide` waited, on nodes of one
+    queue.
 
     `with_plan` gives the case with these plans.
     """
@@ -35,7 +40,7 @@ def held(
         schedule = run(case.request)
         ran = schedule.start != NONE
         begin = np.where(ran, schedule.start, _NEVER)
-        after = np.where(_beside(case, wide & ran, begin), NONE, plan)
+        after = np.where(_beside(case, wide & ran, begin), beside, plan)
         changed = float((after != kept).mean())
         kept = after
         if changed <= SETTLED:

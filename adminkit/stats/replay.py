@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
 from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
+from adminkit.trace.comment_words import RECORD
+from adminkit.trace.decision_sql import seconds_of
 from adminkit.trace.run_view import TOO_LONG
 
 #: A requeued run is followed by another one of the same submission.
@@ -25,7 +27,21 @@ KIND: Final = f"""CASE
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
-    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, elapsed, job_id_raw, submit_time
+    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, elapsed, job_id_raw, submit_time
+FROM run WHERE {{where}}
+"""
+
+#: SQL: whether the policy's record was read whole, in the field that users cannot write; and the --time-min that the
+#: user of such a job typed, seconds.
+_RECORDED: Final = f"limit_source IN ('explicit', 'default') AND instr(admin_comment, '{RECORD.prefix}:') = 1"
+_TIME_MIN: Final = f"CASE WHEN {_RECORDED} THEN {seconds_of('admin_comment', 'min')} END"
+#: Slurm lowers a limit at the start, to no less than --time-min. It leaves those that backfill plans by need; where a
+#: rule lowered one, the record names it.
+_LOWERED: Final = f"""time_limit < limit_original AND time_limit >= {_TIME_MIN} AND instr(admin_comment, ',keep=') = 0
+    AND instr(admin_comment, ',soft=') = 0 AND instr(admin_comment, ',rules=') = 0"""
+_TYPED: Final = f"""
+SELECT total({_TIME_MIN} IS NOT NULL), count(DISTINCT CASE WHEN {_TIME_MIN} IS NOT NULL THEN user END),
+    total({_LOWERED}), total(({_RECORDED}) IS NOT TRUE)
 FROM run WHERE {{where}}
 """
 
@@ -53,13 +69,36 @@ class Submission(NamedTuple):
     gpus: int | None
     mem: int | None  # bytes of the whole job
     unsure: int  # 0, 1: whether the limit was typed is unknown
-    job_name: str | None = None  # only where it is asked for: with it few jobs ask for the same
+    # Only where planning by need asks for them: with a name few jobs ask for the same.
+    job_name: str | None = None
+    time_min: int | None = None  # seconds; None, too, where nobody knows
 
 
-def submissions(db: sqlite3.Connection, chosen: Filter, *, names: bool = False) -> Iterator[Row]:
-    """A row per job that `chosen` takes, in no order: Submission's fields, the seconds it ran, JobIDRaw and Submit."""
+@dataclass(frozen=True, slots=True)
+class TypedTimeMin:
+    """Who typed --time-min, as far as the policy's records have it: sacct keeps no TimeMin."""
+
+    jobs: int
+    users: int
+    lowered: int  # of the jobs: ended with a lower limit than they asked for
+    unknown: int  # jobs without a record in AdminComment
+
+
+def submissions(db: sqlite3.Connection, chosen: Filter, *, planning: bool = False) -> Iterator[Row]:
+    """A row per job that `chosen` takes, in no order: Submission's fields, the seconds it ran, JobIDRaw and Submit.
+
+    `planning`: with what only planning by need looks at.
+    """
     selection = _selection(chosen)
-    yield from db.execute(ROWS.format(where=selection.where, name="job_name" if names else "NULL"), selection.params)
+    more = {"name": "job_name", "time_min": _TIME_MIN} if planning else {"name": "NULL", "time_min": "NULL"}
+    yield from db.execute(ROWS.format(where=selection.where, **more), selection.params)
+
+
+def typed_time_min(db: sqlite3.Connection, chosen: Filter) -> TypedTimeMin:
+    """Of the jobs of submissions()."""
+    selection = _selection(chosen)
+    found = db.execute(_TYPED.format(where=selection.where), selection.params).fetchone()
+    return TypedTimeMin(*map(int, found))
 
 
 def at_most(db: sqlite3.Connection) -> int:

@@ -95,6 +95,18 @@ RECORD: Final = Word(
         Key(name="cls", values=_TEXT, longest=max(map(len, CLASSES)), meaning="the class that points were given for"),
         Key(name="own", values="node", longest=4, meaning="the job takes whole nodes"),
         Key(
+            name="min",
+            values=_NUMBER,
+            longest=_LIMIT_DIGITS,
+            meaning="the user's own `--time-min` in seconds, whatever became of it",
+        ),
+        Key(
+            name="keep",
+            values=_NUMBER,
+            longest=_LIMIT_DIGITS,
+            meaning="the same, where backfill plans with it, in seconds, no less than the site's least",
+        ),
+        Key(
             name="soft",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,

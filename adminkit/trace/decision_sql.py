@@ -63,15 +63,21 @@ def paid_class(field: str) -> str:
 
 
 def soft_limit(field: str) -> str:
-    """The soft limit that the policy gave, seconds, where `field` has a whole record; NULL for none.
+    """The soft limit that the policy gave, seconds, where `field` has a whole record; NULL for none."""
+    return seconds_of(field, "soft")
+
+
+def seconds_of(field: str, name: str) -> str:
+    """The number of a key of the record, where `field` has a whole one; NULL for none.
 
     What SQLite and DuckDB both take. Trap: their GLOBs differ, so another column has to say that the record is whole.
     """
-    rest = f"substr({field}, instr({field}, ',soft=') + 6)"
+    key = f",{name}="
+    rest = f"substr({field}, instr({field}, '{key}') + {len(key)})"
     digits = f"substr({rest}, 1, length({rest}) - length(ltrim({rest}, '0123456789')))"
     value = f"CASE WHEN length({digits}) < 19 THEN CAST({digits} AS BIGINT) ELSE {_MOST} END"
     ends = f"substr({rest} || ' ', length({digits}) + 1, 1) IN (',', ' ')"
-    inside = f"instr({field}, ',soft=') BETWEEN 1 AND instr({field} || ' ', ' ')"
+    inside = f"instr({field}, '{key}') BETWEEN 1 AND instr({field} || ' ', ' ')"
     return f"CASE WHEN {inside} AND length({digits}) > 0 AND {ends} THEN {value} END"
 
 

@@ -19,6 +19,7 @@ local decide = { modify = modify.decide }
 local NONE = text.NONE
 
 local LAST_TYPED = "adminkit: --time-min was left out; jobs are planned by what jobs like them needed."
+local LAST_UNKEPT = "adminkit: --time-min was left out; this job cannot be planned by it now, and is planned by its limit."
 local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
 
 -- The placeholders of a text about a job that names `queue`, which cannot take it, while `fit` can.
@@ -156,43 +157,55 @@ local function is_earlier(there, outcome, kind, job, request, ruleset, paid)
 end
 
 -- The new text of the field of the record, nil to leave it, and the soft limit where the record in force says so: without a
--- record nobody could tell it from what the user typed. `kind`: of the limit that was asked for.
-local function record_of(outcome, kind, job, request, ruleset, paid, planned)
+-- record nobody could tell it from what the user typed, which is `typed`. `kind`: of the limit that was asked for.
+local function record_of(outcome, kind, job, request, ruleset, paid, planned, typed)
     local field, limit = ruleset.record, request.limit
     if not field or kind == "unknown" then
         return nil, nil
     end
+    local is_kept = planned and typed and ruleset.soft.typed
     local before = request[field]
     local there = before and record.read(before)
     if there and is_earlier(there, outcome, kind, job, request, ruleset, paid) then
-        local is_its = planned and there.soft == text.whole(planned) and there.lim == text.whole(limit)
+        local key = is_kept and "keep" or "soft"
+        local is_its = planned and there[key] == text.whole(planned) and there.lim == text.whole(limit)
         return nil, is_its and planned or nil
     end
     local fired, whole = outcome.fired or NONE, request.whole
-    local line = record.write(limit, kind, fired, before, paid, whole, planned)
+    local line = record.write(limit, kind, fired, before, record.keys(paid, whole, typed, planned, is_kept))
     if line or not planned then
         return line, line and planned
     end
-    return record.write(limit, kind, fired, before, paid, whole), nil
+    return record.write(limit, kind, fired, before, record.keys(paid, whole, typed)), nil
 end
 
--- Takes away a typed --time-min: with soft limits on, Slurm would hold its maxima to it, and not to the limit. One that an
--- earlier decision gave, by a record that users cannot write, goes without a word.
-local function drop_typed(outcome, job, request, ruleset)
+-- Takes a --time-min from the job: with soft limits on, Slurm would hold its maxima to it, and not to the limit. Returns it
+-- where the user typed it: nil where an earlier decision gave it, by a record that users cannot write.
+local function take_time_min(outcome, job, request, ruleset)
     job.time_min, outcome.drops = nil, true
     local there = ruleset.record == "admin_comment" and request.admin_comment and record.read(request.admin_comment)
-    if not there or there.soft ~= text.whole(request.time_min) then
+    return (not there or there.soft ~= text.whole(request.time_min)) and request.time_min or nil
+end
+
+-- Says that a typed --time-min goes, or leaves it where the job is planned by it.
+local function settle_typed(outcome, ruleset, planned)
+    local keeps = ruleset.soft.typed
+    if planned and keeps then
+        outcome.drops = nil
+    elseif keeps then
+        text.say(decision.list(outcome, "warned"), ruleset.policy, "time_min_off", "amend", {}, nil, LAST_UNKEPT)
+    else
         text.say(decision.list(outcome, "warned"), ruleset.policy, "time_min", "amend", {}, nil, LAST_TYPED)
     end
 end
 
--- The soft limit of a job that is accepted, where soft limits are on and the record can say so.
-local function planned_of(job, request, ruleset)
+-- The soft limit of a job that is accepted, where soft limits are on and the record can say so. `typed`: the user's own.
+local function planned_of(job, request, ruleset, typed)
     local packed = ruleset.soft
     if not packed or ruleset.record ~= "admin_comment" then
         return nil
     end
-    return soft.of(job, request, packed, ruleset.default)
+    return soft.of(job, request, packed, ruleset.default, typed and packed.typed and typed)
 end
 
 -- The job of every submission: a fresh one each would be half of a decision's garbage.
@@ -202,8 +215,9 @@ local JOB = allocation.job_of({})
 function decide.decide(request, ruleset)
     local job, outcome = allocation.job_of(request, JOB), decision.outcome()
     local kind, by, exempt = job.kind, request.by or request.uid, ruleset.policy.exempt
-    if ruleset.soft and request.time_min then
-        drop_typed(outcome, job, request, ruleset)
+    local typed = request.time_min
+    if ruleset.soft and typed then
+        typed = take_time_min(outcome, job, request, ruleset)
     end
     if by ~= nil and exempt ~= nil and exempt[by] == true then
         allocation.set_size(job, request, ruleset)
@@ -218,9 +232,14 @@ function decide.decide(request, ruleset)
         end
     end
     local sum, paid = points_of(job, request, ruleset)
-    local written, planned = record_of(outcome, kind, job, request, ruleset, paid, planned_of(job, request, ruleset))
+    local planned = planned_of(job, request, ruleset, typed)
+    local written
+    written, planned = record_of(outcome, kind, job, request, ruleset, paid, planned, typed)
     if planned then
         outcome.soft = planned
+    end
+    if ruleset.soft and typed then
+        settle_typed(outcome, ruleset, planned)
     end
     return decision.accept(outcome, job, request, ruleset, true, sum, written)
 end

@@ -4,6 +4,7 @@ local text = need("text")
 
 local record = {}
 
+local huge = math.huge
 local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, string.match
 
 local LIMIT = "^%d+$"
@@ -12,17 +13,21 @@ local PAID = text.kept(function(class)
     return ",cls=" .. class
 end)
 
-local SOFT = text.kept(function(seconds)
-    return ",soft=" .. text.whole(seconds)
-end)
+local function seconds_of(key)
+    return text.kept(function(seconds)
+        return key .. text.whole(seconds)
+    end)
+end
+
+local MIN, KEEP, SOFT = seconds_of(",min="), seconds_of(",keep="), seconds_of(",soft=")
 
 -- Slurm refuses a job whose comment is longer, and looks after the script has run.
 local MOST_BYTES = 1024
 
 -- What may stand behind the source, in this order: docs/comment-words.md. `el` is to come, and is read over.
-local MORE = { "cls", "own", "soft", "el", "rules" }
+local MORE = { "cls", "own", "min", "keep", "soft", "el", "rules" }
 
--- The first word of `field` as { lim, src, rules = {…}, cls, own, soft }. nil unless the whole word is a record.
+-- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft }. nil unless the whole word is a record.
 function record.read(field)
     local lim, src, rest = match(field or "", "^ak1:lim=(%w+),src=([ed])([^ ]*)")
     if not lim or (src == "d") ~= (lim == "none") or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
@@ -42,7 +47,8 @@ function record.read(field)
     for name in gmatch(seen.rules or "", "[^+]+") do
         rules[#rules + 1] = name
     end
-    return { lim = lim, src = src, rules = rules, cls = seen.cls, own = seen.own, soft = seen.soft }
+    seen.lim, seen.src, seen.rules = lim, src, rules
+    return seen
 end
 
 local finite = text.kept(function(limit)
@@ -68,10 +74,26 @@ local with_one = text.kept(function(name)
     end)
 end)
 
--- The new text of the field: the record, then `before` (what stood there) after one blank. `fired` is the decision's, `paid` is
--- the class that points were given for, `whole` whether the job takes whole nodes, `soft` the policy's soft limit in seconds.
--- nil where there is no room for both.
-function record.write(limit, limit_kind, fired, before, paid, whole, soft)
+-- What stands between the source and the rules. `paid` is the class that points were given for, `whole` whether the job takes
+-- whole nodes, `typed` the user's own --time-min, and `planned` what backfill plans with in place of the limit, both in
+-- seconds: the typed one with `is_kept`, else the policy's.
+function record.keys(paid, whole, typed, planned, is_kept)
+    local keys = paid and PAID[paid] or ""
+    if whole then
+        keys = keys .. ",own=node"
+    end
+    if typed and typed < huge then
+        keys = keys .. MIN[typed]
+    end
+    if planned then
+        keys = keys .. (is_kept and KEEP or SOFT)[planned]
+    end
+    return keys
+end
+
+-- The new text of the field: the record with these keys, then `before` (what stood there) after one blank. `fired` is the
+-- decision's. nil where there is no room for both.
+function record.write(limit, limit_kind, fired, before, keys)
     local line
     if limit_kind == "unset" then
         line = "ak1:lim=none,src=d"
@@ -80,15 +102,7 @@ function record.write(limit, limit_kind, fired, before, paid, whole, soft)
     else
         line = finite[limit]
     end
-    if paid then
-        line = line .. PAID[paid]
-    end
-    if whole then
-        line = line .. ",own=node"
-    end
-    if soft then
-        line = line .. SOFT[soft]
-    end
+    line = line .. keys
     local first = fired[1]
     if first then
         if not fired[2] then

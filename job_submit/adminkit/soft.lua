@@ -187,11 +187,12 @@ local function is_unfit(request)
 end
 
 -- The soft limit of a job that is accepted, seconds; nil for none. `packed` is of soft.packed, `request.lease` the lease as
--- the guard wrote it, `request.now` the time; `job` the job as amended, its queue and class known. What asks Slurm for the
--- least comes first.
-function soft.of(job, request, packed, default)
-    local named, limit = job.queues, job.limit
-    if job.kind ~= "finite" or limit ~= request.limit or limit - packed.least < packed.gap then
+-- the guard wrote it, `request.now` the time; `job` the job as amended, its queue and class known. `typed`: the user's own
+-- --time-min, which counts instead of what is known, however near the limit; nil for none. What asks Slurm for the least comes
+-- first.
+function soft.of(job, request, packed, default, typed)
+    local named, limit, gap = job.queues, job.limit, typed and 60 or packed.gap
+    if job.kind ~= "finite" or limit ~= request.limit or limit - packed.least < gap then
         return nil -- nobody typed the limit, or a rule changed it
     end
     local lease, now = request.lease, request.now
@@ -199,9 +200,9 @@ function soft.of(job, request, packed, default)
         return nil
     end
     local queue = named[1] or default
-    local needed = need_of(packed, request.uid, request.job_name, queue)
+    local needed = typed or need_of(packed, request.uid, request.job_name, queue)
     local planned = needed and max(minutes(needed), packed.least)
-    if not planned or limit - planned < packed.gap
+    if not planned or limit - planned < gap
         or not queues_clear(named[1] and named or { queue }, limit, now, packed, lease)
         or is_unfit(request) or is_left_out(job, request, packed) or not is_unbound(request, lease)
         or request.plan_off then

@@ -207,6 +207,7 @@ local function soft_settings(value)
         or of_type(value.classes_off, "table", "soft_limits.classes_off")
         or set(value.classes_off, "soft_limits.classes_off")
         or of_type(value.arrays, "boolean", "soft_limits.arrays")
+        or optional(value.typed, "boolean", "soft_limits.typed")
         or of_type(value.variable, "string", "soft_limits.variable")
 end
 

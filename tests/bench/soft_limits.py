@@ -40,11 +40,13 @@ MENU = np.array([600, 1800, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR, DAY, 
 class Candidate:
     """`plan` of each job, seconds, NONE for none; `wide` as in policy.toml; credits are hours in the queue's order.
 
+    `beside`: the plan of those that wait while a wide job does, on nodes that it may use; None: their limit.
     `scheduler`: SchedulerParameters of the model slurm; no other model has such a candidate.
     """
 
     plan: Callable[[Trace], Column]
     wide: int = 0
+    beside: Callable[[Trace], Column] | None = None
     wide_credit: int = 0  # of the widest jobs: those above the last edge of the sizes
     short_credit: int = 0  # of jobs that are planned with an hour at most
     floor: bool = True  # whether `least` and `gap` hold
@@ -105,12 +107,19 @@ CANDIDATES: Mapping[str, Candidate] = {
     "q75, longest 4 h, wide 50": Candidate(quantile(75, longest=4 * HOUR), wide=50),
     "q75, longest 1 h, wide 25": Candidate(quantile(75, longest=HOUR), wide=25),
     "q75, longest 1 h, wide 100": Candidate(quantile(75, longest=HOUR), wide=100),
+    "q50, beside wide 25 q90": Candidate(quantile(50), 25, quantile(90)),
+    "q75, beside wide 25 q90": Candidate(quantile(75), 25, quantile(90)),
+    "q50, beside wide 50 q90": Candidate(quantile(50), 50, quantile(90)),
+    "q75, beside wide 50 q90": Candidate(quantile(75), 50, quantile(90)),
+    "q75, beside wide 100 q90": Candidate(quantile(75), 100, quantile(90)),
+    "q75, beside wide 50 q90, longest 1 h": Candidate(quantile(75), 50, quantile(90, longest=HOUR)),
+    "q75, beside wide 100 q90, longest 1 h": Candidate(quantile(75), 100, quantile(90, longest=HOUR)),
     DEFAULT: Candidate(quantile(USUAL.quantile, longest=USUAL.longest, outlived=USUAL.outlived / 100), wide=USUAL.wide),
     "q75, wide jobs +72 h": Candidate(quantile(75), wide_credit=72),
     "q90, wide jobs +72 h": Candidate(quantile(90), wide_credit=72),
     "q75, longest 1 h, short jobs +12 h": Candidate(quantile(75, longest=HOUR), short_credit=12),
     "the default, short jobs +12 h": Candidate(
-        quantile(USUAL.quantile, longest=USUAL.longest, outlived=USUAL.outlived / 100), USUAL.wide, 0, 12
+        quantile(USUAL.quantile, longest=USUAL.longest, outlived=USUAL.outlived / 100), USUAL.wide, None, 0, 12
     ),
     "limits as asked, wide jobs +72 h": Candidate(nothing, wide_credit=72),
     "limits as asked, bf_window 1 day": Candidate(nothing, scheduler={"bf_window": DAY}),
@@ -125,9 +134,14 @@ CANDIDATES: Mapping[str, Candidate] = {
 
 def planned(candidate: Candidate, trace: Trace) -> Column:
     """What each job is planned with, in whole minutes; NONE for its limit."""
-    plan, limit = candidate.plan(trace), trace.case.column("limit")
+    return _floored(candidate.plan(trace), trace, candidate.floor)
+
+
+def _floored(plan: Column, trace: Trace, floor: bool) -> Column:
+    """`plan` by `least` and `gap`, or just below the limit where there is no `floor`."""
+    limit = trace.case.column("limit")
     known = plan != NONE
-    if not candidate.floor:
+    if not floor:
         return np.where(known & (plan < limit), plan, NONE)
     minutes = np.maximum(-(-plan // 60) * 60, LEAST)
     return np.where(known & (minutes + GAP <= limit), minutes, NONE)
@@ -148,8 +162,10 @@ def outcome(candidate: Candidate, trace: Trace, case: Case, plan: Column) -> tup
     def with_plan(column: Column) -> Case:
         return with_columns(case, plan=column)
 
-    kept = held(with_plan, plan, wide_jobs(case, candidate.wide)) if candidate.wide else plan
-    return simulate(with_plan(kept).request), came
+    if candidate.wide:
+        beside = NONE if candidate.beside is None else _floored(candidate.beside(trace), trace, candidate.floor)
+        plan = held(with_plan, plan, wide_jobs(case, candidate.wide), beside=beside)
+    return simulate(with_plan(plan).request), came
 
 
 def _credited(case: Case, came: Column) -> Case:

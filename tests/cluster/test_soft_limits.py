@@ -127,12 +127,12 @@ def limits(ruled: Ruled, job: int) -> tuple[str, str]:
     return words["TimeLimit"], words["TimeMin"]
 
 
-def by_hand(ruled: Ruled, **changes: Any) -> None:
+def by_hand(ruled: Ruled, typed: bool = False, **changes: Any) -> None:
     """Soft limits as an install would put them, past its refusal, with a lease of a minute: for held jobs only."""
     table = load_table(ruled.inner / "policy.lua")
     table["soft_limits"] = {
         "queues": {"gq": True}, "quantile": 50, "least": 300, "gap": 600, "users_off": {}, "accounts_off": {},
-        "classes_off": {}, "preemptible": False, "arrays": False, "variable": "ADMINKIT_PLAN",
+        "classes_off": {}, "preemptible": False, "arrays": False, "variable": "ADMINKIT_PLAN", "typed": typed,
     }  # fmt: skip
     now = int(time.time())
     lease = {
@@ -196,7 +196,16 @@ def test_the_script_decides_by_table_and_lease(quiet: Ruled) -> None:
         assert "--time-min was left out" in said.text and limits(quiet, said.job or 0) == ("01:00:00", "N/A")
         quiet.update(job, "TimeLimit=3")
         assert limits(quiet, job) == ("00:03:00", "N/A")
-        by_hand(quiet, valid_until=int(time.time()) - 1)
+        by_hand(quiet, typed=True)
+        kept = submit(quiet, "-H", "-t", "60", "-J", "other", "--time-min=7")
+        assert limits(quiet, kept) == ("01:00:00", "00:07:00")
+        assert quiet.job(kept)["AdminComment"] == "ak1:lim=3600,src=e,min=420,keep=420"
+        assert limits(quiet, submit(quiet, "-H", "-t", "60", "--time-min=1"))[1] == "00:05:00", "the least"
+        quiet.update(kept, "TimeLimit=3")
+        assert limits(quiet, kept) == ("00:03:00", "N/A"), "as if it were the policy's own"
+        by_hand(quiet, typed=True, valid_until=int(time.time()) - 1)
+        late = quiet.run("sbatch", "-H", "-p", "gq", "-t", "60", "--time-min=7", "--wrap", "true", user="games")
+        assert "it cannot be used" in late.text and limits(quiet, late.job or 0) == ("01:00:00", "N/A")
         assert quiet.job(submit(quiet, "-H", "-t", "60"))["TimeMin"] == "N/A", "a lease that has run out"
     finally:
         (quiet.folder / LEASE).unlink(missing_ok=True)
@@ -207,6 +216,26 @@ def test_the_script_decides_by_table_and_lease(quiet: Ruled) -> None:
 
 
 # -- fit releases
+
+
+def test_a_typed_time_min_is_kept_where_the_operator_says_so(on: Ruled) -> None:
+    """Planned with, the limit kept; taken from those that wait when the parameter goes away."""
+    on.rules(SOFT + "typed = true\n")
+    guard(on)
+    first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
+    on.cluster.wait(first, "RUNNING")
+    wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
+    until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
+    short = submit(on, "-J", "new", "-N1", "-n1", "-w", "n3", "-t", "60", "--time-min=7")
+    on.cluster.wait(short, "RUNNING", 60)
+    assert limits(on, short) == ("01:00:00", "00:07:00")
+    waits = submit(on, "-H", "-J", "new", "-t", "60", "--time-min=7")
+    try:
+        parameters(on, "sched_interval=2,bf_interval=3")
+        assert [(row["did"], int(row["job"])) for row in guard(on, 1)["rows"]] == [("cleared", waits)]
+        assert limits(on, waits) == ("01:00:00", "N/A") and limits(on, short)[0] == "01:00:00"
+    finally:
+        parameters(on, SCHEDULER)
 
 
 def test_figure_4(on: Ruled) -> None:

@@ -14,7 +14,7 @@ from adminkit.deploy import guard
 from adminkit.deploy.files import changing, table_path
 from adminkit.deploy.guard import LEASE, Act, Plan, Records, look, once, ours, plan, read_lease
 from adminkit.deploy.guard_state import STATE, State, read_state, write_state
-from adminkit.deploy.planning import is_fit, lease, parameter, reasons, turns_on, unclear, warnings
+from adminkit.deploy.planning import is_fit, lease, parameter, reasons, turns_on, typed, unclear, warnings
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.slurm import planning
@@ -69,6 +69,13 @@ def test_an_operator_is_told_who_gets_none() -> None:
     lines = warnings(replace(SITE, bounds=bounded, parameters=frozenset()))
     assert ["QOS low" in lines[0], "accounts physics" in lines[1], "uids 1002" in lines[2]] == [True] * 3
     assert "scontrol reconfigure" in lines[3]
+
+
+def test_an_operator_is_told_who_types_time_min() -> None:
+    """Slurm's accounting does not keep it: what waits and runs is all that can be counted on the spot."""
+    own, kept = replace(JOB, comment="", uid=7), replace(JOB, comment="ak1:lim=9,src=e,min=9,keep=9", uid=8)
+    line = typed([JOB, replace(JOB, time_min=None, uid=9), own, own, kept])
+    assert line.startswith("open jobs with a --time-min of their own: 3 of 5, users: 2;")
 
 
 def given(**changes: Any) -> dict[str, Any]:
@@ -196,6 +203,9 @@ def test_without_a_lease_nobody_waits_with_one() -> None:
         ("ak1:lim=36000,src=e", 1800, False),
         ("mine ak1:lim=36000,src=e,soft=1800", 1800, False),
         ("ak1:lim=36000,src=e,soft=30m", 1800, False),
+        ("ak1:lim=36000,src=e,min=300,keep=1800", 1800, True),
+        ("ak1:lim=36000,src=e,min=1800", 1800, False),
+        ("ak1:lim=36000,src=e mine,keep=1800", 1800, False),
         ("", 1800, False),
     ],
 )

@@ -65,6 +65,10 @@ MAX = rule("max_limit", 10 * H, "amend", name="max")
         ({"limit_kind": "unknown"}, None),
         ({"limit": 2 * H, "admin_comment": "JS1:abc"}, "ak1:lim=7200,src=e JS1:abc"),
         ({"limit": 2 * H, "admin_comment": ""}, "ak1:lim=7200,src=e"),
+        ({"limit": 2 * H, "time_min": 300}, "ak1:lim=7200,src=e,min=300"),
+        ({"limit": 20 * H, "time_min": 20 * H}, "ak1:lim=72000,src=e,min=72000,rules=max"),
+        ({"limit_kind": "unset", "time_min": 300}, "ak1:lim=none,src=d,min=300"),
+        ({"limit": 2 * H, "time_min": float("inf")}, "ak1:lim=7200,src=e,rules=max"),
     ],
 )
 def test_what_is_written(lua: Lua, fields: dict[str, Any], expected: str | None) -> None:
@@ -110,7 +114,7 @@ TYPED: list[tuple[list[dict[str, Any]], dict[str, Any], str, str, str]] = [
         [rule("min_limit", H, "amend")],
         {"limit": 2 * H, "time_min": 60},
         "ak1:lim=7200,src=e",
-        "ak1:lim=7200,src=e,rules=min_limit",
+        "ak1:lim=7200,src=e,min=60,rules=min_limit",
         "a rule changes --time-min now",
     ),
     ([], {"limit": 2 * H, "queues": []}, "ak1:lim=7200,src=e", "ak1:lim=7200,src=e,rules=routing", "routed now"),

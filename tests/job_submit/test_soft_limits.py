@@ -175,6 +175,86 @@ def test_a_typed_time_min_goes_and_its_owner_is_told(lua: Lua) -> None:
         assert any("--time-min was left out" in line for line in decision["messages"])
 
 
+TYPED: dict[str, tuple[dict[str, Any], dict[str, Any], int | None]] = {
+    "it counts before what is known": ({}, {"time_min": 3600}, 3600),
+    "where nothing is known too": ({}, {"time_min": 3600, "uid": 7}, 3600),
+    "in whole minutes": ({}, {"time_min": 3601}, 3660),
+    "no less than the least": ({}, {"time_min": 60}, 600),
+    "a gap that history would not be worth": ({"gap": 2 * H}, {"time_min": 2 * H - 60}, 2 * H - 60),
+    "the limit itself": ({}, {"time_min": 2 * H}, None),
+    "above the limit": ({}, {"time_min": 3 * H}, None),
+    "endless": ({}, {"time_min": float("inf")}, None),
+    "a least above the limit": ({"least": 3 * H}, {"time_min": 600}, None),
+    "no lease": ({}, {"time_min": 600, "lease": False}, None),
+    "a lease that has run out": ({}, {"time_min": 600, **lease(valid_until=NOW)}, None),
+    "a queue that the policy leaves out": ({"queues": {"gq-short": True}}, {"time_min": 600}, None),
+    "a queue that the guard leaves out": ({}, {"time_min": 600, **lease(queues={"gq-short": {}})}, None),
+    "the maximum of its queue is shorter than the limit": (
+        {},
+        {"time_min": 600, "queues": ["gq", "gq-short"], "limit": 4 * H},
+        None,
+    ),
+    "a reservation begins before its limit": (
+        {},
+        {"time_min": 600, **lease(queues={"gq": {"reserved_at": NOW + 2 * H + 90}})},
+        None,
+    ),
+    "a reservation of its own": ({}, {"time_min": 600, "reservation": "r"}, None),
+    "its QOS counts minutes": ({}, {"time_min": 600, **lease(qos_off={"normal": True})}, None),
+    "its account does": ({}, {"time_min": 600, **lease(accounts_off={"physics": True})}, None),
+    "its association does": ({}, {"time_min": 600, **lease(users_off={1001: True})}, None),
+    "the policy leaves the user out": ({"users_off": {1001: True}}, {"time_min": 600}, None),
+    "srun, salloc": ({}, {"time_min": 600, "batch": False}, None),
+    "an array": ({}, {"time_min": 600, "array": "1-9"}, None),
+    "an array, where the policy takes them": ({"arrays": True}, {"time_min": 900, "array": "1-9"}, 900),
+    "a heterogeneous job": ({}, {"time_min": 600, "het_offset": 1}, None),
+    "it goes on from a checkpoint": ({}, {"time_min": 600, "restartable": True}, None),
+    "no limit": ({}, {"time_min": 600, "limit": False, "limit_kind": "unset"}, None),
+    "unlimited": ({}, {"time_min": 600, "limit": False, "limit_kind": "unlimited"}, None),
+    "switched off by its owner": ({}, {"time_min": 600, "plan_off": True}, None),
+    "no room for its record": ({}, {"time_min": 600, "admin_comment": "x" * 995}, None),
+}
+
+
+@pytest.mark.parametrize("why", TYPED)
+def test_a_typed_time_min_that_is_kept_is_guarded_like_the_policys_own(lua: Lua, why: str) -> None:
+    settings, asked, expected = TYPED[why]
+    decision = decided(lua, {**settings, "typed": True}, **asked)
+    assert decision.get("soft") == expected, why
+    record, messages = decision.get("record") or "", decision["messages"]
+    assert ",soft=" not in record, "it is the user's word, not the policy's"
+    if expected is None:
+        assert decision["time_min"] == 0 and ",keep=" not in record and "--time-min was left out" in messages[0]
+        assert decided(lua, settings, **asked).get("time_min") == 0, "and so without the setting"
+    else:
+        assert f",min={asked['time_min']},keep={expected}" in record and not messages
+        assert (decision["verdict"], decision.get("time_min")) == ("accept", None)
+
+
+def test_a_kept_time_min_hides_no_short_job_from_a_rule(lua: Lua) -> None:
+    """Rules look at limits; one that changes the limit takes the soft limit, as the guard could not raise to it."""
+    decision = decided(lua, {"typed": True}, rule("max_limit", H, "amend", name="max"), time_min=600)
+    assert (decision["limit"], decision["time_min"], decision.get("soft")) == (H, 0, None)
+    refused = decided(lua, {"typed": True}, rule("max_limit", H, "reject", name="max"), time_min=600)
+    assert refused["verdict"] == "reject"
+
+
+def test_deciding_twice_keeps_what_was_typed(lua: Lua) -> None:
+    first = decided(lua, {"typed": True}, time_min=60)
+    again = decided(lua, {"typed": True}, time_min=first["soft"], admin_comment=first["record"])
+    assert again.get("soft") == first["soft"] == 600 and not again["messages"] and again.get("record") is None
+    off = decided(lua, time_min=first["soft"], admin_comment=first["record"])
+    assert (off["time_min"], off.get("soft")) == (0, None), "the setting was taken back in between"
+
+
+def test_what_an_earlier_decision_gave_is_not_taken_for_typed(lua: Lua) -> None:
+    first = decided(lua)
+    again = decided(lua, {"typed": True}, time_min=first["soft"], admin_comment=first["record"])
+    assert (again.get("soft"), again["messages"]) == (1800, [])
+    forged = decided(lua, {"typed": True}, time_min=600, comment="ak1:lim=7200,src=e,soft=600")
+    assert forged["record"] == "ak1:lim=7200,src=e,min=600,keep=600", "a record in Comment anybody can type"
+
+
 def test_deciding_twice_is_deciding_once(lua: Lua) -> None:
     first = decided(lua)
     again = decided(lua, time_min=first["soft"], admin_comment=first["record"])
@@ -246,6 +326,20 @@ def test_the_script_writes_time_min_and_its_record(lua: Lua, tmp_path: Path) -> 
     assert "time_min" not in off["desc"]
     typed = site.run(lua, site.case(folder, uid=1001, desc={"time_min": 5, "name": "other"}))
     assert typed["desc"]["time_min"] == 4294967294, "unset"
+    assert typed["desc"]["admin_comment"] == "ak1:lim=72000,src=e,min=300"
+
+
+def test_the_script_keeps_a_typed_time_min(lua: Lua, tmp_path: Path) -> None:
+    folder = written(tmp_path, soft_limits={**SETTINGS, "typed": True})
+    put_lease(folder)
+    for minutes, kept in ((5, 10), (20, 20)):
+        done = site.run(lua, site.case(folder, desc={"time_min": minutes}))
+        assert (done["desc"]["time_min"], done["desc"]["time_limit"]) == (kept, 1200)
+        assert done["desc"]["admin_comment"] == f"ak1:lim=72000,src=e,min={60 * minutes},keep={60 * kept}"
+        assert not done["messages"] and not done["errors"]
+    (folder / "adminkit" / "soft_lease").unlink()
+    done = site.run(lua, site.case(written(folder, soft_limits={**SETTINGS, "typed": True}), desc={"time_min": 20}))
+    assert done["desc"]["time_min"] == 4294967294 and "--time-min was left out" in done["messages"][0]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,15 @@ def test_who_waits_beside_a_wide_job_keeps_the_limit() -> None:
     assert simulate(with_plan(kept).request).start.tolist()[2:4] == [11 * H, 11 * H]
 
 
+def test_or_has_another_plan() -> None:
+    """A higher quantile, say: long enough, they start behind the wide job all the same."""
+    one, other = pool(), plans(pool(), 10 * H)
+    for beside, starts in ((other, [11 * H, 11 * H]), (plans(one, 1800), [120, 180])):
+        kept = held(lambda plan: with_columns(one, plan=plan), plans(one), wide_jobs(one, 100), beside=beside)
+        assert kept.tolist() == [NONE, NONE, beside[2], beside[3], 900]
+        assert simulate(with_columns(one, plan=kept).request).start.tolist()[2:4] == starts
+
+
 @pytest.mark.parametrize(
     ("percent", "wide", "why"),
     [(0, [0] * 5, "it is off"), (100, [0, 1, 0, 0, 0], "the whole pool"), (50, [1, 1, 0, 0, 0], "half of it")],

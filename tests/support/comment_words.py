@@ -67,7 +67,10 @@ def _case(line: str) -> Case:
 
 
 #: A value of each key that may stand behind the source.
-VALUES: Final = {"cls": "multi-node", "own": "node", "soft": "1800", "el": "1-8", "rules": "gq-max+a.b_c"}
+VALUES: Final = {
+    "cls": "multi-node", "own": "node", "min": "300", "keep": "600", "soft": "1800", "el": "1-8",
+    "rules": "gq-max+a.b_c",
+}  # fmt: skip
 
 
 def _of_the_registry() -> Iterator[Case]:

@@ -19,7 +19,8 @@ from tests.support.comment_words import CASES, Case
 #: The grammar of docs/comment-words.md, said another way.
 GRAMMAR = re.compile(
     r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))"
-    r"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?(?:,soft=[A-Za-z0-9_.+-]+)?"
+    r"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?"
+    r"(?:,min=[A-Za-z0-9_.+-]+)?(?:,keep=[A-Za-z0-9_.+-]+)?(?:,soft=[A-Za-z0-9_.+-]+)?"
     r"(?:,el=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
     re.ASCII,
 )
@@ -82,6 +83,8 @@ PIECES = st.sampled_from(
         "rules=",
         "cls=",
         "own=",
+        "min=",
+        "keep=",
         "soft=",
         "el=",
         "a",
