@@ -126,6 +126,7 @@ class Feedback:
     exclude_accounts: tuple[str, ...] = ()
     used_fraction: Annotated[float, Gt(0), Lt(1)] = 0.5
     unused_hours: Annotated[float, Ge(0)] = 4.0
+    lost_hours: Annotated[float, Ge(0)] = 2.0
     min_elapsed: Annotated[int, Ge(0)] = 600
     well: Annotated[float, Gt(0), Le(1)] = 0.7
     user_pause: Annotated[int, Ge(0)] = 86_400

@@ -53,13 +53,14 @@ class Composer:
         values = self._values(due)
         values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
         values |= {"help_url": self._help_url}
-        first, _, text = templates.render(f"{due.kind}.txt.j2", values).partition("\n")
+        name = "lost" if "lost" in values else due.kind
+        first, _, text = templates.render(f"{name}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(
-                f"{due.kind}.txt.j2, line 1: a text template begins with the subject", "write Subject: … on line 1"
+                f"{name}.txt.j2, line 1: a text template begins with the subject", "write Subject: … on line 1"
             )
         subject = subject_line(first.removeprefix(_SUBJECT))
-        html = templates.render(f"{due.kind}.html.j2", {**values, "subject": subject})
+        html = templates.render(f"{name}.html.j2", {**values, "subject": subject})
         return Letter(subject, _tidy(text), html)
 
     def _values(self, due: Due) -> dict[str, Any]:

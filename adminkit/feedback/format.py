@@ -66,6 +66,12 @@ def in_hours(seconds: float, language: str) -> str:
     return amount(seconds / 3600) + _UNITS[language]["h"]
 
 
+def energy(joules: float) -> str:
+    """In watt-hours or more: 12 Wh, 3.4 kWh, 1,234 kWh."""
+    hours = joules / 3600
+    return f"{amount(hours)}{NO_BREAK}Wh" if hours < 999.5 else f"{amount(hours / 1000)}{NO_BREAK}kWh"
+
+
 def amount(value: float) -> str:
     """Two digits, or all before the point: 0.4, 3.5, 41, 1,234."""
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}".removesuffix(".0")
@@ -153,6 +159,7 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
         "duration": lambda seconds: duration(seconds, language),
         "hours": lambda reserved: hours(reserved.gpu_seconds, reserved.node_seconds, language),
         "share": share,
+        "energy": energy,
         "in_hours": lambda seconds: in_hours(seconds, language),
         "count": lambda number: f"{number:,}",
         "moment": lambda epoch: moment(epoch, language, tz),

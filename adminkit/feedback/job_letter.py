@@ -8,15 +8,16 @@ from datetime import tzinfo
 from typing import Any, Final
 
 from adminkit.errors import AdminkitError
-from adminkit.feedback import format
+from adminkit.feedback import format, loss_letter
 from adminkit.feedback.chart import bars
 from adminkit.feedback.letter import JobLetter
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
 from adminkit.findings.finding import Subject
-from adminkit.stats.efficiency import cpu_share
+from adminkit.stats.efficiency import Step, cpu_share, gpu_share, steps_of
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
+from adminkit.stats.lost import LostRun
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_bytes
@@ -26,26 +27,48 @@ BARS: Final = 6
 
 
 def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | None) -> dict[str, Any]:
-    """The values of end.*.j2. AdminkitError where the trace does not have the run."""
+    """The values of end.*.j2, or of lost.*.j2 where it was ended before it was done.
+
+    AdminkitError where the trace does not have the run.
+    """
+    lost = _lost(db, due, known)
     array = tasks(db, due.cluster, due.job_id_raw, due.submit_time, due.until) if due.is_array else None
     key = array.key if array else (due.job_id_raw, due.submit_time)
+    if lost:
+        key = (lost[0].job_id_raw, lost[0].submit_time)
     run = finished(db, due.cluster, *key)
     if run is None or run.elapsed is None:
         raise AdminkitError(
             f"the trace has no finished run {due.job_id_raw} of {due.cluster} that was submitted at {due.submit_time}",
             "run adminkit sync",
         )
-    verdict = _verdict(run.elapsed, run, array)
-    advice, why_not = recommended(known.advice(run.kind), run.kind, verdict)
+    verdict = _verdict(run.elapsed, run, None if lost else array)
+    ran = _ran(due, run, steps_of(db, due.cluster, *key), array, verdict)
     past = known.runs(due.cluster, due.user)
+    if lost:
+        given = loss_letter.values(db, due, known, lost, run.kind)
+        chart = Chart("run", [])
+        if lost[0].state == "TIMEOUT":
+            chart = _spread(array, due.language) if array else _last_runs(past, run, due.language, tz)
+        return {"run": ran, "array": _tasked(array) if array else None, "why_not": "", "chart": chart, **given}
+    advice, why_not = recommended(known.advice(run.kind), run.kind, verdict)
     chart = _spread(array, due.language) if array else _last_runs(past, run, due.language, tz)
     return {
-        "run": _ran(due, run, array, verdict),
+        "run": ran,
         "array": _tasked(array) if array else None,
         "advice": advice,
         "why_not": why_not,
         "chart": chart,
     }
+
+
+def _lost(db: sqlite3.Connection, due: JobLetter, known: Known) -> Sequence[LostRun]:
+    """The runs that its letter is about, the costliest first; none for a letter about what was left unused."""
+    ended = known.ended(due)
+    about_loss = ended is not None and loss_letter.is_lost(ended, known.lost_enough)
+    if not about_loss:
+        return ()
+    return loss_letter.lost_runs(db, due.cluster, due.job_id_raw, due.submit_time, due.until, is_array=due.is_array)
 
 
 def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
@@ -56,7 +79,7 @@ def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
     return finding.verdict
 
 
-def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ran:
+def _ran(due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | None, verdict: str) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
     return Ran(
@@ -74,6 +97,9 @@ def _ran(due: JobLetter, run: Finished, array: Tasks | None, verdict: str) -> Ra
         cpu_share=cpu_share(run.cpu_time, elapsed, run.cpus),
         memory=show_bytes(run.max_rss) if run.max_rss else None,
         memory_asked=show_bytes(run.mem) if run.mem else None,
+        gpus=run.gpus,
+        gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment) if run.gpus else None,
+        energy=run.energy,
     )
 
 

@@ -7,14 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from adminkit.feedback.letter import DigestLetter, Due, OperatorLetter
+from adminkit.feedback.letter import DigestLetter, Due, JobLetter, OperatorLetter
 from adminkit.feedback.site_findings import of_queues
+from adminkit.feedback.site_known import SiteKnown
 from adminkit.findings.finding import Finding
 from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.control import Control, trace_control
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
+from adminkit.stats.due import Ended, ended_one
 from adminkit.stats.runs import Kind, Run, queue_maximum, runs
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
@@ -53,6 +55,11 @@ def worth_a_letter(settings: Config) -> Limits:
     return Limits(feedback.used_fraction, feedback.unused_hours * 3600, feedback.min_elapsed, feedback.well)
 
 
+def lost_enough(settings: Config) -> float:
+    """GPU-seconds, or node-seconds, that a job has to have lost for a letter about that."""
+    return settings.feedback.lost_hours * 3600
+
+
 class Known:
     """Runs, weeks and advice of the users of `dues`, read from one state of the trace; others can be asked for too."""
 
@@ -74,6 +81,29 @@ class Known:
         self._histories: dict[tuple[tuple[str, ...], ...], History] = {}  # of that person, by what is known of a job
         self._controls: dict[str, Control] = {}
         self._most: dict[tuple[str | None, str], int | None] = {}
+        self.site = SiteKnown(db, now)
+
+    @property
+    def menu(self) -> Sequence[int]:
+        """The limits that the site recommends, seconds."""
+        return self._offer.menu
+
+    @property
+    def checkpoint_code(self) -> int:
+        """A program exits with it that has more to do."""
+        return self._settings.checkpoint.code
+
+    @property
+    def lost_enough(self) -> float:
+        """GPU-seconds, or node-seconds, that a job has to have lost for a letter."""
+        return lost_enough(self._settings)
+
+    def ended(self, due: JobLetter) -> Ended | None:
+        """What made the letter due."""
+        return ended_one(
+            self._db, due.cluster, due.job_id_raw, due.submit_time, self._now, self.checkpoint_code,
+            is_array=due.is_array,
+        )  # fmt: skip
 
     def runs(self, cluster: str, user: str) -> Sequence[Run]:
         """The last runs of a user, by submission; of an array a sample."""
@@ -92,7 +122,7 @@ class Known:
         mine = self.runs(kind.cluster or "", kind.user or "")
         if kind not in self._advice:
             history = self._history(kind, mine)
-            self._advice[kind] = history.advice(kind, self._maximum(kind))
+            self._advice[kind] = history.advice(kind, self.maximum(kind))
         return self._advice[kind]
 
     def _history(self, kind: Kind, mine: Sequence[Run]) -> History:
@@ -156,7 +186,8 @@ class Known:
         first = users.index(user)
         return users[first : first + PEOPLE]
 
-    def _maximum(self, kind: Kind) -> int | None:
+    def maximum(self, kind: Kind) -> int | None:
+        """The maximum of its queue, seconds; None for none."""
         if kind.queue is None:
             return None
         key = kind.cluster, kind.queue

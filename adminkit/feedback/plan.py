@@ -16,11 +16,11 @@ from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.holdout import held_out
 from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Kind, OperatorLetter
-from adminkit.feedback.letter_data import counted, worth_a_letter
+from adminkit.feedback.letter_data import counted, lost_enough, worth_a_letter
+from adminkit.feedback.loss_letter import why_not as why_not_lost
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.recipients import People
-from adminkit.findings.finding import Finding
-from adminkit.findings.overestimate import REASONS, Measure, check, why_not
+from adminkit.findings.overestimate import REASONS, Measure, why_not
 from adminkit.quote import quote
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
@@ -34,17 +34,16 @@ HABIT: Final = 30 * 86_400
 MOST_NOTES: Final = 20
 #: Why somebody gets no letter now; the first reason that holds counts.
 LEFT_OUT: Final = (
-    *REASONS, "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "domain", "had",
+    *REASONS, "lost", "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "domain", "had",
     "user_pause", "name_pause",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedLetter:
-    """A letter that is due, and, of a letter about a job, the finding that makes it due."""
+    """A letter that is due."""
 
     due: Due
-    finding: Finding | None = None
 
     def entry(self, now: int) -> Entry:
         """Its row in the outbox."""
@@ -164,7 +163,7 @@ def plan(
         planner.notes.append("today is a quiet day: no letter goes out")
         if not preview:
             return Plan((), {}, planner.shown_notes)
-    worth: list[tuple[JobLetter, Finding]] = []
+    worth: list[tuple[JobLetter, float]] = []
     weekly: list[PlannedLetter] = []
     for cluster in feedback.clusters:
         on = _since(planner, cluster, preview)
@@ -206,36 +205,51 @@ def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
     return int(row[0]) if row else None
 
 
-def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, Finding]]:
-    """Letters about jobs, each with its finding."""
+def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, float]]:
+    """Letters about jobs, each with the GPU-seconds (node-seconds) that it is about."""
     feedback, now = planner.feedback, planner.now
-    limits = worth_a_letter(planner.settings)
     habits = measured.habits(planner.db, counted(planner.settings, cluster, now - HABIT, now + 1))
     worth = []
     for run in measured.ended(
         planner.db, cluster, max(now - feedback.max_age, 0), now, planner.settings.checkpoint.code
     ):
-        measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
-        findings = check(measure, limits)
-        if not findings or run.until < on:
-            planner.left_out[why_not(measure, limits) or "before"] += 1
+        why, at_stake = stake(cluster, run, habits, planner.settings)
+        if why is not None or run.until < on:
+            planner.left_out[why or "before"] += 1
             continue
         recipient = planner.recipient(run.user, run.uid, run.account, "end")
         if isinstance(recipient, str) or run.user is None or run.uid is None:
             planner.left_out[recipient if isinstance(recipient, str) else "unknown"] += 1
             continue
-        language, address = recipient
-        due = JobLetter(
-            cluster=cluster, user=run.user, uid=run.uid, language=language, address=address,
-            job_id_raw=run.job_id_raw, submit_time=run.submit_time, until=run.until, is_array=bool(run.is_array),
-            job_name=run.job_name,
-        )  # fmt: skip
-        worth += [(due, finding) for finding in findings]
+        worth.append((job_letter(cluster, run, run.user, run.uid, recipient), at_stake))
     return worth
 
 
-def _spaced(planner: _Planner, worth: list[tuple[JobLetter, Finding]]) -> Iterator[PlannedLetter]:
-    """Letters that keep user_pause and name_pause, the most unused hours first; those with a row in the outbox pass.
+def stake(
+    cluster: str, run: measured.Ended, habits: Mapping[int, measured.Habit], settings: Config
+) -> tuple[str | None, float]:
+    """Why no letter is due about a run that ended, None where one is; and the GPU-seconds that it would be about."""
+    least = lost_enough(settings)
+    about_loss = why_not_lost(run, least, settings.feedback.min_elapsed)
+    if about_loss is None:
+        return None, float(run.lost_units)
+    measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
+    why = why_not(measure, worth_a_letter(settings))
+    if why == "state" and run.lost:
+        return about_loss, 0.0
+    return why, float(run.reserved - run.used)
+
+
+def job_letter(cluster: str, run: measured.Ended, user: str, uid: int, to: tuple[str, str]) -> JobLetter:
+    """The letter about a run that ended; `to`: language and address."""
+    return JobLetter(
+        cluster=cluster, user=user, uid=uid, language=to[0], address=to[1], job_id_raw=run.job_id_raw,
+        submit_time=run.submit_time, until=run.until, is_array=bool(run.is_array), job_name=run.job_name,
+    )  # fmt: skip
+
+
+def _spaced(planner: _Planner, worth: list[tuple[JobLetter, float]]) -> Iterator[PlannedLetter]:
+    """Letters that keep user_pause and name_pause, the most hours first; those with a row in the outbox pass.
 
     A uid counts as one user on all clusters.
     """
@@ -248,17 +262,17 @@ def _spaced(planner: _Planner, worth: list[tuple[JobLetter, Finding]]) -> Iterat
     ):
         by_user[uid] = max(at, by_user.get(uid, at))
         by_name[uid, name] = at
-    for due, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].job_id_raw)):
+    for due, _ in sorted(worth, key=lambda one: (-one[1], one[0].job_id_raw)):
         uid, name = due.uid, due.job_name
         if due.key in had:
-            yield PlannedLetter(due, finding)
+            yield PlannedLetter(due)
         elif uid in by_user and now - by_user[uid] < feedback.user_pause:
             planner.left_out["user_pause"] += 1
         elif (uid, name) in by_name and now - by_name[uid, name] < feedback.name_pause:
             planner.left_out["name_pause"] += 1
         else:
             by_user[uid] = by_name[uid, name] = now
-            yield PlannedLetter(due, finding)
+            yield PlannedLetter(due)
 
 
 def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from typing import Final
 
 from adminkit.config import Config
 from adminkit.feedback.calendar import last_week
-from adminkit.feedback.letter import DigestLetter, JobLetter, OperatorLetter
-from adminkit.feedback.letter_data import counted, worth_a_letter
-from adminkit.feedback.plan import HABIT, Plan, PlannedLetter
+from adminkit.feedback.letter import DigestLetter, OperatorLetter
+from adminkit.feedback.letter_data import counted, lost_enough
+from adminkit.feedback.loss_letter import is_lost, lost_runs
+from adminkit.feedback.plan import HABIT, Plan, PlannedLetter, job_letter, stake
 from adminkit.feedback.prefs import is_address
-from adminkit.findings.overestimate import Measure, check
 from adminkit.stats import due
+from adminkit.stats.lost import STATES
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import weeks
 
@@ -26,7 +27,8 @@ _ABOUT: Final = "one letter of each kind, as it would read, whoever gets letters
 def sample(
     db: sqlite3.Connection, settings: Config, now: int, users: Sequence[str] = (), tz: tzinfo | None = None
 ) -> Plan:
-    """The letter after the job of the last 30 days that left most unused, a digest of last week and the operators' one.
+    """The letter after the job of the last 30 days that left most unused, after those that lost most by each way of
+    losing, a digest of last week and the operators' one.
 
     Each is of the first cluster that has such a letter: of those in [feedback], else of the trace's. `users`: of these
     only.
@@ -34,12 +36,15 @@ def sample(
     letters: list[PlannedLetter] = []
     notes = [_ABOUT]
     where = settings.feedback.clusters or clusters(db)
-    for kind, make, missing in (
-        ("end", _end, "no job of the last 30 days causes one"),
-        ("digest", _digest, "no user has a run that counts in last week"),
-        ("operator", _operator, "the trace has no cluster"),
+    ends = [_ends(db, settings, cluster, now, users) for cluster in where]
+    nothing = "no job of the last 30 days causes one"
+    for kind, found, missing in (
+        ("end", [one[None] for one in ends if None in one], nothing),
+        *((f"end ({state})", [one[state] for one in ends if state in one], nothing) for state in STATES),
+        ("digest", _each(where, _digest, db, settings, now, users, tz), "no user has a run that counts in last week"),
+        ("operator", _each(where, _operator, db, settings, now, users, tz), "the trace has no cluster"),
     ):
-        one = next((one for cluster in where for one in make(db, settings, cluster, now, users, tz)), None)
+        one = next(iter(found), None)
         if one is None:
             notes.append(f"no {kind} letter: {missing}")
         else:
@@ -47,25 +52,46 @@ def sample(
     return Plan(tuple(letters), {}, tuple(notes))
 
 
-def _end(
-    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+def _each(
+    where: Sequence[str],
+    make: Callable[..., Iterator[PlannedLetter]],
+    db: sqlite3.Connection,
+    settings: Config,
+    now: int,
+    users: Sequence[str],
+    tz: tzinfo | None,
 ) -> Iterator[PlannedLetter]:
-    feedback = settings.feedback
-    limits = worth_a_letter(settings)
+    """The letters of that kind, cluster by cluster."""
+    for cluster in where:
+        yield from make(db, settings, cluster, now, users, tz)
+
+
+def _ends(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str]
+) -> dict[str | None, PlannedLetter]:
+    """The letter about the job that left most unused, under None; for each state of stats/lost.py, that lost most."""
     habits = due.habits(db, counted(settings, cluster, now - HABIT, now + 1))
-    worth = [
-        (run, finding)
-        for run in due.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code)
-        if run.uid is not None and run.user and (not users or run.user in users)
-        for finding in check(Measure(cluster, run, habits.get(run.uid)), limits)
-    ]
-    for run, finding in sorted(worth, key=lambda one: (-one[1].evidence["unused"], one[0].job_id_raw))[:1]:
-        due_letter = JobLetter(
-            cluster=cluster, user=str(run.user), uid=int(run.uid or 0), language=feedback.language,
-            address=_address(settings, str(run.user)), job_id_raw=run.job_id_raw, submit_time=run.submit_time,
-            until=run.until, is_array=bool(run.is_array), job_name=run.job_name,
-        )  # fmt: skip
-        yield PlannedLetter(due_letter, finding)
+    most: dict[str | None, tuple[float, int, PlannedLetter]] = {}
+    for run in due.ended(db, cluster, max(now - HABIT, 0), now, settings.checkpoint.code):
+        if run.uid is None or not run.user or (users and run.user not in users):
+            continue
+        why, at_stake = stake(cluster, run, habits, settings)
+        if why is not None:
+            continue
+        state = _costliest(db, settings, cluster, run)
+        to = (settings.feedback.language, _address(settings, run.user))
+        letter = PlannedLetter(job_letter(cluster, run, run.user, run.uid, to))
+        if state not in most or (-at_stake, run.job_id_raw) < most[state][:2]:
+            most[state] = (-at_stake, run.job_id_raw, letter)
+    return {state: letter for state, (_, _, letter) in most.items()}
+
+
+def _costliest(db: sqlite3.Connection, settings: Config, cluster: str, run: due.Ended) -> str | None:
+    """The state of the run that lost most; None where the letter is about what was left unused."""
+    if not is_lost(run, lost_enough(settings)):
+        return None
+    found = lost_runs(db, cluster, run.job_id_raw, run.submit_time, run.until, is_array=bool(run.is_array))
+    return found[0].state if found else None
 
 
 def _digest(

@@ -47,6 +47,9 @@ class Ran:
     cpu_share: float | None  # CPU time / (elapsed * cpus)
     memory: str | None  # the largest peak of any task
     memory_asked: str | None
+    gpus: int | None = None
+    gpu_share: float | None = None  # of its GPUs, busy; as far as it is measured
+    energy: float | None = None  # joules
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,60 @@ class Tasked:
     median: int
     longest: int
     states: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What a run, or the tasks of an array, lost that were ended before they were done."""
+
+    outcome: str  # of the run that lost most: timeout, memory, node
+    elapsed: int | None  # seconds, added up; None: what was saved is not known, as all of them were warned in time
+    reserved: Reserved  # for that time
+    outcomes: Sequence[tuple[str, int]]  # (outcome, runs), most first
+    worst: str  # the id of the task that lost most; empty where others lost about as much
+    worst_elapsed: int
+    again: str  # an array's tasks of that outcome, to submit again, as --array takes them: 3,7-9; empty where too many
+    warned: bool  # by the checkpoint plugin, and a process caught the signal
+    unheard: bool  # the plugin found no process that catches the signal
+    lead: int | None  # seconds from that signal to the end
+    code: int  # a program exits with it that wants to be put back
+    plugin: bool  # whether the site has the checkpoint plugin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreTime:
+    """A limit after a run reached its own; None where nothing is longer."""
+
+    limit: int | None  # seconds
+    paste: str  # the same in Slurm's format; empty for none
+    enough: bool  # for most runs like this one; else it is the next of the menu
+    usual: int | None  # seconds: what runs like this one need at most, where that is much less than this one's limit
+    queue: str  # another queue, where this one allows no more; empty for none
+    known_queue: bool  # whether the user has run jobs there
+    most: int | None  # seconds: the queue's maximum, where it is why there is no longer limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreMemory:
+    """Memory after a run had too little. Per node, as text; None for unknown."""
+
+    had: str | None
+    reached: str | None  # of all its tasks, as it was sampled
+    limit: str | None
+    paste: str  # as --mem takes it; empty for none
+    why: str  # used, had, doubled, node, as in recommend/again.py; unknown where `had` is
+    runs: int  # of that name that completed, and whose memory is known
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """The node that failed, and what became of the job."""
+
+    node: str  # its name; empty where the run had several nodes or it is unknown
+    put_back: str  # waits, runs, completed, ended; empty where Slurm did not put it back
+    failures: int  # of that node, under jobs of one node, within 30 days
+    exclude: str  # as --exclude takes it; empty where it has not failed again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.stats.lost import LOST as LOST_RUN
+from adminkit.stats.lost import UNSAVED
 from adminkit.stats.select import CARRIED_ON, Filter, select
 from adminkit.trace.run_view import TOO_LONG
 from adminkit.trace.runs import LOST
@@ -27,7 +29,9 @@ _SUMS: Final = f"""
     coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max(req_limit) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(elapsed * size_units) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(req_limit * size_units) FILTER (WHERE {_BOUNDED}), 0),
-    max(interactive), max({_CHECKPOINT})
+    max(interactive), max({_CHECKPOINT}),
+    count(*) FILTER (WHERE {LOST_RUN}), coalesce(max(elapsed) FILTER (WHERE {UNSAVED}), 0),
+    coalesce(sum(elapsed * size_units) FILTER (WHERE {UNSAVED}), 0)
 """
 #: The components of a het job share one limit: only the leader counts.
 _RECENT: Final = """
@@ -41,6 +45,14 @@ SELECT array_job, 1, {_SUMS} FROM run
 WHERE cluster = :cluster AND acting AND submit_time >= :now - {_SAME_ARRAY}
     AND array_job IN (SELECT array_job {_RECENT} AND array_job IS NOT NULL)
 GROUP BY array_job
+"""
+_ONE: Final = f"""
+SELECT job_id_raw, 0, {_SUMS} FROM run
+WHERE cluster = :cluster AND job_id_raw = :job AND submit_time = :submit GROUP BY job_id_raw
+"""
+_ONE_ARRAY: Final = f"""
+SELECT array_job, 1, {_SUMS} FROM run
+WHERE cluster = :cluster AND acting AND submit_time >= :submit AND array_job = :job GROUP BY array_job
 """
 #: Seconds used and reserved by each user, over runs that count in a report.
 _HABITS: Final = """
@@ -80,6 +92,9 @@ class Ended:
     reserved: int
     interactive: int  # 0, 1: any task
     checkpoint: int  # 0, 1: any task
+    lost: int  # runs that were ended before they were done: stats/lost.py
+    lost_elapsed: int  # seconds, of the longest of these; this and the next of those that nothing says to have saved
+    lost_units: int  # GPU-seconds; node-seconds without GPUs
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +116,15 @@ def ended(db: sqlite3.Connection, cluster: str, since: int, now: int, checkpoint
     for sql in (_RUNS, _ARRAYS):
         for row in db.execute(sql, values):
             yield Ended(*row)
+
+
+def ended_one(
+    db: sqlite3.Connection, cluster: str, job: int, submit: int, now: int, checkpoint_code: int, *, is_array: bool
+) -> Ended | None:
+    """The same of one run, or of the array whose first task was submitted at `submit`; None where there is none."""
+    values = {"cluster": cluster, "job": job, "submit": submit, "now": now, "checkpoint_code": checkpoint_code}
+    row = db.execute(_ONE_ARRAY if is_array else _ONE, values).fetchone()
+    return None if row is None else Ended(*row)
 
 
 def habits(db: sqlite3.Connection, counted: Filter) -> dict[int, Habit]:

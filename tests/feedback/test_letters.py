@@ -178,7 +178,7 @@ FEW = {"en": "too few runs like this one yet", "ja": "同様の実行がまだ�
     ("earlier", "last", "why"),
     [
         ({"state": "TIMEOUT", "elapsed": 2 * HOUR}, {}, "its user's other runs were cut off"),
-        ({"state": "TIMEOUT", "elapsed": 2 * HOUR}, {"state": "TIMEOUT", "elapsed": 2 * HOUR}, "as it was itself"),
+        ({"state": "TIMEOUT", "elapsed": 2 * HOUR}, {"elapsed": 2 * HOUR}, "and it took all of its limit itself"),
         ({"elapsed": 100 * HOUR, "time_limit": 120 * HOUR}, {}, "its user's other runs need more than the queue has"),
         ({"elapsed": 110 * 60}, {"elapsed": 110 * 60}, "its user's other runs fit their limits"),
     ],
@@ -200,7 +200,7 @@ def test_a_first_run_is_told_that_it_is_one_and_nothing_of_runs_that_are_not_lik
 
 
 def test_a_first_run_with_a_site_s_highest_risk_is_not_too_many(tmp_path: Path) -> None:
-    first = replace(LAST, state="TIMEOUT", elapsed=72 * HOUR)
+    first = replace(LAST, elapsed=72 * HOUR)
     with closing(sqlite3.connect(trace(tmp_path / "t.db", [first]))) as db:
         letter = Composer(db, Config(), Offer(risk=0.5), NOW, [end(first)], UTC).letter(end(first))
     assert FEW["en"] in " ".join(letter.text.split())
@@ -432,6 +432,10 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         template_values.Ran,
         template_values.Tasked,
         template_values.Recommended,
+        template_values.Lost,
+        template_values.MoreTime,
+        template_values.MoreMemory,
+        template_values.Broken,
         template_values.Weekly,
         template_values.Named,
         template_values.Found,

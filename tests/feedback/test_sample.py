@@ -60,6 +60,18 @@ CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str | None]],
         [("end", "ada"), ("operator", None)],
         "no digest letter: no user has a run that counts in last week",
     ),
+    (
+        "one for each way of losing work, of the job that lost most",
+        [
+            ended(1, state="TIMEOUT", gpus=4),
+            ended(2, state="TIMEOUT", gpus=8, **BOB),
+            ended(3, state="OUT_OF_MEMORY", gpus=4),
+            ended(4, state="OUT_OF_MEMORY", gpus=1),
+        ],
+        (),
+        [("end", "bob"), ("end", "ada"), ("operator", None)],
+        "no end (NODE_FAIL) letter: no job of the last 30 days causes one",
+    ),
     ("an empty trace", [], (), [], "no operator letter: the trace has no cluster"),
 ]
 
