@@ -67,6 +67,11 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
     if measured.overall is None:
         return ["nothing ran in the window"]
     notes = []
+    asked = query.filter.until
+    if asked is not None and measured.until is not None and measured.until < min(asked, query.now):
+        notes.append(f"the trace knows nothing from {show_time(measured.until)} on: the window ends there")
+    if sum(part.jobs for part in measured.parts) > measured.jobs:
+        notes.append(f"a run counts in each {query.by} in which it ran, so these jobs add up to more than all")
     if measured.open:
         notes.append(
             f"{plural(measured.open, 'run')} had not ended: counted up to now, or up to when sync last saw them"
@@ -77,7 +82,7 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
                 f"{resource}_hours leave out {plural(runs, 'run')} of an unknown number of {_NAMES[resource]}s"
             )
     if measured.nodes_shared:
-        notes.append("no node_utilization: jobs share nodes, and node_hours count a node once for each of its jobs")
+        notes.append("no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs")
     return notes + _machine(measured, query)
 
 

@@ -84,6 +84,15 @@ def capacity(db: sqlite3.Connection, names: Sequence[str], queues: Sequence[str]
     return Capacity(max(since), whole, down, window, kinds, _changes(nodes, window, max(since)), shared)
 
 
+def least_cpus(db: sqlite3.Connection, names: Sequence[str]) -> int | None:
+    """The fewest CPUs that any node of these clusters has ever had; None where none is known."""
+    marks = ", ".join("?" * len(names))
+    (least,) = db.execute(
+        f"SELECT min(cpus) FROM node WHERE cpus > 0 AND cluster IN ({marks})", tuple(names)
+    ).fetchone()
+    return None if least is None else int(least)
+
+
 @dataclass(slots=True)
 class _Found:
     since: int | None = None

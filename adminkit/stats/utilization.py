@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.calendar import edges, label, zones
-from adminkit.stats.capacity import RESOURCES, Capacity, capacity
+from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use
 from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
 from adminkit.trace.run_view import TOO_LONG
@@ -41,6 +41,9 @@ SELECT start_time, {_END}, {_ELAPSED}, size_gpus, size_cpus, size_nodes, end_tim
 #: The first start and the last moment at which anything ran on these clusters (JSON); none: on all.
 _SPAN: Final = f"""SELECT min(start_time), max({_END}) FROM run
 WHERE start_time > 0 AND (:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"""
+#: The moment up to which sync has asked for the runs of these clusters; NULL where it never did.
+_ASKED: Final = """SELECT max(until) FROM window
+WHERE pass = 'job' AND (:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Utilization:
     overall: Part | None
     jobs: int
     open: int  # of these, still running
+    partial: int  # of these, runs with fewer CPUs than their nodes have at least
+    until: int | None  # nothing is known from here on
     unknown: Mapping[str, int]  # resource -> runs of which the number is unknown
     capacity: Capacity
     zone: str
@@ -84,8 +89,8 @@ class Utilization:
 
     @property
     def nodes_shared(self) -> bool:
-        """Whether runs shared nodes, as far as their hours tell: each then has the whole node in its node-hours."""
-        return any((part.hours["node"].share or 0) > 1 for part in self.parts)
+        """Whether runs may have shared nodes: each then has the whole node in its node-hours."""
+        return self.partial > 0 or any((part.hours["node"].share or 0) > 1 for part in self.parts)
 
 
 def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tzinfo | None = None) -> Utilization:
@@ -94,19 +99,22 @@ def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz:
     ValueError where the window has too many parts.
     """
     with snapshot(db):
-        first, last = db.execute(_SPAN, {"now": now, "clusters": json.dumps(list(chosen.clusters))}).fetchone()
+        of = {"now": now, "clusters": json.dumps(list(chosen.clusters))}
+        first, last = db.execute(_SPAN, of).fetchone()
+        (asked,) = db.execute(_ASKED, of).fetchone()
+        known = max((at for at in (last, asked) if at is not None), default=None)
         begin = first if chosen.since is None else chosen.since
-        end = last if chosen.until is None else min(chosen.until, now)
+        end = last if chosen.until is None or known is None else min(chosen.until, now, known)
         window = [] if begin is None or end is None else edges(begin, end, part, tz)
+        names = tuple(chosen.clusters) or tuple(clusters(db))
         selection = _running(
             select(replace(chosen, since=None, until=None, min_elapsed=None), limits=False), chosen, now
         )
-        left_out, tally = LeftOut(db, selection), _Tally(window)
+        left_out, tally = LeftOut(db, selection), _Tally(window, least_cpus(db, names))
         cursor = db.execute(_RUNS + selection.counting, selection.params)
         while rows := cursor.fetchmany(CHUNK):
             tally.add(rows)
         excluded = left_out.counts(tally.jobs)
-        names = tuple(chosen.clusters) or tuple(clusters(db))
         machine = capacity(db, names, chosen.queues, window)
         ends = span(db)
     parts = [
@@ -114,7 +122,9 @@ def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz:
         for place, (begin, end) in enumerate(pairwise(window))
     ]
     whole, zone = _overall(parts, tally.jobs), zones(window, tz)
-    return Utilization(parts, whole, tally.jobs, tally.open, tally.unknown, machine, zone, excluded, names, ends)
+    return Utilization(
+        parts, whole, tally.jobs, tally.open, tally.partial, known, tally.unknown, machine, zone, excluded, names, ends
+    )
 
 
 def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
@@ -141,8 +151,10 @@ class _Tally:
     """Sums for each part of the window, as rows come in."""
 
     window: Sequence[int]
+    least_cpus: int | None  # of a node
     jobs: int = 0
     open: int = 0
+    partial: int = 0
     unknown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESOURCES, 0))
     used: dict[str, NDArray[Any]] = field(default_factory=dict)
     ran: NDArray[Any] | None = None  # runs for each part
@@ -154,6 +166,9 @@ class _Tally:
         start, end, elapsed, *sizes, still = columns
         self.jobs += len(rows)
         self.open += int(still.sum())
+        if self.least_cpus is not None:
+            _, cpus, nodes = sizes
+            self.partial += int((cpus < nodes * self.least_cpus).sum())
         for name, size in zip(RESOURCES, sizes, strict=True):
             known = ~np.isnan(size)
             self.unknown[name] += int(len(rows) - known.sum())

@@ -127,7 +127,7 @@ def assert_agree(
     first, last = other.execute(
         "SELECT min(start_time) FILTER (start_time > 0), max(stop) FILTER (start_time > 0) FROM runs"
     ).fetchone()
-    edges = cut(first if since is None else since, last if until is None else min(until, now), part)
+    edges = cut(first if since is None else since, last if until is None else min(until, now, last), part)
     other.execute("CREATE OR REPLACE TABLE parts (since BIGINT, until BIGINT)")
     other.executemany("INSERT INTO parts VALUES (?, ?)", list(pairwise(edges)))
     sums = ", ".join(f"coalesce(sum({SHARE} * {name}), 0)" for name in NAMES)
@@ -142,7 +142,11 @@ def assert_agree(
     assert [row["begin"] for row in rows] == edges[:-1] == [one[0] for one in wanted]
     assert [row["jobs"] for row in rows] == [one[1] for one in wanted]
     assert (total["jobs"], report.meta.jobs) == (jobs, jobs)
-    shared = any(
+    with closing(sqlite3.connect(path)) as trace:
+        (least,) = trace.execute("SELECT min(cpus) FROM node WHERE cpus > 0").fetchone()
+    ran = f"SELECT count(*) FROM runs WHERE {inside} AND cpu < node * CAST(? AS BIGINT)"
+    (partial,) = other.execute(ran, [*ends, least]).fetchone()
+    shared = partial > 0 or any(
         capacity["node"][0] and known[2] and one[4] > capacity["node"][0]
         for one, capacity in zip(wanted, capacities, strict=True)
     )

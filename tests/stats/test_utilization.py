@@ -25,6 +25,9 @@ UTC = ZoneInfo("UTC")
 
 
 def measured(path: Path, chosen: Filter = SIX, part: str = "hour", now: int = NOW, tz: ZoneInfo = UTC) -> Utilization:
+    """The trace at `path` knows all until `now`, as after a sync."""
+    with writer(path) as db:
+        db.execute("INSERT OR IGNORE INTO window VALUES ('aaic', 'job', 0, ?, 0, 0, 0, 0, 0, 0, 0, 0)", (now,))
     with reader(path) as db:
         return utilization(db, chosen, part, now, tz)
 
@@ -173,9 +176,50 @@ def test_a_machine_without_nodes_may_state_its_processors(tmp_path: Path) -> Non
 
 
 def test_shared_nodes_are_told_by_more_node_hours_than_there_are(tmp_path: Path) -> None:
-    jobs = [ran(0, 6), ran(0, 6, 2), ran(0, 6, 3)]
+    jobs = [ran(0, 6, number, cpus=64) for number in (1, 2, 3)]
     assert not measured(add_nodes(make_trace(tmp_path / "a.db", jobs[:2]), NODES)).nodes_shared
     assert measured(add_nodes(make_trace(tmp_path / "b.db", jobs), NODES)).nodes_shared
+
+
+ENDS = [
+    (None, None, 3, "the last run"),
+    (6, None, 3, "the last run: what came later nobody knows"),
+    (6, 5, 5, "sync has asked further: nothing ran"),
+    (4, 5, 4, "a window that ends before"),
+    (2, None, 2, "or before the last run"),
+]
+
+
+@pytest.mark.parametrize(("until", "asked", "hours", "why"), ENDS)
+def test_the_window_ends_where_the_trace_does(
+    tmp_path: Path, until: int | None, asked: int | None, hours: int, why: str
+) -> None:
+    path = add_nodes(make_trace(tmp_path / "t.db", [ran(0, 1), ran(1, 3, 2)]), NODES)
+    if asked:
+        with writer(path) as db:
+            row = (MONDAY + asked * HOUR,)
+            db.execute("INSERT INTO window VALUES ('aaic', 'job', 0, ?, 0, 0, 0, 0, 0, 0, 0, 0)", row)
+    chosen = replace(ALL, until=None if until is None else MONDAY + until * HOUR)
+    with reader(path) as db:
+        found = utilization(db, chosen, "hour", NOW, UTC)
+    assert [part.hours["gpu"].capacity for part in found.parts] == [16 * HOUR] * hours, why
+
+
+SHARING = [
+    ({"cpus": 64}, False, "all CPUs of its node"),
+    ({"cpus": 8}, True, "fewer: another may have been beside it"),
+    ({"cpus": 128, "nodes": 2}, False, "all of two"),
+    ({"cpus": 64, "nodes": 2}, True, "half of two"),
+    ({"cpus": None}, False, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("size", "shared", "why"), SHARING)
+def test_a_run_without_all_cpus_of_its_nodes_may_share_them(
+    tmp_path: Path, size: dict[str, int | None], shared: bool, why: str
+) -> None:
+    path = add_nodes(make_trace(tmp_path / "t.db", [ran(0, 6, **size)]), NODES)
+    assert measured(path).nodes_shared is shared, why
 
 
 @pytest.mark.parametrize("part", PARTS)
