@@ -174,19 +174,24 @@ def _declared(name: str) -> str:
 
 #: The statements that make the tables.
 TABLES: Final = (
-    "CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL, upto INTEGER) STRICT",
+    "CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL) STRICT",
     f"CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, {', '.join(map(_declared, KEYS))}) STRICT",
     f"CREATE UNIQUE INDEX rollup_key_all ON rollup_key ({_KEY_TARGET})",
     f"CREATE TABLE ended_hour (hour INTEGER NOT NULL, key INTEGER NOT NULL, {', '.join(f'{b} INTEGER' for b in BINS)},"
     f" {', '.join(f'{name} INTEGER NOT NULL' for name in SUMS)}) STRICT",
     f"CREATE UNIQUE INDEX ended_hour_all ON ended_hour ({_ENDED_TARGET})",
+    "CREATE INDEX ended_hour_empty ON ended_hour (hour) WHERE jobs = 0",
     f"CREATE TABLE occupied_hour (hour INTEGER NOT NULL, key INTEGER NOT NULL,"
     f" {', '.join(f'{name} INTEGER NOT NULL' for name in LEVELS)}, UNIQUE (hour, key)) STRICT",
+    "CREATE INDEX occupied_hour_empty ON occupied_hour (hour) WHERE edges = 0",
 )
 #: Their names.
 NAMES: Final = ("rollup_kept", "rollup_key", "ended_hour", "occupied_hour")
-INSERTED: Final = "rollup_insert"
-_TRIGGERS: Final = (INSERTED, "rollup_update", "rollup_delete")
+_TRIGGERS: Final = ("rollup_insert", "rollup_update", "rollup_delete")
+#: SQL: what removes the triggers.
+NO_TRIGGERS: Final = tuple(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS)
+#: SQL: what removes the rows from which every run is gone. Runs may be subtracted before others are added.
+EMPTY: Final = ("DELETE FROM ended_hour WHERE jobs = 0", "DELETE FROM occupied_hour WHERE edges = 0")
 
 _ADDED: Final = ", ".join(f"{name} = {name} + excluded.{name}" for name in SUMS)
 _LEVELLED: Final = ", ".join(f"{name} = {name} + excluded.{name}" for name in LEVELS)
@@ -227,20 +232,17 @@ def _put(row: str, sign: str) -> list[str]:
     occupied = add_occupied(f"SELECT hour, {_KEY_OF}, {changes} FROM ({levels(one)}) AS i WHERE TRUE")
     if not sign:
         return [add_key(f"SELECT {', '.join(KEYS)} FROM ({one}) WHERE TRUE"), ended, occupied]
-    gone = f"DELETE FROM ended_hour WHERE hour = {hour_of(f'{row}.end_time')} AND jobs = 0"
-    hours = f"{hour_of(f'{row}.start_time')}, {hour_of(f'{row}.end_time')}"
-    return [ended, occupied, gone, f"DELETE FROM occupied_hour WHERE hour IN ({hours}) AND edges = 0"]
+    return [ended, occupied, *EMPTY]
 
 
 def triggers() -> list[str]:
-    """SQL: what makes the triggers, that of INSERT first. Rows behind `upto` are left to the end (rollup_load.py)."""
+    """SQL: what makes the triggers."""
     changed = f"({', '.join(f'OLD.{c}' for c in _FROM)}) IS NOT ({', '.join(f'NEW.{c}' for c in _FROM)})"
-    known = "OLD.rowid <= ifnull((SELECT upto FROM rollup_kept), OLD.rowid)"
     add, subtract = _put("NEW", ""), _put("OLD", "-")
     bodies = (
         ("INSERT", "NEW.end_time IS NOT NULL", add),
-        ("UPDATE", f"{changed} AND coalesce(OLD.end_time, NEW.end_time) IS NOT NULL AND {known}", subtract + add),
-        ("DELETE", f"OLD.end_time IS NOT NULL AND {known}", subtract),
+        ("UPDATE", f"{changed} AND coalesce(OLD.end_time, NEW.end_time) IS NOT NULL", subtract + add),
+        ("DELETE", "OLD.end_time IS NOT NULL", subtract),
     )
     return [
         f"CREATE TRIGGER {name} AFTER {event} ON job WHEN {when} BEGIN {'; '.join(body)}; END"
@@ -264,12 +266,12 @@ KEPT: Final = (
 
 
 #: SQL: what empties the tables, and keeps none from here on.
-DROP: Final = (*(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS), *(f"DELETE FROM {name}" for name in NAMES))
+DROP: Final = (*NO_TRIGGERS, *(f"DELETE FROM {name}" for name in NAMES))
 
 
-def keep(now: int) -> list[str]:
-    """SQL: keep from here on what the tables hold."""
-    return [*triggers(), f"INSERT INTO rollup_kept VALUES ({VERSION}, {int(now)}, NULL)"]
+def keep(now: int) -> str:
+    """SQL: say that the tables are kept from here on, which the triggers do."""
+    return f"INSERT INTO rollup_kept VALUES ({VERSION}, {int(now)})"
 
 
 class Size(NamedTuple):
@@ -308,7 +310,7 @@ def rebuild(db: sqlite3.Connection, now: int) -> Size:
                 f"WITH i ({names}) AS ({rows}) INSERT INTO {table} (hour, key, {', '.join(columns)})"
                 f" SELECT hour, {_KEY_OF}, {', '.join(columns)} FROM i"
             )
-        for statement in keep(now):
+        for statement in (*triggers(), keep(now)):
             db.execute(statement)
     return size(db)
 

@@ -120,8 +120,8 @@ CREATE TABLE rejected (
 ) STRICT
 ;
 INSERT INTO "rejected" VALUES('sacct alpha',3,'no Submit',X'317C7C',1500010000);
-CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL, upto INTEGER) STRICT;
-INSERT INTO "rollup_kept" VALUES(0,1500010000,NULL);
+CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL) STRICT;
+INSERT INTO "rollup_kept" VALUES(0,1500010000);
 CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, user TEXT, account TEXT, class TEXT, state TEXT, limit_kind TEXT NOT NULL, limit_upto INTEGER, limit_source TEXT NOT NULL, source TEXT NOT NULL, acting INTEGER NOT NULL, checkpoint INTEGER NOT NULL, exit_code INTEGER) STRICT;
 INSERT INTO "rollup_key" VALUES(1,'alpha','gq','user1',NULL,'single-gpu','COMPLETED','finite',259200,'unknown','slurmdbd',1,0,0);
 CREATE TABLE step (
@@ -156,6 +156,8 @@ CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
     ON "_sqlite_migrations" ("migration_set", "name");
 CREATE UNIQUE INDEX rollup_key_all ON rollup_key (cluster, ifnull(queue, x''), ifnull(user, x''), ifnull(account, x''), ifnull(class, x''), ifnull(state, x''), limit_kind, ifnull(limit_upto, x''), limit_source, source, acting, checkpoint, ifnull(exit_code, x''));
 CREATE UNIQUE INDEX ended_hour_all ON ended_hour (hour, key, ifnull(elapsed_upto, x''), ifnull(wait_upto, x''), ifnull(accuracy_upto, x''));
+CREATE INDEX ended_hour_empty ON ended_hour (hour) WHERE jobs = 0;
+CREATE INDEX occupied_hour_empty ON occupied_hour (hour) WHERE edges = 0;
 CREATE VIEW trace AS SELECT
     coalesce(array_job, het_job, job_id_raw) AS job_id,
     CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,
