@@ -177,6 +177,8 @@ def ingest(
         assert process.stderr
         for line in process.stderr:
             if line.startswith(b"{"):
+                if not line.endswith(b"}\n"):
+                    continue  # it was killed as it wrote
                 last = _counts(json.loads(line), last)
                 if progress:
                     progress(last)

@@ -10,20 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.trace.rollup import (
-    BINS,
     DROP,
     EMPTY,
-    KEYS,
-    LEVELS,
     NO_TRIGGERS,
-    SUMS,
     add_ended,
     add_key,
     add_occupied,
+    add_queue,
     keep,
     key_of,
+    queue_of,
     triggers,
-)
+)  # fmt: skip
+from adminkit.trace.rollup_row import BINS, KEYS, LEVELS, QUEUE, SPANS, SUMS
 
 #: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h.
 RUN: Final = (
@@ -32,7 +31,7 @@ RUN: Final = (
     *("start_time", "eligible_time", "end_time", "elapsed"),
     *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
 )
-#: The parts of a key in the order of native/ingest/image.c.
+#: The parts of a key in the order of native/ingest/image.c, QUEUE first.
 _PARTS: Final = (
     *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "class"),
     *("limit_upto", "acting", "checkpoint", "exit_code"),
@@ -71,8 +70,10 @@ def _statements(rows: bool) -> list[str]:
     found = {
         "find": key_of(_PLACES.__getitem__),
         "make": add_key(f"VALUES ({', '.join(keys)})"),
-        "ended": add_ended(_bound(2 + len(BINS) + len(SUMS))),
-        "occupied": add_occupied(_bound(2 + len(LEVELS))),
+        "find-queue": queue_of(_PLACES.__getitem__),
+        "make-queue": add_queue(_bound(len(QUEUE))),
+        **{span: add_ended(span, _bound(2 + len(BINS) + len(SUMS))) for span in SPANS},
+        "hour": add_occupied(_bound(2 + len(LEVELS))),
         **({"rows": _ROWS} if rows else {}),
     }
     return [f"{name}={sql}" for name, sql in found.items()]

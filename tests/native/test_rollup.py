@@ -50,21 +50,21 @@ def test_a_key_tells_null_text_and_hostile_names_apart(path: Path) -> None:
 def test_a_run_that_changes_is_taken_away_and_put_in(path: Path) -> None:
     rows = (of({}), of({}, {"state": "'FAILED'"}), of({"end_time": "NULL"}))
     assert not summed(path, " UNION ALL ".join(rows)).error
-    assert stored(path, "SELECT state, jobs FROM ended_hour JOIN rollup_key ON id = key") == [("FAILED", 1)]
+    assert stored(path, "SELECT state, jobs FROM ended_month JOIN rollup_key ON id = key") == [("FAILED", 1)]
 
 
 def test_more_groups_than_are_held_at_once_are_put_away_in_between(path: Path) -> None:
     count = "WITH c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 139999) "
     run = of({"user": "'u' || (i % 135000)", "queue": "'q' || (i % 3)"})
     assert not summed(path, f"{count}{run} FROM c").error
-    assert stored(path, "SELECT count(DISTINCT key), sum(jobs) FROM ended_hour") == [(135_000, 140_000)]
+    assert stored(path, "SELECT count(DISTINCT key), sum(jobs) FROM ended_month") == [(135_000, 140_000)]
 
 
 @pytest.mark.parametrize("value", ["9223372036854775807", "-9223372036854775807 - 1", "0", "-1", "4e18", "NULL"])
 @pytest.mark.parametrize("column", RUN[9:])
 def test_no_number_of_a_run_is_too_large(path: Path, column: str, value: str) -> None:
     assert not summed(path, of({column: value})).error
-    assert stored(path, "SELECT sum(jobs) FROM ended_hour") == [
+    assert stored(path, "SELECT sum(jobs) FROM ended_month") == [
         (None if (column, value) == ("end_time", "NULL") else 1,)
     ]
 
@@ -77,10 +77,10 @@ def test_no_number_of_a_run_is_too_large(path: Path, column: str, value: str) ->
         (of({"user": "x'00'"}), {}, "rolled(): a column is of another type"),
         ("SELECT rolled(1, 2)", {}, "rolled() takes a value and one run or two"),
         ("SELECT absent", {}, "no such column: absent"),
-        (of({}), {"find": ""}, "--rollup: find=,"),
+        (of({}), {"find": ""}, "--rollup: of the statements"),
         (of({}), {"other": "SELECT 1"}, "--rollup: no such statement"),
-        (of({}), {"ended": "INSERT INTO fact VALUES (?1, 0, 0, 0)"}, "a parameter for each column"),
-        (of({}), {"occupied": "INSERT INTO nowhere VALUES (?1, ?2)"}, "no such table: nowhere"),
+        (of({}), {"month": "INSERT INTO fact VALUES (?1, 0, 0, 0)"}, "a parameter for each column"),
+        (of({}), {"hour": "INSERT INTO nowhere VALUES (?1, ?2)"}, "no such table: nowhere"),
         (of({}), {"make": "INSERT INTO rollup_key (id) VALUES (?1)"}, "column index out of range"),
     ],
 )

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #define HOUR 3600
+#define DAY (24 * HOUR)
+#define LAST 253402300799  /* 9999-12-31T23:59:59Z, the last second that has a month */
 #define TOO_LONG INT32_MAX /* seconds: durations from here on are nonsense */
 #define MOST (1 << 24)     /* nodes, CPUs or GPUs of one run */
 #define PERCENT 5          /* width of a bin of accuracy */
@@ -47,10 +49,24 @@ static struct ak_number bin_of(struct ak_number seconds) {
     return some(edges[low]);
 }
 
-/* The hour of a time; also of one before 1970. */
-static int64_t hour_of(int64_t time) {
-    int64_t hour;
-    return __builtin_sub_overflow(time, (time % HOUR + HOUR) % HOUR, &hour) ? time : hour;
+/* The hour or day of a time; also of one before 1970. */
+static int64_t span_of(int64_t time, int64_t length) {
+    int64_t first;
+    return __builtin_sub_overflow(time, (time % length + length) % length, &first) ? time : first;
+}
+
+/* The first second of a time's month. Days are counted in years from March on, whose months have 31, 30, 31,
+ * 30, 31 days, twice. */
+static int64_t month_of(int64_t time) {
+    int64_t day = span_of(time, DAY);
+    if (time < 0 || time > LAST)
+        return day;
+    int64_t days = time / DAY + 719468; /* since 0000-03-01 */
+    int64_t in_era = days % 146097;     /* of 400 years */
+    int64_t years = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    int64_t in_year = in_era - (365 * years + years / 4 - years / 100);
+    int64_t month = (5 * in_year + 2) / 153, first = (153 * month + 2) / 5;
+    return day - (in_year - first) * DAY;
 }
 
 static bool is(struct ak_slice text, const char *word) {
@@ -142,12 +158,12 @@ bool ak_image(const struct ak_run *run, struct ak_image *image) {
         wait.known = !__builtin_sub_overflow(start, n[AK_RUN_ELIGIBLE].i, &wait.i);
     set_key(run, limit, image);
     set_sizes(run, size, known);
-    image->hour = hour_of(end);
+    image->month = month_of(end);
+    image->day = span_of(end, DAY);
     image->bin[0] = bin_of(elapsed);
-    image->bin[1] = bin_of(wait);
     if (limited) {
         int64_t accuracy = (elapsed.i * (100 / PERCENT) + limit.i - 1) / limit.i * PERCENT;
-        image->bin[2] = some(accuracy < OVER ? accuracy : OVER);
+        image->bin[1] = some(accuracy < OVER ? accuracy : OVER);
         accuracy = elapsed.i * MILLION / limit.i;
         image->sum[4] = accuracy < MOST_ACCURATE ? accuracy : MOST_ACCURATE;
         unused = limit.i > elapsed.i ? limit.i - elapsed.i : 0;
@@ -165,9 +181,9 @@ bool ak_image(const struct ak_run *run, struct ak_image *image) {
     image->held = n[AK_RUN_START].known && start <= end && !__builtin_sub_overflow(end, start, &span) &&
                   span < TOO_LONG;
     if (image->held) {
-        int64_t first = hour_of(start);
+        int64_t first = span_of(start, HOUR), last = span_of(end, HOUR);
         set_edge(first, HOUR - (start - first), 1, size, &image->start.hour, image->start.level);
-        set_edge(image->hour, end - image->hour - HOUR, -1, size, &image->end.hour, image->end.level);
+        set_edge(last, end - last - HOUR, -1, size, &image->end.hour, image->end.level);
     }
     return true;
 }

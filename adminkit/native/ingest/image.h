@@ -50,17 +50,18 @@ struct ak_run {
     struct ak_number number[AK_RUN_NUMBERS];
 };
 
-/* The parts of a key, texts first. */
+/* The parts of a key, texts first, and of these cluster and queue. */
 #define AK_KEY_TEXTS 9
+#define AK_QUEUE_TEXTS 2
 #define AK_KEY_NUMBERS 4
-#define AK_BINS 3
+#define AK_BINS 2
 #define AK_SUMS 13
 #define AK_LEVELS 7
 
 struct ak_image {
     struct ak_slice key_text[AK_KEY_TEXTS];
     struct ak_number key_number[AK_KEY_NUMBERS];
-    int64_t hour; /* of the end */
+    int64_t month, day; /* of the end: their first second */
     struct ak_number bin[AK_BINS];
     int64_t sum[AK_SUMS];
     bool held; /* has a start and an end that count */

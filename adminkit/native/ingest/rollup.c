@@ -11,22 +11,24 @@
 #define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
 
 /* The statements: NAME=SQL. */
-enum word { FIND, MAKE, ENDED, OCCUPIED, ROWS, WORDS };
-static const char *const names[WORDS] = {"find=", "make=", "ended=", "occupied=", "rows="};
+enum word { FIND, MAKE, FIND_QUEUE, MAKE_QUEUE, MONTH, DAY, HOUR, ROWS, WORDS };
+static const char *const names[WORDS] = {
+    "find=", "make=", "find-queue=", "make-queue=", "month=", "day=", "hour=", "rows="};
 
 /* A run that the row's statement takes away or puts in. */
 struct change {
     bool any;
     struct ak_image image; /* without the texts of its key, which are in `key` */
     struct ak_parts key;
+    size_t queue; /* bytes of `key` that are cluster and queue */
 };
 
 struct ak_rollup {
     const char *sql[WORDS];
     struct change old, new;
     const char *fault; /* in the row's columns */
-    struct ak_numbered keys;
-    struct ak_sums ended, occupied;
+    struct ak_numbered keys, queues;
+    struct ak_sums month, day, hour;
 };
 
 /* ---- rolled() ---- */
@@ -60,8 +62,11 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
     change->key.n = 0;
     if (!change->any)
         return NULL;
-    for (int i = 0; i < AK_KEY_TEXTS; i++)
+    for (int i = 0; i < AK_KEY_TEXTS; i++) {
         whole &= ak_parts_text(&change->key, change->image.key_text[i]);
+        if (i < AK_QUEUE_TEXTS)
+            change->queue = change->key.n;
+    }
     for (int i = 0; i < AK_KEY_NUMBERS; i++)
         whole &=
             ak_parts_number(&change->key, change->image.key_number[i].known, change->image.key_number[i].i);
@@ -85,28 +90,36 @@ static void rolled(sqlite3_context *context, int n, sqlite3_value **value) {
 
 /* ---- sums ---- */
 
-static bool add_occupied(struct ak_rollup *rollup, struct ak_store *store, int64_t hour, int64_t key,
-                         const int64_t *level, int sign) {
-    return ak_sums_add(&rollup->occupied, store, (int64_t[]){hour, key, 0}, level, sign);
+static bool add_hour(struct ak_rollup *rollup, struct ak_store *store, int64_t hour, int64_t queue,
+                     const int64_t *level, int sign) {
+    return ak_sums_add(&rollup->hour, store, (int64_t[]){hour, queue, 0}, level, sign);
+}
+
+static bool add_hours(struct ak_rollup *rollup, struct ak_store *store, const struct change *change,
+                      int sign) {
+    const struct ak_image *image = &change->image;
+    int64_t queue;
+    return ak_numbered_of(&rollup->queues, store, change->key.bytes, change->queue, &queue) &&
+           (!image->held || (add_hour(rollup, store, image->start.hour, queue, image->start.level, sign) &&
+                             add_hour(rollup, store, image->end.hour, queue, image->end.level, sign)));
 }
 
 static bool add(struct ak_rollup *rollup, struct ak_store *store, const struct change *change, int sign) {
     const struct ak_image *image = &change->image;
-    int64_t key, group[2 + AK_BINS + 1];
+    int64_t group[2 + AK_BINS + 1] = {image->month};
     if (!change->any)
         return true;
-    if (!ak_numbered_of(&rollup->keys, store, change->key.bytes, change->key.n, &key))
+    if (!ak_numbered_of(&rollup->keys, store, change->key.bytes, change->key.n, &group[1]))
         return false;
-    group[0] = image->hour;
-    group[1] = key;
-    group[2 + AK_BINS] = 0;
     for (int i = 0; i < AK_BINS; i++) {
         group[2 + i] = image->bin[i].known ? image->bin[i].i : 0;
         group[2 + AK_BINS] |= (int64_t)!image->bin[i].known << (2 + i);
     }
-    return ak_sums_add(&rollup->ended, store, group, image->sum, sign) &&
-           (!image->held || (add_occupied(rollup, store, image->start.hour, key, image->start.level, sign) &&
-                             add_occupied(rollup, store, image->end.hour, key, image->end.level, sign)));
+    if (!ak_sums_add(&rollup->month, store, group, image->sum, sign))
+        return false;
+    group[0] = image->day;
+    return ak_sums_add(&rollup->day, store, group, image->sum, sign) &&
+           add_hours(rollup, store, change, sign);
 }
 
 void ak_rollup_forget(struct ak_store *store) {
@@ -141,7 +154,8 @@ static bool take_rows(struct ak_store *store, const char *sql) {
 bool ak_rollup_finish(struct ak_store *store) {
     struct ak_rollup *rollup = store->rollup;
     return !rollup || ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) &&
-                       ak_sums_put_away(&rollup->ended, store) && ak_sums_put_away(&rollup->occupied, store));
+                       ak_sums_put_away(&rollup->month, store) && ak_sums_put_away(&rollup->day, store) &&
+                       ak_sums_put_away(&rollup->hour, store));
 }
 
 /* ---- open, close ---- */
@@ -159,7 +173,7 @@ static bool read_words(struct ak_rollup *rollup, struct ak_store *store) {
     }
     for (int name = 0; name < ROWS; name++)
         if (!rollup->sql[name])
-            return ak_store_fault(store, "--rollup: find=, make=, ended= and occupied= are wanted");
+            return ak_store_fault(store, "--rollup: of the statements only rows= may be missing");
     return true;
 }
 
@@ -174,17 +188,21 @@ bool ak_rollup_open(struct ak_store *store) {
         return ak_store_failed(store, "rolled()");
     return read_words(rollup, store) &&
            ak_numbered_open(&rollup->keys, store, rollup->sql[FIND], rollup->sql[MAKE]) &&
-           ak_sums_open(&rollup->ended, store, rollup->sql[ENDED], 2 + AK_BINS, AK_SUMS) &&
-           ak_sums_open(&rollup->occupied, store, rollup->sql[OCCUPIED], 2, AK_LEVELS);
+           ak_numbered_open(&rollup->queues, store, rollup->sql[FIND_QUEUE], rollup->sql[MAKE_QUEUE]) &&
+           ak_sums_open(&rollup->month, store, rollup->sql[MONTH], 2 + AK_BINS, AK_SUMS) &&
+           ak_sums_open(&rollup->day, store, rollup->sql[DAY], 2 + AK_BINS, AK_SUMS) &&
+           ak_sums_open(&rollup->hour, store, rollup->sql[HOUR], 2, AK_LEVELS);
 }
 
 void ak_rollup_close(struct ak_store *store) {
     struct ak_rollup *rollup = store->rollup;
     if (!rollup)
         return;
-    ak_sums_close(&rollup->ended);
-    ak_sums_close(&rollup->occupied);
+    ak_sums_close(&rollup->month);
+    ak_sums_close(&rollup->day);
+    ak_sums_close(&rollup->hour);
     ak_numbered_close(&rollup->keys);
+    ak_numbered_close(&rollup->queues);
     free(rollup->old.key.bytes);
     free(rollup->new.key.bytes);
     free(rollup);
