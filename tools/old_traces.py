@@ -39,11 +39,13 @@ ROWS = (
     "INSERT INTO person VALUES ('person:0123456789abcdef', 'alpha', 'user1', 1001, 1500010000)",
     "INSERT INTO outbox VALUES ('alpha', '1@1500000000', 'end', 1500003660, 'en', 'user1@example.org', 'user1', 1001,"
     " 1, 1500000000, 0, 'train', NULL, NULL, NULL, 'sent', 1, 0, 1500004000, 1500004000, 1500004001, 1500004002, 'ok')",
-    "INSERT INTO rollup_kept VALUES (0, 1500010000, NULL)",
+    "INSERT INTO rollup_kept VALUES (0, 1500010000)",
     "INSERT INTO rollup_key VALUES (1, 'alpha', 'gq', 'user1', NULL, 'single-gpu', 'COMPLETED', 'finite', 259200,"
     " 'unknown', 'slurmdbd', 1, 0, 0)",
-    "INSERT INTO ended_hour VALUES (1500001200, 1, 3600, NULL, 5, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0,"
+    "INSERT INTO ended_month VALUES (1498867200, 1, 3600, 5, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0,"
     " 255600)",
+    "INSERT INTO ended_day VALUES (1499990400, 1, 3600, 5, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0, 255600)",
+    "INSERT INTO rollup_queue VALUES (1, 'alpha', 'gq')",
     "INSERT INTO occupied_hour VALUES (1500001200, 1, 0, 0, -1, 0, 0, -1140, 1)",
     "INSERT INTO fact VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
 )

@@ -89,11 +89,11 @@ class Statement:
 
         `again`: what the same text stored need not be compared.
         """
-        values = {**values, "fingerprint": self._fingerprint}
+        values, sums_up = {**values, "fingerprint": self._fingerprint}, self.rollups is not None
         return replace(
             self,
-            job_sql=upsert_job(values, source, only_where),
-            insert_sql=insert_job(values, source, only_where),
+            job_sql=upsert_job(values, source, only_where, sums_up),
+            insert_sql=insert_job(values, source, only_where, sums_up),
             same_sql=same_job(values) if again else "",
         )
 
@@ -125,9 +125,6 @@ class Statement:
             ("--same-step-sql", self.same_step_sql),
             ("--reject-sql", self.reject_sql),
             ("--timezone", self.timezone),
-            ("--sum-rows", self.rollups.rows if self.rollups else ""),
-            ("--number", self.rollups.number if self.rollups else ""),
-            ("--number-new", self.rollups.number_new if self.rollups else ""),
         ):
             args += [flag, value] if value else []
         args += ["--ends"] if self.ends else []
@@ -141,9 +138,9 @@ class Statement:
             ("--wants", self.wants),
             ("--within", self.within),
             ("--bind", self.bind),
-            ("--before", (*(self.rollups.before if self.rollups else ()), *self.before)),
-            ("--after", (*self.after, *(self.rollups.after if self.rollups else ()))),
-            ("--sum", self.rollups.sums if self.rollups else ()),
+            ("--before", (*self.before, *(self.rollups.before if self.rollups else ()))),
+            ("--after", (*(self.rollups.after if self.rollups else ()), *self.after)),
+            ("--rollup", self.rollups.statements if self.rollups else ()),
         ):
             for value in values:
                 args += [flag, value]
@@ -180,6 +177,8 @@ def ingest(
         assert process.stderr
         for line in process.stderr:
             if line.startswith(b"{"):
+                if not line.endswith(b"}\n"):
+                    continue  # it was killed as it wrote
                 last = _counts(json.loads(line), last)
                 if progress:
                     progress(last)

@@ -19,7 +19,7 @@ from adminkit.stats.select import Filter, clusters, snapshot, span
 from adminkit.stats.states import END_OF, ENDED, States, ordered
 from adminkit.stats.states import Group as Ends
 from adminkit.stats.users import User, Users, window
-from adminkit.trace.rollup import EDGES, HOUR, OVER
+from adminkit.trace.rollup_row import DAY, EDGES, OVER
 
 #: Names of Spread's quantiles, in the order of QUANTILES.
 _QUANTILE_NAMES: Final = ("min", "p10", "p25", "median", "p75", "p90", "max")
@@ -208,9 +208,9 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
 
 
 def users(db: sqlite3.Connection, chosen: Filter) -> Users | None:
-    """stats.users.users(): of a user's last end the hour is known."""
+    """stats.users.users(): of a user's last end the day is known."""
     with snapshot(db):
-        rolled = sums(db, chosen, limits=False, by=("cluster", "user", "month", "limited"))
+        rolled = sums(db, chosen, limits=False, by=("cluster", "user", "month", "limited"), days=True)
         if rolled is None:
             return None
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
@@ -218,12 +218,12 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users | None:
     overall = User(None, None)
     for key, values in rolled.groups.items():
         cluster, name, month, limited = key
-        hour, jobs = rolled.last[key], values["jobs"]
-        last = None if hour is None else hour + HOUR // 2
+        day, jobs = rolled.last[key], values["jobs"]
+        last = None if day is None else day + DAY // 2
         unknown = [jobs - values[f"{unit}s_known"] for unit in ("gpu", "cpu")]
         accuracies = [jobs, values["accuracy"] / ACCURACY_UNIT, values["elapsed"], values["req_limit"]]
         added = [values["gpu_seconds"], values["cpu_seconds"], *unknown, *(accuracies if limited else [0, 0, 0, 0])]
         for one in (found.setdefault((cluster, name), User(name, cluster)), overall):
             one.add(month, jobs, last, added)
     by_jobs = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.user or ""))
-    return Users(by_jobs, overall, *window(chosen, ends), rolled.excluded, names, ends, HOUR // 2)
+    return Users(by_jobs, overall, *window(chosen, ends), rolled.excluded, names, ends, DAY // 2)

@@ -1,20 +1,23 @@
 """Sums and histograms from the rollups, for the same Filter as from the rows. None where only the rows can answer.
 
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
-`end_time` is the hour of the end, `elapsed` and `req_limit` are upper edges of bins. Runs without an end are read from
-the rows, and so are the few that another run's row makes checkpoint runs.
+`end_time` is the first second of the month or day of the end, `elapsed` and `req_limit` are upper edges of bins. A
+window is made of whole months, of whole days, and of less than a day at each end, which is read from the rows. So are
+runs without an end, and the few that another run's row makes checkpoint runs.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
 
 from adminkit.stats.select import LIMITED, Filter, select
-from adminkit.trace.rollup import BINS, EDGES, HOUR, KEYS, LEVELS, OVER, PERCENT, SUMS, image, is_kept
+from adminkit.trace.rollup import OCCUPIED, is_kept
+from adminkit.trace.rollup_row import BINS, DAY, EDGES, HOUR, KEYS, LAST, LEVELS, OVER, PERCENT, SUMS, image
 
 #: By what sums may be grouped -> SQL. `limited`: whether the run has an accuracy; `month` is UTC's, of the end.
 GROUPS: Final[Mapping[str, str]] = {
@@ -26,11 +29,10 @@ GROUPS: Final[Mapping[str, str]] = {
 #: Sums by units that a person reads: accuracy is kept in millionths.
 ACCURACY_UNIT: Final = 1_000_000
 
-_AS_RUN: Final = f"{', '.join((*KEYS, *BINS))}, elapsed_upto AS elapsed, limit_upto AS req_limit, hour AS end_time"
 
-
-def _summed(rows: str, sign: str = "") -> str:
-    return f"SELECT {_AS_RUN}, {', '.join(f'{sign}{name} AS sum_{name}' for name in SUMS)} FROM {rows}"
+def _summed(rows: str, at: str = "end_time", sign: str = "") -> str:
+    as_run = f"{', '.join((*KEYS, *BINS))}, elapsed_upto AS elapsed, limit_upto AS req_limit, {at} AS end_time"
+    return f"SELECT {as_run}, {', '.join(f'{sign}{name} AS sum_{name}' for name in SUMS)} FROM {rows}"
 
 
 #: Runs that a column of another row makes checkpoint runs: all of a requeued job's that do not say it themselves.
@@ -39,11 +41,10 @@ _OTHERS: Final = (
     " AND (cluster, job_id_raw) IN (SELECT cluster, job_id_raw FROM run WHERE state = 'REQUEUED'))"
 )
 _OTHERS_IMAGE: Final = f"(SELECT * FROM ({image(_OTHERS)}) WHERE NOT checkpoint)"
-_ENDED: Final = _summed("ended_hour JOIN rollup_key ON id = key")
 _OPEN: Final = _summed(f"({image('(SELECT * FROM run WHERE end_time IS NULL)')})")
 _CORRECTED: Final = (
-    _summed(_OTHERS_IMAGE, "-"),
-    _summed(f"(SELECT {', '.join(f'1 AS {k}' if k == 'checkpoint' else k for k in KEYS)}, hour,"
+    _summed(_OTHERS_IMAGE, sign="-"),
+    _summed(f"(SELECT {', '.join(f'1 AS {k}' if k == 'checkpoint' else k for k in KEYS)}, end_time,"
             f" {', '.join((*BINS, *SUMS))} FROM {_OTHERS_IMAGE})"),
 )  # fmt: skip
 
@@ -57,12 +58,12 @@ class Sums:
 
     groups: Mapping[Values, Mapping[str, int]]
     excluded: Mapping[str, int]
-    last: Mapping[Values, int | None]  # the hour of the last end of each group
+    last: Mapping[Values, int | None]  # the day of the last end of each group, where days were asked for
 
 
 #: Of all runs: those that ended, and those that did not.
 _EVERYTHING: Final = (
-    "SELECT coalesce(sum(jobs), 0) FROM ended_hour UNION ALL SELECT count(*) FROM run WHERE end_time IS NULL"
+    "SELECT coalesce(sum(jobs), 0) FROM ended_month UNION ALL SELECT count(*) FROM run WHERE end_time IS NULL"
 )
 
 
@@ -99,10 +100,10 @@ class Histogram:
 
 
 def answers(db: sqlite3.Connection, chosen: Filter) -> bool:
-    """Whether the rollups hold what the Filter asks: full hours, a min_elapsed that is an edge, and the trace keeps
-    them for this connection (they are everybody's, and of today).
+    """Whether the rollups hold what the Filter asks: a min_elapsed that is an edge, and the trace keeps them for this
+    connection (they are everybody's, and of today).
     """
-    whole = all(at is None or at % HOUR == 0 for at in (chosen.since, chosen.until))
+    whole = all(at is None or 0 <= at <= LAST - 31 * DAY for at in (chosen.since, chosen.until))
     return whole and (chosen.min_elapsed is None or chosen.min_elapsed in EDGES[:-1]) and is_kept(db)
 
 
@@ -113,9 +114,11 @@ def sums(
     limits: bool,
     by: Sequence[str] = (),
     first: Mapping[str, str] | None = None,
+    days: bool = False,
 ) -> Sums | None:
     """The sums of the runs that `chosen` takes, by GROUPS, and how many each rule left out. `limits` as select();
-    `first` are rules that come before the Filter's. The caller holds a snapshot where it reads more.
+    `first` are rules that come before the Filter's; `days`: read no months. The caller holds a snapshot where it
+    reads more.
     """
     if not answers(db, chosen):
         return None
@@ -124,18 +127,18 @@ def sums(
     columns = ", ".join(GROUPS[name] for name in by) or "NULL"
     rows = db.execute(
         f"SELECT {selection.reason} AS rule, max(end_time), {', '.join(f'sum(sum_{name})' for name in SUMS)}, {columns}"
-        f" FROM ({_all(limits or 'limited' in by)}) WHERE {selection.within} GROUP BY rule, {columns}",
+        f" FROM ({_all(chosen, limits or 'limited' in by, days)}) WHERE {selection.within} GROUP BY rule, {columns}",
         {**selection.params, "checkpoint_code": chosen.checkpoint_code},
     ).fetchall()
     excluded = dict.fromkeys(selection.rules, 0)
     groups: dict[Values, dict[str, int]] = {}
     last: dict[Values, int | None] = {}
-    for rule, hour, *values in rows:
+    for rule, day, *values in rows:
         if rule:
             excluded[list(selection.rules)[rule - 1]] += values[0]
         elif values[0]:
             key = tuple(values[len(SUMS) :]) if by else ()
-            groups[key], last[key] = dict(zip(SUMS, values, strict=False)), hour
+            groups[key], last[key] = dict(zip(SUMS, values, strict=False)), day
     if selection.within != "TRUE":
         everything = sum(count for (count,) in db.execute(_EVERYTHING))
         excluded = {"window": everything - sum(row[2] for row in rows), **excluded}
@@ -143,12 +146,12 @@ def sums(
 
 
 def histogram(db: sqlite3.Connection, chosen: Filter, what: str, *, limits: bool) -> Histogram | None:
-    """The runs that `chosen` takes by `what`: elapsed or wait, seconds, or accuracy, per cent of the limit."""
+    """The runs that `chosen` takes by `what`: elapsed, seconds, or accuracy, per cent of the limit."""
     if not answers(db, chosen):
         return None
     selection = select(chosen, limits=limits)
     rows = db.execute(
-        f"SELECT {what}_upto, sum(sum_jobs) FROM ({_all(limits)}) WHERE {selection.where} GROUP BY 1",
+        f"SELECT {what}_upto, sum(sum_jobs) FROM ({_all(chosen, limits)}) WHERE {selection.where} GROUP BY 1",
         selection.params,
     )
     return binned(dict(rows.fetchall()), what)
@@ -171,16 +174,22 @@ def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
 def occupied(db: sqlite3.Connection, chosen: Filter, since: int, until: int) -> list[tuple[int, int, int, int]] | None:
     """(hour, node-, CPU-, GPU-seconds) of each UTC hour of [since, until) in which a run that ended held any.
 
-    `chosen` names clusters, queues, users, accounts, classes, states; its window and min_elapsed must be None.
+    `chosen` names clusters and queues alone.
     """
-    if chosen.since is not None or chosen.until is not None or chosen.min_elapsed is not None:
+    if chosen != Filter(
+        (*chosen.clusters,),
+        queues=(*chosen.queues,),
+        states=(),
+        min_elapsed=None,
+        checkpoint_code=chosen.checkpoint_code,
+    ):
         return None
     if not is_kept(db):
         return None
     selection = select(chosen, limits=False)
     changes = db.execute(
-        f"SELECT hour, {', '.join(f'sum({name})' for name in LEVELS)} FROM (SELECT *, hour AS end_time"
-        f" FROM occupied_hour JOIN rollup_key ON id = key) WHERE {selection.where} AND hour < :before"
+        f"SELECT hour, {', '.join(f'sum({name})' for name in LEVELS)} FROM ({OCCUPIED})"
+        f" WHERE {selection.where} AND hour < :before"
         " GROUP BY hour ORDER BY hour",
         {**selection.params, "before": until},
     ).fetchall()
@@ -205,6 +214,54 @@ def _levelled(changes: Sequence[Sequence[int]], since: int, until: int) -> list[
     return found
 
 
-def _all(limits: bool) -> str:
-    """SQL: every run, summed up, under the names of the view run."""
-    return " UNION ALL ".join((_ENDED, _OPEN, *(_CORRECTED if limits else ())))
+def _all(chosen: Filter, limits: bool, days: bool = False) -> str:
+    """SQL: every run of the window, summed up, under the names of the view run; also runs without an end."""
+    parts = [
+        _summed(f"ended_{span} JOIN rollup_key ON id = key WHERE {_between(span, since, until)}", span)
+        if span
+        else _summed(f"({image('(SELECT * FROM run WHERE ' + _between('end_time', since, until) + ')')})")
+        for span, since, until in pieces(chosen.since, chosen.until, days)
+    ]
+    return " UNION ALL ".join((*parts, _OPEN, *(_CORRECTED if limits else ())))
+
+
+def _between(column: str, since: int | None, until: int | None) -> str:
+    bounds = ((">=", since), ("<", until))
+    return " AND ".join(f"{column} {sign} {int(at)}" for sign, at in bounds if at is not None) or "TRUE"
+
+
+Piece = tuple[str, int | None, int | None]
+
+
+def pieces(since: int | None, until: int | None, days: bool = False) -> list[Piece]:
+    """The window [since, until) as months, days and less than a day (""): each a window of its own."""
+
+    def cut(spans: Sequence[tuple[str, Callable[[int], int]]], since: int | None, until: int | None) -> list[Piece]:
+        if since is not None and until is not None and since >= until:
+            return []
+        if not spans:
+            return [("", since, until)]
+        (span, first), finer = spans[0], spans[1:]
+        low = None if since is None else first(since)
+        low = low if low is None or low == since else first(low + _LONGEST[span])
+        high = None if until is None else first(until)
+        if low is not None and high is not None and low >= high:
+            return cut(finer, since, until)
+        found: list[Piece] = [(span, low, high)]
+        if since is not None:
+            found += cut(finer, since, low)
+        return found + (cut(finer, high, until) if until is not None else [])
+
+    return cut([("day", _day)] if days else [("month", _month), ("day", _day)], since, until)
+
+
+#: So many seconds after a span's first one is the next span, whichever it is.
+_LONGEST: Final = {"month": 31 * DAY, "day": DAY}
+
+
+def _day(time: int) -> int:
+    return time - time % DAY
+
+
+def _month(time: int) -> int:
+    return int(datetime.fromtimestamp(time, UTC).replace(day=1, hour=0, minute=0, second=0).timestamp())

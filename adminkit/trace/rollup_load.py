@@ -1,88 +1,85 @@
-"""The rollups in a load of many rows by adminkit-ingest: it sums up what it put in at its end, in its transaction.
+"""The rollups in a load of many rows by adminkit-ingest: it sums up what its statements store, in its transaction.
 
-A trigger takes 25 µs for a row, 3 µs to do nothing. So that of INSERT is away meanwhile. `upto` of rollup_kept is the
-last rowid before the load: the triggers correct the sums where a row up to it changes, and leave what comes after.
+The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c has in C what rollup.py has
+in SQL. So the triggers, which take 25 µs for a row, are away while the rows come, and back before whatever follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.trace.rollup import (
-    BINS,
     DROP,
-    EDGES_OF_RUN,
-    HELD,
-    INSERTED,
-    KEYS,
-    LEVELS,
-    SUMS,
+    EMPTY,
+    NO_TRIGGERS,
     add_ended,
     add_key,
     add_occupied,
-    hour_of,
-    image,
+    add_queue,
     keep,
     key_of,
+    queue_of,
     triggers,
+)  # fmt: skip
+from adminkit.trace.rollup_row import BINS, KEYS, LEVELS, QUEUE, SPANS, SUMS
+
+#: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h.
+RUN: Final = (
+    *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited"),
+    *("exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard"),
+    *("start_time", "eligible_time", "end_time", "elapsed"),
+    *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
 )
+#: The parts of a key in the order of native/ingest/image.c, QUEUE first.
+_PARTS: Final = (
+    *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "class"),
+    *("limit_upto", "acting", "checkpoint", "exit_code"),
+)
+#: What a column has where nothing is stored in it, if not NULL.
+_DEFAULTS: Final = {"limit_kind": "'unknown'", "limit_source": "'unknown'"}
 
 
 class RollupLoad(NamedTuple):
-    """What adminkit-ingest is given: statements before and after the rows, and how their sums are made.
-
-    `number` and `number_new` are of a key, whose parts are ?1 …; `sums` as its option --sum has them.
-    """
+    """What adminkit-ingest is given: statements before and after the rows, and the values of its options --rollup."""
 
     before: Sequence[str]
-    rows: str
-    sums: Sequence[str]
-    number: str
-    number_new: str
+    statements: Sequence[str]
     after: Sequence[str]
 
 
-_NEW: Final = "(SELECT * FROM job WHERE rowid > (SELECT upto FROM rollup_kept) AND end_time IS NOT NULL)"
+def rolled(value: str, *runs: Mapping[str, str]) -> str:
+    """SQL: `value`, and in passing the run that is stored, or the one that is and the one that it becomes.
 
-
-def _at(time: str) -> str:
-    """SQL: hour, key, LEVELS of a run's start or end; the hour is NULL where it does not count."""
-    levels = EDGES_OF_RUN[time]
-    return f"CASE WHEN {HELD} THEN {hour_of(time)} END, key, {', '.join(levels[name] for name in LEVELS)}"
-
-
-_NUMBERED: Final = {"key": f"numbered({', '.join(KEYS.values())})"}
-_ROWS: Final = (
-    f"SELECT hour, key, {', '.join((*BINS, *SUMS))}, {', '.join(map(_at, EDGES_OF_RUN))}"
-    f" FROM ({image(_NEW, _NUMBERED)})"
-)
-_ENDED: Final = (2 + len(BINS), len(SUMS))
-_OCCUPIED: Final = (2, len(LEVELS))
+    A run is its columns -> SQL.
+    """
+    columns = [run.get(column, _DEFAULTS.get(column, "NULL")) for run in runs for column in RUN]
+    return f"rolled({', '.join((value, *columns))})"
 
 
 def _bound(count: int) -> str:
     return f"VALUES ({', '.join(f'?{number + 1}' for number in range(count))})"
 
 
-def _sums() -> list[str]:
-    """The options --sum: where the columns of each table stand in _ROWS, and the statement for a group."""
-    first, found = 0, []
-    for (groups, sums), add in ((_ENDED, add_ended), *((_OCCUPIED, add_occupied) for _ in EDGES_OF_RUN)):
-        found.append(f"{first},{groups},{sums}:{add(_bound(groups + sums))}")
-        first += groups + sums
-    return found
+_PLACES: Final = {name: f"?{number}" for number, name in enumerate(_PARTS, start=1)}
+_ROWS: Final = f"SELECT {rolled('NULL', {c: c for c in RUN})} FROM job WHERE end_time IS NOT NULL"
 
 
-_PLACES: Final = {name: f"?{number}" for number, name in enumerate(KEYS, start=1)}
-_LOAD: Final = RollupLoad(
-    before=("UPDATE rollup_kept SET upto = (SELECT coalesce(max(rowid), 0) FROM job)", f"DROP TRIGGER {INSERTED}"),
-    rows=_ROWS,
-    sums=_sums(),
-    number=key_of(_PLACES.__getitem__),
-    number_new=add_key(_bound(len(KEYS))),
-    after=(triggers()[0], "UPDATE rollup_kept SET upto = NULL"),
-)
+def _statements(rows: bool) -> list[str]:
+    keys = [_PLACES[name] for name in KEYS]
+    found = {
+        "find": key_of(_PLACES.__getitem__),
+        "make": add_key(f"VALUES ({', '.join(keys)})"),
+        "find-queue": queue_of(_PLACES.__getitem__),
+        "make-queue": add_queue(_bound(len(QUEUE))),
+        **{span: add_ended(span, _bound(2 + len(BINS) + len(SUMS))) for span in SPANS},
+        "hour": add_occupied(_bound(2 + len(LEVELS))),
+        **({"rows": _ROWS} if rows else {}),
+    }
+    return [f"{name}={sql}" for name, sql in found.items()]
+
+
+_LOAD: Final = RollupLoad(before=NO_TRIGGERS, statements=_statements(rows=False), after=(*EMPTY, *triggers()))
 
 
 def loading() -> RollupLoad:
@@ -92,4 +89,4 @@ def loading() -> RollupLoad:
 
 def rebuilding(now: int) -> RollupLoad:
     """Make the rollups from every row of job, and keep them from here on."""
-    return _LOAD._replace(before=(*DROP, *keep(now), "UPDATE rollup_kept SET upto = -1", f"DROP TRIGGER {INSERTED}"))
+    return RollupLoad((*DROP, keep(now)), _statements(rows=True), triggers())

@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Final
 
 from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
+from adminkit.trace.rollup_load import RUN, rolled
 
 #: SQL for columns whose new value is not coalesce(new, old).
 _RULES: Final[dict[str, str]] = {
@@ -43,19 +44,21 @@ ON CONFLICT (source, raw) DO UPDATE SET line = excluded.line, reason = excluded.
 """
 
 
-def upsert_job(values: Mapping[str, str], source: str, only_where: str = "1") -> str:
+def upsert_job(values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False) -> str:
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
+
+    `sums_up`: adminkit-ingest keeps the rollups (rollup_load.py); `values` has the fingerprint.
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
     turns an ended run into an open one (unless by a higher source), or into a row that has the end alone.
     """
     never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
-    return _upsert("job", KEY, values, source, only_where, never)
+    return _upsert("job", KEY, values, source, only_where, never, sums_up)
 
 
-def insert_job(values: Mapping[str, str], source: str, only_where: str = "1") -> str:
+def insert_job(values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False) -> str:
     """INSERT one job, or nothing where it is stored. Needs no key in the table, so a bulk load may make it later."""
-    return _insert("job", values, source, only_where) + " ON CONFLICT DO NOTHING"
+    return _insert("job", values, source, only_where, sums_up) + " ON CONFLICT DO NOTHING"
 
 
 def insert_step(values: Mapping[str, str], source: str) -> str:
@@ -84,10 +87,16 @@ def _same(table: str, key: tuple[str, ...], values: Mapping[str, str]) -> str:
 
 
 def _upsert(
-    table: str, key: tuple[str, ...], values: Mapping[str, str], source: str, only_where: str, never: str
+    table: str,
+    key: tuple[str, ...],
+    values: Mapping[str, str],
+    source: str,
+    only_where: str,
+    never: str,
+    sums_up: bool = False,
 ) -> str:
     given = [column for column in values if column not in key]
-    insert = f"{_insert(table, values, source, only_where)} ON CONFLICT ({', '.join(key)})"
+    insert = f"{_insert(table, values, source, only_where, sums_up)} ON CONFLICT ({', '.join(key)})"
     if not given:
         return f"{insert} DO NOTHING"
     lower = [name for name, rank in SOURCES.items() if rank < SOURCES[source]]
@@ -105,12 +114,17 @@ def _upsert(
         where += f" AND NOT ({never})"
     if lower:
         new = {c: f"CASE WHEN {taken} THEN {_as_told(c, given)} ELSE {sql} END" for c, sql in new.items()}
+    if sums_up:
+        old = {column: f"job.{_quoted(column)}" for column in RUN}
+        new["fingerprint"] = rolled(new["fingerprint"], old, {**old, **new})
     sets = ", ".join(f"{_quoted(c)} = {sql}" for c, sql in new.items())
     return f"{insert} DO UPDATE SET {sets} WHERE {where}"
 
 
-def _insert(table: str, values: Mapping[str, str], source: str, only_where: str) -> str:
+def _insert(table: str, values: Mapping[str, str], source: str, only_where: str, sums_up: bool = False) -> str:
     every = {**values, "source": f"'{source}'"}
+    if sums_up:
+        every["fingerprint"] = rolled(values["fingerprint"], every)
     # VALUES is the faster of the two.
     rows = f"VALUES ({', '.join(every.values())})"
     if only_where != "1":

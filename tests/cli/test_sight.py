@@ -195,8 +195,10 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "action",
         "load",
         "rollup_kept",
-        "ended_hour",
+        "ended_day",
+        "ended_month",
         "occupied_hour",
+        "rollup_queue",
         "_sqlite_migrations",
     }
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}

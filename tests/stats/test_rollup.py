@@ -6,6 +6,8 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from adminkit.stats import rollup as read
 from adminkit.stats.select import Filter, left_out, select
 from adminkit.trace import connect, rollup
 from adminkit.trace.load import JobLoad
+from adminkit.trace.rollup_row import DAY, MOST, SUMS
 from adminkit.trace.run_view import TOO_LONG
 from adminkit.trace.transaction import transaction
 from tests.support.builders import HOUR, MONDAY, job, make_trace
@@ -32,7 +35,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def from_rows(db: sqlite3.Connection, chosen: Filter, limits: bool) -> tuple[dict[str, int], dict[str, int]]:
     """The same sums, one run at a time; and what each rule left out."""
     selection = select(chosen, limits=limits)
-    total = dict.fromkeys(rollup.SUMS, 0)
+    total = dict.fromkeys(SUMS, 0)
     rows = db.execute(
         "SELECT elapsed, wait, req_limit, size_nodes, size_cpus, size_gpus FROM run WHERE " + selection.where,
         selection.params,
@@ -46,7 +49,7 @@ def from_rows(db: sqlite3.Connection, chosen: Filter, limits: bool) -> tuple[dic
         if ran and limit:
             total["accuracy"] += min(elapsed * 1_000_000 // limit, 10**9)
         for name, size in (("node", nodes), ("cpu", cpus), ("gpu", gpus)):
-            known = size is not None and 0 <= size <= rollup.MOST
+            known = size is not None and 0 <= size <= MOST
             total[f"{name}s_known"] += known
             total[f"{name}_seconds"] += elapsed * size if ran and known else 0
             if name != "node":
@@ -66,7 +69,7 @@ def occupied_from_rows(db: sqlite3.Connection, since: int, until: int) -> list[t
         for start, end, *sizes in rows:
             share = max(0, min(end, hour + HOUR) - max(start, hour))
             for place, size in enumerate(sizes):
-                seconds[place] += share * (size if size is not None and 0 <= size <= rollup.MOST else 0)
+                seconds[place] += share * (size if size is not None and 0 <= size <= MOST else 0)
         if any(seconds):
             found.append((hour, *seconds))
     return found
@@ -82,14 +85,14 @@ def test_after_any_sequence_of_acts_the_rollups_say_what_the_rows_say(db: sqlite
         answer = read.sums(db, chosen, limits=limits)
         assert answer is not None
         total, excluded = from_rows(db, chosen, limits)
-        assert answer.groups.get((), dict.fromkeys(rollup.SUMS, 0)) == total
+        assert answer.groups.get((), dict.fromkeys(SUMS, 0)) == total
         assert answer.excluded == excluded
         everything = Filter(states=(), min_elapsed=None, checkpoint_code=85)
         since, until = MONDAY - 6 * HOUR, MONDAY + 12 * HOUR
         assert read.occupied(db, everything, since, until) == occupied_from_rows(db, since, until)
 
 
-@pytest.mark.parametrize("what", ["elapsed", "wait", "accuracy"])
+@pytest.mark.parametrize("what", ["elapsed", "accuracy"])
 def test_a_quantile_lies_in_the_bin_that_the_rollups_name(db: sqlite3.Connection, what: str) -> None:
     import numpy as np
 
@@ -123,8 +126,8 @@ def test_a_quantile_lies_in_the_bin_that_the_rollups_name(db: sqlite3.Connection
         ({"states": ()}, True, "the state is a part of the key"),
         ({"min_elapsed": 300}, True, "an edge of a bin"),
         ({"min_elapsed": 45}, False, "no edge of a bin"),
-        ({"since": MONDAY}, True, "a full hour"),
-        ({"until": MONDAY + 1}, False, "within an hour"),
+        ({"since": MONDAY + 1}, True, "less than a day is read from the rows"),
+        ({"until": 253402300799}, False, "the last second that has a month"),
     ],
 )
 def test_what_the_rollups_cannot_answer_they_leave_to_the_rows(
@@ -143,8 +146,29 @@ def test_a_trace_that_keeps_none_and_one_as_of_then_have_no_answer(db: sqlite3.C
     assert db.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").fetchone() == (0,)
 
 
+def test_a_window_is_whole_months_whole_days_and_less_than_a_day_at_each_end() -> None:
+    pick = random.Random(1)
+    assert read.pieces(None, None) == [("month", None, None)]
+    for _ in range(300):
+        since = pick.choice((None, MONDAY + pick.randrange(-90 * DAY, 0)))
+        until = pick.choice((None, MONDAY, MONDAY + pick.randrange(-90 * DAY, 90 * DAY)))
+        days = pick.random() < 0.3
+        found = read.pieces(since, until, days)
+        ends = [(low, high) for _, low, high in sorted(found, key=lambda piece: piece[1] or 0)]
+        if since is not None and until is not None and since >= until:
+            assert not found
+            continue
+        assert (ends[0][0], ends[-1][1]) == (since, until)
+        assert all(one[1] == other[0] for one, other in pairwise(ends)), "no gap and no overlap"
+        for span, low, high in found:
+            starts = [datetime.fromtimestamp(at, UTC) for at in (low, high) if at is not None]
+            assert not span or all(at.hour == at.minute == at.second == 0 for at in starts)
+            assert span != "month" or (not days and all(at.day == 1 for at in starts))
+            assert span or (low is not None and high is not None and high - low < 2 * DAY)
+
+
 def test_a_check_finds_what_somebody_changed_by_hand(db: sqlite3.Connection) -> None:
-    db.execute("UPDATE ended_hour SET jobs = jobs + 1 WHERE rowid = 1")
+    db.execute("UPDATE ended_month SET jobs = jobs + 1 WHERE rowid = 1")
     assert rollup.check(db) == (1, 1)
     rollup.rebuild(db, MONDAY)
     assert rollup.check(db) == (0, 0)

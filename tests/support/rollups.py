@@ -13,6 +13,7 @@ from adminkit.job import CLASSES, Job
 from adminkit.stats.select import Filter
 from adminkit.trace import audit
 from adminkit.trace.load import JobLoad
+from adminkit.trace.rollup_row import DAY
 from adminkit.trace.run_view import TOO_LONG
 from adminkit.trace.transaction import transaction
 from tests.support.builders import HOUR, MONDAY, job
@@ -25,7 +26,7 @@ COLUMNS = [f.name for f in fields(Job) if f.name not in ("source", "fingerprint"
 def some_job(pick: random.Random) -> Job:
     """A job that may be new, late, longer, open, requeued, strange or without a value."""
     number = pick.randrange(12)
-    start = MONDAY + pick.randrange(-5 * HOUR, 5 * HOUR)
+    start = MONDAY + pick.randrange(-5 * HOUR, 5 * HOUR) + pick.choice((0, 0, -DAY, 20 * DAY, -40 * DAY))
     elapsed = pick.choice((0, 10, 60, 61, HOUR, 3 * HOUR + 7, TOO_LONG + 5, -3))
     one = job(
         number,
@@ -80,8 +81,8 @@ def act(db: sqlite3.Connection, pick: random.Random) -> None:
 
 
 def some_filter(pick: random.Random) -> Filter:
-    hours = pick.choice(((None, None), (-2, 3), (0, None)))
-    since, until = (None if at is None else MONDAY + at * HOUR for at in hours)
+    spans = ((None, None), (-2 * HOUR, 3 * HOUR), (0, None), (-40 * DAY - 7, DAY + 1), (None, 4321))
+    since, until = (None if at is None else MONDAY + at for at in pick.choice(spans))
     return Filter(
         since=since,
         until=until,

@@ -87,7 +87,7 @@ def test_an_import_that_dies_leaves_rows_sums_and_triggers_as_they_were(tmp_path
         import_stream(Import(None, path), cast(IO[bytes], Broken(text)), MONDAY)
     assert checked(path) == (2, 0, 0)
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT count(*), max(upto) FROM rollup_kept").fetchone() == (1, None)
+        assert db.execute("SELECT count(*) FROM rollup_kept").fetchone() == (1,)
         assert db.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").fetchone() == (3,)
 
 

@@ -29,15 +29,15 @@ static const char help[] =
     "  --before SQL       run first, within the transaction\n"
     "  --after SQL        run last, within the transaction; :rows :new :changed … :seconds are what was "
     "counted\n"
-    "  --sum-rows SQL     a SELECT run after the last row, before --after: whole numbers, which --sum adds "
-    "up\n"
-    "  --sum F,G,S:SQL    of its columns from F on, counted from 0: G make a group, S are summed; SQL is run "
-    "for "
-    "each group\n"
-    "                     with all of them. A row whose column F is NULL is left out\n"
-    "  --number SQL       a SELECT of the number that numbered(…) in --sum-rows is; ?1 ?2 … are its "
-    "arguments\n"
-    "  --number-new SQL   an INSERT where that finds none; the number is the rowid\n"
+    "  --rollup NAME=SQL  the rollups of what is stored, in memory: rolled(x, RUN) in --sql and --insert-sql "
+    "is x, and adds the\n"
+    "                     run of these columns, rolled(x, OLD, NEW) changes one. A key, ?1 ?2 …, has the "
+    "number "
+    "that find= selects,\n"
+    "                     or the rowid of what make= inserts; likewise find-queue= and make-queue=. Before "
+    "--after, month=, day=\n"
+    "                     and hour= get each sum. rows= is a SELECT of rolled(…) for rows that are stored "
+    "already\n"
     "  --delimiter TEXT   between columns, | by default; `space` is any run of blanks and tabs\n"
     "  --ends             the delimiter stands after the last column too (sacct -p)\n"
     "  --comment TEXT     lines that begin so are passed over\n"
@@ -108,15 +108,12 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         {"--reject-sql", &o->store.reject_sql},
         {"--insert-sql", &o->store.insert_sql},
         {"--insert-step-sql", &o->store.insert_step_sql},
-        {"--sum-rows", &o->store.sum_rows},
-        {"--number", &o->store.number_sql},
-        {"--number-new", &o->store.number_new_sql},
     };
     const struct {
         const char *name;
         struct ak_words *to;
-    } lists[] = {{"--bind", &o->store.bind}, {"--before", &o->store.before}, {"--after", &o->store.after},
-                 {"--sum", &o->store.sum},   {"--wants", &o->wants},         {"--within", &o->within}};
+    } lists[] = {{"--bind", &o->store.bind},     {"--before", &o->store.before}, {"--after", &o->store.after},
+                 {"--rollup", &o->store.rollup}, {"--wants", &o->wants},         {"--within", &o->within}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].to = value;

@@ -1,8 +1,8 @@
 /* store.c - rows into SQLite. */
 #include "store.h"
 #include "fingerprint.h"
+#include "rollup.h"
 #include "statement.h"
-#include "sums.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +87,7 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *reading) {
     store->step = (struct ak_table){.option = "--step-sql", .text = o->step_sql};
     store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, reading), o->job_sql), o->step_sql);
     return run(store, "BEGIN IMMEDIATE") && ak_store_run_words(store, "--before", &o->before, NULL, 0) &&
+           ak_rollup_open(store) &&
            prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
            prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
                          o->same_step_sql) &&
@@ -134,7 +135,10 @@ static enum ak_stored store_row(struct ak_store *store, struct ak_table *table, 
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
                             struct ak_slice text) {
     struct ak_table *table = step ? &store->step : &store->job;
+    ak_rollup_forget(store);
     enum ak_stored stored = store_row(store, table, cell, ak_fingerprint(store->seed, text.s, text.n));
+    if (stored <= AK_STORED_CHANGED && !ak_rollup_take(store))
+        return AK_STORED_FAILED;
     if (stored <= AK_STORED_SAME)
         store->last = stored;
     return stored;
@@ -158,7 +162,7 @@ bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, 
 }
 
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds) {
-    return ak_sums_run(store) &&
+    return ak_rollup_finish(store) &&
            ak_store_run_words(store, "--after", &store->options->after, count, seconds) &&
            run(store, "COMMIT");
 }
@@ -170,6 +174,7 @@ bool ak_store_close(struct ak_store *store, bool whole) {
         sqlite3_finalize(table->same.sql);
     }
     sqlite3_finalize(store->reject.sql);
+    ak_rollup_close(store);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     bool closed = sqlite3_close(store->db) == SQLITE_OK;

@@ -39,8 +39,8 @@ struct ak_words {
 
 struct ak_store_options {
     const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql, *insert_sql,
-        *insert_step_sql, *sum_rows, *number_sql, *number_new_sql;
-    struct ak_words bind, before, after, sum;
+        *insert_step_sql;
+    struct ak_words bind, before, after, rollup;
     bool fresh;
 };
 
@@ -70,11 +70,14 @@ struct ak_table {
     struct ak_statement sql, insert, same;
 };
 
+struct ak_rollup; /* rollup.h */
+
 struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
     struct ak_table job, step;
     struct ak_statement reject;
+    struct ak_rollup *rollup; /* NULL where none are kept */
     int outputs;
     enum ak_stored last;    /* the last row's result, and the guess for the next one */
     uint64_t seed;          /* of fingerprints: with other options or SQL all are different */
@@ -98,7 +101,7 @@ enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_c
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
 
-/* The sums of --sum-rows (sums.h), the --after statements, in which :rows, :new … :seconds are what was
+/* The sums of --rollup (rollup.h), the --after statements, in which :rows, :new … :seconds are what was
  * counted and :bind1 … the --bind values, and COMMIT. */
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds);
 

@@ -11,8 +11,10 @@ CREATE TABLE action (
 ) STRICT
 ;
 INSERT INTO "action" VALUES(1500010000,'head','root','policy install','3f2a9c01d2e4','{}');
-CREATE TABLE ended_hour (hour INTEGER NOT NULL, key INTEGER NOT NULL, elapsed_upto INTEGER, wait_upto INTEGER, accuracy_upto INTEGER, jobs INTEGER NOT NULL, elapsed INTEGER NOT NULL, wait INTEGER NOT NULL, req_limit INTEGER NOT NULL, accuracy INTEGER NOT NULL, nodes_known INTEGER NOT NULL, cpus_known INTEGER NOT NULL, gpus_known INTEGER NOT NULL, node_seconds INTEGER NOT NULL, cpu_seconds INTEGER NOT NULL, gpu_seconds INTEGER NOT NULL, cpu_seconds_unused INTEGER NOT NULL, gpu_seconds_unused INTEGER NOT NULL) STRICT;
-INSERT INTO "ended_hour" VALUES(1500001200,1,3600,NULL,5,1,3600,0,259200,13888,0,0,1,0,0,3600,0,255600);
+CREATE TABLE ended_day (day INTEGER NOT NULL, key INTEGER NOT NULL, elapsed_upto INTEGER, accuracy_upto INTEGER, jobs INTEGER NOT NULL, elapsed INTEGER NOT NULL, wait INTEGER NOT NULL, req_limit INTEGER NOT NULL, accuracy INTEGER NOT NULL, nodes_known INTEGER NOT NULL, cpus_known INTEGER NOT NULL, gpus_known INTEGER NOT NULL, node_seconds INTEGER NOT NULL, cpu_seconds INTEGER NOT NULL, gpu_seconds INTEGER NOT NULL, cpu_seconds_unused INTEGER NOT NULL, gpu_seconds_unused INTEGER NOT NULL) STRICT;
+INSERT INTO "ended_day" VALUES(1499990400,1,3600,5,1,3600,0,259200,13888,0,0,1,0,0,3600,0,255600);
+CREATE TABLE ended_month (month INTEGER NOT NULL, key INTEGER NOT NULL, elapsed_upto INTEGER, accuracy_upto INTEGER, jobs INTEGER NOT NULL, elapsed INTEGER NOT NULL, wait INTEGER NOT NULL, req_limit INTEGER NOT NULL, accuracy INTEGER NOT NULL, nodes_known INTEGER NOT NULL, cpus_known INTEGER NOT NULL, gpus_known INTEGER NOT NULL, node_seconds INTEGER NOT NULL, cpu_seconds INTEGER NOT NULL, gpu_seconds INTEGER NOT NULL, cpu_seconds_unused INTEGER NOT NULL, gpu_seconds_unused INTEGER NOT NULL) STRICT;
+INSERT INTO "ended_month" VALUES(1498867200,1,3600,5,1,3600,0,259200,13888,0,0,1,0,0,3600,0,255600);
 CREATE TABLE fact (
     cluster TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (cluster, key)
@@ -81,7 +83,7 @@ CREATE TABLE node_event (
 ) STRICT
 ;
 INSERT INTO "node_event" VALUES('alpha','n1',1500000000,1500003600,'DRAIN','disk','root',0);
-CREATE TABLE occupied_hour (hour INTEGER NOT NULL, key INTEGER NOT NULL, nodes INTEGER NOT NULL, cpus INTEGER NOT NULL, gpus INTEGER NOT NULL, node_seconds INTEGER NOT NULL, cpu_seconds INTEGER NOT NULL, gpu_seconds INTEGER NOT NULL, edges INTEGER NOT NULL, UNIQUE (hour, key)) STRICT;
+CREATE TABLE occupied_hour (hour INTEGER NOT NULL, queue INTEGER NOT NULL, nodes INTEGER NOT NULL, cpus INTEGER NOT NULL, gpus INTEGER NOT NULL, node_seconds INTEGER NOT NULL, cpu_seconds INTEGER NOT NULL, gpu_seconds INTEGER NOT NULL, edges INTEGER NOT NULL, UNIQUE (hour, queue)) STRICT;
 INSERT INTO "occupied_hour" VALUES(1500001200,1,0,0,-1,0,0,-1140,1);
 CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
@@ -120,10 +122,12 @@ CREATE TABLE rejected (
 ) STRICT
 ;
 INSERT INTO "rejected" VALUES('sacct alpha',3,'no Submit',X'317C7C',1500010000);
-CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL, upto INTEGER) STRICT;
-INSERT INTO "rollup_kept" VALUES(0,1500010000,NULL);
+CREATE TABLE rollup_kept (version INTEGER NOT NULL, since INTEGER NOT NULL) STRICT;
+INSERT INTO "rollup_kept" VALUES(0,1500010000);
 CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, user TEXT, account TEXT, class TEXT, state TEXT, limit_kind TEXT NOT NULL, limit_upto INTEGER, limit_source TEXT NOT NULL, source TEXT NOT NULL, acting INTEGER NOT NULL, checkpoint INTEGER NOT NULL, exit_code INTEGER) STRICT;
 INSERT INTO "rollup_key" VALUES(1,'alpha','gq','user1',NULL,'single-gpu','COMPLETED','finite',259200,'unknown','slurmdbd',1,0,0);
+CREATE TABLE rollup_queue (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT) STRICT;
+INSERT INTO "rollup_queue" VALUES(1,'alpha','gq');
 CREATE TABLE step (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
     source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
@@ -155,7 +159,12 @@ INSERT INTO "window" VALUES('alpha','job',1500000000,1500003600,0,1500010000,0.5
 CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
     ON "_sqlite_migrations" ("migration_set", "name");
 CREATE UNIQUE INDEX rollup_key_all ON rollup_key (cluster, ifnull(queue, x''), ifnull(user, x''), ifnull(account, x''), ifnull(class, x''), ifnull(state, x''), limit_kind, ifnull(limit_upto, x''), limit_source, source, acting, checkpoint, ifnull(exit_code, x''));
-CREATE UNIQUE INDEX ended_hour_all ON ended_hour (hour, key, ifnull(elapsed_upto, x''), ifnull(wait_upto, x''), ifnull(accuracy_upto, x''));
+CREATE UNIQUE INDEX rollup_queue_all ON rollup_queue (cluster, ifnull(queue, x''));
+CREATE UNIQUE INDEX ended_month_all ON ended_month (month, key, ifnull(elapsed_upto, x''), ifnull(accuracy_upto, x''));
+CREATE INDEX ended_month_empty ON ended_month (month) WHERE jobs = 0;
+CREATE UNIQUE INDEX ended_day_all ON ended_day (day, key, ifnull(elapsed_upto, x''), ifnull(accuracy_upto, x''));
+CREATE INDEX ended_day_empty ON ended_day (day) WHERE jobs = 0;
+CREATE INDEX occupied_hour_empty ON occupied_hour (hour) WHERE edges = 0;
 CREATE VIEW trace AS SELECT
     coalesce(array_job, het_job, job_id_raw) AS job_id,
     CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,

@@ -1,0 +1,189 @@
+/* image.c - what a run adds to the rollups. */
+#include "image.h"
+
+#include <string.h>
+
+#define HOUR 3600
+#define DAY (24 * HOUR)
+#define LAST 253402300799  /* 9999-12-31T23:59:59Z, the last second that has a month */
+#define TOO_LONG INT32_MAX /* seconds: durations from here on are nonsense */
+#define MOST (1 << 24)     /* nodes, CPUs or GPUs of one run */
+#define PERCENT 5          /* width of a bin of accuracy */
+#define OVER (100 + PERCENT)
+#define MILLION 1000000
+#define MOST_ACCURATE 1000000000
+
+enum { NODES, CPUS, GPUS, SIZES };
+
+static const int32_t edges[] = {
+    0,         10,         30,         60,         120,          300,       600,       900,
+    1200,      1800,       2700,       1 * HOUR,   3 * HOUR / 2, 2 * HOUR,  3 * HOUR,  4 * HOUR,
+    6 * HOUR,  8 * HOUR,   12 * HOUR,  16 * HOUR,  24 * HOUR,    36 * HOUR, 48 * HOUR, 72 * HOUR,
+    96 * HOUR, 168 * HOUR, 336 * HOUR, 720 * HOUR, TOO_LONG - 1,
+};
+
+static struct ak_number some(int64_t i) {
+    return (struct ak_number){i, true};
+}
+
+static struct ak_number either(struct ak_number a, struct ak_number b) {
+    return a.known ? a : b;
+}
+
+static bool counts(struct ak_number seconds) {
+    return seconds.known && seconds.i >= 0 && seconds.i < TOO_LONG;
+}
+
+/* The upper edge of the bin. */
+static struct ak_number bin_of(struct ak_number seconds) {
+    size_t low = 0, high = sizeof edges / sizeof *edges - 1;
+    if (!counts(seconds))
+        return (struct ak_number){0};
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (seconds.i <= edges[middle])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return some(edges[low]);
+}
+
+/* The hour or day of a time; also of one before 1970. */
+static int64_t span_of(int64_t time, int64_t length) {
+    int64_t first;
+    return __builtin_sub_overflow(time, (time % length + length) % length, &first) ? time : first;
+}
+
+/* The first second of a time's month. Days are counted in years from March on, whose months have 31, 30, 31,
+ * 30, 31 days, twice. */
+static int64_t month_of(int64_t time) {
+    int64_t day = span_of(time, DAY);
+    if (time < 0 || time > LAST)
+        return day;
+    int64_t days = time / DAY + 719468; /* since 0000-03-01 */
+    int64_t in_era = days % 146097;     /* of 400 years */
+    int64_t years = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    int64_t in_year = in_era - (365 * years + years / 4 - years / 100);
+    int64_t month = (5 * in_year + 2) / 153, first = (153 * month + 2) / 5;
+    return day - (in_year - first) * DAY;
+}
+
+static bool is(struct ak_slice text, const char *word) {
+    return text.s && text.n == strlen(word) && memcmp(text.s, word, text.n) == 0;
+}
+
+/* The most that was ever asked for. */
+static struct ak_number req_limit(const struct ak_run *run) {
+    struct ak_number limit = run->number[AK_RUN_TIME_LIMIT], first = run->number[AK_RUN_LIMIT_ORIGINAL];
+    if (first.known && first.i > (limit.known ? limit.i : 0))
+        limit = first;
+    else if (limit.i <= 0)
+        limit.known = false;
+    return limit.known && limit.i < TOO_LONG ? limit : (struct ak_number){0};
+}
+
+static struct ak_slice class_of(struct ak_number nodes, struct ak_number gpus) {
+    const char *word = nodes.known && nodes.i > 1  ? "multi-node"
+                       : !gpus.known || gpus.i < 0 ? NULL
+                       : gpus.i > 1                ? "multi-gpu"
+                       : gpus.i == 1               ? "single-gpu"
+                                                   : "cpu";
+    return (struct ak_slice){word, word ? strlen(word) : 0};
+}
+
+static bool above_0(struct ak_number number) {
+    return number.known && number.i > 0;
+}
+
+/* Whether the row may have consequences for a person. */
+static bool acting(const struct ak_run *run) {
+    struct ak_slice source = run->text[AK_RUN_SOURCE];
+    return is(source, "demo") ||
+           ((is(source, "slurmdbd") || is(source, "trusted")) && !is(run->text[AK_RUN_AUDITED], "beyond"));
+}
+
+/* Whether the run's own columns say that it was put back, or carries on another. */
+static bool checkpoint(const struct ak_run *run) {
+    const struct ak_number *n = run->number;
+    return above_0(n[AK_RUN_RESTARTS]) || is(run->text[AK_RUN_STATE], "REQUEUED") ||
+           (n[AK_RUN_CKPT_REQUEUES].known &&
+            (above_0(n[AK_RUN_CKPT_REQUEUES]) || above_0(n[AK_RUN_CKPT_HEARD])));
+}
+
+static void set_key(const struct ak_run *run, struct ak_number limit, struct ak_image *image) {
+    const struct ak_number *n = run->number;
+    const enum ak_run_text kept[] = {AK_RUN_CLUSTER, AK_RUN_QUEUE,      AK_RUN_USER,         AK_RUN_ACCOUNT,
+                                     AK_RUN_STATE,   AK_RUN_LIMIT_KIND, AK_RUN_LIMIT_SOURCE, AK_RUN_SOURCE};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        image->key_text[i] = run->text[kept[i]];
+    image->key_text[AK_KEY_TEXTS - 1] =
+        class_of(either(n[AK_RUN_NODES], n[AK_RUN_REQ_NODES]), either(n[AK_RUN_GPUS], n[AK_RUN_REQ_GPUS]));
+    image->key_number[0] = bin_of(limit);
+    image->key_number[1] = some(acting(run));
+    image->key_number[2] = some(checkpoint(run));
+    image->key_number[3] = n[AK_RUN_EXIT_CODE];
+}
+
+/* The sizes; 0 for one that is unknown or nonsense. */
+static void set_sizes(const struct ak_run *run, int64_t size[SIZES], bool known[SIZES]) {
+    for (int i = 0; i < SIZES; i++) {
+        struct ak_number one = either(run->number[AK_RUN_NODES + i], run->number[AK_RUN_REQ_NODES + i]);
+        known[i] = one.known && one.i >= 0 && one.i <= MOST;
+        size[i] = known[i] ? one.i : 0;
+    }
+}
+
+/* What is in use from this moment on, and by how much less or more it is for the hour in which the moment is.
+ */
+static void set_edge(int64_t hour, int64_t less, int sign, const int64_t size[SIZES], int64_t *at,
+                     int64_t level[AK_LEVELS]) {
+    *at = hour;
+    for (int i = 0; i < SIZES; i++) {
+        level[i] = sign * size[i];
+        level[SIZES + i] = size[i] * less;
+    }
+    level[AK_LEVELS - 1] = 1;
+}
+
+bool ak_image(const struct ak_run *run, struct ak_image *image) {
+    const struct ak_number *n = run->number;
+    struct ak_number elapsed = n[AK_RUN_ELAPSED], limit = req_limit(run), wait = {0};
+    int64_t size[SIZES], start = n[AK_RUN_START].i, end = n[AK_RUN_END].i, unused = 0, span;
+    bool known[SIZES], ran = counts(elapsed), limited = ran && above_0(limit);
+    *image = (struct ak_image){0};
+    if (!n[AK_RUN_END].known)
+        return false;
+    if (n[AK_RUN_START].known && n[AK_RUN_ELIGIBLE].known)
+        wait.known = !__builtin_sub_overflow(start, n[AK_RUN_ELIGIBLE].i, &wait.i);
+    set_key(run, limit, image);
+    set_sizes(run, size, known);
+    image->month = month_of(end);
+    image->day = span_of(end, DAY);
+    image->bin[0] = bin_of(elapsed);
+    if (limited) {
+        int64_t accuracy = (elapsed.i * (100 / PERCENT) + limit.i - 1) / limit.i * PERCENT;
+        image->bin[1] = some(accuracy < OVER ? accuracy : OVER);
+        accuracy = elapsed.i * MILLION / limit.i;
+        image->sum[4] = accuracy < MOST_ACCURATE ? accuracy : MOST_ACCURATE;
+        unused = limit.i > elapsed.i ? limit.i - elapsed.i : 0;
+    }
+    image->sum[0] = 1;
+    image->sum[1] = ran ? elapsed.i : 0;
+    image->sum[2] = counts(wait) ? wait.i : 0;
+    image->sum[3] = limit.known ? limit.i : 0;
+    for (int i = 0; i < SIZES; i++) {
+        image->sum[5 + i] = known[i];
+        image->sum[8 + i] = ran ? elapsed.i * size[i] : 0;
+    }
+    image->sum[11] = unused * size[CPUS];
+    image->sum[12] = unused * size[GPUS];
+    image->held = n[AK_RUN_START].known && start <= end && !__builtin_sub_overflow(end, start, &span) &&
+                  span < TOO_LONG;
+    if (image->held) {
+        int64_t first = span_of(start, HOUR), last = span_of(end, HOUR);
+        set_edge(first, HOUR - (start - first), 1, size, &image->start.hour, image->start.level);
+        set_edge(last, end - last - HOUR, -1, size, &image->end.hour, image->end.level);
+    }
+    return true;
+}

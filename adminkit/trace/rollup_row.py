@@ -1,0 +1,161 @@
+"""What a run adds to the rollups, as SQL over its row of job: spans, a key, bins, sums, and what it occupies.
+
+Every number is whole, so that adding and subtracting a run is exact. What a run adds depends on its own row alone.
+native/ingest/image.c says the same in C.
+
+A bin goes by its upper edge: `elapsed_upto` 600 is of more than 300 and at most 600 seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from adminkit.trace.run_view import CHECKPOINT_OWN, CPUS, GPUS, NODES, REQ_LIMIT, TOO_LONG, acting, class_sql
+
+HOUR: Final = 3600
+DAY: Final = 24 * HOUR
+#: The last second that has a month, 9999-12-31T23:59:59Z; before 1970 and after it a month is a day.
+LAST: Final = 253402300799
+_MINUTE: Final = 60
+#: Upper edges of the bins of elapsed and req_limit, seconds; 0 is a bin of its own.
+EDGES: Final = (
+    0, 10, 30, 60, 120, 300, 600, 900, 1200, 1800, 2700, HOUR, 90 * _MINUTE, 2 * HOUR, 3 * HOUR, 4 * HOUR, 6 * HOUR,
+    8 * HOUR, 12 * HOUR, 16 * HOUR, 24 * HOUR, 36 * HOUR, 48 * HOUR, 72 * HOUR, 96 * HOUR, 168 * HOUR, 336 * HOUR,
+    720 * HOUR, TOO_LONG - 1,
+)  # fmt: skip
+#: Width of a bin of accuracy, per cent, and the bin of everything above 100 %.
+PERCENT: Final = 5
+OVER: Final = 100 + PERCENT
+#: More nodes, CPUs or GPUs of one run are nonsense and count as unknown; sums stay within 64 bits.
+MOST: Final = 1 << 24
+
+
+def _upto(value: str) -> str:
+    return f"CASE WHEN {value} >= 0 AND {value} < {TOO_LONG} THEN {_halved(value, EDGES)} END"
+
+
+def _halved(value: str, edges: Sequence[int]) -> str:
+    """The first of `edges` that is not below the value, found in halves."""
+    if len(edges) == 1:
+        return str(edges[0])
+    middle = len(edges) // 2
+    below, above = _halved(value, edges[:middle]), _halved(value, edges[middle:])
+    return f"CASE WHEN {value} <= {edges[middle - 1]} THEN {below} ELSE {above} END"
+
+
+def hour_of(time: str, length: int = HOUR) -> str:
+    """SQL: the UTC hour of a time, or what else has so many seconds; also of one before 1970."""
+    return f"({time} - (({time} % {length}) + {length}) % {length})"
+
+
+#: The spans in which ends are summed up -> SQL of the span's first second.
+SPANS: Final = {
+    "month": f"CASE WHEN end_time BETWEEN 0 AND {LAST}"
+    " THEN CAST(strftime('%s', end_time, 'unixepoch', 'start of month') AS INTEGER)"
+    f" ELSE {hour_of('end_time', DAY)} END",
+    "day": hour_of("end_time", DAY),
+}
+
+
+_SIZES: Final = {
+    name: f"CASE WHEN {sql} BETWEEN 0 AND {MOST} THEN {sql} END"
+    for name, sql in (("size_nodes", NODES), ("size_cpus", CPUS), ("size_gpus", GPUS))
+}
+#: What a key is made of -> SQL over a row of job. `checkpoint` is what the row says by itself.
+KEYS: Final = {
+    "cluster": "cluster",
+    "queue": "queue",
+    "user": "user",
+    "account": "account",
+    "class": class_sql(NODES, GPUS),
+    "state": "state",
+    "limit_kind": "limit_kind",
+    "limit_upto": _upto("req_limit"),
+    "limit_source": "limit_source",
+    "source": "source",
+    "acting": f"CASE WHEN {acting('job')} THEN 1 ELSE 0 END",
+    "checkpoint": f"CASE WHEN {CHECKPOINT_OWN} THEN 1 ELSE 0 END",
+    "exit_code": "exit_code",
+}
+#: What occupied_hour tells apart; columns of job.
+QUEUE: Final = ("cluster", "queue")
+MAY_BE_NULL: Final = ("queue", "user", "account", "class", "state", "limit_upto", "exit_code")
+_RAN: Final = f"elapsed >= 0 AND elapsed < {TOO_LONG}"
+_WAITED: Final = f"wait >= 0 AND wait < {TOO_LONG}"
+_LIMITED: Final = f"{_RAN} AND req_limit > 0"
+#: The bins -> SQL over a row of job with size_nodes, size_cpus, size_gpus and req_limit.
+BINS: Final = {
+    "elapsed_upto": _upto("elapsed"),
+    "accuracy_upto": f"CASE WHEN {_LIMITED} THEN"
+    f" min((elapsed * {100 // PERCENT} + req_limit - 1) / req_limit * {PERCENT}, {OVER}) END",
+}
+_UNUSED: Final = f"CASE WHEN {_LIMITED} AND req_limit > elapsed THEN req_limit - elapsed ELSE 0 END"
+#: The sums -> SQL over the same; 0 for a run of which it is unknown.
+SUMS: Final = {
+    "jobs": "1",
+    "elapsed": f"CASE WHEN {_RAN} THEN elapsed ELSE 0 END",
+    "wait": f"CASE WHEN {_WAITED} THEN wait ELSE 0 END",
+    "req_limit": "coalesce(req_limit, 0)",
+    # Millionths, rounded down; at most 1000 times the limit.
+    "accuracy": f"CASE WHEN {_LIMITED} THEN min(elapsed * 1000000 / req_limit, 1000000000) ELSE 0 END",
+    **{f"{name}s_known": f"(size_{name}s IS NOT NULL)" for name in ("node", "cpu", "gpu")},
+    **{
+        f"{name}_seconds": f"CASE WHEN {_RAN} THEN elapsed * coalesce(size_{name}s, 0) ELSE 0 END"
+        for name in ("node", "cpu", "gpu")
+    },
+    **{f"{name}_seconds_unused": f"{_UNUSED} * coalesce(size_{name}s, 0)" for name in ("cpu", "gpu")},
+}
+#: What changes in an hour: how many more are in use from its end on, the correction of this hour's seconds, and of how
+#: many starts and ends these are.
+LEVELS: Final = ("nodes", "cpus", "gpus", "node_seconds", "cpu_seconds", "gpu_seconds", "edges")
+
+FROM: Final = (
+    *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited", "exit_code"),
+    *("time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard", "start_time", "eligible_time"),
+    *("end_time", "elapsed", "nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
+)
+
+
+def columns(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {name}" for name, sql in names.items())
+
+
+def image(rows: str) -> str:
+    """SQL: what each row of `rows` (job, or a SELECT in parentheses) adds: spans, keys, bins, sums; times and sizes."""
+    # Trap: without LIMIT SQLite writes each expression out wherever its name stands, and computes it as often.
+    inner = (
+        f"SELECT {', '.join(FROM)}, {columns(_SIZES)}, {REQ_LIMIT} AS req_limit, start_time - eligible_time AS wait"
+        f" FROM {rows} AS job LIMIT -1"
+    )
+    return (
+        f"SELECT {columns(SPANS)}, {columns(KEYS)}, {columns(BINS)}, {columns(SUMS)},"
+        f" start_time, end_time, size_nodes, size_cpus, size_gpus FROM ({inner}) AS job LIMIT -1"
+    )
+
+
+def _edge(sign: str, seconds: str) -> dict[str, str]:
+    """LEVELS of a run's start or end -> SQL over an image. `seconds`: the correction for one unit."""
+    units = ("node", "cpu", "gpu")
+    return {
+        **{f"{unit}s": f"{sign}coalesce(size_{unit}s, 0)" for unit in units},
+        **{f"{unit}_seconds": f"coalesce(size_{unit}s, 0) * ({seconds})" for unit in units},
+        "edges": "1",
+    }
+
+
+#: The times at which a run changes what is in use -> by how much.
+EDGES_OF_RUN: Final = {
+    "start_time": _edge("", f"{hour_of('start_time')} + {HOUR} - start_time"),
+    "end_time": _edge("-", f"end_time - {hour_of('end_time')} - {HOUR}"),
+}
+#: Whether an image has a start and an end that count.
+HELD: Final = f"start_time <= end_time AND end_time - start_time < {TOO_LONG}"
+
+
+def levels(images: str) -> str:
+    """SQL: what the runs of `images` add to occupied_hour: a row where each starts and one where it ends."""
+    return " UNION ALL ".join(
+        f"SELECT {hour_of(time)} AS hour, {', '.join(QUEUE)}, {columns(more)} FROM ({images}) WHERE {HELD}"
+        for time, more in EDGES_OF_RUN.items()
+    )

@@ -1,0 +1,93 @@
+"""adminkit-ingest sums up runs: what rolled() is given, in any type and size. tests/trace has what the sums are."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adminkit.trace import rollup
+from adminkit.trace.rollup_load import RUN, loading, rolled
+from tests.native import helper
+from tests.support.builders import make_trace
+
+LOAD = loading()
+#: A run that ended.
+ENDED = {"cluster": "'c'", "source": "'text'", "start_time": "0", "end_time": "60", "elapsed": "60"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_trace(tmp_path / "trace.db")
+
+
+def of(*runs: Mapping[str, str]) -> str:
+    return f"SELECT {rolled('7', *({**ENDED, **run} for run in runs))}"
+
+
+def summed(path: Path, rows: str, changed: Mapping[str, str] | None = None) -> helper.Ran:
+    """`rows` summed up; `changed`: the statements of some names instead of those of a load."""
+    statements = {**dict(one.split("=", 1) for one in LOAD.statements), "rows": rows, **(changed or {})}
+    words = [word for name, sql in statements.items() if sql for word in ("--rollup", f"{name}={sql}")]
+    spec = ("--columns", "int", "--sql", "INSERT INTO fact VALUES ('c', ?1, '', 0)")
+    return helper.run(b"1\n", "--db", path, *spec, *words)
+
+
+def stored(path: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(sql).fetchall()
+
+
+def test_a_key_tells_null_text_and_hostile_names_apart(path: Path) -> None:
+    names = ("NULL", "''", "'1'", "'a' || x'1f' || 'b'", "'x''; DROP TABLE job; --'", "'é'", f"'{'n' * 200}'")
+    assert not summed(path, " UNION ALL ".join(of({"user": one, "queue": two}) for one in names for two in names)).error
+    assert stored(path, "SELECT count(*), count(DISTINCT user), sum(user IS NULL) FROM rollup_key") == [(49, 6, 7)]
+
+
+def test_a_run_that_changes_is_taken_away_and_put_in(path: Path) -> None:
+    rows = (of({}), of({}, {"state": "'FAILED'"}), of({"end_time": "NULL"}))
+    assert not summed(path, " UNION ALL ".join(rows)).error
+    assert stored(path, "SELECT state, jobs FROM ended_month JOIN rollup_key ON id = key") == [("FAILED", 1)]
+
+
+def test_more_groups_than_are_held_at_once_are_put_away_in_between(path: Path) -> None:
+    count = "WITH c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 139999) "
+    run = of({"user": "'u' || (i % 135000)", "queue": "'q' || (i % 3)"})
+    assert not summed(path, f"{count}{run} FROM c").error
+    assert stored(path, "SELECT count(DISTINCT key), sum(jobs) FROM ended_month") == [(135_000, 140_000)]
+
+
+@pytest.mark.parametrize("value", ["9223372036854775807", "-9223372036854775807 - 1", "0", "-1", "4e18", "NULL"])
+@pytest.mark.parametrize("column", RUN[9:])
+def test_no_number_of_a_run_is_too_large(path: Path, column: str, value: str) -> None:
+    assert not summed(path, of({column: value})).error
+    assert stored(path, "SELECT sum(jobs) FROM ended_month") == [
+        (None if (column, value) == ("end_time", "NULL") else 1,)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "changed", "why"),
+    [
+        (of({"nodes": "'x'"}), {}, "rolled(): a column is of another type"),
+        (of({"nodes": "0.5"}), {}, "rolled(): a column is of another type"),
+        (of({"user": "x'00'"}), {}, "rolled(): a column is of another type"),
+        ("SELECT rolled(1, 2)", {}, "rolled() takes a value and one run or two"),
+        ("SELECT absent", {}, "no such column: absent"),
+        (of({}), {"find": ""}, "--rollup: of the statements"),
+        (of({}), {"other": "SELECT 1"}, "--rollup: no such statement"),
+        (of({}), {"month": "INSERT INTO fact VALUES (?1, 0, 0, 0)"}, "a parameter for each column"),
+        (of({}), {"hour": "INSERT INTO nowhere VALUES (?1, ?2)"}, "no such table: nowhere"),
+        (of({}), {"make": "INSERT INTO rollup_key (id) VALUES (?1)"}, "column index out of range"),
+    ],
+)
+def test_what_cannot_be_added_up_ends_the_load_with_nothing_written(
+    path: Path, rows: str, changed: Mapping[str, str], why: str
+) -> None:
+    ran = summed(path, rows, changed)
+    assert ran.code == 1 and why in ran.error
+    tables = ("fact", *rollup.NAMES)
+    assert stored(path, f"SELECT {' + '.join(f'(SELECT count(*) FROM {name})' for name in tables)}") == [(0,)]
