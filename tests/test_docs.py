@@ -135,7 +135,7 @@ def test_the_trace_page_has_every_column_in_its_order(heading: str, expected: li
     assert rows(heading) == expected
 
 
-@pytest.mark.parametrize("table", ["node", "node_event", "outbox", "person"])
+@pytest.mark.parametrize("table", ["node", "node_event", "outbox", "person", "ledger", "ledger_scheme"])
 def test_the_trace_page_has_every_column_of(table: str, tmp_path: Path) -> None:
     connect.create(tmp_path / "trace.db")
     with sqlite3.connect(tmp_path / "trace.db") as db:

@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "report accuracy": "report accuracy --db {db} --output {own}/report.txt",
     "recommend walltime": "recommend walltime --user ada --db {db}",
     "recommend queues": "recommend queues --db {db} --rules {own}/rules.toml",
+    "charge close": "charge close 2017-07 --apply --db {db}",
     "trace status": "trace status --db {db}",
     "trace upgrade": "trace upgrade --db {db}",
     "doctor": "doctor --db {db}",

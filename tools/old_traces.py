@@ -40,6 +40,10 @@ ROWS = (
     "INSERT INTO outbox VALUES ('alpha', '1@1500000000', 'end', 1500003660, 'en', 'user1@example.org', 'user1', 1001,"
     " 1, 1500000000, 0, 'train', NULL, NULL, NULL, 'sent', 1, 0, 1500004000, 1500004000, 1500004001, 1500004002, 'ok')",
     "INSERT INTO rollup_kept VALUES (0, 1500010000)",
+    "INSERT INTO ledger_scheme VALUES ('9f86d081', 'actual', '{}', 1501600000)",
+    "INSERT INTO ledger VALUES (1, '2017-07', 'charge', 'alpha', 1, 1500000000, 1500000000, 1, '2017-07', 3600,"
+    " 'person:0123456789abcdef', 'vision', '1.00', 'points', '9f86d081', 1501600000,"
+    f" '{'0' * 64}', '{'5' * 64}')",
     "INSERT INTO rollup_key VALUES (1, 'alpha', 'gq', 'user1', NULL, 'single-gpu', 'COMPLETED', 'finite', 259200,"
     " 'unknown', 'slurmdbd', 1, 0, 0)",
     "INSERT INTO ended_month VALUES (1498867200, 1, 3600, 5, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0,"

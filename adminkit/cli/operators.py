@@ -30,6 +30,10 @@ ROLLUPS: Final[Refusal] = (
     "only operators may see sums over everybody's jobs",
     "adminkit my has yours",
 )
+CHARGES: Final[Refusal] = (
+    "only operators may see what everybody is charged",
+    "adminkit charge statement shows what you were charged",
+)
 HISTORY: Final[Refusal] = (
     "only operators may see who did what",
     "adminkit trace status says how far the trace reaches",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
+from decimal import Decimal
 from typing import Final
 
 from adminkit.quote import clean
@@ -19,7 +20,7 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
     if value is None:
         return NONE
     if isinstance(value, str):
-        return clean(value)
+        return f"{Decimal(value):,f}" if style == "amount" else clean(value)
     if isinstance(value, Within):
         if not math.isfinite(value.error):
             return f">= {show(value.value, style, tz)}"

@@ -35,6 +35,7 @@ STYLES: Final[Mapping[Style, tuple[Dtype, str]]] = {
     "time": ("datetime64[s, UTC]", "UTC"),
     "bytes": ("Int64", "bytes"),
     "measured": ("Float64", "as `unit` says"),
+    "amount": ("string", "as `unit` says"),
 }
 
 

@@ -14,6 +14,7 @@ from adminkit.render.report import Field
 from adminkit.reports import (
     audit,
     calibration,
+    charge,
     checks,
     deploy,
     findings,
@@ -57,6 +58,11 @@ LISTINGS: Final = (
     Listing("recommend walltime", recommend.BACKTEST_FIELDS, "--backtest"),
     Listing("recommend queues", recommend_queues.FIELDS),
     Listing("recommend queues", recommend_queues.MOVE_FIELDS, "--by move"),
+    Listing("charge preview", charge.FIELDS),
+    Listing("charge preview", charge.REFUSED_FIELDS, "--not-chargeable"),
+    Listing("charge statement", charge.FIELDS),
+    Listing("charge statement", charge.ENTRY_FIELDS, "--entries"),
+    Listing("charge verify", charge.VERIFY_FIELDS),
     Listing("feedback preview", outbox.DUE_FIELDS),
     Listing("feedback run", outbox.RUN_FIELDS, "--send"),
     Listing("feedback status", outbox.STATUS_FIELDS),
@@ -84,6 +90,7 @@ LISTINGS: Final = (
 
 #: Commands whose listing has the columns of another's.
 SAME: Final = {
+    "charge close": "charge preview",
     "feedback resend": "feedback status --letters",
     "incentives compute": "incentives show",
     "incentives install": "policy install",

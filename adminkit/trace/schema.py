@@ -11,6 +11,7 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.trace.ledger import SCHEMA as LEDGER
 from adminkit.trace.rollup import TABLES as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT
 
@@ -195,6 +196,7 @@ def m001_trace(db: Database) -> None:
         _PERSON,
         _OUTBOX,
         *ROLLUP_TABLES,
+        *LEDGER,
     ):
         db.execute(table)
     for name, select in VIEWS.items():

@@ -18,10 +18,11 @@ from adminkit import installed
 from adminkit.cli.main import main
 from adminkit.trace import connect, sight
 from adminkit.trace.connect import reader, writer
+from adminkit.trace.ledger import append
 from adminkit.trace.person import person_of
 from adminkit.trace.rollup import rebuild
 from tests.feedback.site import NOW, ended
-from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.builders import HOUR, MONDAY, add_letters, job, ledger_entry, letter, make_trace
 from tests.support.others import GROUP, OWNER, READER, as_user
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
@@ -64,6 +65,10 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("incentives", "compute", *POINTS), 2, "only operators may see", True),
     (("policy", "replay", *POLICY), 0, f"user {ME}", True),
     (("policy", "replay", "--user", "bob", *POLICY), 2, "the jobs of bob are for", True),
+    (("charge", "preview"), 2, "only operators may see what everybody is charged", False),
+    (("charge", "verify"), 2, "only operators may see", False),
+    (("charge", "statement"), 0, f"user {ME}", False),
+    (("charge", "statement", "--user", "bob"), 2, "the jobs of bob are for", False),
     (("trace", "status"), 0, "aaic", False),
     (("trace", "rejected"), 2, "only operators may see rejected rows", True),
     (("trace", "history"), 2, "only operators may see who did what", False),
@@ -172,7 +177,8 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
     """Whoever adds a table says which. window, queue, node, node_event, fact, action and load are of the site."""
     with writer(trace) as db:
         rebuild(db, 0)
-        person_of(db, "alpha", "bob", now=0, uid=7701)
+        bob = person_of(db, "alpha", "bob", now=0, uid=7701)
+        append(db, [ledger_entry("2026-01", bob, job_id_raw=7701)])
 
     def look() -> dict[str, int]:
         with reader(trace) as db:
@@ -184,7 +190,8 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
             }
 
     everything = as_user(READER, GROUP, look)
-    narrowed = {"job", "run", "step", "job_aside", "step_aside", "trace", "outbox", "person", "rejected", "rollup_key"}
+    of_jobs = {"job", "run", "step", "job_aside", "step_aside", "trace", "rejected", "rollup_key"}
+    narrowed = of_jobs | {"outbox", "person", "ledger"}
     assert {name for name, rows in everything.items() if rows} == narrowed
     assert set(everything) == narrowed | {
         "window",
@@ -199,6 +206,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "ended_month",
         "occupied_hour",
         "rollup_queue",
+        "ledger_scheme",
         "_sqlite_migrations",
     }
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}

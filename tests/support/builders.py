@@ -11,6 +11,7 @@ from typing import Any
 
 from adminkit.job import Job
 from adminkit.trace.connect import create
+from adminkit.trace.ledger import Entry as Charged
 from adminkit.trace.outbox import Entry, put
 
 HOUR = 3600
@@ -75,6 +76,16 @@ def letter(uid: int = 1001, **changes: Any) -> Entry:
     else:
         given |= {"week": "2026-W02", "since": MONDAY}
     return Entry(**{**given, **changes})
+
+
+def ledger_entry(billed: str, person: str, **changes: Any) -> Charged:
+    """An entry of the ledger: an hour's charge of a job in that month."""
+    given: dict[str, Any] = {
+        "billed": billed, "kind": "charge", "cluster": "aaic", "job_id_raw": 1, "submit_time": 0, "last_submit": 0,
+        "runs": 1, "period": billed, "seconds": HOUR, "person": person, "account": "vision", "amount": "1.00",
+        "unit": "points", "scheme": "9f86d081", "at": MONDAY,
+    }  # fmt: skip
+    return Charged(**{**given, **changes})
 
 
 def add_letters(path: Path, letters: Iterable[Entry]) -> Path:

@@ -51,7 +51,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
-from tests.support import simulations
+from tests.support import charge_listings, simulations
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -339,6 +339,11 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-walltime-backtest": "recommend-backtest",
     "recommend-queues": advised_queues,
     "recommend-queues-by-move": moves,
+    "charge-preview": charge_listings.preview,
+    "charge-preview-not-chargeable": charge_listings.not_chargeable,
+    "charge-statement": charge_listings.statement,
+    "charge-statement-entries": charge_listings.entries,
+    "charge-verify": charge_listings.verify,
     "feedback-preview": feedback_preview,
     "feedback-run-send": feedback_run,
     "feedback-status": feedback_status,

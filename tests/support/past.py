@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.job import Job, Step
+from adminkit.trace.ledger import append
 from adminkit.trace.outbox import SWITCHED_ON
-from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.builders import HOUR, MONDAY, add_letters, job, ledger_entry, letter, make_trace
 
 DAY: Final = 24 * HOUR
 SPAN: Final = 56 * DAY
@@ -65,6 +66,8 @@ def crafted(path: Path, seed: int) -> Path:
             db.execute("INSERT INTO action VALUES (?, 'h', 'root', 'install', 'g', ?)", (begin, f"line {week}"))
             db.execute("INSERT INTO node VALUES ('aaic', 'n1', ?, 1, 8, 9, 1, 'a100:1', '', ',gq,')", (begin,))
             db.execute("INSERT INTO person VALUES (?, 'aaic', ?, NULL, ?)", (f"person:{week}", f"u{week}", begin))
+            append(db, [ledger_entry("2026-01", f"person:{week}", at=begin)])
+            db.execute("INSERT INTO ledger_scheme VALUES (?, 'actual', '{}', ?)", (f"scheme {week}", begin))
             until = luck.choice([None, begin + luck.randrange(14 * DAY)])
             db.execute(
                 "INSERT INTO node_event VALUES ('aaic', 'n1', ?, ?, 'DOWN', 'tested', 'root', 0)", (begin, until)
@@ -212,10 +215,12 @@ def cut(path: Path, to: Path, at: int) -> Path:
                 _set(db, "step", row["rowid"], dict.fromkeys(STEP_FROM_END.split()))
         for row in db.execute("SELECT rowid, * FROM outbox").fetchall():
             _cut_letter(db, row, at)
+        for name in ("ledger_delete", "ledger_scheme_delete"):
+            db.execute(f"DROP TRIGGER {name}")
         for table, column in (
             ("queue", "since"), ("node", "since"), ("node_event", "start_time"), ("fact", "at"),
             ("rejected", "seen_at"), ("load", "started_at"), ("action", "at"), ("person", "since"),
-            ("job_aside", "aside_at"), ("step_aside", "aside_at"),
+            ("job_aside", "aside_at"), ("step_aside", "aside_at"), ("ledger", "at"), ("ledger_scheme", "at"),
         ):  # fmt: skip
             db.execute(f"DELETE FROM {table} WHERE {column} > ?", (at,))
         db.execute("UPDATE node_event SET end_time = NULL WHERE end_time > ?", (at,))

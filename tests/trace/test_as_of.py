@@ -37,6 +37,8 @@ from tests.support.past import (
 
 TABLES: Final = {
     *"job step job_aside step_aside outbox queue node node_event fact window rejected load action person".split(),
+    "ledger",
+    "ledger_scheme",
     *("trace", "run"),  # views
     *rollup.NAMES,
 }

@@ -61,6 +61,24 @@ CREATE TABLE job_aside (
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
+CREATE TABLE ledger (
+    n INTEGER PRIMARY KEY, billed TEXT NOT NULL, kind TEXT NOT NULL,
+    cluster TEXT, job_id_raw INTEGER, submit_time INTEGER, last_submit INTEGER, runs INTEGER NOT NULL,
+    period TEXT NOT NULL, seconds INTEGER NOT NULL, person TEXT, account TEXT,
+    amount TEXT NOT NULL, unit TEXT NOT NULL, scheme TEXT NOT NULL, at INTEGER NOT NULL,
+    previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+    CHECK (CASE kind
+        WHEN 'close' THEN cluster IS NULL AND job_id_raw IS NULL AND person IS NULL
+        WHEN 'charge' THEN period = billed AND job_id_raw IS NOT NULL AND person IS NOT NULL
+        WHEN 'late' THEN period < billed AND job_id_raw IS NOT NULL AND person IS NOT NULL
+        WHEN 'correction' THEN job_id_raw IS NOT NULL AND person IS NOT NULL
+        ELSE FALSE END)
+) STRICT
+;
+INSERT INTO "ledger" VALUES(1,'2017-07','charge','alpha',1,1500000000,1500000000,1,'2017-07',3600,'person:0123456789abcdef','vision','1.00','points','9f86d081',1501600000,'0000000000000000000000000000000000000000000000000000000000000000','5555555555555555555555555555555555555555555555555555555555555555');
+CREATE TABLE ledger_scheme (scheme TEXT PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL) STRICT
+;
+INSERT INTO "ledger_scheme" VALUES('9f86d081','actual','{}',1501600000);
 CREATE TABLE load (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, source TEXT NOT NULL, cluster TEXT,
     started_at INTEGER NOT NULL, seconds REAL NOT NULL,
@@ -165,6 +183,16 @@ CREATE INDEX ended_month_empty ON ended_month (month) WHERE jobs = 0;
 CREATE UNIQUE INDEX ended_day_all ON ended_day (day, key, ifnull(elapsed_upto, x''), ifnull(accuracy_upto, x''));
 CREATE INDEX ended_day_empty ON ended_day (day) WHERE jobs = 0;
 CREATE INDEX occupied_hour_empty ON occupied_hour (hour) WHERE edges = 0;
+CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL;
+CREATE TRIGGER ledger_insert BEFORE INSERT ON ledger
+WHEN new.n <> (SELECT coalesce(max(n), 0) + 1 FROM ledger)
+    OR new.previous <> coalesce((SELECT hash FROM ledger ORDER BY n DESC LIMIT 1), '0000000000000000000000000000000000000000000000000000000000000000')
+BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END;
+CREATE TRIGGER ledger_update BEFORE UPDATE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END;
+CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END;
+CREATE TRIGGER ledger_scheme_insert BEFORE INSERT ON ledger_scheme WHEN EXISTS (SELECT 1 FROM ledger_scheme WHERE scheme = new.scheme) BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END;
+CREATE TRIGGER ledger_scheme_update BEFORE UPDATE ON ledger_scheme BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END;
+CREATE TRIGGER ledger_scheme_delete BEFORE DELETE ON ledger_scheme BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END;
 CREATE VIEW trace AS SELECT
     coalesce(array_job, het_job, job_id_raw) AS job_id,
     CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,

@@ -1,0 +1,217 @@
+"""adminkit charge …"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adminkit import actions, config
+from adminkit.cli import options
+from adminkit.cli.operators import CHARGES, operators_only
+from adminkit.cli.progress import progress
+from adminkit.errors import AdminkitError
+from adminkit.render.sink import Way, emit
+from adminkit.trace.connect import reader, writer
+from adminkit.trace.location import find_trace
+from adminkit.trace.sight import whose
+
+if TYPE_CHECKING:
+    from adminkit.economy.bill import Bill
+    from adminkit.economy.schemes import ChargeFile
+
+app = typer.Typer(
+    help="What jobs cost: previewed, closed month by month, never changed after.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+SchemesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schemes",
+        metavar="FILE",
+        help="The file of schemes. Default: /etc/adminkit/charge.toml, else the one that comes with adminkit.",
+    ),
+]
+Refusals = Annotated[
+    bool, typer.Option("--not-chargeable", help="A row for each reason why jobs are not charged, instead.")
+]
+Months = Annotated[
+    list[str] | None, typer.Option("--month", metavar="MONTH", help="The bill of this month, 2026-01. Repeat for more.")
+]
+
+
+@app.command()
+def preview(
+    month: Annotated[
+        str | None,
+        typer.Argument(metavar="[MONTH]", help="2026-01; by default the next one to close.", show_default=False),
+    ] = None,
+    db: options.Database = None,
+    schemes: SchemesFile = None,
+    not_chargeable: Refusals = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Show what closing a month would write. A month that is not over yet is shown as it stands."""
+    from adminkit.reports.charge import NOTHING_WRITTEN, bill_report, refused_report
+
+    path, now = _operators(db), int(time.time())
+    with _snapshot(path) as trace:
+        found = _bill(trace, _load(schemes), month, now, preview=True)
+    show = refused_report if not_chargeable else bill_report
+    emit(show(found, str(path), [NOTHING_WRITTEN]), Way(format.value, output))
+
+
+@app.command()
+def close(
+    month: Annotated[str, typer.Argument(metavar="MONTH", help="2026-01: a month that is over.", show_default=False)],
+    db: options.Database = None,
+    schemes: SchemesFile = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Write it; a month that is closed stays as it is.")] = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Close a month: write its bill into the ledger, once. Without --apply nothing is written."""
+    from adminkit.economy.close import close as write
+    from adminkit.economy.months import parse_month
+    from adminkit.reports.charge import NOTHING_WRITTEN, bill_report
+    from adminkit.stats.ledger import closes
+
+    path, now, name = _operators(db), int(time.time()), parse_month(month)
+    file = _load(schemes)
+    with _snapshot(path) as trace:
+        done = next((one for one in closes(trace) if one.month == name), None)
+        if done is not None:
+            _show_closed(trace, name, path, Way(format.value, output))
+            return
+        found = _bill(trace, file, name, now, preview=False)
+    note = NOTHING_WRITTEN
+    if apply:
+        with writer(path) as trace:
+            head = write(trace, found, now).head
+        note = f"{name} is closed: {head.n} entries; keep this hash elsewhere, too: {head.hash}"
+    emit(bill_report(found, str(path), [note]), Way(format.value, output))
+
+
+@app.command()
+def statement(
+    db: options.Database = None,
+    month: Months = None,
+    all_months: Annotated[bool, typer.Option("--all", help="Every month that is closed, not only the last.")] = False,
+    user: options.Users = None,
+    account: options.Accounts = None,
+    cluster: options.Clusters = None,
+    entries: Annotated[bool, typer.Option("--entries", help="A row for each entry of the ledger.")] = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Show what was charged. Users see what they were charged."""
+    from adminkit.economy.months import parse_month
+    from adminkit.reports.charge import entries_report, statement_report
+    from adminkit.stats.ledger import closes, lines
+
+    path = find_trace(db, config.load().db)
+    with _snapshot(path) as trace:
+        users = whose(user, path)
+        done = closes(trace)
+        months = [parse_month(one) for one in month or ()]
+        if not months and not all_months:
+            last = max((one.billed for one in lines(trace, users=users)), default=None)
+            months = [done[-1].month] if done else [last] if last else []
+        found = [*lines(trace, months=months, users=users, accounts=account or (), clusters=cluster or ())]
+        closed = [one for one in done if not months or one.month in months]
+    filters = {"month": months, "user": users, "account": account or [], "cluster": cluster or []}
+    said = {name: ", ".join(words) for name, words in filters.items() if words}
+    notes = [] if found else ["no entry of the ledger is so; adminkit charge close MONTH makes them"]
+    show = entries_report if entries else statement_report
+    emit(show(found, closed, said, str(path), notes), Way(format.value, output))
+
+
+@app.command()
+def verify(
+    db: options.Database = None,
+    schemes: SchemesFile = None,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--head", metavar="HASH", help="A hash that `close` printed: it has to be there. Repeat for more."
+        ),
+    ] = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Check the ledger's chain, bills and amounts. Exit code 1 where it is not what was written."""
+    from adminkit.economy.bill import bill
+    from adminkit.economy.close import WHAT
+    from adminkit.economy.verify import check_chain, check_heads, check_word
+    from adminkit.reports.charge import verify_report
+    from adminkit.stats.ledger import acts, charged_jobs, closes
+
+    path = _operators(db)
+    kept = [check_word(word) for word in head or ()]
+    with _snapshot(path) as trace:
+        checks = [*check_chain(trace), check_heads(trace, [*acts(trace, WHAT), *_log()], kept)]
+        done, again = closes(trace), None
+        if done and not any(one.wrong for one in checks):
+            with progress("computing charges") as tick:
+                again = bill(trace, _load(schemes), done[-1].month, tick)
+        jobs = charged_jobs(trace)
+    emit(verify_report(checks, again, jobs, str(path)), Way(format.value, output))
+    if any(one.wrong for one in checks):
+        raise typer.Exit(1)
+
+
+def _operators(db: Path | None) -> Path:
+    path = find_trace(db, config.load().db)
+    operators_only(path, CHARGES)
+    return path
+
+
+def _load(named: Path | None) -> ChargeFile:
+    from adminkit.economy.schemes import load_schemes
+
+    return load_schemes(named)
+
+
+@contextmanager
+def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
+    from adminkit.stats.select import snapshot
+
+    with reader(path) as trace, snapshot(trace):
+        yield trace
+
+
+def _bill(trace: sqlite3.Connection, file: ChargeFile, month: str | None, now: int, *, preview: bool) -> Bill:
+    """The bill of that month, else of the next one."""
+    from adminkit.economy.bill import bill, check_month, default_month
+    from adminkit.economy.months import parse_month
+
+    scheme = file.named(None)
+    name = default_month(trace, scheme, now) if month is None else parse_month(month)
+    check_month(trace, name, scheme, now, preview=preview)
+    with progress("computing charges") as tick:
+        return bill(trace, file, name, tick)
+
+
+def _show_closed(trace: sqlite3.Connection, month: str, path: Path, way: Way) -> None:
+    from adminkit.reports.charge import statement_report
+    from adminkit.stats.ledger import closes, lines
+
+    done = [one for one in closes(trace) if one.month == month]
+    note = f"{month} is closed already: nothing was done"
+    emit(statement_report(lines(trace, months=[month]), done, {"month": month}, str(path), [note]), way)
+
+
+def _log() -> list[dict[str, object]]:
+    """The acts of this host, where this user may read them."""
+    try:
+        return actions.read(config.load().acts)
+    except AdminkitError:
+        return []

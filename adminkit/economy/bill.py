@@ -1,0 +1,229 @@
+"""The bill of a month: for each job, what it owes for the months up to this one, less what the ledger has of it.
+
+Late rows, corrected rows and jobs that ended after their month was closed need no rule of their own: all are such
+differences. docs/adr/0016-charges-are-entries-of-a-chain.md.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+
+from adminkit.economy.charges import NOTHING, Charge, Share, charge
+from adminkit.economy.formula import NotChargeable
+from adminkit.economy.months import following, preceding
+from adminkit.economy.schemes import ChargeFile, Scheme, scheme_of
+from adminkit.errors import AdminkitError
+from adminkit.stats.charged_jobs import WholeJob, how_many, whole_jobs
+from adminkit.stats.select import span
+from adminkit.trace import ledger
+from adminkit.trace.ledger import Entry, Head
+from adminkit.units import show_time
+
+#: Called with what is done, the total and the jobs so far.
+Tick = Callable[[float, float | None, int], None]
+#: Jobs between two calls of a Tick.
+_EVERY = 1000
+
+
+class Due(NamedTuple):
+    """An entry to be written; `person` is None where the ledger does not know the user yet."""
+
+    kind: str
+    cluster: str
+    job_id_raw: int
+    submit_time: int
+    last_submit: int
+    runs: int
+    period: str
+    seconds: int
+    user: str | None
+    uid: int | None
+    person: str | None
+    account: str | None
+    amount: str
+    scheme: Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Jobs without a charge for one reason, and the first of them."""
+
+    jobs: int
+    cluster: str
+    job_id_raw: int
+
+
+@dataclass(slots=True)
+class Bill:
+    """What closing `month` writes, on top of `head`. `jobs` were looked at; `free` ran for nothing, or not at all."""
+
+    month: str
+    scheme: Scheme
+    head: Head
+    until: int  # when the month is over, epoch seconds
+    dues: list[Due] = field(default_factory=list)
+    jobs: int = 0
+    free: int = 0
+    charged: int = 0  # that the ledger has, computed again
+    changed: int = 0  # of these, with another result than the ledger's
+    running: int = 0  # that ran in the month and have not ended
+    kept: int = 0  # charged before, no longer chargeable: left as they are
+    refused: dict[str, Refused] = field(default_factory=dict)
+
+    def total(self) -> Decimal:
+        """The sum of the entries in the scheme's own unit."""
+        return sum((Decimal(due.amount) for due in self.dues if due.scheme.unit == self.scheme.unit), Decimal(0))
+
+
+def next_month(db: sqlite3.Connection) -> str | None:
+    """The only month that can be closed; None where the ledger is empty, and any can be the first."""
+    done = ledger.closed(db)
+    return following(done[-1]) if done else None
+
+
+def default_month(db: sqlite3.Connection, scheme: Scheme, now: int) -> str:
+    """The next month to close; of an empty ledger the last one in which a job ended and that is over."""
+    wanted = next_month(db)
+    if wanted is not None:
+        return wanted
+    _, last = span(db)
+    this = scheme.calendar.of(now)
+    month = this if last is None else min(scheme.calendar.of(last), this)
+    return preceding(month) if month == this else month
+
+
+def check_month(db: sqlite3.Connection, month: str, scheme: Scheme, now: int, *, preview: bool) -> None:
+    """AdminkitError where the month is not over, or another one has to be closed before it.
+
+    A preview is of any month that has begun, and that the ledger does not have or skip.
+    """
+    over = scheme.calendar.begin(following(month))
+    if now < scheme.calendar.begin(month) or (now < over and not preview):
+        raise AdminkitError(
+            f"{month} is not over", f"it ends at {show_time(over)}; adminkit charge preview shows it as it stands"
+        )
+    wanted = next_month(db)
+    if wanted is not None and month != wanted:
+        raise AdminkitError(f"{month} is not the month to close", f"the next one is {wanted}: months close in order")
+
+
+def bill(db: sqlite3.Connection, file: ChargeFile, month: str, tick: Tick = lambda *_: None) -> Bill:
+    """What closing that month would write, of the rows that the trace has now. Read it in one snapshot."""
+    scheme = file.named(None)
+    done = ledger.closed(db)
+    found = Bill(month, scheme, ledger.head(db), scheme.calendar.begin(following(month)))
+    first = min([*done, month])
+    since = scheme.calendar.begin(first)
+    whole = how_many(db, since)
+    known = _kept(ledger.schemes(db))
+    for number, job in enumerate(whole_jobs(db, file.clusters, since)):
+        if number % _EVERY == 0:
+            tick(number, whole, number)
+        if not job.ended or _began(job) < found.until:
+            _add(found, job, _charged(db, job, found.head), known, (first, month))
+    _withdraw(db, found, known)
+    found.dues.sort(key=lambda due: (due.cluster, due.job_id_raw, due.submit_time, due.period))
+    return found
+
+
+def _began(job: WholeJob) -> int:
+    return min((piece.start_time for piece in job.pieces if piece.start_time is not None), default=job.first_submit)
+
+
+def _kept(texts: Mapping[str, str]) -> Callable[[str], Scheme]:
+    return cache(lambda digest: scheme_of(texts[digest]))
+
+
+def _charged(db: sqlite3.Connection, job: WholeJob, head: Head) -> list[Entry]:
+    """What the ledger has of this job: entries of the same number that share a run with it."""
+    if not head.n:
+        return []
+    first, last = job.first_submit, job.last.submit_time
+    return [
+        entry
+        for entry in ledger.of_job(db, job.last.cluster, job.last.job_id_raw)
+        if (entry.submit_time or 0) <= last and (entry.last_submit or 0) >= first
+    ]
+
+
+def _add(
+    found: Bill, job: WholeJob, charged: Sequence[Entry], known: Callable[[str], Scheme], span: tuple[str, str]
+) -> None:
+    """The job's entries. One that is not chargeable, or has lost runs, keeps what it was charged."""
+    found.jobs += 1
+    if not job.ended:
+        found.running += _began(job) < found.until and any(piece.start_time is not None for piece in job.pieces)
+        return
+    if charged and (len(job.pieces) < charged[-1].runs):
+        found.kept += 1
+        return
+    scheme = known(charged[0].scheme) if charged else found.scheme
+    try:
+        owed = charge(job, scheme)
+    except NotChargeable as reason:
+        if charged:
+            found.kept += 1
+        else:
+            _refuse(found, job, str(reason))
+        return
+    found.free += not owed.shares
+    dues = [*_differences(job, owed, charged, scheme, span)]
+    found.charged += bool(charged)
+    found.changed += bool(charged and dues)
+    found.dues += dues
+
+
+def _refuse(found: Bill, job: WholeJob, reason: str) -> None:
+    before = found.refused.get(reason)
+    last = job.last
+    found.refused[reason] = (
+        replace(before, jobs=before.jobs + 1) if before else Refused(1, last.cluster, last.job_id_raw)
+    )
+
+
+def _differences(
+    job: WholeJob, owed: Charge, charged: Sequence[Entry], scheme: Scheme, span: tuple[str, str]
+) -> Iterator[Due]:
+    first, month = span
+    last = job.last
+    person, account = (charged[0].person, charged[0].account) if charged else (None, last.account)
+    key = (last.cluster, last.job_id_raw, job.first_submit, last.submit_time, len(job.pieces))
+    for share in _missing(owed, charged, scheme):
+        if first <= share.month <= month and (share.amount or share.seconds):
+            kind = "correction" if any(entry.period == share.month for entry in charged) else "charge"
+            kind = "late" if kind == "charge" and share.month < month else kind
+            yield Due(
+                kind, *key, share.month, share.seconds, last.user, last.uid, person, account,
+                scheme.written(share.amount), scheme,
+            )  # fmt: skip
+
+
+def _missing(owed: Charge, charged: Sequence[Entry], scheme: Scheme) -> list[Share]:
+    """The shares of `owed` less what was charged, month by month."""
+    amounts, seconds = Counter[str](), Counter[str]()
+    for share in owed.shares:
+        amounts[share.month] += share.amount
+        seconds[share.month] += share.seconds
+    for entry in charged:
+        amounts[entry.period] -= int(Decimal(entry.amount).scaleb(scheme.digits))
+        seconds[entry.period] -= entry.seconds
+    return [Share(month, seconds[month], amounts[month]) for month in sorted({*amounts, *seconds})]
+
+
+def _withdraw(db: sqlite3.Connection, found: Bill, known: Callable[[str], Scheme]) -> None:
+    """Give back what jobs were charged that an audit has taken out of the count."""
+    for cluster, number, first in ledger.withdrawn(db):
+        charged = [entry for entry in ledger.of_job(db, cluster, number) if entry.submit_time == first]
+        last, scheme = charged[-1], known(charged[0].scheme)
+        for share in _missing(NOTHING, charged, scheme):
+            if share.amount or share.seconds:
+                found.dues.append(Due(
+                    "correction", cluster, number, last.submit_time or 0, last.last_submit or 0, last.runs, share.month,
+                    share.seconds, None, None, last.person, last.account, scheme.written(share.amount), scheme,
+                ))  # fmt: skip

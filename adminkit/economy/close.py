@@ -1,0 +1,57 @@
+"""Closing a month: all entries of its bill in one transaction, or none."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from adminkit import actions
+from adminkit.economy.bill import Bill
+from adminkit.errors import AdminkitError
+from adminkit.trace import ledger
+from adminkit.trace.actions import record_actions
+from adminkit.trace.ledger import Entry, Head
+from adminkit.trace.person import person_of
+from adminkit.trace.transaction import transaction
+
+#: What a close is called among acts.
+WHAT = "charge close"
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A month that is closed: where the chain ended then."""
+
+    month: str
+    head: Head
+
+
+def close(db: sqlite3.Connection, bill: Bill, now: int) -> Closed:
+    """Write the bill and its end, and the act. AdminkitError where the ledger has grown since the bill was computed."""
+    with transaction(db):
+        if ledger.head(db) != bill.head:
+            raise AdminkitError("the ledger has grown since the bill was computed", "run the same command again")
+        head = ledger.append(db, _entries(db, bill, now))
+        record_actions(db, [actions.act(WHAT, head.hash, bill.head.hash, {}, month=bill.month, entries=head.n)])
+    return Closed(bill.month, head)
+
+
+def _entries(db: sqlite3.Connection, bill: Bill, now: int) -> list[Entry]:
+    digests = {
+        scheme.text: ledger.keep_scheme(db, scheme.name, scheme.text, now)
+        for scheme in (bill.scheme, *(due.scheme for due in bill.dues))
+    }
+    entries = [
+        Entry(
+            bill.month, due.kind, due.cluster, due.job_id_raw, due.submit_time, due.last_submit, due.runs, due.period,
+            due.seconds, due.person or person_of(db, due.cluster, due.user or "", now=now, uid=due.uid), due.account,
+            due.amount, due.scheme.unit, digests[due.scheme.text], now,
+        )
+        for due in bill.dues
+    ]  # fmt: skip
+    seconds = sum(entry.seconds for entry in entries)
+    end = Entry(
+        bill.month, "close", None, None, None, None, len(entries), bill.month, seconds, None, None,
+        f"{bill.total():f}", bill.scheme.unit, digests[bill.scheme.text], now,
+    )  # fmt: skip
+    return [*entries, end]

@@ -1,0 +1,112 @@
+"""Whole jobs, as they are charged: all runs of one job, of which each but the last was put back into the queue.
+
+A run that ended REQUEUED, PREEMPTED or NODE_FAIL is followed by the next run of the same number, where there is one:
+slurmctld writes these states before it puts a job back. A task of an array and a component of a het job are jobs of
+their own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
+from adminkit.stats.select import ENDED_STATES
+from adminkit.trace.run_view import TOO_LONG
+
+#: How a run ends whose job may go on in another one.
+GOES_ON: Final = ("REQUEUED", "PREEMPTED", "NODE_FAIL")
+_ENDED: Final = ", ".join(f"'{state}'" for state in ENDED_STATES)
+_IN_PIECES: Final = ", ".join(f"'{state}'" for state in GOES_ON)
+#: A demo's energy, like that of a site without a plugin that measures it, is 0.
+_RUNS: Final = f"""
+SELECT cluster, job_id_raw, job_id, submit_time, user, uid, account, queue, qos, state,
+    CASE WHEN end_time IS NOT NULL OR state IN ({_ENDED}) THEN 1 ELSE 0 END,
+    coalesce(start_time, end_time - elapsed), coalesce(end_time, start_time + elapsed),
+    CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END, req_limit,
+    size_nodes, size_cpus, size_gpus, gpu_type, coalesce(mem, req_mem), nullif(energy, 0), acting,
+    CASE WHEN class IN ('multi-gpu', 'multi-node') THEN coalesce({BUNDLE}, 0) ELSE 0 END
+FROM run
+WHERE (end_time >= :since OR end_time IS NULL OR state IN ({_IN_PIECES})){{clusters}}
+ORDER BY cluster, job_id_raw, submit_time
+"""
+_MANY: Final = "SELECT count(*) FROM run WHERE end_time >= :since"
+
+
+class Piece(NamedTuple):
+    """One run of a job. Where it has no end, `end_time` is its start and what it ran; where no start, likewise."""
+
+    cluster: str
+    job_id_raw: int
+    job_id: str | None
+    submit_time: int
+    user: str | None
+    uid: int | None
+    account: str | None
+    queue: str | None
+    qos: str | None
+    state: str | None
+    is_over: int
+    start_time: int | None
+    end_time: int | None
+    elapsed: int | None
+    req_limit: int | None
+    nodes: int | None
+    cpus: int | None
+    gpus: int | None
+    gpu_type: str | None
+    mem: int | None
+    energy: int | None
+    acting: int
+    bundle: int
+
+
+@dataclass(frozen=True, slots=True)
+class WholeJob:
+    """All runs of one job, by submission."""
+
+    pieces: Sequence[Piece]
+
+    @property
+    def last(self) -> Piece:
+        return self.pieces[-1]
+
+    @property
+    def ended(self) -> bool:
+        """Whether none of its runs is open."""
+        return all(piece.is_over for piece in self.pieces)
+
+    @property
+    def first_submit(self) -> int:
+        return self.pieces[0].submit_time
+
+
+def whole_jobs(db: sqlite3.Connection, clusters: Sequence[str], since: int) -> Iterator[WholeJob]:
+    """The jobs with a run that is open or ended at or after `since`, in the order of cluster, number and submission."""
+    names = {f"cluster{number}": name for number, name in enumerate(clusters)}
+    among = f" AND cluster IN ({', '.join(f':{name}' for name in names)})" if names else ""
+    rows = db.execute(_RUNS.format(clusters=among), {"since": since, "min_cpu_use": MIN_CPU_USE, **names})
+    for _, runs in groupby(map(Piece._make, rows), key=lambda piece: piece[:2]):
+        for job in _chains(runs):
+            if any(not piece.is_over or piece.end_time is None or piece.end_time >= since for piece in job):
+                yield WholeJob(job)
+
+
+def how_many(db: sqlite3.Connection, since: int) -> int:
+    """About how many jobs whole_jobs() has, for a progress bar."""
+    return int(db.execute(_MANY, {"since": since}).fetchone()[0])
+
+
+def _chains(runs: Iterator[Piece]) -> Iterator[list[Piece]]:
+    """The runs of one number, cut where a job ended: numbers begin again where slurmctld's state is lost."""
+    chain: list[Piece] = []
+    for piece in runs:
+        if chain and chain[-1].state not in GOES_ON:
+            yield chain
+            chain = []
+        chain.append(piece)
+    if chain:
+        yield chain

@@ -1,0 +1,135 @@
+"""What the ledger says: sums of its entries by month, account and user, and the entries themselves."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from typing import Any, Final, NamedTuple
+
+from adminkit.trace.person import names
+
+#: Digits in which sums are exact: 10^18 entries of 10^18.
+_EXACT: Final = Context(prec=60)
+_LINES: Final = """
+SELECT n, billed, kind, period, cluster, job_id_raw, submit_time, seconds, person, account, amount, unit, at
+FROM ledger WHERE kind <> 'close' ORDER BY n
+"""
+_CLOSES: Final = "SELECT billed, at, runs, amount, unit, n, hash FROM ledger WHERE kind = 'close' ORDER BY n"
+_JOBS: Final = """
+SELECT count(*) FROM (SELECT DISTINCT cluster, job_id_raw, submit_time FROM ledger WHERE job_id_raw IS NOT NULL)
+"""
+_ACTS: Final = "SELECT line FROM action WHERE what = ? ORDER BY at"
+
+
+class Line(NamedTuple):
+    """An entry that charges a job; no `user` is somebody who was forgotten."""
+
+    n: int
+    billed: str
+    kind: str
+    period: str
+    cluster: str
+    job_id_raw: int
+    submit_time: int
+    seconds: int
+    user: str | None
+    account: str | None
+    amount: str
+    unit: str
+    at: int
+
+
+class CloseOf(NamedTuple):
+    """The end of a month's bill."""
+
+    month: str
+    at: int
+    entries: int
+    amount: str
+    unit: str
+    n: int
+    hash: str
+
+
+@dataclass(slots=True)
+class Sum:
+    """What several entries add up to."""
+
+    jobs: set[tuple[str, int, int]] = field(default_factory=set)
+    seconds: int = 0
+    charge: Decimal = Decimal(0)
+    late: Decimal = Decimal(0)
+    correction: Decimal = Decimal(0)
+
+    @property
+    def amount(self) -> Decimal:
+        return _EXACT.add(_EXACT.add(self.charge, self.late), self.correction)
+
+    def add(self, line: Line) -> None:
+        self.jobs.add((line.cluster, line.job_id_raw, line.submit_time))
+        self.seconds += line.seconds
+        amount = Decimal(line.amount)
+        if line.kind == "charge":
+            self.charge = _EXACT.add(self.charge, amount)
+        elif line.kind == "late":
+            self.late = _EXACT.add(self.late, amount)
+        else:
+            self.correction = _EXACT.add(self.correction, amount)
+
+
+def closes(db: sqlite3.Connection) -> list[CloseOf]:
+    """The months that are closed, the oldest first."""
+    return [CloseOf(*row) for row in db.execute(_CLOSES)]
+
+
+def charged_jobs(db: sqlite3.Connection) -> int:
+    """How many jobs the ledger has."""
+    return int(db.execute(_JOBS).fetchone()[0])
+
+
+def acts(db: sqlite3.Connection, what: str) -> Iterator[dict[str, Any]]:
+    """The acts of that name on record in the trace; a line that is none is passed over."""
+    for (line,) in db.execute(_ACTS, (what,)):
+        try:
+            act = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(act, dict):
+            yield act
+
+
+def lines(
+    db: sqlite3.Connection,
+    *,
+    months: Sequence[str] = (),
+    users: Sequence[str] = (),
+    accounts: Sequence[str] = (),
+    clusters: Sequence[str] = (),
+) -> Iterator[Line]:
+    """The entries of these bills, users, accounts and clusters, all of them for none, in the order of the chain."""
+    known = names(db)
+    for line in map(Line._make, db.execute(_LINES)):
+        line = line._replace(user=known.get(line.user or ""))
+        if (
+            (not months or line.billed in months)
+            and (not users or line.user in users)
+            and (not accounts or line.account in accounts)
+            and (not clusters or line.cluster in clusters)
+        ):
+            yield line
+
+
+#: Month, cluster, account, user, unit.
+Group = tuple[str, str, str | None, str | None, str]
+
+
+def sums(of: Iterable[Line]) -> dict[Group, Sum]:
+    """The entries added up by month, cluster, account, user and unit, in this order."""
+    found: dict[Group, Sum] = {}
+    for line in of:
+        key = (line.billed, line.cluster, line.account, line.user, line.unit)
+        found.setdefault(key, Sum()).add(line)
+    return dict(sorted(found.items(), key=lambda item: tuple((one is None, one or "") for one in item[0])))

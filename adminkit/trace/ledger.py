@@ -1,0 +1,167 @@
+"""The ledger of charges: entries that are only ever added, each with the SHA-256 of the one before.
+
+The hash of an entry is that of a list in JSON: FIELDS in their order, in ASCII and without blanks. The last of them is
+the hash of the entry before, 64 zeros for the first. Triggers refuse what is no next entry. docs/charge.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
+from typing import Final
+
+#: What an entry is: of a month in its own bill, of a closed month, of what was charged before, or the end of a bill.
+KINDS: Final = ("charge", "late", "correction", "close")
+#: `billed` is the month in whose bill it stands, `period` the one in which the job ran: 2026-01. Seconds and amount of
+#: a correction are what is new; an amount is a decimal number. `runs` of a close are the entries of its bill.
+_LEDGER: Final = """
+CREATE TABLE ledger (
+    n INTEGER PRIMARY KEY, billed TEXT NOT NULL, kind TEXT NOT NULL,
+    cluster TEXT, job_id_raw INTEGER, submit_time INTEGER, last_submit INTEGER, runs INTEGER NOT NULL,
+    period TEXT NOT NULL, seconds INTEGER NOT NULL, person TEXT, account TEXT,
+    amount TEXT NOT NULL, unit TEXT NOT NULL, scheme TEXT NOT NULL, at INTEGER NOT NULL,
+    previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+    CHECK (CASE kind
+        WHEN 'close' THEN cluster IS NULL AND job_id_raw IS NULL AND person IS NULL
+        WHEN 'charge' THEN period = billed AND job_id_raw IS NOT NULL AND person IS NOT NULL
+        WHEN 'late' THEN period < billed AND job_id_raw IS NOT NULL AND person IS NOT NULL
+        WHEN 'correction' THEN job_id_raw IS NOT NULL AND person IS NOT NULL
+        ELSE FALSE END)
+) STRICT
+"""
+#: The schemes that charged, whole, by the SHA-256 of their text: the column `scheme` of an entry.
+_SCHEME: Final = """
+CREATE TABLE ledger_scheme (scheme TEXT PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL) STRICT
+"""
+_REFUSED: Final = "BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END"
+#: Trap: an INSERT OR REPLACE deletes without asking a trigger of DELETE.
+_NEXT: Final = """
+CREATE TRIGGER ledger_insert BEFORE INSERT ON ledger
+WHEN new.n <> (SELECT coalesce(max(n), 0) + 1 FROM ledger)
+    OR new.previous <> coalesce((SELECT hash FROM ledger ORDER BY n DESC LIMIT 1), '{zeros}')
+BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END
+"""
+#: The hash before the first entry.
+ZEROS: Final = "0" * 64
+#: What makes the ledger in an empty trace.
+SCHEMA: Final = (
+    _LEDGER,
+    _SCHEME,
+    # What has a job been charged already?
+    "CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL",
+    _NEXT.format(zeros=ZEROS),
+    f"CREATE TRIGGER ledger_update BEFORE UPDATE ON ledger {_REFUSED}",
+    f"CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger {_REFUSED}",
+    "CREATE TRIGGER ledger_scheme_insert BEFORE INSERT ON ledger_scheme"
+    f" WHEN EXISTS (SELECT 1 FROM ledger_scheme WHERE scheme = new.scheme) {_REFUSED}",
+    f"CREATE TRIGGER ledger_scheme_update BEFORE UPDATE ON ledger_scheme {_REFUSED}",
+    f"CREATE TRIGGER ledger_scheme_delete BEFORE DELETE ON ledger_scheme {_REFUSED}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry but for its place in the chain: the columns of `ledger`."""
+
+    billed: str
+    kind: str
+    cluster: str | None
+    job_id_raw: int | None
+    submit_time: int | None  # of the job's first run
+    last_submit: int | None  # of its last
+    runs: int
+    period: str
+    seconds: int
+    person: str | None
+    account: str | None
+    amount: str
+    unit: str
+    scheme: str
+    at: int
+
+
+_ENTRY: Final = tuple(field.name for field in fields(Entry))
+#: What the hash of an entry is made of, in this order.
+FIELDS: Final = ("n", *_ENTRY, "previous")
+_COLUMNS: Final = ", ".join((*FIELDS, "hash"))
+_INSERT: Final = f"INSERT INTO ledger ({_COLUMNS}) VALUES ({', '.join('?' * (len(FIELDS) + 1))})"
+_HEAD: Final = "SELECT n, hash FROM ledger ORDER BY n DESC LIMIT 1"
+_OF_JOB: Final = f"SELECT {', '.join(_ENTRY)} FROM ledger WHERE cluster = ? AND job_id_raw = ? ORDER BY n"
+_KEEP: Final = """
+INSERT INTO ledger_scheme (scheme, name, text, at) SELECT :scheme, :name, :text, :at
+WHERE NOT EXISTS (SELECT 1 FROM ledger_scheme WHERE scheme = :scheme)
+"""
+#: Jobs that were charged and whose runs an audit has taken out of the count since.
+_WITHDRAWN: Final = """
+SELECT DISTINCT cluster, job_id_raw, submit_time FROM ledger AS charged
+WHERE EXISTS (SELECT 1 FROM job_aside AS j WHERE j.cluster = charged.cluster AND j.job_id_raw = charged.job_id_raw
+        AND j.submit_time BETWEEN charged.submit_time AND charged.last_submit)
+    AND NOT EXISTS (SELECT 1 FROM job AS j WHERE j.cluster = charged.cluster AND j.job_id_raw = charged.job_id_raw
+        AND j.submit_time BETWEEN charged.submit_time AND charged.last_submit)
+ORDER BY cluster, job_id_raw, submit_time
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last entry: its number and hash; 0 and ZEROS of an empty ledger."""
+
+    n: int
+    hash: str
+
+
+def head(db: sqlite3.Connection) -> Head:
+    """Where the chain ends."""
+    row = db.execute(_HEAD).fetchone()
+    return Head(0, ZEROS) if row is None else Head(*row)
+
+
+def closed(db: sqlite3.Connection) -> list[str]:
+    """The months that are closed, the oldest first."""
+    return [month for (month,) in db.execute("SELECT billed FROM ledger WHERE kind = 'close' ORDER BY n")]
+
+
+def of_job(db: sqlite3.Connection, cluster: str, job_id_raw: int) -> list[Entry]:
+    """The entries of the jobs with this number, the oldest first."""
+    return [Entry(*row) for row in db.execute(_OF_JOB, (cluster, job_id_raw))]
+
+
+def withdrawn(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
+    """Cluster, number and first submission of each charged job that an audit took out of the count."""
+    return db.execute(_WITHDRAWN).fetchall()
+
+
+def schemes(db: sqlite3.Connection) -> dict[str, str]:
+    """The text of each scheme that charged, by its digest."""
+    return dict(db.execute("SELECT scheme, text FROM ledger_scheme").fetchall())
+
+
+def keep_scheme(db: sqlite3.Connection, name: str, text: str, now: int) -> str:
+    """Store the text of a scheme, once. Returns its digest."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    db.execute(_KEEP, {"scheme": digest, "name": name, "text": text, "at": now})
+    return digest
+
+
+def append(db: sqlite3.Connection, entries: Iterable[Entry]) -> Head:
+    """Write these entries after the last one, in the caller's transaction. Returns the new head."""
+    last = head(db)
+    for entry in entries:
+        row = (last.n + 1, *astuple(entry), last.hash)
+        last = Head(last.n + 1, hash_of(row))
+        db.execute(_INSERT, (*row, last.hash))
+    return last
+
+
+def hash_of(row: Iterable[object]) -> str:
+    """The hash of an entry whose FIELDS have these values."""
+    return hashlib.sha256(json.dumps(list(row), ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def entries(db: sqlite3.Connection) -> Iterator[tuple[int, Entry, str, str]]:
+    """Every entry with its number, the hash before it and its own, in the order of the chain."""
+    for n, *values, previous, own in db.execute(f"SELECT {_COLUMNS} FROM ledger ORDER BY n"):
+        yield n, Entry(*values), previous, own

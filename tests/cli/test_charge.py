@@ -1,0 +1,117 @@
+"""`adminkit charge`: preview, close once, statement, verify; who sees what; mistakes in the file of schemes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.cli.main import main
+from tests.support.builders import HOUR, job, make_trace
+from tests.support.charges import schemes
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A trace of January 2026, and a charge.toml."""
+    monkeypatch.setenv("ADMINKIT_DB", str(tmp_path / "t.db"))
+    monkeypatch.setenv("ADMINKIT_ACTS", str(tmp_path / "acts.jsonl"))
+    monkeypatch.setattr("time.time", lambda: 1_780_000_000.0)
+    jobs = [job(1), job(2, user="bob", account=None, elapsed=2 * HOUR), job(3, gpus=None, source="text")]
+    make_trace(tmp_path / "t.db", jobs)
+    return schemes(tmp_path, digits=2)
+
+
+@pytest.fixture
+def run(site: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """run(words): the exit code, and the rows of the JSON or the error."""
+
+    def typed(words: str) -> tuple[int, Any]:
+        named = [] if "statement" in words else ["--schemes", str(site)]
+        code = main(["charge", *words.split(), *named, "-f", "json"])
+        out, err = capsys.readouterr()
+        return code, json.loads(out) if out else err
+
+    return typed
+
+
+def test_a_month_is_previewed_closed_once_and_told(run: Any) -> None:
+    code, found = run("preview")
+    assert (code, [row["amount"] for row in found["rows"]]) == (0, ["3600.00", "7200.00", "10800.00"])
+    assert "nothing was written" in found["meta"]["notes"][-1]
+    assert run("statement")[1]["rows"] == []
+    assert "nothing was written" in run("close 2026-01")[1]["meta"]["notes"][-1]
+    note = run("close 2026-01 --apply")[1]["meta"]["notes"][-1]
+    head = note.rpartition(" ")[2]
+    assert note.startswith("2026-01 is closed: 3 entries") and len(head) == 64
+    again = run("close 2026-01 --apply")[1]
+    assert "closed already" in again["meta"]["notes"][0]
+    rows = run("statement")[1]["rows"]
+    assert rows == again["rows"]
+    assert [(row["user"], row["account"], row["amount"]) for row in rows[:2]] == [
+        ("ada", "vision", "3600.00"),
+        ("bob", None, "7200.00"),
+    ]
+    assert [row["amount"] for row in run("statement --user bob --entries")[1]["rows"]] == ["7200.00"]
+    code, found = run(f"verify --head {head}")
+    assert (code, {row["result"] for row in found["rows"]}) == (0, {"ok"})
+    code, found = run("verify --head 0123456789ab")
+    assert (code, found["rows"][3]["result"]) == (1, "wrong")
+
+
+def test_jobs_that_cannot_be_charged_are_listed_with_the_reason(run: Any) -> None:
+    found = run("preview --not-chargeable")[1]
+    assert found["rows"] == [
+        {"reason": "its rows are from a file that nobody vouched for", "jobs": 1, "cluster": "aaic", "job": "3"}
+    ]
+
+
+WRONG = [
+    ("version = 1", "version = 2", "version: this release of adminkit knows version 1"),
+    ('scheme = "test"', 'scheme = "tset"', "no such scheme: tset"),
+    ('scheme = "test"', 'schme = "test"', "no such key: schme"),
+    ("digits = 2", "digits = 7", "schemes.test.digits: not 0 to 6"),
+    ("digits = 2", 'rounding = "odd"', "schemes.test.rounding: no such rounding: odd"),
+    ('"elapsed"', '"elapse"', "schemes.test.formula: elapse is no name of a formula"),
+    ('"elapsed"', "\"__import__('os')\"", "schemes.test.formula: ' cannot stand in a formula"),
+    ('unit = "points"', 'unit = ""', "schemes.test.unit: no unit"),
+    ('unit = "points"', 'unit = "\\u001b[31m"', "schemes.test.unit: no unit"),
+    ('scheme = "test"', 'scheme = "test"\ntimezone = "Asia/Tokio"', "this host knows no time zone Asia/Tokio"),
+    ('scheme = "test"', 'scheme = "test"\ntimezone = "../../etc/passwd"', "this host knows no time zone"),
+    ("digits = 2", "[schemes.test.weights.qos]\nhigh = inf", "schemes.test.weights.qos.high: no weight"),
+    ("digits = 2", '[schemes.test.weights.qos]\nhigh = "1e999999"', "schemes.test.weights.qos.high: no weight"),
+    ("digits = 2", "[schemes.test.weights.user]\nada = 0", "schemes.test.weights: no such key: user"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "says"), WRONG)
+def test_a_mistake_names_the_key(run: Any, site: Path, before: str, after: str, says: str) -> None:
+    text = site.read_text()
+    assert before in text
+    site.write_text(text.replace(before, after, 1))
+    code, error = run("preview")
+    assert code in (1, 2)
+    assert says in error and "hint: " in error and "\x1b" not in error
+
+
+MISTYPED = [
+    ("close 2026-13", "no such month: 2026-13"),
+    ("close 2026-06", "2026-06 is not over"),
+    ("verify --head x');DROP", "no hash"),
+    ("preview 2027-01", "2027-01 is not over"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), MISTYPED)
+def test_a_word_that_is_wrong_is_told(run: Any, words: str, says: str) -> None:
+    code, error = run(words)
+    assert code in (1, 2) and says in error
+
+
+def test_an_empty_trace_has_nothing_to_charge(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMINKIT_DB", str(make_trace(tmp_path / "empty.db")))
+    assert run("preview")[1]["rows"] == []
+    assert run("statement")[1]["rows"] == []
+    assert {row["result"] for row in run("verify")[1]["rows"]} == {"ok"}

@@ -1,0 +1,68 @@
+"""The listings of `adminkit charge` with all that they can say."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from adminkit.economy.verify import Check, check_chain
+from adminkit.render.report import Report
+from adminkit.reports import charge
+from adminkit.stats import ledger
+from tests.support.builders import MONDAY, job
+from tests.support.charges import add_jobs, billed, closed, fresh, schemes
+from tests.support.reports import HOSTILE
+
+DB: Final = "/var/lib/adminkit/trace.db"
+DAY: Final = 86_400
+
+
+def _charged(path: Path) -> sqlite3.Connection:
+    """January is closed; a row of it was corrected since, one came late, and bob was forgotten."""
+    over = {"start_time": MONDAY + 26 * DAY, "end_time": MONDAY + 28 * DAY, "submit_time": MONDAY, "elapsed": 2 * DAY}
+    db = fresh([
+        job(1), job(2, user="bob"), job(3, user=HOSTILE, account=HOSTILE, **over),
+        job(4, state="RUNNING", end_time=None), job(5, nodes=None), job(6, nodes=None), job(7, user=None),
+        job(8, source="text"), job(9, elapsed=0),
+    ])  # fmt: skip
+    closed(db, schemes(path, "node_hours * 1500", digits=2), "2026-01")
+    db.execute("UPDATE job SET elapsed = 1800 WHERE job_id_raw = 2")
+    db.execute("DELETE FROM person WHERE user = 'bob'")
+    add_jobs(db, [job(10)])
+    return db
+
+
+def preview(path: Path) -> Report:
+    return charge.bill_report(billed(_charged(path), path / "charge.toml", "2026-02"), DB, [charge.NOTHING_WRITTEN])
+
+
+def not_chargeable(path: Path) -> Report:
+    found = billed(_charged(path), path / "charge.toml", "2026-02")
+    return charge.refused_report(found, DB, [charge.NOTHING_WRITTEN])
+
+
+def statement(path: Path) -> Report:
+    db = _charged(path)
+    closed(db, path / "charge.toml", "2026-02")
+    return charge.statement_report(ledger.lines(db), _closes(db), {}, DB, [])
+
+
+def entries(path: Path) -> Report:
+    db = _charged(path)
+    closed(db, path / "charge.toml", "2026-02")
+    return charge.entries_report(ledger.lines(db), _closes(db), {"account": "vision"}, DB, [])
+
+
+def _closes(db: sqlite3.Connection) -> list[ledger.CloseOf]:
+    """The closes with another hash: theirs changes with the random ids of persons."""
+    return [one._replace(hash="5" * 64) for one in ledger.closes(db)]
+
+
+def verify(path: Path) -> Report:
+    db = _charged(path)
+    heads = Check(
+        "heads", 2, ["the close of 2026-02, recorded at 2026-03-02T09:00:00, is not in the ledger: 555555555555"]
+    )
+    again = billed(db, path / "charge.toml", "2026-01")
+    return charge.verify_report([*check_chain(db), heads], again, ledger.charged_jobs(db), DB)

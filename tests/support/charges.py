@@ -1,0 +1,69 @@
+"""Charging in tests: a file of schemes, a month that is closed, what the ledger then has."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import astuple, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from adminkit.economy.bill import Bill, bill
+from adminkit.economy.close import close
+from adminkit.economy.schemes import load_schemes
+from adminkit.job import Job
+from adminkit.stats.select import snapshot
+from adminkit.trace.schema import lay_out
+
+#: Long after every month of the tests.
+NOW: Final = 1_900_000_000
+#: (billed, kind, period, job, amount)
+Short = tuple[str, str, str, int | None, str]
+
+
+def at(text: str) -> int:
+    """2026-01-31T12:00 of UTC as epoch seconds."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+def schemes(folder: Path, formula: str = "elapsed", **more: object) -> Path:
+    """A charge.toml with one scheme in points, without digits after the point."""
+    given = {"digits": 0, "free_states": ["NODE_FAIL"], **more}
+    lines = [f"{key} = {str(value).replace(chr(39), chr(34))}" for key, value in given.items() if key != "top"]
+    path = folder / "charge.toml"
+    path.write_text(
+        f'version = 1\nscheme = "test"\n{more.get("top", "")}\n[schemes.test]\nformula = "{formula}"\n'
+        'unit = "points"\n' + "\n".join(lines)
+    )
+    return path
+
+
+def fresh(jobs: Iterable[Job] = ()) -> sqlite3.Connection:
+    """A trace in memory with these jobs."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    lay_out(db)
+    add_jobs(db, jobs)
+    return db
+
+
+def billed(db: sqlite3.Connection, file: Path, month: str) -> Bill:
+    with snapshot(db):
+        return bill(db, load_schemes(file), month)
+
+
+def closed(db: sqlite3.Connection, file: Path, *months: str) -> list[Short]:
+    """Close these months. Returns the entries of the last, without its close."""
+    for month in months:
+        close(db, billed(db, file, month), NOW)
+    return [line for line in ledger(db) if line[0] == months[-1] and line[1] != "close"]
+
+
+def ledger(db: sqlite3.Connection) -> list[Short]:
+    return db.execute("SELECT billed, kind, period, job_id_raw, amount FROM ledger ORDER BY n").fetchall()
+
+
+def add_jobs(db: sqlite3.Connection, jobs: Iterable[Job]) -> None:
+    names = [field.name for field in fields(Job)]
+    columns = ", ".join(f'"{name}"' for name in names)
+    db.executemany(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(names))})", map(astuple, jobs))
