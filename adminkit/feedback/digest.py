@@ -12,7 +12,7 @@ from adminkit.feedback.chart import Bar, bars
 from adminkit.feedback.found import found
 from adminkit.feedback.letter import DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import Known
-from adminkit.feedback.template_values import Chart, Missed, Named, Weekly, recommended
+from adminkit.feedback.template_values import OUTCOMES, Chart, LostWeekly, Missed, Named, Weekly, recommended
 from adminkit.findings import week as judgement
 from adminkit.findings.finding import Finding
 from adminkit.quote import clean
@@ -42,6 +42,7 @@ def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo |
         "praise": any(one.verdict == "praise" for one in findings),
         "best": None if best is None else _named(best, names[best], None),
         "worst": [_named(name, names[name], _kind(due, name, known), known) for name in _names(findings, "worst")],
+        "lost_week": _lost(known, due),
         "waited_for": _sum(one.waited_for for one in names.values()),
         "late": [_missed(db, due, one) for one in missed],
         "chart": Chart("week", _week_bars(weekly, due, tz)),
@@ -64,6 +65,14 @@ def operator(db: sqlite3.Connection, due: OperatorLetter, known: Known, tz: tzin
         "failures": [(format.harmless(one.said, 160), one.letters) for one in failed],
         "chart": Chart("cluster", _week_bars(weekly, due, tz)),
     }
+
+
+def _lost(known: Known, due: DigestLetter) -> LostWeekly | None:
+    lost = known.lost(due)
+    if lost is None or not sum(lost.reserved):
+        return None
+    runs = sorted(lost.runs.items(), key=lambda one: (-one[1], one[0]))
+    return LostWeekly([(OUTCOMES[state], count) for state, count in runs], lost.reserved)
 
 
 def _findings(

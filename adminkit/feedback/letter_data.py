@@ -17,6 +17,7 @@ from adminkit.recommend.control import Control, trace_control
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
 from adminkit.stats.due import Ended, ended_one
+from adminkit.stats.lost import LostWeek, lost_week
 from adminkit.stats.runs import Kind, Run, queue_maximum, runs
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
@@ -75,6 +76,7 @@ class Known:
         self._runs: dict[tuple[str, str], Sequence[Run]] = {}
         self._names: dict[tuple[str, int, str], Mapping[str | None, Name]] = {}
         self._weeks: dict[tuple[str, int, str], Sequence[Week]] = {}
+        self._lost: dict[tuple[str, int, str], LostWeek | None] = {}
         self._lines: dict[tuple[int, int], dict[tuple[str, str | None], Line]] = {}
         self._advice: dict[Kind, Advice] = {}
         self._of: tuple[str | None, str | None] = (None, None)
@@ -153,6 +155,11 @@ class Known:
         self._read_week(due)
         return self._weeks[due.cluster, due.since, due.user]
 
+    def lost(self, due: DigestLetter) -> LostWeek | None:
+        """What the runs of a digest's week lost; None for nothing."""
+        self._read_week(due)
+        return self._lost[due.cluster, due.since, due.user]
+
     def cluster_weeks(self, due: OperatorLetter, many: int) -> Sequence[Week]:
         """The last `many` weeks of all users together, the oldest first."""
         filter = counted(self._settings, due.cluster, due.until - many * WEEK, due.until)
@@ -174,7 +181,9 @@ class Known:
         before = counted(self._settings, due.cluster, due.until - WEEKS * WEEK, due.until, people)
         named = names(self._db, week, self._lines[due.since, due.until])
         weekly = weeks(self._db, before, WEEKS, by_user=True)
+        lost = lost_week(self._db, due.cluster, due.since, due.until, people)
         none = [Week()] * WEEKS
+        self._lost = {(due.cluster, due.since, user): lost.get(user) for user in people}
         self._names = {(due.cluster, due.since, user): named.get(user, {}) for user in people}
         self._weeks = {(due.cluster, due.since, user): weekly.get(user, none) for user in people}
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from adminkit.feedback import format
 from adminkit.feedback.letter import JobLetter
 from adminkit.feedback.letter_data import Known
-from adminkit.feedback.template_values import Broken, Lost, MoreMemory, MoreTime, Recommended, recommended
+from adminkit.feedback.template_values import OUTCOMES, Broken, Lost, MoreMemory, MoreTime, Recommended, recommended
 from adminkit.findings.estimate import LETTERS
 from adminkit.recommend.again import next_limit, next_memory, show_memory
 from adminkit.recommend.menu import round_up
@@ -23,8 +23,6 @@ from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_bytes, show_duration
 
-#: The words of templates for the states of stats/lost.py.
-OUTCOMES: Final = {"TIMEOUT": "timeout", "OUT_OF_MEMORY": "memory", "NODE_FAIL": "node"}
 #: Earlier runs of the same name that are asked how much memory was enough.
 ALIKE: Final = 100
 #: Ranges of tasks to type, at most.

@@ -37,17 +37,16 @@ def sample(
     notes = [_ABOUT]
     where = settings.feedback.clusters or clusters(db)
     ends = [_ends(db, settings, cluster, now, users) for cluster in where]
-    nothing = "no job of the last 30 days causes one"
     for kind, found, missing in (
-        ("end", [one[None] for one in ends if None in one], nothing),
-        *((f"end ({state})", [one[state] for one in ends if state in one], nothing) for state in STATES),
+        ("end", [one[None] for one in ends if None in one], "no job of the last 30 days causes one"),
+        *(("end", [one[state] for one in ends if state in one], "") for state in STATES),
         ("digest", _each(where, _digest, db, settings, now, users, tz), "no user has a run that counts in last week"),
         ("operator", _each(where, _operator, db, settings, now, users, tz), "the trace has no cluster"),
     ):
         one = next(iter(found), None)
-        if one is None:
+        if one is None and missing:
             notes.append(f"no {kind} letter: {missing}")
-        else:
+        elif one is not None:
             letters.append(one)
     return Plan(tuple(letters), {}, tuple(notes))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.format import SUBJECT_NAME, harmless
@@ -15,6 +16,9 @@ from adminkit.recommend.advice import Advice
 from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration
+
+#: The words of templates for the states of stats/lost.py.
+OUTCOMES: Final = {"TIMEOUT": "timeout", "OUT_OF_MEMORY": "memory", "NODE_FAIL": "node"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,14 @@ class Weekly:
     accuracy: float | None  # the mean of elapsed / limit
     unused: Reserved
     hit_limit: int = 0  # runs that ran into their limit
+
+
+@dataclass(frozen=True, slots=True)
+class LostWeekly:
+    """What a user's runs of the week lost."""
+
+    outcomes: Sequence[tuple[str, int]]  # (outcome, runs), most first
+    reserved: Reserved  # while they ran
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,10 @@ from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.slurm.own_queue import Queued
 from adminkit.slurm.reasons import meaning
-from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, names
+from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, lost, names
 from adminkit.stats.runs import Kind, runs
 from adminkit.stats.select import clusters
+from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration, show_time
 
 #: Days of runs that a recommendation is learnt from.
@@ -96,6 +97,7 @@ class Mine:
 
     runs: Sequence[OwnRun]
     count: int
+    lost: tuple[int, Reserved]  # runs that lost their work, and what they had reserved
     names: Sequence[OwnName]
     advice: Mapping[str, Advice]  # by name, of the names above and of open jobs
 
@@ -115,7 +117,7 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
     found, levels = runs(db, [user], [], checkpoint_code=asked.code), levels_of(Kind(user=user, job_name=""))
     history = History(found, offer, levels, steered.risk(None, user))
     advice = {name: history.advice(kind) for name, kind in sorted(kinds.items())}
-    return Mine(mine, counted(db, owner, since)[0], listed, advice)
+    return Mine(mine, counted(db, owner, since)[0], lost(db, owner, since), listed, advice)
 
 
 def sections(
@@ -162,7 +164,19 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
         notes = [f"the last {len(rows)} of {plural(mine.count, 'job')} that ended in {period}; -n shows more"]
     else:
         notes = [f"{plural(mine.count, 'job')} ended in {period}"]
+    notes += _lost(*mine.lost)
     return _report(asked, f"Your last jobs on {asked.owner.cluster}", JOBS, rows, [*notes, f"by {asked.where}"])
+
+
+def _lost(runs: int, reserved: Reserved) -> list[str]:
+    if not runs:
+        return []
+    hours = [(reserved.gpu_seconds, "GPU-hours"), (reserved.node_seconds, "node-hours")]
+    said = " and ".join(f"{seconds / 3600:,.1f} {unit}" for seconds, unit in hours if seconds)
+    return [
+        f"{plural(runs, 'job')} ended at the limit, for want of memory or with a node that failed:"
+        f" {said} lost, unless the program saved its work"
+    ]
 
 
 def _limits(asked: Asked, mine: Mine, offer: Offer) -> Report:

@@ -106,7 +106,7 @@ class LostWeek(NamedTuple):
     """What a user's runs of one week lost. `runs` by state."""
 
     runs: Mapping[str, int]
-    lost: Reserved
+    reserved: Reserved  # while they ran
 
 
 def lost_run(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int) -> LostRun | None:
@@ -165,8 +165,8 @@ def lost_week(
     query = _WEEK.format(users=", ".join("?" * len(users)))
     for user, state, runs, gpu, node in db.execute(query, (since, until, cluster, *users)):
         before = found.get(user, LostWeek({}, Reserved()))
-        lost = Reserved(before.lost.gpu_seconds + gpu, before.lost.node_seconds + node)
-        found[user] = LostWeek({**before.runs, state: runs}, lost)
+        reserved = Reserved(before.reserved.gpu_seconds + gpu, before.reserved.node_seconds + node)
+        found[user] = LostWeek({**before.runs, state: runs}, reserved)
     return found
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.stats.efficiency import Efficiency, efficiency, steps_of
+from adminkit.stats.lost import UNSAVED
+from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG
 
 #: The runs of one user that started and ended.
@@ -21,6 +23,12 @@ SELECT job_id_raw, submit_time, coalesce(job_id, job_id_raw), job_name, queue, s
 {_MINE} ORDER BY end_time DESC, job_id_raw DESC LIMIT :most
 """
 _COUNT: Final = f"SELECT count(*), min(end_time) {_MINE}"
+#: Hours of GPUs, and of nodes for runs without.
+_LOST: Final = f"""
+SELECT count(*), total(elapsed * coalesce(size_gpus, 0)),
+    total(CASE WHEN coalesce(size_gpus, 0) = 0 THEN elapsed * size_units END)
+{_MINE} AND elapsed > 0 AND {UNSAVED}
+"""
 _NAMES: Final = f"""
 SELECT job_name, count(*), max(end_time), avg(1.0 * elapsed / req_limit), max(elapsed), max(user)
 {_MINE} AND elapsed > 0 AND job_name IS NOT NULL GROUP BY job_name ORDER BY max(end_time) DESC, job_name LIMIT :most
@@ -81,6 +89,12 @@ def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:
     job, name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, cpu_time, comment = row[2:]
     used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment)  # type: ignore[arg-type]
     return OwnRun(str(job), name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, used)  # type: ignore[arg-type]
+
+
+def lost(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, Reserved]:
+    """Of the same runs those that lost their work, as far as is known (stats/lost.py), and what they had reserved."""
+    runs, gpu, node = db.execute(_LOST, _values(owner, since)).fetchone()
+    return int(runs), Reserved(gpu, node)
 
 
 def counted(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, int | None]:

@@ -65,6 +65,23 @@ def test_the_last_jobs_with_what_they_used(slurm: OwnSlurm, capsys: pytest.Captu
     assert found["jobs"]["meta"]["notes"][0] == "the last 3 of 40 jobs that ended in the last 30 days; -n shows more"
 
 
+def test_hours_that_were_lost_are_a_note(slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the jobs of the period, whether or not they are listed."""
+    assert "lost" not in str(shown(capsys, "my")["jobs"]["meta"]["notes"])
+    slurm.jobs += [
+        run(90, NOW - HOUR, elapsed=4 * HOUR, State="TIMEOUT"),
+        run(91, NOW - HOUR, elapsed=HOUR // 2, State="NODE_FAIL"),
+        run(92, NOW - HOUR, elapsed=HOUR, State="FAILED"),
+        run(93, NOW - HOUR, elapsed=0, State="OUT_OF_MEMORY"),
+    ]
+    slurm.write()
+    note = shown(capsys, "my", "-n", "1", "--fresh")["jobs"]["meta"]["notes"][1]
+    assert note == (
+        "2 jobs ended at the limit, for want of memory or with a node that failed: 4.5 GPU-hours lost, unless the"
+        " program saved its work"
+    )
+
+
 def test_a_job_that_failed_at_once_is_shown_and_one_that_never_began_is_not(
     slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ import pwd
 import re
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -87,6 +88,7 @@ digest = false
 min_uid = 1
 min_elapsed = 1
 unused_hours = 0.5
+lost_hours = 0.0001
 user_pause = 0
 name_pause = 0
 per_minute = 6000
@@ -146,6 +148,31 @@ def test_an_array_is_one_letter_and_failed_or_interactive_ones_are_none(site: Si
     assert site.letters("backup", failed) == []
     assert not [found for found in site.mta.letters("backup") if "by-hand" in found["Subject"]]
     assert len([found for found in site.mta.letters("backup") if "sweep" in found["Subject"]]) == 1
+
+
+def test_who_lost_work_reads_whose_fault_it_was_and_that_slurm_put_it_back(site: Site) -> None:
+    """Slurm ends the run as NODE_FAIL and gives the job a new submission."""
+    job = site.cluster.submit("sleep 20", "-t", "60", "-J", "unlucky", "--requeue", "-w", "n2", user="news")
+    site.cluster.wait(job, "RUNNING")
+    begun = time.time()
+    until("the job to run for a second", lambda: time.time() > begun + 2, 30.0)
+    site.cluster.fail_node("n2")
+    failed = time.time()
+    every = ("sacct", "-D", "-X", "-n", "-P", "-o", "State", "-j", str(job))
+    try:
+        until("both runs to be accounted", lambda: len(site.cluster.ask(*every).splitlines()) == 2, 90.0)
+        until("a second to pass, as sync leaves its own second to the next", lambda: time.time() > failed + 2, 30.0)
+        site.adminkit("sync")
+        site.run()
+        letter = site.arrived("news", job)
+    finally:
+        site.cluster.resume_node("n2")
+        site.cluster.run("scancel", str(job))
+    body = letter.get_body(("plain",))
+    assert body is not None and "its node failed after" in letter["Subject"]
+    text = " ".join(body.get_content().split())
+    assert "because its node n2 failed. That was not your fault." in text
+    assert "Slurm has put it back into the queue, where it waits" in text and "is lost" in text
 
 
 def test_behind_a_dead_server_every_letter_waits_and_comes_once(site: Site) -> None:

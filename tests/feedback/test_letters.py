@@ -433,6 +433,7 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         template_values.Tasked,
         template_values.Recommended,
         template_values.Lost,
+        template_values.LostWeekly,
         template_values.MoreTime,
         template_values.MoreMemory,
         template_values.Broken,

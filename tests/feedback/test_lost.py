@@ -336,3 +336,26 @@ def test_a_site_replaces_the_letter_about_lost_work(tmp_path: Path) -> None:
     (letter,) = write(trace, about(TIMED), settings=Config(feedback=Feedback(templates=tmp_path)))
     assert (letter.subject, letter.text) == ("timeout", "288 GPU-hours\n")
     assert "288\u00a0GPU-hours" in letter.html
+
+
+@pytest.mark.parametrize(
+    ("jobs", "says", "why"),
+    [
+        (
+            [TIMED, HUNGRY, lost(4, elapsed=8 * HOUR, gpus=0, nodes=2)],
+            "2 reached their limit, 1 ran out of memory. Unless your programs saved their work, that is a loss of"
+            " 297 GPU-hours and 16 node-hours.",
+            "all of them together",
+        ),
+        ([lost(ckpt_at=END - 300, ckpt_heard=1), done(9)], "", "it was warned in time: what it lost is not known"),
+        ([done(n, end=END) for n in range(3)], "", "nothing was lost"),
+        ([lost(elapsed=0), done(9, end=END)], "", "no time is no loss"),
+        ([replace(TIMED, submitted_by="srun"), done(9, end=END)], "", "its user sat before it"),
+        ([replace(TIMED, source="text"), done(9, end=END)], "", "a source that counts for no one"),
+    ],
+)
+def test_a_digest_says_what_the_week_lost(tmp_path: Path, jobs: list[Job], says: str, why: str) -> None:
+    trace = put(tmp_path / "t.db", jobs)
+    english, japanese = write(trace, *(due("digest", one, user="dan", uid=1004) for one in LANGUAGES))
+    assert says in text(english), why
+    assert ("that is a loss of" in text(english)) == bool(says) == ("失われた" in text(japanese)), why

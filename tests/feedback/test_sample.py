@@ -70,7 +70,7 @@ CASES: list[tuple[str, list[Job], tuple[str, ...], list[tuple[str, str | None]],
         ],
         (),
         [("end", "bob"), ("end", "ada"), ("operator", None)],
-        "no end (NODE_FAIL) letter: no job of the last 30 days causes one",
+        "no end letter: no job of the last 30 days causes one",
     ),
     ("an empty trace", [], (), [], "no operator letter: the trace has no cluster"),
 ]
