@@ -111,4 +111,5 @@ SPEC: Final = ReportSpec(
     parts=PARTS,
     pictures=True,
     every_end=True,
+    apart=True,
 )

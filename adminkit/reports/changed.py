@@ -189,8 +189,8 @@ def _shown(value: float, measure: str, language: str) -> str:
     return f"{value:.3f}" if unit == "ratio" else percent(value) if unit == "share" else amount(value)
 
 
-def change_said(one: Change, words: Mapping[str, str]) -> str:
-    """A mark in words."""
+def change_said(one: Change, words: Mapping[str, str], several: bool = False) -> str:
+    """A mark in words; of `several` clusters, a queue has its cluster's name before it."""
     values: dict[str, str] = {
         "day": show_time(one.at)[:10],
         "what": clean(one.what),
@@ -198,7 +198,7 @@ def change_said(one: Change, words: Mapping[str, str]) -> str:
     }
     if one.limits is not None:
         limits = one.limits
-        values["queue"] = clean(limits.queue)
+        values["queue"] = clean(f"{one.cluster}: {limits.queue}" if several and one.cluster else limits.queue)
         for name in ("maximum", "maximum_before", "default", "default_before"):
             seconds = getattr(limits, name)
             values[name] = words["unlimited"] if seconds is None else show_duration(seconds)

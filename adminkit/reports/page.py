@@ -95,7 +95,7 @@ def page(
         marks = changes(db, 0, chosen.until or asked.now, asked.cluster, asked.queue)
         remarks, good = _remarks(db, settings, asked, chosen, known)
         shown, earlier = marks[-MOST_MARKS:], max(len(marks) - MOST_MARKS, 0)
-        changed = _changed(db, chosen, str(path), asked, shown, earlier)
+        changed = _changed(db, chosen, str(path), asked, known, shown, earlier)
     tick(1, len(specs) + 1)
     made = Page(Document("", words, "", (), "", (), (), ()))
     sections, nothing = [changed], list[tuple[str, str]]()
@@ -103,14 +103,15 @@ def page(
         if spec.one_cluster and not known:
             nothing.append((words.get(f"title.{spec.name}", spec.name), ""))
             continue
-        for place, cluster in enumerate(known if spec.one_cluster and len(known) > 1 else [""], start=1):
+        apart = (spec.one_cluster or spec.apart) and len(known) > 1
+        for place, cluster in enumerate(known if apart else [""], start=1):
             one = _section(spec, cluster, path, settings, asked, chosen, made.failures)
             one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
             if one.report is not None and _says_nothing(one.report):
                 why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
                 nothing.append((one.title, why))
             else:
-                sections.append(_marked(one, shown, words))
+                sections.append(_marked(one, shown, words, cluster or None))
         tick(number, len(specs) + 1)
     made.document = Document(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
@@ -198,12 +199,13 @@ def _stake(one: Finding, words: Any) -> str:
 
 
 def _changed(
-    db: sqlite3.Connection, chosen: Filter, database: str, asked: Asked, marks: Sequence[Change], earlier: int
-) -> Section:
+    db: sqlite3.Connection, chosen: Filter, database: str, asked: Asked, known: Sequence[str],
+    marks: Sequence[Change], earlier: int,
+) -> Section:  # fmt: skip
     words = WORDS[asked.language]
     measured = months(db, chosen, chosen.until or asked.now)
     which = which_months(measured, words, asked.language)
-    items = [change_said(one, words) for one in marks]
+    items = [change_said(one, words, several=len(known) > 1) for one in marks]
     return Section(
         "changed", words["changed"], words["changed_question"], said(measured, words, asked.language),
         changed_report(measured, marks, database, words, which), which, translated=True,
@@ -264,13 +266,14 @@ def _says_nothing(report: Report) -> bool:
     return not report.rows and not report.pictures
 
 
-def _marked(one: Section, marks: Sequence[Change], words: Any) -> Section:
-    """The section whose pictures over the calendar have the marks, where its report has none of its own."""
+def _marked(one: Section, marks: Sequence[Change], words: Any, cluster: str | None) -> Section:
+    """The section whose pictures over the calendar have the marks, where its report has none of its own; of `cluster`
+    alone where the section is."""
     report = one.report
     if report is None or report.pictures is None:
         return one
     numbered = [
-        numbered_marks(marks, panel.edges, None) if isinstance(panel, Trend) and not panel.marks else []
+        numbered_marks(marks, panel.edges, cluster) if isinstance(panel, Trend) and not panel.marks else []
         for panel in report.pictures.panels
     ]
     if not any(numbered):

@@ -71,8 +71,9 @@ class ReportSpec(Generic[M]):
     """One report. `measure` selects, `view` words; neither knows how it was asked for or how it is shown.
 
     `operators` is the message and the hint for whoever may not see the jobs of others, where the report adds up over
-    users. A report of `one_cluster` is refused where the trace has several and none is named. `from_rollups` measures
-    the same from the rollups; None where they do not answer the query.
+    users. A report of `one_cluster` is refused where the trace has several and none is named; one that is `apart` adds
+    them up then, and has a section for each on the page of all. `from_rollups` measures the same from the rollups; None
+    where they do not answer the query.
     """
 
     name: str
@@ -86,5 +87,6 @@ class ReportSpec(Generic[M]):
     pictures: bool = False
     every_end: bool = False  # jobs count however they ended and however short they were
     one_cluster: bool = False
+    apart: bool = False
     operators: tuple[str, str] | None = None
     from_rollups: Callable[[sqlite3.Connection, Query], M | None] | None = None

@@ -170,17 +170,22 @@ def test_two_clusters_have_what_changed_side_by_side_and_a_section_each_where_a_
     tmp_path: Path,
 ) -> None:
     jobs = [*over_a_year(), *over_a_year("b")]
-    path = add_letters(make_trace(tmp_path / "t.db", jobs), [letter(cluster=name, uid=2) for name in ("aaic", "b")])
+    queues = [(name, "gq", NOW - days * DAY, HOUR, days * HOUR) for name in ("aaic", "b") for days in (300, 90)]
+    trace = make_trace(tmp_path / "t.db", jobs, queues)
+    path = add_letters(trace, [letter(cluster=name, uid=2) for name in ("aaic", "b")])
     document = made(path).document
     anchors = [one.anchor for one in document.sections]
     assert len(anchors) == len(set(anchors))
     both = [title for title, _ in document.nothing] + [one.title for one in document.sections]
-    assert {"aaic: The effect of letters", "b: The effect of letters"} <= set(both)
+    for name in ("The effect of letters", "Arrivals"):
+        assert {f"aaic: {name}", f"b: {name}"} <= set(both)
     changed = document.sections[0]
     assert changed.report and changed.report.pictures
     assert {str(row[-1]) for row in changed.report.rows} == {"aaic", "b"}
     assert {panel.title.partition(":")[0] for panel in changed.report.pictures.panels} == {"aaic", "b"}
     assert any(answer.startswith("b: Accuracy") for answer in changed.answers)
+    for name in ("aaic", "b"):
+        assert any(f": {name}: gq: maximum" in item for item in changed.items), "a limit names its cluster"
     assert document.title == "Report on aaic, b"
     only = made(path, cluster=["b"]).document
     assert [row[-1] for row in only.sections[0].report.rows if only.sections[0].report] == ["b"] * 6  # type: ignore[union-attr]
@@ -295,13 +300,16 @@ def test_pictures_over_the_calendar_get_the_marks_where_they_have_none() -> None
     assert numbered_marks(marks, [10, 110], None) == [("2, 3", 50), ("", 52), ("4", 90), ("5", 95)]
     bare, own = (Trend("T", "", [10, 110], [("a", [1.0])], "count", given) for given in ((), [("rule", 60)]))
     report = Report(Meta.plain("T", []), (), [[]], pictures=Pictures("T", "", [bare, own]))
-    section = _marked(Section("x", "X", "?", report=report), marks, WORDS["en"])
+    section = _marked(Section("x", "X", "?", report=report), marks, WORDS["en"], None)
     assert section.report and section.report.pictures
     assert [len(panel.marks) for panel in section.report.pictures.panels if isinstance(panel, Trend)] == [4, 1]
     assert section.note == WORDS["en"]["see_moments"]
-    assert _marked(Section("x", "X", "?", report=report), marks[:1], WORDS["en"]).note == "", "none in this time"
+    of_a = _marked(Section("x", "X", "?", report=report), marks, WORDS["en"], "a").report
+    assert of_a and of_a.pictures
+    assert [len(panel.marks) for panel in of_a.pictures.panels if isinstance(panel, Trend)] == [3, 1], "not b's"
+    assert _marked(Section("x", "X", "?", report=report), marks[:1], WORDS["en"], None).note == "", "none in this time"
     plain = Section("x", "X", "?", report=replace(report, pictures=None))
-    assert _marked(plain, marks, WORDS["en"]) is plain
+    assert _marked(plain, marks, WORDS["en"], None) is plain
 
 
 def placeholders(text: str) -> set[str | None]:
