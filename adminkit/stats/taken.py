@@ -1,0 +1,140 @@
+"""The jobs that a Selection takes, as columns, and how many each of its rules left out: one scan of the trace."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.stats.select import LeftOut, Selection
+from adminkit.trace.columns import Texts, columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rows of a block: few enough to stay in the processor's cache.
+BLOCK: Final = 1 << 16
+#: Groups beyond which an array with a place for each that there might be is not worth it.
+_MANY: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The jobs that count; see trace/columns.py for what columns hold."""
+
+    texts: Sequence[Texts]
+    numbers: Sequence[NDArray[Any]]
+    jobs: int
+    excluded: Mapping[str, int]
+
+
+def taken(
+    db: sqlite3.Connection,
+    selection: Selection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    given: Mapping[str, str | float] | None = None,
+) -> Taken:
+    """Read SQL over the view run of each job that `selection` takes; `given` are further parameters. One of `texts`
+    or `numbers` at least.
+    """
+    left_out = LeftOut(db, selection)
+    params = {**selection.params, **(given or {})}
+    found, values = columns(db, texts, numbers, f"FROM run WHERE {selection.counting}", params)
+    jobs = len(values[0] if values else found[0].codes)
+    return Taken(found, values, jobs, left_out.counts(jobs))
+
+
+def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
+    """A number for each row, the same for rows that are alike in all of these columns; and what each number stands for.
+
+    Numbers ascend from 0 as GROUP BY orders groups: what is unknown is None, and comes first. Whole numbers are int.
+    """
+    import numpy as np
+
+    code: NDArray[Any] = np.zeros(len(of[0].codes if isinstance(of[0], Texts) else of[0]), np.int32)
+    many = 1
+    for column in of:
+        more, count = (column.codes, len(column.names)) if isinstance(column, Texts) else _dense(column)
+        if many * count > _MANY:
+            values, code = np.unique(code.astype(np.int64) * count + more, return_inverse=True)
+            many = len(values)
+        else:
+            code, many = code * count + more, many * count
+    first = np.full(many, -1, np.int64)
+    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    there = np.flatnonzero(first >= 0)
+    keys = list(zip(*(_values(column, first[there]) for column in of), strict=True))
+    order = sorted(range(len(keys)), key=lambda one: [(value is not None, value) for value in keys[one]])
+    number = np.zeros(many, np.int16 if len(keys) < 2**15 else np.int32)
+    number[there[order]] = np.arange(len(keys))
+    return number[code], [keys[one] for one in order]
+
+
+def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
+    """What grouped() answers, with numbers in the order in which rows of a group come first."""
+    import numpy as np
+
+    first = np.zeros(len(keys), np.int64)
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    order = np.argsort(first)
+    return np.argsort(order)[number], [keys[one] for one in order.tolist()]
+
+
+def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
+    """What rows are alike in, and how many of them; in the order in which such a row comes first."""
+    import numpy as np
+
+    number, keys = as_they_come(*grouped(*of))
+    return list(zip(keys, np.bincount(number, minlength=len(keys)).tolist(), strict=True))
+
+
+def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
+    """The values of each group, in the order of its rows: slices of one array."""
+    import numpy as np
+
+    ends = np.cumsum(np.bincount(number, minlength=groups))
+    return np.split(values[np.argsort(number, kind="stable")], ends)[:groups]
+
+
+def sums(number: NDArray[Any], groups: int, weights: NDArray[Any]) -> NDArray[Any]:
+    """Of each group the sum over its rows, as doubles, one row after the other; unknown weights are left out."""
+    import numpy as np
+
+    return np.bincount(number, np.nan_to_num(weights) if weights.dtype.kind == "f" else weights, groups)
+
+
+def months(times: NDArray[Any]) -> Texts:
+    """The month of UTC of each of these epochs, such as 2026-01; None for unknown ones."""
+    import numpy as np
+
+    known = (times >= -62_167_219_200) & (times < 253_402_300_800)  # of the years 0 to 9999
+    since = np.where(known, times, -(2**62)).astype("i8").astype("M8[s]").astype("M8[M]").astype("i8")
+    codes, found = grouped(since)
+    return Texts(codes, [str(np.datetime64(one, "M")) if one > -(2**40) else None for (one,) in found])
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """Slices of BLOCK rows, one behind the other."""
+    return (slice(begin, begin + BLOCK) for begin in range(0, rows, BLOCK))
+
+
+def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Ascending codes from 0 of numbers, and how many codes there may be."""
+    import numpy as np
+
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and (known % 1 == 0).all():
+        if len(known) < len(values):
+            values = np.nan_to_num(values, nan=least - 1)  # what is unknown comes first
+        return (values.astype(np.int64) - int(least) + 1).astype(np.int32), int(most) - int(least) + 2
+    found, codes = np.unique(values, return_inverse=True)
+    return codes, len(found)
+
+
+def _values(column: Texts | NDArray[Any], rows: NDArray[Any]) -> list[Any]:
+    if isinstance(column, Texts):
+        return [column.names[code] for code in column.codes[rows].tolist()]
+    values = column[rows].tolist()
+    return [None if one != one else int(one) if one == one // 1 else one for one in values]
