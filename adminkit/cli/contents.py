@@ -17,7 +17,14 @@ from adminkit.cli.root import empty
 #: modules that are its commands too, by their own names. In the order of the help.
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "report": ("report.app",),
-    "trace": ("trace.app", "audit.audit", "audit.restore", "rollups.rollups"),
+    "trace": (
+        "trace.app",
+        "audit.audit",
+        "audit.restore",
+        "rollups.rollups",
+        "trace_prune.prune",
+        "trace_prune.snapshot",
+    ),
     "incentives": ("incentives.app",),
     "policy": (
         "policy.app",

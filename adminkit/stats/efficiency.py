@@ -27,9 +27,11 @@ from adminkit.stats.sources import STEP_OF_RUN
 CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
 #: SQL over a row of step: the memory of all its tasks, bytes; what memory() takes of a step.
 _STEP_MEM: Final = "coalesce(step.mem_used, CASE WHEN step.tasks = 1 THEN step.max_rss END)"
+#: SQL over a row of the view run: the memory of the largest of its steps.
+STEP_MEM: Final = f"(SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
 #: SQL over a row of the view run, where sql_functions() was called: memory() of its steps. One step needs no sweep.
 MEM_USED: Final = f"""CASE (SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN}) WHEN 0 THEN NULL
-    WHEN 1 THEN (SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})
+    WHEN 1 THEN {STEP_MEM}
     ELSE memory_of_steps(cluster, job_id_raw, submit_time) END"""
 #: The same: GPU-seconds that Slurm's plugin saw busy, NULL where it saw nothing.
 GPU_SECONDS: Final = f"""(SELECT sum(step.gpus_used * coalesce(step.elapsed, 0)) FROM step

@@ -27,6 +27,7 @@ from adminkit.trace.location import refuse_network_mount
 from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import sees_others, shadow
+from adminkit.trace.snapshot import is_snapshot
 
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
@@ -71,10 +72,12 @@ def reader(path: Path, as_of: int | None = None) -> Iterator[sqlite3.Connection]
                 raise AdminkitError(
                     f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
                 )
-        refuse_network_mount(path)
-        _refuse_to_own_sidecars(path)
+        snapshot = is_snapshot(path)
+        if not snapshot:
+            refuse_network_mount(path)
+            _refuse_to_own_sidecars(path)
         register()
-        with closing(_open(path, "ro")) as db:
+        with closing(_open(path, "ro", immutable=snapshot)) as db:
             with _explained(path):
                 version = _version_of_ours(db, path)
             if version < SCHEMA_VERSION:
@@ -100,6 +103,8 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
 @of_its_owner
 def prepare(path: Path) -> None:
     """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer or no trace."""
+    if is_snapshot(path):
+        raise AdminkitError(f"{path} is a snapshot, which is only read", "name the trace that it was made of with --db")
     refuse_network_mount(path)
     with _permitted(path, "write"):
         if not is_there(path.parent):
@@ -232,13 +237,13 @@ def _held(path: Path) -> Iterator[None]:
         holder.stdout.close()
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
+def _open(path: Path, mode: str, immutable: bool = False) -> sqlite3.Connection:
+    """`immutable`: nobody writes this file, so no lock is needed."""
     with _permitted(path, "open"):
         refuse_strange_files(path)
+    how = f"mode={mode}&immutable=1" if immutable else f"mode={mode}"
     with _explained(path):
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
-        )
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     if mode == "rw":
         db.execute("PRAGMA synchronous = NORMAL")
     else:

@@ -236,6 +236,16 @@ def drop(db: sqlite3.Connection) -> None:
             db.execute(statement)
 
 
+def forget_keys(db: sqlite3.Connection) -> None:
+    """Delete the keys of which no run is left: they hold names. One transaction."""
+    used = " UNION ".join(f"SELECT key FROM {table}" for table in _ENDED)
+    with transaction(db):
+        for statement in EMPTY:
+            db.execute(statement)
+        db.execute(f"DELETE FROM rollup_key WHERE id NOT IN ({used})")
+        db.execute("DELETE FROM rollup_queue WHERE id NOT IN (SELECT queue FROM occupied_hour)")
+
+
 def size(db: sqlite3.Connection) -> Size:
     """How large the rollups are."""
     months, days, hours, keys = (

@@ -88,7 +88,9 @@ def test_an_import_that_dies_leaves_rows_sums_and_triggers_as_they_were(tmp_path
     assert checked(path) == (2, 0, 0)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT count(*) FROM rollup_kept").fetchone() == (1,)
-        assert db.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").fetchone() == (3,)
+        assert db.execute(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'job'"
+        ).fetchone() == (3,)
 
 
 def test_a_run_that_comes_and_changes_in_one_import_is_in_the_sums_once(tmp_path: Path) -> None:

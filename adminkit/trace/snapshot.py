@@ -1,0 +1,70 @@
+"""A copy of the trace to be read elsewhere: one file without a log, replaced as a whole.
+
+A trace in WAL mode cannot be shared over a network file system, as its readers share memory
+(https://sqlite.org/wal.html). A snapshot can: nobody writes it, and who has it open keeps the file that they opened.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+from adminkit.errors import AdminkitError, cause
+from adminkit.owner import as_caller, as_owner
+
+#: Where SQLite's header has the versions of who may write and read: 1 a rollback journal, 2 a WAL.
+_VERSIONS: Final = slice(18, 20)
+#: Where it has the application id, and a snapshot's: a trace has none.
+_APPLICATION: Final = slice(68, 72)
+_SNAPSHOT: Final = 0x616B736E  # aksn
+_MAGIC: Final = b"SQLite format 3\0"
+
+
+def is_snapshot(path: Path) -> bool:
+    """Whether publish() made the file; asked of its first bytes, without SQLite's locks."""
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(_APPLICATION.stop)
+        whose = int.from_bytes(head[_APPLICATION], "big")
+        return head.startswith(_MAGIC) and head[_VERSIONS] == b"\1\1" and whose == _SNAPSHOT
+    return False
+
+
+def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:
+    """Copy the trace that `db` reads to `target`, with the trace's mode, in the place of an older snapshot.
+
+    AdminkitError where anything else stands there.
+    """
+    with as_caller(), as_owner(target):
+        if os.path.lexists(target) and (target.is_symlink() or not is_snapshot(target)):
+            raise AdminkitError(f"{target} is there and no snapshot", "remove it, or name another place")
+    mode = trace.stat().st_mode & 0o777
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with as_caller(), as_owner(target):
+            _copy(db, target, aside, mode)
+    finally:
+        with as_caller(), as_owner(target):
+            aside.unlink(missing_ok=True)
+
+
+def _copy(db: sqlite3.Connection, target: Path, aside: Path, mode: int) -> None:
+    try:
+        handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise AdminkitError(f"couldn't write {target}: {cause(error)}", "name another place") from error
+    try:
+        # SQLite takes an empty file for one that is not there.
+        db.execute("PRAGMA query_only = 0")
+        db.execute("VACUUM main INTO ?", (str(aside),))
+        db.execute("PRAGMA query_only = 1")
+        with closing(sqlite3.connect(aside, isolation_level=None)) as copy:
+            copy.execute(f"PRAGMA application_id = {_SNAPSHOT}")
+        os.fchmod(handle, mode)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    aside.replace(target)

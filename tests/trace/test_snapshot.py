@@ -1,0 +1,101 @@
+"""A snapshot: one file, read without locks, written by nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adminkit.cli.main import main
+from adminkit.errors import AdminkitError
+from adminkit.trace import connect
+from adminkit.trace.snapshot import is_snapshot
+from tests.support.builders import job, make_trace
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "trace.db"
+    with connect.writer(path):
+        pass
+    make_rows(path, 1)
+    return path
+
+
+def make_rows(path: Path, *numbers: int) -> None:
+    other = make_trace(path.with_name("rows.db"), [job(number) for number in numbers])
+    with connect.writer(path) as db:
+        db.execute("ATTACH ? AS other", (str(other),))
+        db.execute("INSERT INTO job SELECT * FROM other.job")
+
+
+def runs(path: Path) -> int:
+    with connect.reader(path) as db:
+        return int(db.execute("SELECT count(*) FROM run").fetchone()[0])
+
+
+def test_a_snapshot_is_one_file_with_the_traces_mode_and_its_rows(trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    target = tmp_path / "out" / "s.db"
+    assert main(["trace", "snapshot", str(target), "--db", str(trace)]) == 0
+    assert [one.name for one in target.parent.iterdir()] == ["s.db"]
+    assert target.stat().st_mode & 0o777 == trace.stat().st_mode & 0o777
+    assert is_snapshot(target) and not is_snapshot(trace)
+    assert runs(target) == 1
+    assert [one.name for one in target.parent.iterdir()] == ["s.db"], "reading it leaves nothing"
+
+
+def test_who_has_the_older_one_open_keeps_it(trace: Path, tmp_path: Path) -> None:
+    target = tmp_path / "s.db"
+    assert main(["trace", "snapshot", str(target), "--db", str(trace)]) == 0
+    with connect.reader(target) as db:
+        make_rows(trace, 2, 3)
+        assert main(["trace", "snapshot", str(target), "--db", str(trace)]) == 0
+        assert db.execute("SELECT count(*) FROM job").fetchone() == (1,)
+    assert runs(target) == 3
+
+
+def test_it_can_be_read_on_a_network_file_system_and_the_trace_cannot(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "s.db"
+    assert main(["trace", "snapshot", str(target), "--db", str(trace)]) == 0
+
+    def refuse(path: Path) -> None:
+        raise AdminkitError(f"{path} is on NFS", "")
+
+    monkeypatch.setattr(connect, "refuse_network_mount", refuse)
+    assert runs(target) == 1
+    with pytest.raises(AdminkitError, match="NFS"):
+        runs(trace)
+
+
+def test_nobody_writes_a_snapshot(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "s.db"
+    assert main(["trace", "snapshot", str(target), "--db", str(trace)]) == 0
+    before = target.read_bytes()
+    assert main(["trace", "prune", "--older-than", "2020-01-01", "--apply", "--db", str(target)]) == 1
+    assert "is a snapshot, which is only read" in capsys.readouterr().err
+    assert target.read_bytes() == before
+
+
+TAKEN = [
+    ("text", lambda path: path.write_text("mine"), "is there and no snapshot"),
+    ("a link", lambda path: path.symlink_to("elsewhere"), "is there and no snapshot"),
+    ("a trace", connect.prepare, "is there and no snapshot"),
+    ("the trace itself", None, "is the trace itself"),
+]
+
+
+@pytest.mark.parametrize(("what", "make", "said"), TAKEN)
+def test_nothing_else_is_replaced(
+    trace: Path, tmp_path: Path, what: str, make: object, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = trace if make is None else tmp_path / "taken"
+    if callable(make):
+        make(target)
+    before = target.read_bytes() if target.is_file() else b""
+    assert main(["trace", "snapshot", str(target), "--db", str(trace)]) != 0, what
+    assert said in capsys.readouterr().err
+    assert (target.read_bytes() if target.is_file() else b"") == before
+    assert not list(tmp_path.glob(".*.part"))
