@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         "policy_refresh.refresh",
         "policy_install.status",
     ),
-    "charge": ("charge.app",),
+    "charge": ("charge.app", "charge_compare.compare"),
     "simulate": ("simulate.app", "simulate_scenarios.scenarios"),
     "soft-limits": ("soft_limits.app",),
     "recommend": ("recommend.app", "recommend_queues.queues"),

@@ -66,6 +66,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("policy", "replay", *POLICY), 0, f"user {ME}", True),
     (("policy", "replay", "--user", "bob", *POLICY), 2, "the jobs of bob are for", True),
     (("charge", "preview"), 2, "only operators may see what everybody is charged", False),
+    (("charge", "compare", "actual", "estimate", "--by", "user"), 2, "only operators may see what everybody", True),
     (("charge", "verify"), 2, "only operators may see", False),
     (("charge", "statement"), 0, f"user {ME}", False),
     (("charge", "statement", "--user", "bob"), 2, "the jobs of bob are for", False),

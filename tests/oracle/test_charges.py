@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,13 @@ def estimate(runs: list[sqlite3.Row]) -> Decimal | None:
     if None in limits or None in nodes:
         return None
     elapsed = sum(row["elapsed"] for row in runs)
-    points = max(nodes) * (Decimal("0.7") * max(elapsed, 300) + Decimal("0.1") * max(limits))  # type: ignore[type-var]
-    return points.to_integral_value(ROUND_CEILING)
+    return max(nodes) * (Decimal("0.7") * max(elapsed, 300) + Decimal("0.1") * max(limits)) / 3600  # type: ignore[type-var]
 
 
 #: The scheme -> the formula by hand, and the last digit of an amount.
 SCHEMES: dict[str, tuple[Callable[[list[sqlite3.Row]], Decimal | None], Decimal]] = {
     "actual": (actual, Decimal("0.01")),
-    "estimate": (estimate, Decimal(1)),
+    "estimate": (estimate, Decimal("0.01")),
 }
 
 

@@ -6,9 +6,11 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
+from adminkit.economy.compare import compare
+from adminkit.economy.schemes import load_schemes
 from adminkit.economy.verify import Check, check_chain
 from adminkit.render.report import Report
-from adminkit.reports import charge
+from adminkit.reports import charge, charge_compare
 from adminkit.stats import ledger
 from tests.support.builders import MONDAY, job
 from tests.support.charges import add_jobs, billed, closed, fresh, schemes
@@ -66,3 +68,19 @@ def verify(path: Path) -> Report:
     )
     again = billed(db, path / "charge.toml", "2026-01")
     return charge.verify_report([*check_chain(db), heads], again, ledger.charged_jobs(db), DB)
+
+
+def compared(path: Path) -> Report:
+    """By GPU-hours eve pays more, ada less and the others the same; the energy of a job is not known."""
+    file = path / "charge.toml"
+    file.write_text(
+        'version = 1\nscheme = "old"\n[schemes.old]\nformula = "elapsed / 60"\nunit = "points"\n[schemes.new]\n'
+        'formula = "gpu_hours * 60 if nodes < 2 else energy_kwh"\nunit = "points"\ndigits = 0\nrounding = "up"\n'
+    )
+    jobs = [
+        job(1, gpus=0), job(2), job(3, user="bob"), job(4, user="eve", gpus=4), job(5, user=HOSTILE, account=HOSTILE),
+        job(6, nodes=2), job(7, source="text"), job(8, elapsed=0),
+    ]  # fmt: skip
+    both = load_schemes(file).named("old"), load_schemes(file).named("new")
+    found = compare(fresh(jobs), both, (), (MONDAY, None), "user")
+    return charge_compare.compare_report(found, "user", (MONDAY, None), (MONDAY, MONDAY + DAY), (), DB)

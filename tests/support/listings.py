@@ -344,6 +344,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "charge-statement": charge_listings.statement,
     "charge-statement-entries": charge_listings.entries,
     "charge-verify": charge_listings.verify,
+    "charge-compare": charge_listings.compared,
     "feedback-preview": feedback_preview,
     "feedback-run-send": feedback_run,
     "feedback-status": feedback_status,
