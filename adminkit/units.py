@@ -51,6 +51,13 @@ def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
     raise UsageError(f"no such date: {word}", _WHEN_HINT)
 
 
+def parse_edge(text: str, now: int, tz: tzinfo | None = None) -> int:
+    """parse_when for the edge of a window: so many days or weeks ago is the full hour of UTC before."""
+    at = parse_when(text, now, tz)
+    ago = _AGO.fullmatch(text.strip().lower())
+    return at - at % 3600 if ago and ago[2] in ("d", "w") else at
+
+
 class Moment(NamedTuple):
     """The now of a command, epoch seconds; `as_of` is the same where --as-of is given, else None."""
 

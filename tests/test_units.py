@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.errors import UsageError
-from adminkit.units import parse_duration, parse_when, show_bytes, show_duration, show_short, show_time
+from adminkit.units import parse_duration, parse_edge, parse_when, show_bytes, show_duration, show_short, show_time
 
 NOON = int(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp())
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -36,6 +36,22 @@ BERLIN = ZoneInfo("Europe/Berlin")
 )
 def test_a_moment_is_read(text: str, expected: int, why: str) -> None:
     assert parse_when(text, NOON, UTC) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("30d", NOON - 30 * 86_400, "days ago: the full hour before, which the rollups have"),
+        ("2W", NOON - 14 * 86_400, "weeks too"),
+        ("0d", NOON, "the hour that has begun"),
+        ("12h", NOON - 43_200 + 754, "so many hours are meant as they stand"),
+        ("90m", NOON - 5400 + 754, "so are minutes"),
+        ("2026-01-31T11:59:59", NOON - 1, "and a time of day"),
+        ("now", NOON + 754, "and now"),
+    ],
+)
+def test_the_edge_of_a_window_so_many_days_ago_is_a_full_hour(text: str, expected: int, why: str) -> None:
+    assert parse_edge(text, NOON + 754, UTC) == expected, why
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from adminkit.reports.spec import Query, ReportOptions, ReportSpec
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
-from adminkit.units import parse_duration, parse_when, show_time
+from adminkit.units import parse_duration, parse_edge, show_time
 
 #: The note of a report that was made from the rollups.
 ROLLED_UP: Final = (
@@ -57,8 +57,8 @@ def answer(
 
 def job_filter(options: ReportOptions, settings: Config, now: int) -> Filter:
     """What was typed, else the settings, as a Filter; words are checked against the trace later."""
-    start = None if options.since is None else parse_when(options.since, now)
-    end = None if options.until is None else parse_when(options.until, now)
+    start = None if options.since is None else parse_edge(options.since, now)
+    end = None if options.until is None else parse_edge(options.until, now)
     if start is not None and end is not None and start >= end:
         raise UsageError(
             f"--until {options.until} is not after --since {options.since}",
