@@ -13,6 +13,7 @@ from adminkit.owner import as_caller
 
 HELPER = "adminkit-ingest"
 SIMULATOR = "adminkit-simulate"
+COLUMNS = "adminkit-columns.so"
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -24,6 +25,11 @@ def helper_path() -> str:
 def simulator_path() -> str:
     """The program that simulates a scheduler, of this installation."""
     return _program(SIMULATOR)
+
+
+def columns_library() -> Path:
+    """The library that SQLite calls for whole columns, of this installation and no other; it may be missing."""
+    return Path(sysconfig.get_path("data"), "lib", "adminkit", COLUMNS)
 
 
 @as_caller()

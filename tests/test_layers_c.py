@@ -17,16 +17,17 @@ LIBRARIES = {
     r"slurm/spank\.h": r"spank/common/job_log\.c|spank/\w+/adminkit_\w+\.c",
     r"slurm/.*": r"spank/common/slurm_compat\.h",
     r"sqlite3\.h": r"adminkit/native/ingest/store\.h",
+    r"sqlite3ext\.h": r"adminkit/native/columns/columns\.c",
     r"pthread\.h": r"adminkit/native/ingest/batch\.c|spank/common/(async_call|clock)\.h",
 }
 
 #: Text and values in, values out: neither files nor processes, threads or clocks, nor Slurm.
 PURE = re.compile(
-    r"adminkit/native/common/.*|adminkit/native/ingest/image\..*|spank/common/(proc_parse|slurmctld\.h).*"
+    r"adminkit/native/(common/.*|columns/(column|texts)\..*|ingest/image\..*)|spank/common/(proc_parse|slurmctld\.h).*"
     r"|spank/ckpt/(deadline|known_programs|note|options|requeue|targets)\..*"
 )
 VALUES = {
-    *("inttypes.h", "limits.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h", "strings.h"),
+    *("inttypes.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h", "strings.h"),
     *("sys/types.h", "emmintrin.h"),
     "stdio.h",  # snprintf
     "signal.h",  # the signals' numbers

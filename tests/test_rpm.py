@@ -108,6 +108,7 @@ def test_rpmbuild_makes_both_and_each_has_what_is_its_own(built: Path) -> None:
         "/usr/bin/adminkit",
         "/usr/lib/adminkit/bin/adminkit-ingest",
         "/usr/lib/adminkit/bin/adminkit-simulate",
+        "/usr/lib/adminkit/lib/adminkit/adminkit-columns.so",
         "/usr/lib/adminkit/share/adminkit/job_submit/job_submit.lua",
         "/usr/lib/systemd/system/adminkit-sync.timer",
         "/usr/lib/tmpfiles.d/adminkit.conf",

@@ -141,6 +141,7 @@ def test_the_wheel_is_for_this_machine_and_for_any_python(site: Site) -> None:
         ("adminkit.__file__", f"{PACKAGES}/adminkit/__init__.py"),
         ("i.helper_path()", "bin/adminkit-ingest"),
         ("i.simulator_path()", "bin/adminkit-simulate"),
+        ("i.columns_library()", "lib/adminkit/adminkit-columns.so"),
         ("i.data_file('etc', 'adminkit.toml')", "share/adminkit/etc/adminkit.toml"),
         ("i.data_file('etc', 'maps', 'philly.toml')", "share/adminkit/etc/maps/philly.toml"),
         ("i.data_file('etc', 'policy.toml')", "share/adminkit/etc/policy.toml"),

@@ -8,20 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, blocks, grouped, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: One row per job that counts, packed into two integers because a Python object costs more than SQLite's whole row:
-#: the limit above elapsed, 32 bits each (select() leaves out longer ones); then who chose the limit (2 bits: 1 the
-#: default, 2 the user, 0 unknown), CPUs + 1 (30 bits; 0 for unknown) and GPUs + 1 (0 for unknown).
-JOBS: Final = """
-SELECT cluster, queue, (req_limit << 32) | elapsed,
-    CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END
-    | (CASE WHEN size_cpus BETWEEN 0 AND 500000000 THEN size_cpus + 1 ELSE 0 END << 2)
-    | (CASE WHEN size_gpus BETWEEN 0 AND 500000000 THEN size_gpus + 1 ELSE 0 END << 32)
-FROM run WHERE """
+#: Who chose the limit: 1 the default, 2 the user, 0 unknown. CPUs and GPUs: -1 for unknown.
+_SOURCE: Final = "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END"
+_COUNT: Final = "CASE WHEN {0} BETWEEN 0 AND 500000000 THEN {0} ELSE -1 END"
+_NUMBERS: Final = ("elapsed", "req_limit", _SOURCE, _COUNT.format("size_cpus"), _COUNT.format("size_gpus"))
 
 #: A queue's limits as they are at :now. Of several rows SQLite shows the one that has the maximum.
 QUEUE_LIMITS: Final = """
@@ -29,8 +25,6 @@ SELECT cluster, queue, default_limit, max_limit, max(since) FROM queue WHERE sin
 """
 
 QUANTILES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-#: Rows fetched at a time: few enough to stay in the processor's cache, which halves the time.
-CHUNK: Final = 2000
 #: Points of an empirical distribution function, at most, however many jobs.
 POINTS: Final = 500
 
@@ -105,49 +99,37 @@ class Accuracy:
 
 
 def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted = Wanted()) -> Accuracy:
-    """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 10 bytes per job are kept."""
-    selection = select(chosen, limits=True)
+    """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 13 bytes per job are kept."""
     with snapshot(db):
-        tally = _Tally({(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})})
-        left_out = LeftOut(db, selection)
-        cursor = db.execute(JOBS + selection.counting, selection.params)
-        while rows := cursor.fetchmany(CHUNK):
-            tally.add(rows)
-        excluded = left_out.counts(tally.jobs)
-        return tally.finish(excluded, tuple(chosen.clusters) or tuple(clusters(db)), span(db), wanted)
-
-
-class _Codes(dict[tuple[str, str | None], int]):
-    """A number for each (cluster, queue), given when it is first asked for."""
-
-    def __missing__(self, key: tuple[str, str | None]) -> int:
-        self[key] = len(self)
-        return self[key]
+        limits = {(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})}
+        jobs = taken(db, select(chosen, limits=True), ("cluster", "queue"), _NUMBERS)
+        names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+    return _Tally(limits, jobs).finish(jobs.excluded, names, ends, wanted)
 
 
 class _Tally:
-    """Sums per queue as rows come in, and three narrow arrays for the quantiles."""
+    """Sums per queue, by name, and elapsed and limit of every job for the quantiles."""
 
-    def __init__(self, limits: dict[tuple[str, str | None], tuple[int | None, int | None]]) -> None:
-        self.limits = limits
-        self.codes = _Codes()
-        self.jobs = 0
-        self.sums: dict[str, NDArray[Any]] = {}
-        self.chunks: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-
-    def add(self, rows: list[tuple[Any, ...]]) -> None:
+    def __init__(self, limits: Mapping[tuple[str, str | None], tuple[int | None, int | None]], jobs: Taken) -> None:
         import numpy as np
 
-        cluster, queue, times, resources = zip(*rows, strict=True)
-        codes = self.codes
-        code = np.fromiter(map(codes.__getitem__, zip(cluster, queue, strict=True)), np.int32, len(rows))
-        elapsed, limit = _unpacked(times, 32)
-        source, counts = _unpacked(resources, 2)
-        cpus, gpus = _unpacked(counts, 30)
-        self.jobs += len(rows)
-        known = [self.limits.get(key, (None, None)) for key in codes]
-        default = np.array([d or 0 for d, _ in known])[code]
-        maximum = np.array([m or 0 for _, m in known])[code]
+        self.limits = limits
+        self.code, self.keys = grouped(*jobs.texts)
+        self.elapsed, self.limit, *_ = jobs.numbers
+        known = [limits.get(key, (None, None)) for key in self.keys]
+        default = np.array([d or 0 for d, _ in known], np.int64)
+        maximum = np.array([m or 0 for _, m in known], np.int64)
+        self.sums: dict[str, NDArray[Any]] = {}
+        for block in blocks(jobs.jobs):
+            self._add(self.code[block], default, maximum, *(one[block].astype(np.int64) for one in jobs.numbers))
+
+    def _add(
+        self, code: NDArray[Any], defaults: NDArray[Any], maxima: NDArray[Any], elapsed: NDArray[Any],
+        limit: NDArray[Any], source: NDArray[Any], cpus: NDArray[Any], gpus: NDArray[Any],
+    ) -> None:  # fmt: skip
+        import numpy as np
+
+        default, maximum = defaults[code], maxima[code]
         unused = np.maximum(limit - elapsed, 0)
         took = (source == 1) | ((source == 0) & (default > 0) & (limit == default))
         for name, weights in (
@@ -158,54 +140,32 @@ class _Tally:
             ("over", elapsed > limit),
             ("used", elapsed),
             ("reserved", limit),
-            ("gpu", np.where(gpus > 1, unused * (gpus - 1), 0)),
-            ("gpu_unknown", gpus == 0),
-            ("cpu", np.where(cpus > 1, unused * (cpus - 1), 0)),
-            ("cpu_unknown", cpus == 0),
+            ("gpu", np.where(gpus > 0, unused * gpus, 0)),
+            ("gpu_unknown", gpus < 0),
+            ("cpu", np.where(cpus > 0, unused * cpus, 0)),
+            ("cpu_unknown", cpus < 0),
             ("source_unknown", source == 0),
         ):
-            self._sum(name, np.bincount(code, weights, minlength=len(codes)))
-        self.chunks.append(
-            (code.astype(np.int16 if len(codes) < 2**15 else np.int32), _narrow(elapsed), _narrow(limit))
-        )
-
-    def _sum(self, name: str, more: NDArray[Any]) -> None:
-        import numpy as np
-
-        old = self.sums.get(name, np.zeros(0))
-        more[: len(old)] += old.astype(more.dtype)
-        self.sums[name] = more
+            self.sums[name] = self.sums.get(name, 0) + np.bincount(code, weights, minlength=len(self.keys))
 
     def finish(
         self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], wanted: Wanted
     ) -> Accuracy:
-        code, elapsed, limit = self._arrays()
         queues = []
-        for key, k in self.codes.items():
-            mine = code == k
-            queues.append(self._queue(key, k, elapsed[mine], limit[mine], wanted))
+        for k, key in enumerate(self.keys):
+            mine = self.code == k
+            queues.append(self._queue(key, k, self.elapsed[mine], self.limit[mine], wanted))
         queues.sort(key=lambda q: (-q.jobs, q.cluster or "", q.queue or ""))
         means = [q.spread.mean for q in queues if q.spread.mean is not None]
         return Accuracy(
             queues,
-            self._overall(queues, elapsed, limit, wanted),
+            self._overall(queues, self.elapsed, self.limit, wanted),
             sum(means) / len(means) if means else None,
             excluded,
             names,
             ends,
             *(int(self.sums[n].sum()) if self.sums else 0 for n in ("gpu_unknown", "cpu_unknown", "source_unknown")),
         )
-
-    def _arrays(self) -> list[NDArray[Any]]:
-        """code, elapsed, limit of every job, each chunk freed as soon as it is copied."""
-        import numpy as np
-
-        arrays: list[NDArray[Any]] = []
-        columns = [list(column) for column in zip(*self.chunks, strict=True)] or [[np.zeros(0, np.int32)]] * 3
-        self.chunks.clear()
-        while columns:
-            arrays.append(np.concatenate(columns.pop(0)))
-        return arrays
 
     def _queue(
         self, key: tuple[str, str | None], k: int, elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted
@@ -293,21 +253,6 @@ def curve(values: NDArray[Any]) -> Curve:
         keep = np.unique(np.searchsorted(upto, wanted))
         seconds, upto = seconds[keep], upto[keep]
     return Curve(seconds.tolist(), (upto / len(values)).tolist())
-
-
-def _unpacked(values: Any, bits: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The lowest `bits` of whole numbers, and the rest."""
-    import numpy as np
-
-    packed = np.asarray(values, np.int64)
-    return packed & ((1 << bits) - 1), packed >> bits
-
-
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """To 32 bits: select() lets nothing longer through."""
-    import numpy as np
-
-    return values.astype(np.int32)
 
 
 def _total(values: Iterable[int | None]) -> int | None:

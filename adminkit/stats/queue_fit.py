@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from adminkit.stats.accuracy import CHUNK, QUEUE_LIMITS
+from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
+from adminkit.trace.columns import CHUNK
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from adminkit.stats.accuracy import CHUNK
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import CARRIED_ON, Filter
 from adminkit.stats.wait import CAUSES, LIMITS, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
+from adminkit.trace.columns import CHUNK
 
 if TYPE_CHECKING:
     import numpy as np

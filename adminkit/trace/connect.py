@@ -22,6 +22,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
 from adminkit.owner import as_owner, of_its_owner, of_own_child
+from adminkit.trace.columns import register
 from adminkit.trace.location import refuse_network_mount
 from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
@@ -72,6 +73,7 @@ def reader(path: Path, as_of: int | None = None) -> Iterator[sqlite3.Connection]
                 )
         refuse_network_mount(path)
         _refuse_to_own_sidecars(path)
+        register()
         with closing(_open(path, "ro")) as db:
             with _explained(path):
                 version = _version_of_ours(db, path)

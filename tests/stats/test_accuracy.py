@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.job import Job
-from adminkit.stats.accuracy import CHUNK, POINTS, Accuracy, Spread, Wanted, accuracy, curve, spread
+from adminkit.stats import taken
+from adminkit.stats.accuracy import POINTS, Accuracy, Spread, Wanted, accuracy, curve, spread
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
@@ -111,11 +112,12 @@ def test_what_was_asked_at_submission_is_the_limit(tmp_path: Path) -> None:
     assert found.overall.spread.mean == pytest.approx(0.1)
 
 
-def test_queues_that_appear_in_a_later_chunk_are_counted_too(tmp_path: Path) -> None:
-    jobs = [job(n, queue="early" if n <= CHUNK else f"late{n % 3}") for n in range(1, CHUNK + 100)]
+def test_queues_that_appear_in_a_later_block_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taken, "BLOCK", 100)
+    jobs = [job(n, queue="early" if n <= 100 else f"late{n % 3}") for n in range(1, 200)]
     found = measured(tmp_path, jobs)
-    assert [(q.queue, q.jobs) for q in found.queues] == [("early", CHUNK), ("late0", 33), ("late1", 33), ("late2", 33)]
-    assert sum(q.cpu_seconds_unused or 0 for q in found.queues) == (CHUNK + 99) * 8 * 3 * HOUR
+    assert [(q.queue, q.jobs) for q in found.queues] == [("early", 100), ("late0", 33), ("late1", 33), ("late2", 33)]
+    assert sum(q.cpu_seconds_unused or 0 for q in found.queues) == 199 * 8 * 3 * HOUR
 
 
 def test_an_empty_trace_has_an_empty_measure(tmp_path: Path) -> None:

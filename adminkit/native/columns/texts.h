@@ -1,0 +1,29 @@
+/* texts.h - a number for each different text, from 0 in the order in which they come. */
+#ifndef ADMINKIT_TEXTS_H
+#define ADMINKIT_TEXTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed but for the seed it is empty. */
+struct ak_texts {
+    uint32_t seed;  /* at random: users choose texts, and must not know which share a place */
+    int64_t count;  /* of the texts */
+    int64_t *ends;  /* of each text in `bytes` */
+    char *bytes;    /* of all texts, one behind the other */
+    int64_t length; /* of `bytes` */
+    int64_t room;   /* for bytes */
+    uint32_t *hashes;
+    int64_t *places; /* of a hash -> the text's number + 1; 0 for none */
+    int64_t size;    /* of `places`, a power of 2; half of it is the room for texts */
+};
+
+/* The number of a text; -1 without memory. */
+int64_t ak_texts_number(struct ak_texts *texts, const char *text, int64_t length);
+
+/* A number that no text has; -1 without memory. */
+int64_t ak_texts_nothing(struct ak_texts *texts);
+
+void ak_texts_free(struct ak_texts *texts);
+
+#endif

@@ -1,0 +1,93 @@
+"""The jobs that a Selection takes, as columns, and how many each of its rules left out: one scan of the trace."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.stats.select import LeftOut, Selection
+from adminkit.trace.columns import Texts, columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rows of a block: few enough to stay in the processor's cache.
+BLOCK: Final = 1 << 16
+#: Groups beyond which an array with a place for each that there might be is not worth it.
+_MANY: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The jobs that count; see trace/columns.py for what columns hold."""
+
+    texts: Sequence[Texts]
+    numbers: Sequence[NDArray[Any]]
+    jobs: int
+    excluded: Mapping[str, int]
+
+
+def taken(
+    db: sqlite3.Connection,
+    selection: Selection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    given: Mapping[str, str | int] | None = None,
+) -> Taken:
+    """Read SQL over the view run of each job that `selection` takes; `given` are further parameters. One of `texts`
+    or `numbers` at least.
+    """
+    left_out = LeftOut(db, selection)
+    params = {**selection.params, **(given or {})}
+    found, values = columns(db, texts, numbers, f"FROM run WHERE {selection.counting}", params)
+    jobs = len(values[0] if values else found[0].codes)
+    return Taken(found, values, jobs, left_out.counts(jobs))
+
+
+def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
+    """A number for each row, the same for rows that are alike in all of these columns; and what each number stands for.
+
+    Numbers ascend from 0 with the columns' codes. An unknown number is None.
+    """
+    import numpy as np
+
+    code: NDArray[Any] = np.zeros(len(of[0].codes if isinstance(of[0], Texts) else of[0]), np.int32)
+    many = 1
+    for column in of:
+        more, count = (column.codes, len(column.names)) if isinstance(column, Texts) else _dense(column)
+        if many * count > _MANY:
+            values, code = np.unique(code.astype(np.int64) * count + more, return_inverse=True)
+            many = len(values)
+        else:
+            code, many = code * count + more, many * count
+    first = np.full(many, -1, np.int64)
+    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    there = np.flatnonzero(first >= 0)
+    number = np.zeros(many, np.int16 if len(there) < 2**15 else np.int32)
+    number[there] = np.arange(len(there))
+    return number[code], list(zip(*(_values(column, first[there]) for column in of), strict=True))
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """Slices of BLOCK rows, one behind the other."""
+    return (slice(begin, begin + BLOCK) for begin in range(0, rows, BLOCK))
+
+
+def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Ascending codes from 0 of numbers, and how many codes there may be."""
+    import numpy as np
+
+    if len(values) and values.dtype.kind == "i":
+        least, most = int(values.min()), int(values.max())
+        if most - least < BLOCK:
+            return (values.astype(np.int64) - least).astype(np.int32), most - least + 1
+    found, codes = np.unique(values, return_inverse=True)
+    return codes, len(found)
+
+
+def _values(column: Texts | NDArray[Any], rows: NDArray[Any]) -> list[Any]:
+    if isinstance(column, Texts):
+        return [column.names[code] for code in column.codes[rows].tolist()]
+    return [None if value != value else value for value in column[rows].tolist()]

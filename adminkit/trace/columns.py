@@ -1,0 +1,125 @@
+"""Whole columns of a SELECT: by the SQL function of adminkit-columns.so, or row by row where Python cannot have it.
+
+A Python object for each value of each row takes several times as long as SQLite does for the rest. The function answers
+with one blob for all rows; its form is said in native/columns/columns.c.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from adminkit.installed import columns_library
+from adminkit.owner import as_caller
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rows that are read at a time, where they are read by row.
+CHUNK: Final = 2000
+_FUNCTION: Final = "adminkit_columns"
+_HAS_FUNCTION: Final = f"SELECT 1 FROM pragma_function_list WHERE name = '{_FUNCTION}'"
+
+
+class Texts(NamedTuple):
+    """A column of texts: of each row the place of its text among `names`, where None stands for unknown."""
+
+    codes: NDArray[Any]
+    names: Sequence[str | None]
+
+
+@cache
+@as_caller()
+def register() -> bool:
+    """Give the function to every connection that this process opens from here on; whether it could be done.
+
+    Python has its own way to load a library only where it was built so. Trap: the copy of SQLite must be the one that
+    Python itself uses, so its name is looked up from there, and the library is linked with none.
+    """
+    import _sqlite3
+    import ctypes
+
+    try:
+        known_to = ctypes.CDLL(_sqlite3.__file__)
+        library = ctypes.CDLL(str(columns_library()))
+        return bool(known_to.sqlite3_auto_extension(library.adminkit_columns_init) == 0)
+    except (OSError, AttributeError):  # not installed; or SQLite is a part of Python, and nobody else may call it
+        return False
+
+
+def columns(
+    db: sqlite3.Connection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    rest: str,
+    given: Mapping[str, Any] | Sequence[Any] = (),
+) -> tuple[list[Texts], list[NDArray[Any]]]:
+    """What "SELECT texts, numbers" and the `rest` from FROM on answers, in its order, as columns.
+
+    Whole numbers are as narrow as they allow: widen them before a product or a sum. A column in which a number is
+    unknown is of doubles, NaN for that one.
+    """
+    if db.execute(_HAS_FUNCTION).fetchone() is None:
+        rows = db.execute(f"SELECT {', '.join((*texts, *numbers))} {rest}", given)
+        return _by_row(iter(lambda: rows.fetchmany(CHUNK), []), len(texts), len(numbers))
+    kinds = "t" * len(texts) + "n" * len(numbers)
+    (blob,) = db.execute(f"SELECT {_FUNCTION}('{kinds}', {', '.join((*texts, *numbers))}) {rest}", given).fetchone()
+    return _by_row((), len(texts), len(numbers)) if blob is None else _unpacked(blob, kinds)
+
+
+def _by_row(
+    chunks: Iterable[list[tuple[Any, ...]]], texts: int, numbers: int
+) -> tuple[list[Texts], list[NDArray[Any]]]:
+    import numpy as np
+
+    known: list[dict[str | None, int]] = [{} for _ in range(texts)]
+    parts: list[list[NDArray[Any]]] = [[np.zeros(0, np.int32)] for _ in range(texts + numbers)]
+    for rows in chunks:
+        for place, values in enumerate(zip(*rows, strict=True)):
+            if place < texts:
+                codes = known[place]
+                part = np.array([codes.setdefault(value, len(codes)) for value in values], np.int32)
+            else:
+                part = np.array(values, np.float64 if None in values else None)
+            parts[place].append(part)
+    whole = [np.concatenate(some) for some in parts]
+    return [Texts(one, list(codes)) for one, codes in zip(whole, known, strict=False)], whole[texts:]
+
+
+def _unpacked(blob: bytes, kinds: str) -> tuple[list[Texts], list[NDArray[Any]]]:
+    import numpy as np
+
+    texts, numbers = [], []
+    (rows,), at = np.frombuffer(blob, np.int64, 1).tolist(), 8
+    for kind in kinds:
+        width, real, missing, count, length, no_text = np.frombuffer(blob, np.int64, 6, at).tolist()
+        values: NDArray[Any] = np.frombuffer(blob, f"f{width}" if real else f"i{width}", rows, at + 48)
+        at += 48 + _padded(rows * width)
+        if kind == "n":
+            numbers.append(_known(values) if missing and not real else values)
+            continue
+        ends = np.frombuffer(blob, np.int64, count, at).tolist()
+        at += 8 * count
+        names: list[str | None] = [
+            blob[at + begin : at + end].decode(errors="replace") for begin, end in zip([0, *ends], ends, strict=False)
+        ]
+        if no_text:
+            names[no_text - 1] = None
+        texts.append(Texts(values, names))
+        at += _padded(length)
+    return texts, numbers
+
+
+def _padded(size: int) -> int:
+    return -(-size // 8) * 8
+
+
+def _known(values: NDArray[Any]) -> NDArray[Any]:
+    """As doubles, NaN for the least number, which stands for unknown."""
+    import numpy as np
+
+    known = values.astype(np.float64)
+    known[values == np.iinfo(values.dtype).min] = np.nan
+    return known
