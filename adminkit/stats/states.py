@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
-from adminkit.stats.select import STARTED, Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import STARTED, Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, grouped, sums, taken
 from adminkit.trace.run_view import STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -58,24 +59,27 @@ _VAIN_REASONS: Final = (
     "QOSNotAllowed", "ReservationInvalid", "MaxMemPerLimit",
 )  # fmt: skip
 _ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END"
-_NEVER: Final = f"(({STARTED}) IS NOT TRUE AND coalesce({_ELAPSED}, 0) = 0)"
+#: Trap: SQLite computes both sides of an AND whose value it needs; of a CASE it does not.
+_NEVER: Final = f"CASE WHEN elapsed > 0 AND elapsed < {TOO_LONG} THEN 0 ELSE ({STARTED}) IS NOT TRUE END"
 _STUDY: Final = f"""CASE
+    WHEN state IN {STUDY_STATES} THEN CASE
+        WHEN ({_ELAPSED}) IS NULL THEN 'other_ends' WHEN elapsed <= :short THEN 'short'
+        WHEN state = 'TIMEOUT' THEN 'out_of_time' ELSE 'normal' END
     WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
         OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'
     WHEN state = 'FAILED' AND {_ELAPSED} <= :short AND (exit_code IN {_USAGE} OR exit_signal IN {_NOT_BEGUN})
         OR state IN ('FAILED', 'CANCELLED', 'DEADLINE') AND {_NEVER}
             AND (reason IN {_VAIN_REASONS} OR reason GLOB '*Max*PerJob*') THEN 'wrong_parameters'
-    WHEN coalesce(state, '') NOT IN {STUDY_STATES} OR ({_ELAPSED}) IS NULL THEN 'other_ends'
-    WHEN elapsed <= :short THEN 'short'
-    WHEN state = 'TIMEOUT' THEN 'out_of_time' ELSE 'normal' END"""
+    ELSE 'other_ends' END"""
 
-#: One row per cluster, value of the part, end and place in the selection. The last column names the state of "other".
-_COUNTS: Final = f"""
-SELECT cluster, {{part}}, {END} AS way, {_STUDY}, CASE WHEN {END} = 'other' THEN state END, count(*),
-    total({_NEVER}), total(({_ELAPSED}) * size_gpus), total(({_ELAPSED}) * size_cpus),
-    total(({_ELAPSED}) > 0 AND size_gpus IS NULL), total(({_ELAPSED}) > 0 AND size_cpus IS NULL),
-    total(({_ELAPSED}) > 0), total(state = 'COMPLETED' AND derived_exit_code > 0)
-FROM run WHERE """
+#: Of each run: the seconds that it ran, its size, whether it never started, whether it succeeded in spite of a step.
+_NUMBERS: Final = (
+    _ELAPSED,
+    "size_gpus",
+    "size_cpus",
+    _NEVER,
+    "coalesce(state = 'COMPLETED' AND derived_exit_code > 0, 0)",
+)
 
 
 @dataclass(slots=True)
@@ -139,25 +143,38 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
     others: Counter[str | None] = Counter()
     failed_steps = 0
     with snapshot(db):
-        left_out = LeftOut(db, selection)
-        statement = _COUNTS.format(part=PARTS[part]) + selection.counting + " GROUP BY 1, 2, 3, 4, 5"
-        for cluster, value, end, place, state, jobs, never, gpu, cpu, no_gpus, no_cpus, ran, hidden in db.execute(
-            statement, {**selection.params, "short": short}
-        ):
-            for group in (groups.setdefault((cluster, value), Group(value, cluster)), overall):
-                group.ends[end] += jobs
-                group.study[place] += jobs
-                group.never_started += int(never)
-                group.gpu.add(end == "success", gpu, ran, no_gpus)
-                group.cpu.add(end == "success", cpu, ran, no_cpus)
-            if end == "other":
-                others[state] += jobs
-            failed_steps += int(hidden)
-        excluded = left_out.counts(overall.jobs)
+        jobs = taken(db, selection, ("cluster", PARTS[part], END, _STUDY, "state"), _NUMBERS, {"short": short})
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+    for (cluster, value, end, place, state), many, never, hidden, gpu, cpu in _summed(jobs):
+        for group in (groups.setdefault((cluster, value), Group(value, cluster)), overall):
+            group.ends[end] += many
+            group.study[place] += many
+            group.never_started += never
+            group.gpu.add(end == "success", *gpu)
+            group.cpu.add(end == "success", *cpu)
+        if end == "other":
+            others[state] += many
+        failed_steps += hidden
     return States(
-        ordered(groups.values(), part), overall, dict(others.most_common()), failed_steps, excluded, names, ends
+        ordered(groups.values(), part), overall, dict(others.most_common()), failed_steps, jobs.excluded, names, ends
     )
+
+
+def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
+    """What runs have in common, and of these: their number, those that never started, those with a failed step; and
+    for GPUs and CPUs the seconds, the runs with run time, and those of them of unknown size."""
+    import numpy as np
+
+    number, keys = grouped(*jobs.texts)
+    elapsed, *sizes, never, hidden = jobs.numbers
+    seconds = elapsed.astype(np.float64)
+    ran = seconds > 0
+    columns: list[Any] = [np.bincount(number, minlength=len(keys)).tolist()]
+    columns += [sums(number, len(keys), one).astype(np.int64).tolist() for one in (never, hidden)]
+    for size in sizes:
+        parts = seconds * size, ran, ran & np.isnan(size)
+        columns.append(list(zip(*(sums(number, len(keys), one).tolist() for one in parts), strict=True)))
+    yield from zip(keys, *columns, strict=True)
 
 
 def ordered(groups: Iterable[Group], part: str) -> list[Group]:

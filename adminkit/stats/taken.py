@@ -49,7 +49,7 @@ def taken(
 def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
     """A number for each row, the same for rows that are alike in all of these columns; and what each number stands for.
 
-    Numbers ascend from 0 with the columns' codes. An unknown number is None.
+    Numbers ascend from 0 as GROUP BY orders groups; what is unknown is None, and comes first.
     """
     import numpy as np
 
@@ -65,9 +65,28 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
     first = np.full(many, -1, np.int64)
     first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
     there = np.flatnonzero(first >= 0)
-    number = np.zeros(many, np.int16 if len(there) < 2**15 else np.int32)
-    number[there] = np.arange(len(there))
-    return number[code], list(zip(*(_values(column, first[there]) for column in of), strict=True))
+    keys = list(zip(*(_values(column, first[there]) for column in of), strict=True))
+    order = sorted(range(len(keys)), key=lambda one: [(value is not None, value) for value in keys[one]])
+    number = np.zeros(many, np.int16 if len(keys) < 2**15 else np.int32)
+    number[there[order]] = np.arange(len(keys))
+    return number[code], [keys[one] for one in order]
+
+
+def sums(number: NDArray[Any], groups: int, weights: NDArray[Any]) -> NDArray[Any]:
+    """Of each group the sum over its rows, as doubles, one row after the other; unknown weights are left out."""
+    import numpy as np
+
+    return np.bincount(number, np.nan_to_num(weights) if weights.dtype.kind == "f" else weights, groups)
+
+
+def months(times: NDArray[Any]) -> Texts:
+    """The month of UTC of each of these epochs, such as 2026-01; None for unknown ones."""
+    import numpy as np
+
+    known = (times >= -62_167_219_200) & (times < 253_402_300_800)  # of the years 0 to 9999
+    since = np.where(known, times, -(2**62)).astype("i8").astype("M8[s]").astype("M8[M]").astype("i8")
+    codes, found = grouped(since)
+    return Texts(codes, [str(np.datetime64(one, "M")) if one > -(2**40) else None for (one,) in found])
 
 
 def blocks(rows: int) -> Iterator[slice]:
