@@ -33,9 +33,10 @@ BUNDLE: Final = f"""
 LOOKS: Final = ("parallel", "bundle", "one task a GPU", "not known")
 #: SQL over a row of run: one of LOOKS. A launcher on the command line says parallel; so does a step with fewer tasks
 #: than GPUs, one program on several. A step with a task for each GPU may be MPI, or as many programs of their own.
-#: EXISTS is for speed alone: BUNDLE takes as long for a run without steps, which is none.
-LOOK: Final = f"""CASE WHEN EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN}) AND {BUNDLE} THEN 'bundle'
-    WHEN framework IS NOT NULL THEN 'parallel'
+#: The first line is for speed alone: the others take as long for a run without steps.
+LOOK: Final = f"""CASE
+    WHEN NOT EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN}) THEN iif(framework IS NULL, 'not known', 'parallel')
+    WHEN {BUNDLE} THEN 'bundle' WHEN framework IS NOT NULL THEN 'parallel'
     ELSE coalesce((SELECT CASE max(step.tasks < step.gpus) WHEN 1 THEN 'parallel' WHEN 0 THEN 'one task a GPU' END
         FROM step WHERE {_WORK} AND step.gpus > 1), 'not known') END"""
 

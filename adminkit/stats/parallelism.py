@@ -9,11 +9,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from adminkit.job import CLASSES
 from adminkit.stats.bundles import LOOK, LOOKS, MIN_CPU_USE
-from adminkit.stats.select import Filter, LeftOut, clusters, left_out, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
+from adminkit.stats.taken import counted, taken
 from adminkit.trace.run_view import class_sql
 
 #: Classes of jobs on one node (or an unknown number) of a cluster that says nothing of GPUs.
@@ -28,10 +29,9 @@ PLAIN: Final = f"""
 SELECT {_SIZE}, count(*), 0
 FROM run WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3, 4, 5
 """
-#: The same, one row per record, with the look of multi-GPU and multi-node jobs.
-_RECORDS: Final = f"""
-SELECT {_SIZE}, CASE WHEN class IN ('multi-gpu', 'multi-node') AND het_job IS NULL THEN {LOOK} END, het_job IS NULL
-FROM run WHERE """
+#: Of a record: the look of multi-GPU and multi-node jobs; whether it is a plain job.
+_LOOK: Final = f"CASE WHEN class IN ('multi-gpu', 'multi-node') AND het_job IS NULL THEN {LOOK} END"
+_SIZES: Final = ("size_gpus", "size_nodes", _CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus"))
 
 #: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts again;
 #: submission times do not tell the runs apart, since components are submitted one after the other.
@@ -99,16 +99,19 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
-        counted = LeftOut(db, selection)
-        given = {**selection.params, "min_cpu_use": MIN_CPU_USE}
-        # Trap: GROUP BY sorts all rows by as many columns, which costs more than to count them here.
-        found = Counter(db.execute(_RECORDS + selection.counting, given))
-        excluded = counted.counts(found.total())
-        rows = [(*size, jobs, 0) for (*size, _, plain), jobs in found.items() if plain]
+        numbers = (*_SIZES, "het_job IS NULL")
+        records = taken(db, selection, ("cluster", "class", _LOOK), numbers, {"min_cpu_use": MIN_CPU_USE})
+        rows: list[Any] = []
         looks: Counter[str | None] = Counter()
-        for (*_, look, _plain), jobs in found.items():
+        het = False
+        for (cluster, kind, look, *size, plain), jobs in counted(*records.texts, *records.numbers):
             looks[look] += jobs
-        rows += db.execute(HET.format(reason=selection.reason, within=selection.within), selection.params)
+            if plain:
+                rows.append((cluster, kind, *size, jobs, 0))
+            else:
+                het = True
+        if het:
+            rows += db.execute(HET.format(reason=selection.reason, within=selection.within), selection.params)
         for kind, gpus, nodes, cores, jobs, components in _classed(rows):
             classes[kind] += jobs
             if kind == "multi-gpu":
@@ -123,7 +126,7 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
             dict(classes),
             dict(sorted(by_gpus.items())),
             dict(sorted(by_nodes.items())),
-            excluded,
+            records.excluded,
             het_jobs,
             het_components,
             tuple(chosen.clusters) or tuple(clusters(db)),
@@ -151,10 +154,10 @@ def containers(db: sqlite3.Connection, chosen: Filter) -> Containers:
     selection = select(chosen, limits=False)
     found: dict[str | None, dict[str | None, int]] = {}
     with snapshot(db):
-        for kind, container, jobs in db.execute(_CONTAINERS.format(where=selection.where), selection.params):
-            found.setdefault(kind, {})[container] = jobs
-        counted = sum(sum(one.values()) for one in found.values())
+        for kind, container, many in db.execute(_CONTAINERS.format(where=selection.where), selection.params):
+            found.setdefault(kind, {})[container] = many
+        jobs = sum(sum(one.values()) for one in found.values())
         kinds: tuple[str | None, ...] = (*CLASSES, None)
         ordered = {kind: found[kind] for kind in kinds if kind in found}
         names = tuple(chosen.clusters) or tuple(clusters(db))
-        return Containers(ordered, left_out(db, selection, counted), names, span(db))
+        return Containers(ordered, left_out(db, selection, jobs), names, span(db))

@@ -34,7 +34,7 @@ def taken(
     selection: Selection,
     texts: Sequence[str],
     numbers: Sequence[str],
-    given: Mapping[str, str | int] | None = None,
+    given: Mapping[str, str | float] | None = None,
 ) -> Taken:
     """Read SQL over the view run of each job that `selection` takes; `given` are further parameters. One of `texts`
     or `numbers` at least.
@@ -49,7 +49,7 @@ def taken(
 def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
     """A number for each row, the same for rows that are alike in all of these columns; and what each number stands for.
 
-    Numbers ascend from 0 as GROUP BY orders groups; what is unknown is None, and comes first.
+    Numbers ascend from 0 as GROUP BY orders groups: what is unknown is None, and comes first. Whole numbers are int.
     """
     import numpy as np
 
@@ -70,6 +70,17 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
     number = np.zeros(many, np.int16 if len(keys) < 2**15 else np.int32)
     number[there[order]] = np.arange(len(keys))
     return number[code], [keys[one] for one in order]
+
+
+def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
+    """What rows are alike in, and how many of them; in the order in which such a row comes first."""
+    import numpy as np
+
+    number, keys = grouped(*of)
+    first = np.zeros(len(keys), np.int64)
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    jobs = np.bincount(number, minlength=len(keys)).tolist()
+    return [(keys[one], jobs[one]) for one in np.argsort(first).tolist()]
 
 
 def sums(number: NDArray[Any], groups: int, weights: NDArray[Any]) -> NDArray[Any]:
@@ -98,10 +109,11 @@ def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Ascending codes from 0 of numbers, and how many codes there may be."""
     import numpy as np
 
-    if len(values) and values.dtype.kind == "i":
-        least, most = int(values.min()), int(values.max())
-        if most - least < BLOCK:
-            return (values.astype(np.int64) - least).astype(np.int32), most - least + 1
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and (known % 1 == 0).all():
+        if len(known) < len(values):
+            values = np.nan_to_num(values, nan=least - 1)  # what is unknown comes first
+        return (values.astype(np.int64) - int(least) + 1).astype(np.int32), int(most) - int(least) + 2
     found, codes = np.unique(values, return_inverse=True)
     return codes, len(found)
 
@@ -109,4 +121,5 @@ def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
 def _values(column: Texts | NDArray[Any], rows: NDArray[Any]) -> list[Any]:
     if isinstance(column, Texts):
         return [column.names[code] for code in column.codes[rows].tolist()]
-    return [None if value != value else value for value in column[rows].tolist()]
+    values = column[rows].tolist()
+    return [None if one != one else int(one) if one == one // 1 else one for one in values]
