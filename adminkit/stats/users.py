@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from adminkit.stats.select import LIMITED, Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
+from adminkit.stats.taken import Taken, grouped, months, sums, taken
 
 #: Seconds: a twelfth of 365.25 days.
 MONTH: Final = 2_629_800
@@ -27,13 +28,7 @@ LEAST_MONTHS: Final = 3
 #: Of the interval, both ends together.
 LEVEL: Final = 0.95
 
-#: One row per cluster, user and month of UTC.
-_SUMS: Final = f"""
-SELECT cluster, user, strftime('%Y-%m', end_time, 'unixepoch'), count(*), max(end_time),
-    total(elapsed * size_gpus), total(elapsed * size_cpus), total(size_gpus IS NULL), total(size_cpus IS NULL),
-    total({LIMITED}), total(CASE WHEN {LIMITED} THEN elapsed * 1.0 / req_limit END),
-    total(CASE WHEN {LIMITED} THEN elapsed END), total(CASE WHEN {LIMITED} THEN req_limit END)
-FROM run WHERE """
+_NUMBERS: Final = ("end_time", "elapsed", "size_gpus", "size_cpus", f"CASE WHEN {LIMITED} THEN req_limit END")
 
 
 class Month(NamedTuple):
@@ -149,17 +144,35 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
     overall = User(None, None)
     with snapshot(db):
         ends = span(db)
-        left_out = LeftOut(db, selection)
-        given = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
-        for cluster, name, when, jobs, last, *sums in db.execute(
-            _SUMS + selection.counting + " GROUP BY 1, 2, 3", given
-        ):
-            for one in (found.setdefault((cluster, name), User(name, cluster)), overall):
-                one.add(when, jobs, last, sums)
-        excluded = left_out.counts(overall.jobs)
+        given = {"checkpoint_code": chosen.checkpoint_code}
+        jobs = taken(db, selection, ("cluster", "user"), _NUMBERS, given)
         names = tuple(chosen.clusters) or tuple(clusters(db))
+    for cluster, name, when, *rest in _summed(jobs):
+        for one in (found.setdefault((cluster, name), User(name, cluster)), overall):
+            one.add(when, *rest)
     ordered = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.user or ""))
-    return Users(ordered, overall, *window(chosen, ends), excluded, names, ends)
+    return Users(ordered, overall, *window(chosen, ends), jobs.excluded, names, ends)
+
+
+def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
+    """Cluster, user and month of UTC, and of its jobs their number, the last end and what User.add() adds."""
+    import numpy as np
+
+    end, elapsed, gpus, cpus, limit = jobs.numbers
+    number, keys = grouped(*jobs.texts, months(end))
+    groups = len(keys)
+    last = np.full(groups, -np.inf)
+    np.maximum.at(last, number, np.nan_to_num(end.astype(np.float64), nan=-np.inf))
+    seconds, limited = elapsed.astype(np.float64), ~np.isnan(limit)
+    with np.errstate(invalid="ignore"):
+        columns = (
+            seconds * gpus, seconds * cpus, np.isnan(gpus), np.isnan(cpus), limited, seconds / limit,
+            np.where(limited, seconds, 0), limit,
+        )  # fmt: skip
+    added = np.stack([sums(number, groups, one) for one in columns], axis=1).tolist()
+    counts = np.bincount(number, minlength=groups).tolist()
+    for key, many, at, some in zip(keys, counts, last.tolist(), added, strict=True):
+        yield *key, many, None if at == -math.inf else int(at), some
 
 
 def window(chosen: Filter, ends: tuple[int | None, int | None]) -> tuple[float, str | None]:
