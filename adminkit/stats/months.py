@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Final
 
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.wait import CAUSES, CHUNK, started
+from adminkit.stats.wait import CAUSES, started
+from adminkit.trace.columns import CHUNK
 
 DAY: Final = 86_400
 #: Months before the last one that are measured: the same month a year ago is the first of them.

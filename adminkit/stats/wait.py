@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
-from adminkit.stats.select import STARTED, Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import STARTED, Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, grouped, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ PARTS: Final[Mapping[str, str | None]] = {
     "class": "class",
     "nodes": None,
     "limit": None,
-    "hour": "eligible_time / 900",
+    "hour": None,
     "user": "user",
     "cells": None,
 }
@@ -49,23 +50,22 @@ SIZES: Final = tuple(1 << power for power in range(11))
 #: Of what a size counts; the order of the heat maps.
 UNITS: Final = ("gpus", "nodes", "cpus")
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
-CHUNK: Final = 2000
 _MOST: Final = 2**31 - 1  # 31 bits
 
 _CAUSE: Final = (
     f"CASE {' '.join(f'WHEN {sql} THEN {k}' for k, sql in enumerate(CAUSES.values()))} ELSE {len(CAUSES)} END"
 )
-#: One row per job, packed because a Python object costs more than SQLite's whole row. The limit (2**31 - 1: unlimited,
-#: 2**31 - 2: the queue's, 0: unknown) above the wait; 23 bits of CPUs, 20 of nodes, 20 of GPUs; whether the wait is
-#: below 0, whether nobody says why it waited, and the cause. Trap: in SQL, << and | bind alike.
-_JOBS: Final = f"""
-SELECT cluster, {{part}},
-    max(min(wait, {_MOST}), 0) | (CASE WHEN req_limit > 0 THEN min(req_limit, {_MOST - 2})
-        WHEN limit_kind = 'unlimited' THEN {_MOST} WHEN limit_kind = 'partition' THEN {_MOST - 1} ELSE 0 END << 31),
-    min(max(coalesce(size_gpus, 0), 0), 1048575) | (min(max(coalesce(size_nodes, 0), 0), 1048575) << 20)
-    | (min(max(coalesce(size_cpus, 0), 0), 8388607) << 40),
-    ({_CAUSE}) | ((wait < 0) << 4) | ((reason IS NULL AND source <> 'slurmdbd') << 5)
-FROM run WHERE """
+#: Of each job: its wait; its limit (2**31 - 1: unlimited, 2**31 - 2: the queue's, 0: unknown); the cause; whether the
+#: wait is below 0, and whether nobody says why it waited; its size in UNITS.
+_NUMBERS: Final = (
+    f"max(min(wait, {_MOST}), 0)",
+    f"""CASE WHEN req_limit > 0 THEN min(req_limit, {_MOST - 2}) WHEN limit_kind = 'unlimited' THEN {_MOST}
+        WHEN limit_kind = 'partition' THEN {_MOST - 1} ELSE 0 END""",
+    _CAUSE,
+    "wait < 0",
+    "reason IS NULL AND source <> 'slurmdbd'",
+    *(f"coalesce(size_{unit}, 0)" for unit in UNITS),
+)
 _WAITING: Final = f"""
 SELECT count(*), min(eligible_time) FROM run WHERE {WAITS} AND {{rules}}
 """
@@ -126,18 +126,14 @@ def started(chosen: Filter) -> Selection:
 
 
 def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") -> Wait:
-    """Measure the jobs that `chosen` takes; `part` is one of PARTS. 13 bytes per job are kept."""
+    """Measure the jobs that `chosen` takes; `part` is one of PARTS."""
     selection = started(chosen)
     with snapshot(db):
-        left_out = LeftOut(db, selection)
-        jobs = _Jobs(part)
-        cursor = db.execute(_JOBS.format(part=PARTS[part] or "NULL") + selection.counting, selection.params)
-        while rows := cursor.fetchmany(CHUNK):
-            jobs.add(rows)
-        excluded = left_out.counts(jobs.count)
+        named, hour = PARTS[part], ["eligible_time / 900"] if part == "hour" else []
+        jobs = taken(db, selection, ("cluster", *([named] if named else ())), (*_NUMBERS, *hour))
         still = _still(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    return jobs.measured(still, excluded, names, ends)
+    return _measured(jobs, part, still, names, ends)
 
 
 def _still(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
@@ -162,17 +158,26 @@ def buckets(size: NDArray[Any]) -> NDArray[Any]:
     """size_bucket() of each."""
     import numpy as np
 
-    return np.where(size > 0, np.searchsorted(SIZES, size) + 1, 0).astype(np.uint8)
+    return np.where(size > 0, _above(SIZES, size) + 1, 0).astype(np.uint8)
 
 
 def limit_buckets(limit: NDArray[Any]) -> NDArray[Any]:
     """The buckets of packed limits."""
+
+    found = _above(LIMITS, limit)
+    for packed, bucket in ((_MOST, UNLIMITED), (_MOST - 1, QUEUES_OWN), (0, LIMIT_UNKNOWN)):
+        found[limit == packed] = bucket
+    return found
+
+
+def _above(edges: Sequence[int], values: NDArray[Any]) -> NDArray[Any]:
+    """How many of the edges each value is above: np.searchsorted() of few edges, many times as fast."""
     import numpy as np
 
-    found = np.searchsorted(LIMITS, limit)
-    for packed, bucket in ((_MOST, UNLIMITED), (_MOST - 1, QUEUES_OWN), (0, LIMIT_UNKNOWN)):
-        found = np.where(limit == packed, bucket, found)
-    return found.astype(np.uint8)
+    found = np.zeros(len(values), np.uint8)
+    for edge in edges:
+        found += values > np.int64(edge)
+    return found
 
 
 class _Codes(dict[tuple[str, Any], int]):
@@ -183,76 +188,40 @@ class _Codes(dict[tuple[str, Any], int]):
         return self[key]
 
 
-class _Jobs:
-    """Narrow arrays of the jobs, filled as rows come in."""
-
-    def __init__(self, part: str) -> None:
-        self.part = part
-        self.codes = _Codes()
-        self.count = self.below_zero = self.untold = 0
-        self._chunks: list[tuple[NDArray[Any], ...]] = []  # code, wait, limit, cause, and the size in each unit
-
-    def add(self, rows: list[tuple[Any, ...]]) -> None:
-        import numpy as np
-
-        cluster, value, times, sizes, flags = zip(*rows, strict=True)
-        code = np.fromiter(map(self.codes.__getitem__, zip(cluster, value, strict=True)), np.int32, len(rows))
-        packed, size, flag = (np.asarray(column, np.int64) for column in (times, sizes, flags))
-        self.count += len(rows)
-        self.below_zero += int((flag >> 4 & 1).sum())
-        self.untold += int((flag >> 5 & 1).sum())
-        gpus, nodes, cpus = size & 0xFFFFF, size >> 20 & 0xFFFFF, size >> 40
-        self._chunks.append(
-            (
-                code,
-                (packed & _MOST).astype(np.int32),
-                limit_buckets(packed >> 31),
-                (flag & 15).astype(np.uint8),
-                *map(buckets, (gpus, nodes, cpus)),
-            )
-        )
-
-    def measured(
-        self,
-        still: tuple[int, int | None],
-        excluded: Mapping[str, int],
-        names: Sequence[str],
-        ends: tuple[int | None, int | None],
-    ) -> Wait:
-        import numpy as np
-
-        kinds = (np.int32, np.int32, *[np.uint8] * 5)
-        columns = list(zip(*self._chunks, strict=True)) or [()] * len(kinds)
-        self._chunks.clear()
-        code, wait, limit, cause, *sizes = (
-            np.concatenate([np.zeros(0, kind), *column]) for column, kind in zip(columns, kinds, strict=True)
-        )
-        mine = cause == 0
-        cells, unplaced = _cells(wait, limit, mine, sizes)
-        keys = {number: key for key, number in self.codes.items()}
-        if self.part in ("nodes", "limit"):
-            code, keys = _recoded(code, limit if self.part == "limit" else sizes[1], keys)
-        elif self.part == "hour":
-            code, keys = _by_hour(code, keys)
-        groups = [
-            Group(keys[number][1], keys[number][0], waits, apart) for number, waits, apart in _split(code, wait, mine)
-        ]
-        if self.part == "cells":
-            groups = [one for each in cells.values() for one in each]
-        names_first = self.part in ("queue", "class", "user")
-        if self.part != "cells":
-            groups.sort(
-                key=(lambda g: (-g.waits.jobs - g.apart, g.cluster, g.value or "")) if names_first else _in_order
-            )
-        causes = {
-            name: waits_of(wait[cause == number])
-            for number, name in enumerate([*CAUSES, OTHER])
-            if number and (cause == number).any()
-        }
-        overall = Group(None, None, waits_of(wait[mine]), int((~mine).sum()))
-        return Wait(
-            groups, overall, causes, cells, unplaced, self.below_zero, self.untold, *still, excluded, names, ends
-        )
+def _measured(
+    jobs: Taken,
+    part: str,
+    still: tuple[int, int | None],
+    names: Sequence[str],
+    ends: tuple[int | None, int | None],
+) -> Wait:
+    wait, packed, cause, below_zero, untold, *more = jobs.numbers
+    limit, sizes, hour = limit_buckets(packed), [buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
+    mine = cause == 0
+    cells, unplaced = _cells(wait, limit, mine, sizes)
+    code, found = grouped(*jobs.texts, *hour)
+    keys = {number: (key[0], key[1] if len(key) > 1 else None) for number, key in enumerate(found)}
+    if part in ("nodes", "limit"):
+        code, keys = _recoded(code, limit if part == "limit" else sizes[1], keys)
+    elif part == "hour":
+        code, keys = _by_hour(code, keys)
+    groups = [
+        Group(keys[number][1], keys[number][0], waits, apart) for number, waits, apart in _split(code, wait, mine)
+    ]
+    if part == "cells":
+        groups = [one for each in cells.values() for one in each]
+    elif PARTS[part]:
+        groups.sort(key=lambda g: (-g.waits.jobs - g.apart, g.cluster, g.value or ""))
+    else:
+        groups.sort(key=_in_order)
+    causes = {
+        name: waits_of(wait[cause == number])
+        for number, name in enumerate([*CAUSES, OTHER])
+        if number and (cause == number).any()
+    }
+    overall = Group(None, None, waits_of(wait[mine]), int((~mine).sum()))
+    told = int(below_zero.sum()), int(untold.sum())
+    return Wait(groups, overall, causes, cells, unplaced, *told, *still, jobs.excluded, names, ends)
 
 
 def _in_order(group: Group) -> tuple[Any, ...]:
