@@ -7,34 +7,33 @@ spread over runs, each once. A run of which a use is unknown is left out of that
 from __future__ import annotations
 
 import sqlite3
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.efficiency import (
     GPU_SECONDS,
-    JOBSTATS_COMMENT,
-    MEM_STEPS,
-    STEP_MEM,
-    cpu_share,
-    jobstats_gpu,
-    jobstats_gpu_memory,
-    memory,
-    steps_of,
+    JOBSTATS,
+    MEM_USED,
+    sql_functions,
 )
-from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, as_they_come, blocks, grouped, split, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: What a row may be about -> SQL over the view run.
 PARTS: Final[Mapping[str, str]] = {"queue": "queue", "class": "class", "user": "user", "account": "account"}
 RESOURCES: Final = ("cpu", "mem", "gpu", "gpu_mem")
+_COUNTED: Final = ("gpu_jobs", "jobstats", "idle", "idle_seconds")
 #: GPUs that were busy for less than this share of the time count as idle.
 IDLE: Final = 0.01
 
-_RUNS: Final = f"""
-SELECT cluster, {{part}}, job_id_raw, submit_time, elapsed, size_cpus, cpu_time, coalesce(mem, req_mem), {MEM_STEPS},
-    {STEP_MEM}, size_gpus, CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END, {JOBSTATS_COMMENT}
-FROM run WHERE """
+_NUMBERS: Final = (
+    "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", MEM_USED, "size_gpus",
+    f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", *JOBSTATS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +52,9 @@ class Spread:
 class Use:
     """One resource: seconds × CPUs, bytes or GPUs that were reserved, and used of these."""
 
-    used: float = 0.0
-    reserved: float = 0.0
-    shares: array[float] = field(default_factory=lambda: array("d"), repr=False)
+    used: float
+    reserved: float
+    shares: NDArray[Any] = field(repr=False)  # of each run
 
     @property
     def jobs(self) -> int:
@@ -66,18 +65,13 @@ class Use:
     def share(self) -> float | None:
         return self.used / self.reserved if self.reserved else None
 
-    def add(self, share: float, reserved: float) -> None:
-        self.used += share * reserved
-        self.reserved += reserved
-        self.shares.append(share)
-
     def spread(self) -> Spread | None:
         import numpy as np
 
-        if not self.shares:
+        if not self.jobs:
             return None
-        values = np.frombuffer(self.shares)
-        return Spread(float(values.mean()), *map(float, np.quantile(values, (0.1, 0.25, 0.5, 0.75, 0.9))))
+        quantiles = np.quantile(self.shares, (0.1, 0.25, 0.5, 0.75, 0.9))
+        return Spread(float(self.shares.mean()), *map(float, quantiles))
 
 
 @dataclass(slots=True)
@@ -87,27 +81,11 @@ class Group:
     value: str | None
     cluster: str | None
     jobs: int = 0
-    uses: Mapping[str, Use] = field(default_factory=lambda: {name: Use() for name in RESOURCES})
+    uses: dict[str, Use] = field(default_factory=dict)  # of each of RESOURCES
     gpu_jobs: int = 0  # runs that had GPUs
     jobstats: int = 0  # of these, Jobstats measured the GPUs
     idle: int = 0  # of these, the GPUs were idle
     idle_seconds: float = 0.0  # their GPU-seconds
-
-    def add(self, resource: str, share: float | None, reserved: float) -> None:
-        if share is not None and share >= 0 and reserved > 0:
-            self.uses[resource].add(share, reserved)
-
-    def add_gpus(self, reserved: float, busy: float | None, comment: str | None) -> None:
-        """A run with `reserved` GPU-seconds: what Jobstats says counts before what Slurm's plugin saw busy."""
-        self.gpu_jobs += 1
-        share = jobstats_gpu(comment)
-        self.jobstats += share is not None
-        if share is None and busy is not None:
-            share = busy / reserved
-        self.add("gpu", share, reserved)
-        if share is not None and share < IDLE:
-            self.idle += 1
-            self.idle_seconds += reserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,55 +102,86 @@ class Efficiencies:
 def efficiencies(db: sqlite3.Connection, chosen: Filter, part: str) -> Efficiencies:
     """Measure what the runs that `chosen` takes used, whatever their limits."""
     selection = select(chosen, limits=False)
-    groups: dict[tuple[str, str | None], Group] = {}
     with snapshot(db):
-        left_out = LeftOut(db, selection)
-        statement = _RUNS.format(part=PARTS[part]) + selection.counting
-        for (
-            cluster,
-            value,
-            number,
-            submit,
-            elapsed,
-            cpus,
-            cpu_time,
-            mem,
-            steps,
-            used,
-            gpus,
-            busy,
-            comment,
-        ) in db.execute(statement, selection.params):
-            key = (cluster, value)
-            group = groups.get(key) or groups.setdefault(key, Group(value, cluster))
-            group.jobs += 1
-            if not elapsed or elapsed < 0:
-                continue
-            group.add("cpu", cpu_share(cpu_time, elapsed, cpus), elapsed * (cpus or 0))
-            if steps > 1:
-                used = memory(steps_of(db, cluster, number, submit))
-            group.add("mem", used / mem if used is not None and mem else None, elapsed * (mem or 0))
-            if gpus and gpus > 0:
-                group.add_gpus(elapsed * gpus, busy, comment)
-                if (held := jobstats_gpu_memory(comment)) is not None:
-                    group.add("gpu_mem", held[0] / held[1], elapsed * held[1])
-        overall = _together(groups.values())
-        excluded = left_out.counts(overall.jobs)
+        sql_functions(db)
+        jobs = taken(db, selection, ("cluster", PARTS[part]), _NUMBERS)
+        groups = _groups(jobs)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    ordered = sorted(groups.values(), key=_order)
-    return Efficiencies(ordered, overall, excluded, names, ends)
+    overall = _together(groups)
+    return Efficiencies(sorted(groups, key=_order), overall, jobs.excluded, names, ends)
 
 
-def _together(groups: Iterable[Group]) -> Group:
+def _groups(jobs: Taken) -> list[Group]:
+    """In the order in which their runs come first."""
+    import numpy as np
+
+    number, keys = as_they_come(*grouped(*jobs.texts))
+    groups = [Group(value, cluster) for cluster, value in keys]
+    sums = {
+        name: np.zeros(len(keys))
+        for name in ("jobs", *_COUNTED, *(f"{a} {b}" for a in RESOURCES for b in ("used", "reserved")))
+    }
+    chunks: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in RESOURCES}
+    for block in blocks(jobs.jobs):
+        mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
+        counts, uses = _block(*numbers)
+        for name, one in counts.items():
+            np.add.at(sums[name], mine, one)
+        for name, (share, reserved) in uses.items():
+            some = np.flatnonzero((share >= 0) & (reserved > 0))  # a use is known, of something
+            its, share, reserved = mine[some], share[some], reserved[some]
+            np.add.at(sums[f"{name} used"], its, share * reserved)
+            np.add.at(sums[f"{name} reserved"], its, reserved)
+            chunks[name].append((its, share))
+    for name, parts in chunks.items():
+        its, shares = (np.concatenate(one) for one in zip(*parts, strict=True)) if parts else (number, np.zeros(0))
+        for k, own in enumerate(split(its, len(keys), shares)):
+            groups[k].uses[name] = Use(float(sums[f"{name} used"][k]), float(sums[f"{name} reserved"][k]), own)
+    for k, group in enumerate(groups):
+        group.jobs, group.idle_seconds = int(sums["jobs"][k]), float(sums["idle_seconds"][k])
+        group.gpu_jobs, group.jobstats, group.idle = (int(sums[name][k]) for name in _COUNTED[:3])
+    return groups
+
+
+def _block(
+    elapsed: NDArray[Any], cpus: NDArray[Any], cpu_time: NDArray[Any], mem: NDArray[Any], used: NDArray[Any],
+    gpus: NDArray[Any], busy: NDArray[Any], told: NDArray[Any], gpu_mem: NDArray[Any], gpu_mem_there: NDArray[Any],
+) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDArray[Any], NDArray[Any]]]]:  # fmt: skip
+    """Of each run of a block what counts it, and for each resource the share that was used, and what was reserved.
+
+    What Jobstats says counts before what Slurm's plugin saw busy.
+    """
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        elapsed = np.where(elapsed > 0, elapsed, 0)
+        had = np.where(gpus > 0, elapsed * gpus, 0)
+        share = np.where(np.isnan(told), busy / had, told)
+        uses = {
+            "cpu": (cpu_time / (elapsed * cpus), elapsed * cpus),
+            "mem": (used / mem, elapsed * mem),
+            "gpu": (share, had),
+            "gpu_mem": (gpu_mem / gpu_mem_there, np.where(had > 0, elapsed * gpu_mem_there, 0)),
+        }
+        idle = (had > 0) & (share < IDLE)
+    counts = {
+        "jobs": np.ones(len(had)), "gpu_jobs": had > 0, "jobstats": (had > 0) & ~np.isnan(told), "idle": idle,
+        "idle_seconds": np.where(idle, had, 0),
+    }  # fmt: skip
+    return counts, uses
+
+
+def _together(groups: Sequence[Group]) -> Group:
+    import numpy as np
+
     overall = Group(None, None)
     for group in groups:
-        for name in ("jobs", "gpu_jobs", "jobstats", "idle", "idle_seconds"):
+        for name in ("jobs", *_COUNTED):
             setattr(overall, name, getattr(overall, name) + getattr(group, name))
-        for name, use in group.uses.items():
-            whole = overall.uses[name]
-            whole.used += use.used
-            whole.reserved += use.reserved
-            whole.shares.extend(use.shares)
+    for name in RESOURCES:
+        its = [group.uses[name] for group in groups]
+        shares = np.concatenate([np.zeros(0), *(use.shares for use in its)])
+        overall.uses[name] = Use(sum((use.used for use in its), 0.0), sum((use.reserved for use in its), 0.0), shares)
     return overall
 
 

@@ -18,6 +18,7 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from adminkit.stats.sources import STEP_OF_RUN
@@ -26,14 +27,18 @@ from adminkit.stats.sources import STEP_OF_RUN
 CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
 #: SQL over a row of step: the memory of all its tasks, bytes; what memory() takes of a step.
 _STEP_MEM: Final = "coalesce(step.mem_used, CASE WHEN step.tasks = 1 THEN step.max_rss END)"
-#: SQL over a row of the view run: how many of its steps say their memory, and the memory of one of them.
-MEM_STEPS: Final = f"(SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
-STEP_MEM: Final = f"(SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
+#: SQL over a row of the view run, where sql_functions() was called: memory() of its steps. One step needs no sweep.
+MEM_USED: Final = f"""CASE (SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN}) WHEN 0 THEN NULL
+    WHEN 1 THEN (SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})
+    ELSE memory_of_steps(cluster, job_id_raw, submit_time) END"""
 #: The same: GPU-seconds that Slurm's plugin saw busy, NULL where it saw nothing.
 GPU_SECONDS: Final = f"""(SELECT sum(step.gpus_used * coalesce(step.elapsed, 0)) FROM step
     WHERE {STEP_OF_RUN} AND step.gpus_used IS NOT NULL)"""
-#: The same: AdminComment, where Jobstats may have written into it.
-JOBSTATS_COMMENT: Final = "CASE WHEN instr(admin_comment, 'JS1:') > 0 THEN admin_comment END"
+#: The same, where sql_functions() was called: the share of GPUs, and the bytes used and there, of what Jobstats says.
+JOBSTATS: Final = tuple(
+    f"CASE WHEN instr(admin_comment, 'JS1:') > 0 THEN {name}(admin_comment) END"
+    for name in ("jobstats_gpu", "jobstats_gpu_used", "jobstats_gpu_there")
+)
 _STEPS: Final = f"""
 SELECT step.start_time, step.end_time, step.tasks, step.mem_used, step.max_rss,
     step.gpus_used, step.elapsed
@@ -144,6 +149,15 @@ def jobstats_gpu_memory(admin_comment: str | None) -> tuple[float, float] | None
     return (sum(used), sum(there)) if sum(there) else None
 
 
+def sql_functions(db: sqlite3.Connection) -> None:
+    """Let SQL of this connection compute MEM_USED and JOBSTATS."""
+    db.create_function("memory_of_steps", 3, lambda *run: memory(steps_of(db, *run)))
+    db.create_function("jobstats_gpu", 1, jobstats_gpu)
+    for place, name in enumerate(("jobstats_gpu_used", "jobstats_gpu_there")):
+        db.create_function(name, 1, lambda text, place=place: (jobstats_gpu_memory(text) or (None, None))[place])
+
+
+@lru_cache(1)  # a comment is read as often as it is asked for something
 def _summary(admin_comment: str | None) -> list[dict[str, Any]]:
     """Of each node what Jobstats says of it. Whatever cannot be read is nothing: anybody may have written it."""
     place = (admin_comment or "").find(_JOBSTATS)

@@ -72,15 +72,30 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
     return number[code], [keys[one] for one in order]
 
 
+def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
+    """What grouped() answers, with numbers in the order in which rows of a group come first."""
+    import numpy as np
+
+    first = np.zeros(len(keys), np.int64)
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    order = np.argsort(first)
+    return np.argsort(order)[number], [keys[one] for one in order.tolist()]
+
+
 def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
     """What rows are alike in, and how many of them; in the order in which such a row comes first."""
     import numpy as np
 
-    number, keys = grouped(*of)
-    first = np.zeros(len(keys), np.int64)
-    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
-    jobs = np.bincount(number, minlength=len(keys)).tolist()
-    return [(keys[one], jobs[one]) for one in np.argsort(first).tolist()]
+    number, keys = as_they_come(*grouped(*of))
+    return list(zip(keys, np.bincount(number, minlength=len(keys)).tolist(), strict=True))
+
+
+def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
+    """The values of each group, in the order of its rows: slices of one array."""
+    import numpy as np
+
+    ends = np.cumsum(np.bincount(number, minlength=groups))
+    return np.split(values[np.argsort(number, kind="stable")], ends)[:groups]
 
 
 def sums(number: NDArray[Any], groups: int, weights: NDArray[Any]) -> NDArray[Any]:

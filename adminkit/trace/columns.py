@@ -59,7 +59,7 @@ def columns(
     """What "SELECT texts, numbers" and the `rest` from FROM on answers, in its order, as columns.
 
     Whole numbers are as narrow as they allow: widen them before a product or a sum. A column in which a number is
-    unknown is of doubles, NaN for that one.
+    unknown is of floats, NaN for that one.
     """
     if db.execute(_HAS_FUNCTION).fetchone() is None:
         rows = db.execute(f"SELECT {', '.join((*texts, *numbers))} {rest}", given)
@@ -117,9 +117,12 @@ def _padded(size: int) -> int:
 
 
 def _known(values: NDArray[Any]) -> NDArray[Any]:
-    """As doubles, NaN for the least number, which stands for unknown."""
+    """NaN for the least number, which stands for unknown; single precision holds numbers of 16 bits."""
     import numpy as np
 
-    known = values.astype(np.float64)
-    known[values == np.iinfo(values.dtype).min] = np.nan
+    unknown = values == np.iinfo(values.dtype).min
+    if unknown.all():
+        return np.broadcast_to(np.float64(np.nan), len(values))  # takes no room
+    known = values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)
+    known[unknown] = np.nan
     return known
