@@ -43,7 +43,7 @@ def limits_notes(measured: Programs) -> list[str]:
     if not overall.jobs:
         return ["no job is left to count; the filters above say why"]
     notes = []
-    if left := overall.jobs - len(overall.ratios):
+    if left := overall.jobs - overall.limited:
         notes.append(f"accuracy leaves out {plural(left, 'job')}: checkpoint runs, and jobs without a finite limit")
     for resource, unknown in (("gpu", overall.gpus_unknown), ("cpu", overall.cpus_unknown)):
         if unknown:

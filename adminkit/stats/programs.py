@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import LIMITED, Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, as_they_come, blocks, grouped, split, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: What a row may be about: columns of the view run.
 PARTS: Final = ("framework", "container", "program", "job_name")
-_RUNS: Final = f"""
-SELECT cluster, {{part}}, user, elapsed, size_gpus, size_cpus, CASE WHEN {LIMITED} THEN req_limit END FROM run WHERE """
+_NUMBERS: Final = ("elapsed", "size_gpus", "size_cpus", f"CASE WHEN {LIMITED} THEN req_limit END")
+#: Fields of Group that add up.
+_SUMMED: Final = ("jobs", "gpu_seconds", "cpu_seconds", "gpus_unknown", "cpus_unknown", "limited", "used", "reserved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,10 @@ class Group:
     gpus_unknown: int = 0  # jobs
     cpus_unknown: int = 0
     users: set[str] = field(default_factory=set, repr=False)
-    elapsed: array[float] = field(default_factory=lambda: array("d"), repr=False)  # seconds
-    ratios: array[float] = field(default_factory=lambda: array("d"), repr=False)  # elapsed / limit of those with one
-    used: float = 0.0  # seconds, of those with a limit
+    elapsed: Sequence[NDArray[Any]] = field(default=(), repr=False)  # parts of all, in seconds
+    limits: Sequence[NDArray[Any]] = field(default=(), repr=False)  # beside them, NaN for none
+    limited: int = 0  # jobs with a limit
+    used: float = 0.0  # seconds, of these
     reserved: float = 0.0
 
     @property
@@ -51,27 +56,12 @@ class Group:
     def spread(self) -> Spread:
         import numpy as np
 
-        ratios, elapsed = np.frombuffer(self.ratios), np.frombuffer(self.elapsed)
+        elapsed = np.concatenate([np.zeros(0), *self.elapsed])
+        ratios = elapsed / np.concatenate([np.ones(0), *self.limits])
+        ratios = ratios[~np.isnan(ratios)]
         quantiles = map(float, np.quantile(elapsed, (0.1, 0.5, 0.9))) if len(elapsed) else (None,) * 3
         mean = float(ratios.mean()) if len(ratios) else None
         return Spread(mean, float(ratios.std(ddof=1)) if len(ratios) > 1 else None, *quantiles)
-
-    def add(self, user: str | None, elapsed: int | None, gpus: int | None, cpus: int | None, limit: int | None) -> None:
-        """One run."""
-        self.jobs += 1
-        if user is not None:
-            self.users.add(user)
-        self.gpus_unknown += gpus is None
-        self.cpus_unknown += cpus is None
-        if elapsed is None or elapsed < 0:
-            return
-        self.elapsed.append(elapsed)
-        self.gpu_seconds += elapsed * (gpus or 0)
-        self.cpu_seconds += elapsed * (cpus or 0)
-        if limit is not None:
-            self.ratios.append(elapsed / limit)
-            self.used += elapsed
-            self.reserved += limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +78,55 @@ class Programs:
 def programs(db: sqlite3.Connection, chosen: Filter, part: str) -> Programs:
     """Measure the runs that `chosen` takes, whatever their limits; accuracy is of those that have one."""
     selection = select(chosen, limits=False)
-    groups: dict[tuple[str, str | None], Group] = {}
+    given = {"checkpoint_code": chosen.checkpoint_code}
     with snapshot(db):
-        left_out = LeftOut(db, selection)
-        given = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
-        for cluster, value, *run in db.execute(_RUNS.format(part=part) + selection.counting, given):
-            key = (cluster, value)
-            group = groups.get(key) or groups.setdefault(key, Group(value, cluster))
-            group.add(*run)
-        overall = _together(groups.values())
-        excluded = left_out.counts(overall.jobs)
+        jobs = taken(db, selection, ("cluster", part, "user"), _NUMBERS, given)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    ordered = sorted(groups.values(), key=_order)
-    return Programs(ordered, overall, excluded, names, ends)
+    groups = _groups(jobs)
+    overall = _together(groups)
+    return Programs(sorted(groups, key=_order), overall, jobs.excluded, names, ends)
 
 
-def _together(groups: Iterable[Group]) -> Group:
+def _groups(jobs: Taken) -> list[Group]:
+    """In the order in which their runs come first."""
+    import numpy as np
+
+    *parts, users = jobs.texts
+    number, keys = as_they_come(*grouped(*parts))
+    groups = [Group(value, cluster) for cluster, value in keys]
+    added = {name: np.zeros(len(keys)) for name in _SUMMED}
+    for block in blocks(jobs.jobs):
+        mine, (elapsed, gpus, cpus, limit) = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
+        ran = np.where(elapsed >= 0, elapsed, 0)
+        limited = ~np.isnan(limit) & (elapsed >= 0)
+        columns = (
+            np.ones(len(mine)), ran * np.nan_to_num(gpus), ran * np.nan_to_num(cpus), np.isnan(gpus), np.isnan(cpus),
+            limited, np.where(limited, ran, 0), np.where(limited, limit, 0),
+        )  # fmt: skip
+        for name, column in zip(_SUMMED, columns, strict=True):
+            added[name] += np.bincount(mine, column, len(keys))  # whole numbers: their order does not matter
+    for k, group in enumerate(groups):
+        for name in _SUMMED:
+            setattr(group, name, type(getattr(group, name))(added[name][k]))
+    some = np.flatnonzero(jobs.numbers[0] >= 0)
+    times = [split(number[some], len(keys), one[some]) for one in (jobs.numbers[0], jobs.numbers[3])]
+    for group, elapsed, limit in zip(groups, *times, strict=True):
+        group.elapsed, group.limits = (elapsed,), (limit,)
+    for pair in np.unique(number * len(users.names) + users.codes).tolist():
+        k, user = divmod(pair, len(users.names))
+        if (name := users.names[user]) is not None:
+            groups[k].users.add(name)
+    return groups
+
+
+def _together(groups: Sequence[Group]) -> Group:
     overall = Group(None, None)
     for group in groups:
-        for name in ("jobs", "gpu_seconds", "cpu_seconds", "gpus_unknown", "cpus_unknown", "used", "reserved"):
+        for name in _SUMMED:
             setattr(overall, name, getattr(overall, name) + getattr(group, name))
         overall.users |= group.users
-        overall.elapsed.extend(group.elapsed)
-        overall.ratios.extend(group.ratios)
+    overall.elapsed, overall.limits = ([one for group in groups for one in getattr(group, name)]
+                                       for name in ("elapsed", "limits"))  # fmt: skip
     return overall
 
 
