@@ -1,4 +1,4 @@
-"""Bills, computed once more from docs/charge.md, "How it is computed": rows of `job`, decimal numbers, a dictionary."""
+"""Bills, computed once more from docs/charge.md, "How it is computed": rows of `job`, fractions, a dictionary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ from tests.support.charges import NOW
 _FAILED = ("NODE_FAIL", "BOOT_FAIL")
 _GOES_ON = ("REQUEUED", "PREEMPTED", "NODE_FAIL")
 _ROWS = """SELECT job_id_raw, submit_time, user, state, start_time, end_time, elapsed, time_limit, limit_original,
-    coalesce(nodes, req_nodes) AS nodes FROM job ORDER BY job_id_raw, submit_time"""
+    coalesce({size}, req_{size}) AS size FROM job ORDER BY job_id_raw, submit_time"""
 
 
-def jobs_of(db: sqlite3.Connection) -> Iterator[list[sqlite3.Row]]:
+def jobs_of(db: sqlite3.Connection, size: str) -> Iterator[list[sqlite3.Row]]:
     """The runs of each job."""
     some: list[sqlite3.Row] = []
-    for row in db.execute(_ROWS):
+    for row in db.execute(_ROWS.format(size=size)):
         if some and (row["job_id_raw"] != some[-1]["job_id_raw"] or some[-1]["state"] not in _GOES_ON):
             yield some
             some = []
@@ -40,22 +41,22 @@ def limit(row: sqlite3.Row) -> int | None:
     return max(row["time_limit"] or 0, row["limit_original"] or 0) or None
 
 
-def actual(runs: list[sqlite3.Row]) -> Decimal | None:
-    if any(row["nodes"] is None for row in runs):
+def actual(runs: list[sqlite3.Row]) -> Fraction | None:
+    if any(row["size"] is None for row in runs):
         return None
-    return Decimal(sum(row["nodes"] * row["elapsed"] for row in runs)) / 3600
+    return Fraction(sum(row["size"] * row["elapsed"] for row in runs), 3600)
 
 
-def estimate(runs: list[sqlite3.Row]) -> Decimal | None:
-    limits, nodes = [limit(row) for row in runs], [row["nodes"] for row in runs]
-    if None in limits or None in nodes:
+def estimate(runs: list[sqlite3.Row]) -> Fraction | None:
+    limits, sizes = [limit(row) for row in runs], [row["size"] for row in runs]
+    if None in limits or None in sizes:
         return None
     elapsed = sum(row["elapsed"] for row in runs)
-    return max(nodes) * (Decimal("0.7") * max(elapsed, 300) + Decimal("0.1") * max(limits)) / 3600  # type: ignore[type-var]
+    return max(sizes) * (Fraction("0.7") * max(elapsed, 300) + Fraction("0.1") * max(limits)) / 3600  # type: ignore[type-var]
 
 
 #: The scheme -> the formula by hand, and the last digit of an amount.
-SCHEMES: dict[str, tuple[Callable[[list[sqlite3.Row]], Decimal | None], Decimal]] = {
+SCHEMES: dict[str, tuple[Callable[[list[sqlite3.Row]], Fraction | None], Decimal]] = {
     "actual": (actual, Decimal("0.01")),
     "estimate": (estimate, Decimal("0.01")),
 }
@@ -72,20 +73,20 @@ def months(begin: int, end: int) -> Iterator[tuple[str, int]]:
         year, month = year + month // 12, month % 12 + 1
 
 
-def expected(db: sqlite3.Connection, name: str) -> tuple[dict[tuple[int, str], Decimal], int]:
+def expected(db: sqlite3.Connection, name: str, size: str) -> tuple[dict[tuple[int, str], Decimal], int]:
     """What each job owes for each month, and how many jobs are not chargeable."""
     value, last_digit = SCHEMES[name]
     found: dict[tuple[int, str], Decimal] = {}
     refused = 0
-    for every in jobs_of(db):
+    for every in jobs_of(db, size):
         unknown = every[-1]["user"] is None or any(row["elapsed"] is None for row in every)
         runs = [row for row in every if row["state"] not in _FAILED and row["elapsed"]]
         if runs and not unknown and (charge := value(runs)) is not None:
             before = Decimal(0)
             seconds = sum(row["elapsed"] for row in runs)
             for month, over in months(min(row["start_time"] for row in runs), max(row["end_time"] for row in runs)):
-                share = sum((done(row, over) for row in runs), Decimal(0)) / seconds
-                until = (charge * share).quantize(last_digit, ROUND_HALF_EVEN)
+                share = sum((done(row, over) for row in runs), Fraction(0)) / seconds
+                until = round(charge * share / Fraction(last_digit)) * last_digit  # a half goes to the even digit
                 key = (every[0]["job_id_raw"], month)
                 found[key] = found.get(key, Decimal(0)) + until - before
                 before = until
@@ -94,12 +95,12 @@ def expected(db: sqlite3.Connection, name: str) -> tuple[dict[tuple[int, str], D
     return found, refused
 
 
-def done(row: sqlite3.Row, over: int) -> Decimal:
+def done(row: sqlite3.Row, over: int) -> Fraction:
     """How many seconds a run had run by then."""
     if over >= row["end_time"]:
-        return Decimal(row["elapsed"])
+        return Fraction(row["elapsed"])
     whole = row["end_time"] - row["start_time"]
-    return Decimal(row["elapsed"]) * max(over - row["start_time"], 0) / whole
+    return Fraction(row["elapsed"] * max(over - row["start_time"], 0), whole)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +121,11 @@ def test_every_entry_is_what_the_page_says(
     db = sqlite3.connect(":memory:", isolation_level=None)
     with closing(sqlite3.connect(traces(trace))) as file:
         file.backup(db)
-    db.execute("UPDATE job SET source = 'trusted' WHERE source = 'swf'")
+    db.execute("UPDATE job SET source = 'trusted' WHERE source <> 'demo'")
     chosen = tmp_path / "charge.toml"
     shipped = data_file("etc", "charge.toml").read_text()
+    size = "nodes" if trace == "lookalike" else "cpus"  # SWF has processors only
+    shipped = shipped.replace("node_hours", f"{size[:-1]}_hours").replace("nodes *", f"{size} *")
     chosen.write_text(shipped.replace('\nscheme = "actual"', f'\nscheme = "{scheme}"'))
     found: Any = load_schemes(chosen)
     first, last = db.execute("SELECT min(start_time), max(end_time) FROM job").fetchone()
@@ -135,8 +138,7 @@ def test_every_entry_is_what_the_page_says(
     for number, period, amount in db.execute("SELECT job_id_raw, period, amount FROM ledger WHERE kind <> 'close'"):
         entries[number, period] = entries.get((number, period), Decimal(0)) + Decimal(amount)
     db.row_factory = sqlite3.Row
-    with localcontext(Context(prec=50)):
-        wanted, refused = expected(db, scheme)
+    wanted, refused = expected(db, scheme, size)
     assert len(entries) > 1000
     assert entries == {key: amount for key, amount in wanted.items() if key[1] in names}
     if most == 99:
