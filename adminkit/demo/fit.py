@@ -233,8 +233,12 @@ def _portions(many: dict[int, float], jobs: int) -> dict[int, int]:
 
 
 def _shapes(past: Sequence[One]) -> Callable[[int, Random], Shape]:
-    """What a user's jobs ask for; of what fewer than TOGETHER of the user's jobs ask for, what many jobs do."""
-    everybody = _common([one.shape for one in past], [one.user for one in past]) or [past[0].shape]
+    """What a user's jobs ask for; of what fewer than TOGETHER of the user's jobs ask for, what many jobs do.
+
+    Where no combination is that of many, its values are drawn one by one: each of them is.
+    """
+    everybody = _common([one.shape for one in past], [one.user for one in past])
+    values = [Counter(column) for column in zip(*(one.shape for one in past), strict=True)]
     jobs = Counter(one.shape for one in past)
     weights = [jobs[shape] for shape in everybody]
     own: defaultdict[int, Counter[Shape | None]] = defaultdict(Counter)
@@ -243,7 +247,9 @@ def _shapes(past: Sequence[One]) -> Callable[[int, Random], Shape]:
 
     def drawn(user: int, rng: Random) -> Shape:
         shape = rng.choices(list(own[user]), list(own[user].values()))[0]
-        return rng.choices(everybody, weights)[0] if shape is None else shape
+        if shape is None and everybody:
+            return rng.choices(everybody, weights)[0]
+        return shape or Shape(*(rng.choices(list(many), list(many.values()))[0] for many in values))
 
     return drawn
 
@@ -285,7 +291,7 @@ def _batches(by_user: dict[int, list[One]], pooled: dict[int, int]) -> tuple[dic
         for batch in batches_of(own):
             sizes[pooled[user]].append(len(batch))
             gaps += [b.submit_time - a.submit_time for a, b in itertools.pairwise(batch)]
-    return dict(sizes), _mixed(gaps) if gaps else [1]
+    return dict(sizes), _mixed(gaps) if len(gaps) >= TOGETHER else [1]
 
 
 def _arrivals(past: Sequence[One], rng: Random) -> Callable[[], int]:

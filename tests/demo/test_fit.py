@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -135,6 +135,18 @@ def test_what_the_original_does_not_know_stays_unknown(tmp_path: Path) -> None:
 def test_what_is_merged_is_counted(trace: Path) -> None:
     _, _, merged = past(trace)
     assert (merged.limits, merged.sizes, merged.queues) == (1, 1, 1)
+
+
+def test_no_combination_of_one_job_is_given_away() -> None:
+    """Every value is that of many users, every combination that of one job."""
+    real = [
+        One(n % 7, Shape("q", 1 + n % 5, 1 + n // 5 % 5, n // 25 % 4, 3600 * (1 + n // 100)), n * 900, 0, n, "FAILED")
+        for n in range(300)
+    ]
+    assert len({one.shape for one in real}) == 300
+    made = fit.draw(real, 3000, 1)
+    often = Counter(one.shape for one in made).most_common(1)[0][1]
+    assert often < 0.02 * len(made), "one job's combination came again and again"
 
 
 def test_no_run_time_of_one_job_is_left(trace: Path) -> None:
