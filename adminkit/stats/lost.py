@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.slurm.hostlist import hosts
-from adminkit.stats.efficiency import STEP_MEM
+from adminkit.stats.efficiency import memory, steps_of
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG
 
@@ -47,10 +47,9 @@ SELECT node_list, end_time FROM run
 WHERE end_time >= ? AND end_time <= ? AND +cluster = ? AND state = 'NODE_FAIL' AND size_nodes = 1 AND acting
 ORDER BY end_time
 """
-#: Of several nodes the use of each is not known.
-_MEMORY: Final = f"""
-SELECT coalesce(mem, req_mem) / coalesce(size_nodes, 1), CASE WHEN size_nodes = 1 THEN {STEP_MEM} END
-FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND state = 'COMPLETED'
+_MEMORY: Final = """
+SELECT coalesce(mem, req_mem) / coalesce(size_nodes, 1), size_nodes FROM run
+WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND state = 'COMPLETED'
 """
 #: The plugin leaves a note of each run in which it looked for a process to warn.
 _PLUGIN: Final = "SELECT 1 FROM run WHERE end_time >= ? AND +cluster = ? AND ckpt_at IS NOT NULL LIMIT 1"
@@ -148,8 +147,14 @@ def node_failures(db: sqlite3.Connection, cluster: str, since: int, now: int) ->
 
 def memory_had(db: sqlite3.Connection, cluster: str, keys: Iterable[tuple[int, int]]) -> list[Had]:
     """The memory of those of these runs (JobIDRaw, Submit) that completed."""
-    rows = (db.execute(_MEMORY, (cluster, *key)).fetchone() for key in keys)
-    return [Had(row[0], row[1] or None) for row in rows if row is not None]
+    found = []
+    for key in keys:
+        row = db.execute(_MEMORY, (cluster, *key)).fetchone()
+        if row is not None:
+            mem, nodes = row
+            # Of several nodes the use of each is not known.
+            found.append(Had(mem, memory(steps_of(db, cluster, *key)) or None if nodes == 1 else None))
+    return found
 
 
 def plugin_seen(db: sqlite3.Connection, cluster: str, since: int) -> bool:

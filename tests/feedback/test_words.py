@@ -57,6 +57,14 @@ def test_shares_are_never_none_or_all_of_what_is_only_nearly_so(value: float, sa
     assert format.share(value).replace(format.NO_BREAK, " ") == said
 
 
+@pytest.mark.parametrize(
+    ("joules", "said"),
+    [(3600, "1 Wh"), (900, "0.2 Wh"), (3_596_000, "999 Wh"), (4_320_000, "1.2 kWh"), (9e9, "2,500 kWh")],
+)
+def test_energy(joules: float, said: str) -> None:
+    assert format.energy(joules).replace(format.NO_BREAK, " ") == said
+
+
 def test_moments() -> None:
     assert format.moment(MONDAY + 10 * HOUR, "en", UTC) == "5 Jan 10:00"
     assert format.moment(MONDAY + 10 * HOUR, "ja", UTC) == "1月5日 10:00"
