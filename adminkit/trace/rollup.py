@@ -69,8 +69,7 @@ _ENDED: Final = tuple(f"ended_{span}" for span in SPANS)
 #: Their names.
 NAMES: Final = ("rollup_kept", "rollup_key", "rollup_queue", *_ENDED, "occupied_hour")
 _TRIGGERS: Final = ("rollup_insert", "rollup_update", "rollup_delete")
-#: SQL: what removes the triggers.
-NO_TRIGGERS: Final = tuple(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS)
+_NO_TRIGGERS: Final = tuple(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS)
 #: SQL: what removes the rows from which every run is gone. Runs may be subtracted before others are added.
 EMPTY: Final = (
     *(f"DELETE FROM {table} WHERE jobs = 0" for table in _ENDED),
@@ -178,7 +177,7 @@ KEPT: Final = (
 
 
 #: SQL: what empties the tables, and keeps none from here on.
-DROP: Final = (*NO_TRIGGERS, *(f"DELETE FROM {name}" for name in NAMES))
+DROP: Final = (*_NO_TRIGGERS, *(f"DELETE FROM {name}" for name in NAMES))
 
 
 def keep(now: int) -> str:

@@ -1,9 +1,15 @@
-"""A sacct file of any length with the columns sync asks for. Deterministic; shaped like a GPU cluster's."""
+"""A sacct file of any length with the columns sync asks for. Deterministic; shaped like a GPU cluster's.
+
+A user has a few habits: a queue, a size, a limit and a usual run time, as users of real sites do (RICC: 447 794 runs of
+176 users make 1198 combinations of queue, size, state and limit). Sums by group would be as many as runs otherwise.
+"""
 
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
 
@@ -29,15 +35,37 @@ def write(path: Path, rows: int, delimiter: str = "|", spacing: int = 3) -> Path
     return path
 
 
+class Habit(NamedTuple):
+    queue: str
+    gpus: int
+    nodes: int
+    limit: int  # minutes
+    usual: int  # seconds
+    script: int
+
+
+@cache
+def habits(user: int) -> tuple[Habit, ...]:
+    """One to three, the usual one first."""
+    pick = random.Random(user)
+    found = []
+    for _ in range(pick.choice((1, 2, 2, 3))):
+        gpus = pick.choice((0, 1, 1, 1, 1, 1, 2, 4, 8))
+        nodes = 1 if gpus < 8 else pick.choice((1, 1, 2, 4))
+        limit = pick.choice((60, 120, 240, 720, 1440, 2880, 4320, 4320, 4320))
+        usual = int(pick.expovariate(1 / 6000)) + 60
+        found.append(Habit(pick.choice(QUEUES), gpus, nodes, limit, usual, pick.randrange(13)))
+    return tuple(found)
+
+
 def _row(number: int, pick: random.Random, spacing: int) -> list[str]:
     user = int(pick.random() ** 2 * 400)
-    gpus = pick.choice((0, 1, 1, 1, 1, 1, 2, 4, 8))
-    nodes = 1 if gpus < 8 else pick.choice((1, 1, 2, 4))
+    own = habits(user)
+    queue, gpus, nodes, limit, usual, script = own[0] if pick.random() < 0.7 else pick.choice(own)
     cpus, mem = nodes * max(4, gpus * 5), nodes * 16 * max(1, gpus)
     submit = START + number * spacing
     wait = int(pick.expovariate(1 / 900))
-    limit = pick.choice((60, 120, 240, 720, 1440, 2880, 4320, 4320, 4320))
-    elapsed = min(int(pick.expovariate(1 / 6000)) + 1, limit * 60)
+    elapsed = min(int(pick.lognormvariate(0, 0.8) * usual) + 1, limit * 60)
     start, end = submit + wait, submit + wait + elapsed
     gres = f",gres/gpu={nodes * gpus},gres/gpu:a100={nodes * gpus}" if gpus else ""
     tres = f"billing={cpus},cpu={cpus}{gres},mem={mem}G,node={nodes}"
@@ -52,7 +80,7 @@ def _row(number: int, pick: random.Random, spacing: int) -> list[str]:
         "UID": str(20_000 + user),
         "Group": f"group{user % 40:02d}",
         "Account": f"account{user % 25:02d}",
-        "Partition": pick.choice(QUEUES),
+        "Partition": queue,
         "QOS": "normal",
         "State": pick.choice(STATES),
         "Reason": "None",
@@ -78,6 +106,6 @@ def _row(number: int, pick: random.Random, spacing: int) -> list[str]:
         "Flags": "SchedBackfill,StartRecieved",
         "AdminComment": "",
         "SubmitLine": f"sbatch --gres=gpu:{gpus} train_{user % 17}.sh",
-        "JobName": f"train_{user}_{number % 13}",
+        "JobName": f"train_{user}_{script}",
     }
     return [values[name] for name in JOB_FIELDS]

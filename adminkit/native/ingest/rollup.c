@@ -41,11 +41,17 @@ static bool take_number(sqlite3_value *value, struct ak_number *number) {
            (type == SQLITE_FLOAT && (double)number->i == sqlite3_value_double(value));
 }
 
+/* Trap: sqlite3_value_text() copies a text that was bound, to end it with a NUL. */
 static bool take_text(sqlite3_value *value, struct ak_slice *text) {
     int type = sqlite3_value_type(value);
-    text->s = type == SQLITE_NULL ? NULL : (const char *)sqlite3_value_text(value);
-    text->n = text->s ? (size_t)sqlite3_value_bytes(value) : 0;
-    return type == SQLITE_NULL || (text->s && type != SQLITE_BLOB);
+    *text = (struct ak_slice){0};
+    if (type == SQLITE_NULL)
+        return true;
+    text->s = type == SQLITE_TEXT ? sqlite3_value_blob(value) : (const char *)sqlite3_value_text(value);
+    text->n = (size_t)sqlite3_value_bytes(value);
+    if (!text->n)
+        text->s = "";
+    return text->s && type != SQLITE_BLOB;
 }
 
 /* A sentence where it fails, else NULL. */
@@ -153,6 +159,8 @@ static bool take_rows(struct ak_store *store, const char *sql) {
 
 bool ak_rollup_finish(struct ak_store *store) {
     struct ak_rollup *rollup = store->rollup;
+    if (rollup)
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
     return !rollup || ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) &&
                        ak_sums_put_away(&rollup->month, store) && ak_sums_put_away(&rollup->day, store) &&
                        ak_sums_put_away(&rollup->hour, store));
@@ -186,6 +194,7 @@ bool ak_rollup_open(struct ak_store *store) {
     if (sqlite3_create_function(store->db, "rolled", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, rollup, rolled,
                                 NULL, NULL) != SQLITE_OK)
         return ak_store_failed(store, "rolled()");
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return read_words(rollup, store) &&
            ak_numbered_open(&rollup->keys, store, rollup->sql[FIND], rollup->sql[MAKE]) &&
            ak_numbered_open(&rollup->queues, store, rollup->sql[FIND_QUEUE], rollup->sql[MAKE_QUEUE]) &&

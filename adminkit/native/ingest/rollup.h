@@ -6,7 +6,8 @@
 
 /* Makes the SQL function rolled() known, where there is a --rollup, and prepares its statements. rolled(x,
  * RUN) is x, and keeps in mind what the run adds, whose columns RUN are in the order of image.h; rolled(x,
- * OLD, NEW) that it is one run no more and another one. False: store->error. */
+ * OLD, NEW) that it is one run no more and another one. Until
+ * ak_rollup_finish() the database's own triggers do nothing. False: store->error. */
 bool ak_rollup_open(struct ak_store *store);
 
 /* Before a row's statement: nothing is in mind. */
