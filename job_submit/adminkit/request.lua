@@ -117,19 +117,24 @@ end
 
 later.mem = job_size.mem
 
--- Read with them is what a soft limit looks at too.
-function later.batch(made, source)
-    local script, fields = source.script, made._read
-    local count = #fields
-    fields[count + 1], fields[count + 2] = "het_offset", "array"
-    made.het_offset, made.array = later.het_offset(made, source) or false, word(source.array_inx) or false
+-- Whether it has a script, which Slurm hands over whole at each look.
+function later.scripted(_, source)
+    local script = source.script
     return script ~= nil and script ~= ""
 end
 
+-- Read with it is what a soft limit looks at too.
+function later.batch(made, source)
+    local fields = made._read
+    local count = #fields
+    fields[count + 1], fields[count + 2] = "het_offset", "array"
+    made.het_offset, made.array = later.het_offset(made, source) or false, word(source.array_inx) or false
+    return made.scripted
+end
+
 -- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
-function later.environment(_, source)
-    local script = source.script
-    return script and script ~= "" and source.environment
+function later.environment(made, source)
+    return made.scripted and source.environment
 end
 
 -- true, false or "unknown".
@@ -301,7 +306,7 @@ local function of_update(job_desc, job_rec, part_list, by, now, site)
 end
 
 -- Two functions that read requests as these tables (of ruleset.lua) need them, in this Slurm (`gres_slash`: of gres.lua); `by`
--- is the uid of who asks, `now` may be nil.
+-- is the uid of who asks, `now` may be nil; `name` is the job's, nil where it was not looked at.
 --
 -- All submissions share one table, for a fresh one each would be most of a decision's garbage, which is what makes the slowest
 -- decisions slow. It is read from job_desc as it is used, so it lasts as long as the call.
@@ -309,21 +314,19 @@ function request.reader(ruleset, gres_slash)
     local site = { ruleset = ruleset, gpus_of = gres.reader(gres_slash) }
     local plan = ruleset.soft and ruleset.soft.variable or false
     local submitted = setmetatable({ older = false, _read = {}, _ckpt = ruleset.policy.ckpt or false, _plan = plan }, LATER)
-    local usable, field, needs_name = usable_of(submitted), ruleset.record, ruleset.soft or ruleset.hints
+    local usable, field = usable_of(submitted), ruleset.record
     if not ruleset.policy.ckpt then
         submitted.restartable = "unknown" -- whatever its environment
     end
     local reader = {}
 
-    function reader.of_submission(job_desc, part_list, by, now)
+    function reader.of_submission(job_desc, part_list, by, now, name)
         forget(submitted)
         submitted._parts, submitted.usable = part_list or false, part_list and usable or false
         if field then
             submitted[field] = word(job_desc[field]) or false
         end
-        if needs_name then
-            submitted.job_name = word(job_desc.name) or false
-        end
+        submitted.job_name = name and (name ~= "" and name or false)
         return read(submitted, job_desc, job_desc.user_id, by, now, site, nil)
     end
 

@@ -79,7 +79,8 @@ end
 local function apply(job_desc, decision, field, asked)
     local partition = decision.queue and (job_desc.partition or "")
     local time_limit = decision.limit and job_desc.time_limit
-    local time_min = (decision.soft or decision.time_min) and job_desc.time_min
+    local plans = decision.soft or decision.time_min
+    local time_min = plans and (asked and not asked.time_min and NO_VAL or job_desc.time_min)
     local max_nodes = decision.max_nodes and job_desc.max_nodes
     local bitflags = max_nodes and job_desc.bitflags
     local there = field and decision.record and (asked[field] or "")
@@ -142,7 +143,8 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
 
     local needs_now = ruleset and ruleset.needs_now
     local function submit(job_desc, part_list, uid)
-        if job_desc.name == PROBE then
+        local name = job_desc.name
+        if name == PROBE then
             slurm.user_msg(in_force)
             return code_of(slurm)
         end
@@ -150,7 +152,7 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
             return slurm.SUCCESS
         end
         local time = needs_now and clock() or nil
-        local asked = reader.of_submission(job_desc, part_list, uid, time)
+        local asked = reader.of_submission(job_desc, part_list, uid, time, name)
         asked.lease = ruleset.soft and lease and lease(time) or false
         return answer(slurm, job_desc, decide.decide(asked, ruleset), field, asked)
     end

@@ -35,7 +35,7 @@ before its submission. Every candidate but the last has `least` and `gap` of pol
   not the user's other jobs where those of the name are too few. *last two*: the mean of the user's last two.
 - *longest*, *outlived*, *wide N*: the settings of [soft_limits]; *the default*: all of them, as policy.toml has them.
 - *beside wide N qM*: while a job waits that asks for N % of the nodes, those that wait on nodes that it may use are
-  planned with the higher quantile M (*longest* holds for these plans alone), where *wide N* would give them their limit.
+  planned with the higher quantile M (*longest* holds for these plans alone), where *wide N* gives them their limit.
 - *wide jobs +N h*, *short jobs +N h*: points worth N hours of age for the jobs of the last size, or for those that are
   planned with an hour at most.
 - *bf_window N*: that SchedulerParameter; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve at the
