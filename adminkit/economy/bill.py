@@ -67,6 +67,7 @@ class Bill:
     scheme: Scheme
     head: Head
     until: int  # when the month is over, epoch seconds
+    last_end: int | None  # of any job of the trace
     dues: list[Due] = field(default_factory=list)
     jobs: int = 0
     free: int = 0
@@ -117,7 +118,7 @@ def bill(db: sqlite3.Connection, file: ChargeFile, month: str, tick: Tick = lamb
     """What closing that month would write, of the rows that the trace has now. Read it in one snapshot."""
     scheme = file.named(None)
     done = ledger.closed(db)
-    found = Bill(month, scheme, ledger.head(db), scheme.calendar.begin(following(month)))
+    found = Bill(month, scheme, ledger.head(db), scheme.calendar.begin(following(month)), span(db)[1])
     first = min([*done, month])
     since = scheme.calendar.begin(first)
     whole = how_many(db, since)

@@ -99,6 +99,12 @@ def _window(bill: Bill) -> tuple[int, int]:
 def bill_notes(bill: Bill) -> list[str]:
     """What a reader of a bill must know about the jobs that are not in it."""
     notes = []
+    if not bill.head.n:
+        notes.append(f"the ledger is empty: charging begins with {bill.month}, and months close one after the other")
+    if bill.last_end is not None and bill.last_end < bill.until:
+        notes.append(
+            f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill has what is missing"
+        )
     if bill.refused:
         first = max(bill.refused.items(), key=lambda item: (item[1].jobs, item[0]))
         many = sum(one.jobs for one in bill.refused.values())
