@@ -221,7 +221,8 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(state="OUT_OF_MEMORY", mem=700 * 2**20), [done(9, mem=900 * 2**20)], QUEUES,
-        ("#SBATCH --mem=900M", "of 1 earlier run of this name"), ("runs of this name",), "below a GiB",
+        ("#SBATCH --mem=900M", "an earlier run of this name that completed had so much"), ("runs of this name",),
+        "below a GiB",
     ),
     (
         lost(state="OUT_OF_MEMORY"), [done(9, mem=100 * GIB, max_rss=60 * GIB)], QUEUES,
@@ -229,11 +230,11 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(state="NODE_FAIL", node_list="gpu[1-2]", nodes=2), [], QUEUES,
-        ("because a node of it failed", "did not put it back", "sbatch --requeue ..."), ("--exclude", "gpu1"),
+        ("because one of its nodes failed", "did not put it back", "sbatch --requeue ..."), ("--exclude", "gpu1"),
         "nobody knows which of two nodes failed",
     ),
     (
-        lost(state="NODE_FAIL", node_list=None), [], QUEUES, ("because a node of it failed",), ("None",), "unknown",
+        lost(state="NODE_FAIL", node_list=None), [], QUEUES, ("because one of its nodes failed",), ("None",), "unknown",
     ),
     (
         lost(state="NODE_FAIL"), [lost(50, "NODE_FAIL", end=END - 31 * DAY)], QUEUES,
