@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from adminkit.stats.accuracy import QUANTILES, QUEUE_LIMITS, Accuracy, Curve, QueueAccuracy, Spread, Wanted
-from adminkit.stats.rollup import ACCURACY_UNIT, binned, sums
+from adminkit.stats.rollup import ACCURACY_UNIT, Sums, binned, month_around, sums
 from adminkit.stats.select import Filter, clusters, snapshot, span
 from adminkit.stats.states import END_OF, ENDED, States, ordered
 from adminkit.stats.states import Group as Ends
 from adminkit.stats.users import User, Users, window
-from adminkit.trace.rollup_row import DAY, EDGES, OVER
+from adminkit.trace.rollup_row import DAY, EDGES, LAST, OVER
 
 #: Names of Spread's quantiles, in the order of QUANTILES.
 _QUANTILE_NAMES: Final = ("min", "p10", "p25", "median", "p75", "p90", "max")
@@ -210,15 +210,16 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
 def users(db: sqlite3.Connection, chosen: Filter) -> Users | None:
     """stats.users.users(): of a user's last end the day is known."""
     with snapshot(db):
-        rolled = sums(db, chosen, limits=False, by=("cluster", "user", "month", "limited"), days=True)
+        rolled = sums(db, chosen, limits=False, by=("cluster", "user", "month", "limited"))
         if rolled is None:
             return None
+        days = _last_days(db, chosen, rolled)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     found: dict[tuple[str, str | None], User] = {}
     overall = User(None, None)
     for key, values in rolled.groups.items():
         cluster, name, month, limited = key
-        day, jobs = rolled.last[key], values["jobs"]
+        day, jobs = days.get((cluster, name)), values["jobs"]
         last = None if day is None else day + DAY // 2
         unknown = [jobs - values[f"{unit}s_known"] for unit in ("gpu", "cpu")]
         accuracies = [jobs, values["accuracy"] / ACCURACY_UNIT, values["elapsed"], values["req_limit"]]
@@ -227,3 +228,20 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users | None:
             one.add(month, jobs, last, added)
     by_jobs = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.user or ""))
     return Users(by_jobs, overall, *window(chosen, ends), rolled.excluded, names, ends, DAY // 2)
+
+
+def _last_days(db: sqlite3.Connection, chosen: Filter, rolled: Sums) -> dict[tuple[str, str | None], int]:
+    """(cluster, user) -> the day of the last end. The days are read of the months in which somebody ended last."""
+    last: dict[tuple[str, str | None], int] = {}
+    for (cluster, name, *_), at in rolled.last.items():
+        if at is not None:
+            last[cluster, name] = max(at, last.get((cluster, name), at))
+    for since, until in {month_around(at) for at in last.values() if 0 <= at <= LAST - 31 * DAY}:
+        first = since if chosen.since is None else max(since, chosen.since)
+        end = until if chosen.until is None else min(until, chosen.until)
+        month = replace(chosen, since=first, until=end)
+        found = sums(db, month, limits=False, by=("cluster", "user"), days=True)
+        for (cluster, name), at in found.last.items() if found else ():
+            if at is not None and since <= last[cluster, name] < until:
+                last[cluster, name] = max(at, last[cluster, name])
+    return last

@@ -58,7 +58,7 @@ class Sums:
 
     groups: Mapping[Values, Mapping[str, int]]
     excluded: Mapping[str, int]
-    last: Mapping[Values, int | None]  # the day of the last end of each group, where days were asked for
+    last: Mapping[Values, int | None]  # of each group, the month or day of the last end, or its second
 
 
 #: Of all runs: those that ended, and those that did not.
@@ -257,6 +257,12 @@ def pieces(since: int | None, until: int | None, days: bool = False) -> list[Pie
 
 #: So many seconds after a span's first one is the next span, whichever it is.
 _LONGEST: Final = {"month": 31 * DAY, "day": DAY}
+
+
+def month_around(time: int) -> tuple[int, int]:
+    """The first second of a time's UTC month, and that of the next one."""
+    first = _month(time)
+    return first, _month(first + _LONGEST["month"])
 
 
 def _day(time: int) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from adminkit.trace import rollup
 from adminkit.trace.rollup_load import RUN, loading, rolled
+from adminkit.trace.rollup_row import SPANS
 from tests.native import helper
 from tests.support.builders import make_trace
 
@@ -67,6 +68,17 @@ def test_no_number_of_a_run_is_too_large(path: Path, column: str, value: str) ->
     assert stored(path, "SELECT sum(jobs) FROM ended_month") == [
         (None if (column, value) == ("end_time", "NULL") else 1,)
     ]
+
+
+def test_every_time_has_the_month_and_the_day_that_sqlite_says(path: Path) -> None:
+    end = f"(i * 25_340_230 + i * i % 86400 - {10**9})".replace("_", "")  # 1938 to 9999
+    count = "WITH c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 10038) "
+    assert not summed(path, f"{count}{of({'end_time': end, 'user': f'CAST({end} AS TEXT)'})} FROM c").error
+    for span, sql in SPANS.items():
+        rows = (
+            f"SELECT {span} AS found, CAST(user AS INTEGER) AS end_time FROM ended_{span} JOIN rollup_key ON id = key"
+        )
+        assert stored(path, f"SELECT count(*), sum(found = {sql}) FROM ({rows})") == [(10039, 10039)]
 
 
 @pytest.mark.parametrize(
