@@ -114,7 +114,7 @@ EN: Final[Mapping[str, str]] = {
         " Cancel it and submit it again."
     ),
     "time_min": "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays.",
-    "time_min_off": "--time-min was left out: it cannot be used here now. Backfill plans by your limit, which stays.",
+    "time_min_off": "--time-min was left out: it cannot be used for this job now. Plans go by your limit.",
     "help": "More about limits and waiting: {url}",
 }
 

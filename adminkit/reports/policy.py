@@ -184,7 +184,9 @@ def _typed_notes(replayed: Replayed) -> Iterator[str]:
     typed, jobs = replayed.typed, replayed.counts.total.jobs
     if typed is None or not jobs:
         return
-    if typed.unknown < jobs:
+    if typed.unknown < jobs and not typed.jobs:
+        yield "nobody gave a --time-min, as records in AdminComment say"
+    elif typed.jobs:
         yield (
             f"a --time-min of its own: {plural(typed.jobs, 'job')} of {plural(typed.users, 'user')}, as records in"
             f" AdminComment say; {typed.lowered} of them ended with a lower limit than was asked for"

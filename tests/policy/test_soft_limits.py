@@ -140,6 +140,16 @@ def test_replay_counts_who_typed_a_time_min_as_far_as_records_go(tmp_path: Path)
     assert off.typed is None
 
 
+def test_records_may_say_that_nobody_typed_one(tmp_path: Path) -> None:
+    known = job(1, admin_comment="ak1:lim=36000,src=e", limit_original=36000, limit_source="explicit")
+    policy, path = loaded(tmp_path, "[soft_limits]\nenabled = true\n"), make_trace(tmp_path / "trace.db", [known])
+    with reader(path) as trace:
+        filter = one_cluster(trace, Filter(checkpoint_code=85))
+        replayed = replay_trace(trace, policy, made_up(["gq"]), filter, NOW)
+    notes = replay_report(replayed, filter, "trace.db", [], []).meta.notes
+    assert list(notes[-1:]) == ["nobody gave a --time-min, as records in AdminComment say"]
+
+
 def test_of_nobody_nothing_is_said_of_time_min(tmp_path: Path) -> None:
     policy, path = loaded(tmp_path, "[soft_limits]\nenabled = true\n"), make_trace(tmp_path / "trace.db", [])
     with reader(path) as trace:
