@@ -117,7 +117,8 @@ def statement(
     from adminkit.reports.charge import entries_report, statement_report
     from adminkit.stats.ledger import closes, lines
 
-    path = find_trace(db, config.load().db)
+    settings = config.load()
+    path, clusters = find_trace(db, settings.db), settings.report.clusters(cluster or ())
     with _snapshot(path) as trace:
         users = whose(user, path)
         done = closes(trace)
@@ -125,9 +126,9 @@ def statement(
         if not months and not all_months:
             last = max((one.billed for one in lines(trace, users=users)), default=None)
             months = [done[-1].month] if done else [last] if last else []
-        found = [*lines(trace, months=months, users=users, accounts=account or (), clusters=cluster or ())]
+        found = [*lines(trace, months=months, users=users, accounts=account or (), clusters=clusters)]
         closed = [one for one in done if not months or one.month in months]
-    filters = {"month": months, "user": users, "account": account or [], "cluster": cluster or []}
+    filters = {"month": months, "user": users, "account": account or [], "cluster": clusters}
     said = {name: ", ".join(words) for name, words in filters.items() if words}
     notes = [] if found else ["no entry of the ledger is so; adminkit charge close MONTH makes them"]
     show = entries_report if entries else statement_report

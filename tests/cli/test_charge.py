@@ -61,6 +61,13 @@ def test_a_month_is_previewed_closed_once_and_told(run: Any) -> None:
     assert (code, found["rows"][3]["result"]) == (1, "wrong")
 
 
+def test_a_statement_takes_the_alias_of_a_cluster(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADMINKIT_REPORT_ALIASES", "fed=aaic+beta")
+    run("close 2026-01 --apply")
+    assert len(run("statement --cluster fed")[1]["rows"]) == 3
+    assert run("statement --cluster beta")[1]["rows"] == []
+
+
 def test_jobs_that_cannot_be_charged_are_listed_with_the_reason(run: Any) -> None:
     found = run("preview --not-chargeable")[1]
     assert found["rows"] == [
