@@ -9,28 +9,31 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.files import kind
 from adminkit.owner import as_caller, as_owner
 
-#: Where SQLite's header has the versions of who may write and read: 1 a rollback journal, 2 a WAL.
-_VERSIONS: Final = slice(18, 20)
-#: Where it has the application id, and a snapshot's: a trace has none.
-_APPLICATION: Final = slice(68, 72)
+#: The application id of a snapshot; a trace has none.
 _SNAPSHOT: Final = 0x616B736E  # aksn
-_MAGIC: Final = b"SQLite format 3\0"
 
 
 def is_snapshot(path: Path) -> bool:
-    """Whether publish() made the file; asked of its first bytes, without SQLite's locks."""
-    with suppress(OSError), path.open("rb") as file:
-        head = file.read(_APPLICATION.stop)
-        whose = int.from_bytes(head[_APPLICATION], "big")
-        return head.startswith(_MAGIC) and head[_VERSIONS] == b"\1\1" and whose == _SNAPSHOT
-    return False
+    """Whether publish() made the file.
+
+    Traps: it is asked without locks, which a network file system may lack; and through SQLite, because closing a file
+    that was opened beside it would drop the locks that SQLite has on it in this process.
+    """
+    try:
+        if kind(path.stat().st_mode):
+            return False
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            return bool(db.execute("PRAGMA application_id").fetchone() == (_SNAPSHOT,))
+    except (OSError, sqlite3.Error):
+        return False
 
 
 def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,31 @@ def test_nobody_writes_a_snapshot(trace: Path, tmp_path: Path, capsys: pytest.Ca
     assert main(["trace", "prune", "--older-than", "2020-01-01", "--apply", "--db", str(target)]) == 1
     assert "is a snapshot, which is only read" in capsys.readouterr().err
     assert target.read_bytes() == before
+
+
+def test_looking_whether_it_is_one_takes_no_lock_from_this_process(trace: Path) -> None:
+    """A file that is opened and closed beside SQLite would: POSIX locks go with any descriptor of the file."""
+    with connect.writer(trace) as db:
+        db.execute("BEGIN IMMEDIATE")
+        before = Path("/proc/locks").read_text()
+        assert not is_snapshot(trace)
+        inode = f":{trace.stat().st_ino} "
+        mine = [line.split(maxsplit=1)[1] for line in before.splitlines() if inode in f"{line} "]
+        after = [line.split(maxsplit=1)[1] for line in Path("/proc/locks").read_text().splitlines()]
+        assert mine and set(mine) <= set(after)
+        db.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "nothing", "text"])
+def test_what_is_no_database_is_no_snapshot(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "x"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "text":
+        path.write_text("SQLite format 3")
+    assert not is_snapshot(path)
 
 
 TAKEN = [
