@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adminkit.stats.select import STARTED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, grouped, sums, taken
+from adminkit.stats.taken import Taken, add, blocks, grouped, taken
 from adminkit.trace.run_view import STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -166,15 +166,17 @@ def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
     import numpy as np
 
     number, keys = grouped(*jobs.texts)
-    elapsed, *sizes, never, hidden = jobs.numbers
-    seconds = elapsed.astype(np.float64)
-    ran = seconds > 0
-    columns: list[Any] = [np.bincount(number, minlength=len(keys)).tolist()]
-    columns += [sums(number, len(keys), one).astype(np.int64).tolist() for one in (never, hidden)]
-    for size in sizes:
-        parts = seconds * size, ran, ran & np.isnan(size)
-        columns.append(list(zip(*(sums(number, len(keys), one).tolist() for one in parts), strict=True)))
-    yield from zip(keys, *columns, strict=True)
+    added = np.zeros((9, len(keys)))
+    for block in blocks(jobs.jobs):
+        mine, (elapsed, *sizes, never, hidden) = number[block], [one[block] for one in jobs.numbers]
+        seconds = elapsed.astype(np.float64)
+        ran = seconds > 0
+        columns = [np.ones(len(mine)), never, hidden]
+        columns += [one for size in sizes for one in (seconds * size, ran, ran & np.isnan(size))]
+        for to, column in zip(added, columns, strict=True):
+            add(to, mine, column)
+    for key, (many, idle, failed, *hours) in zip(keys, added.T.tolist(), strict=True):
+        yield key, int(many), int(idle), int(failed), hours[:3], hours[3:]
 
 
 def ordered(groups: Iterable[Group], part: str) -> list[Group]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BLOCK: Final = 1 << 16
 #: Groups beyond which an array with a place for each that there might be is not worth it.
 _MANY: Final = 1 << 22
+_NO_MONTH: Final = -(10**6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple
     first = np.zeros(len(keys), np.int64)
     first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
     order = np.argsort(first)
-    return np.argsort(order)[number], [keys[one] for one in order.tolist()]
+    return np.argsort(order).astype(np.int32)[number], [keys[one] for one in order.tolist()]
 
 
 def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
@@ -98,21 +99,24 @@ def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArr
     return np.split(values[np.argsort(number, kind="stable")], ends)[:groups]
 
 
-def sums(number: NDArray[Any], groups: int, weights: NDArray[Any]) -> NDArray[Any]:
-    """Of each group the sum over its rows, as doubles, one row after the other; unknown weights are left out."""
+def add(to: NDArray[Any], number: NDArray[Any], weights: NDArray[Any]) -> None:
+    """Add to the sum of each group what its rows weigh, one row after the other; unknown weights are left out."""
     import numpy as np
 
-    return np.bincount(number, np.nan_to_num(weights) if weights.dtype.kind == "f" else weights, groups)
+    np.add.at(to, number, np.nan_to_num(weights) if weights.dtype.kind == "f" else weights)
 
 
 def months(times: NDArray[Any]) -> Texts:
     """The month of UTC of each of these epochs, such as 2026-01; None for unknown ones."""
     import numpy as np
 
-    known = (times >= -62_167_219_200) & (times < 253_402_300_800)  # of the years 0 to 9999
-    since = np.where(known, times, -(2**62)).astype("i8").astype("M8[s]").astype("M8[M]").astype("i8")
+    since = np.full(len(times), _NO_MONTH, np.int32)
+    for block in blocks(len(times)):
+        some = times[block]
+        known = (some >= -62_167_219_200) & (some < 253_402_300_800)  # of the years 0 to 9999
+        since[block][known] = some[known].astype("i8").astype("M8[s]").astype("M8[M]").astype("i8")
     codes, found = grouped(since)
-    return Texts(codes, [str(np.datetime64(one, "M")) if one > -(2**40) else None for (one,) in found])
+    return Texts(codes, [None if one == _NO_MONTH else str(np.datetime64(one, "M")) for (one,) in found])
 
 
 def blocks(rows: int) -> Iterator[slice]:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
-from adminkit.stats.taken import Taken, grouped, months, sums, taken
+from adminkit.stats.taken import Taken, add, blocks, grouped, months, taken
 
 #: Seconds: a twelfth of 365.25 days.
 MONTH: Final = 2_629_800
@@ -158,21 +158,22 @@ def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
     """Cluster, user and month of UTC, and of its jobs their number, the last end and what User.add() adds."""
     import numpy as np
 
-    end, elapsed, gpus, cpus, limit = jobs.numbers
-    number, keys = grouped(*jobs.texts, months(end))
-    groups = len(keys)
-    last = np.full(groups, -np.inf)
-    np.maximum.at(last, number, np.nan_to_num(end.astype(np.float64), nan=-np.inf))
-    seconds, limited = elapsed.astype(np.float64), ~np.isnan(limit)
-    with np.errstate(invalid="ignore"):
+    number, keys = grouped(*jobs.texts, months(jobs.numbers[0]))
+    added, last = np.zeros((len(_SUMMED), len(keys))), np.full(len(keys), -np.inf)
+    for block in blocks(jobs.jobs):
+        mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
+        end, elapsed, gpus, cpus, limit = numbers
+        limited = ~np.isnan(limit)
+        np.maximum.at(last, mine, np.nan_to_num(end, nan=-np.inf))
         columns = (
-            seconds * gpus, seconds * cpus, np.isnan(gpus), np.isnan(cpus), limited, seconds / limit,
-            np.where(limited, seconds, 0), limit,
+            elapsed * gpus, elapsed * cpus, np.isnan(gpus), np.isnan(cpus), limited, elapsed / limit,
+            np.where(limited, elapsed, 0), limit,
         )  # fmt: skip
-    added = np.stack([sums(number, groups, one) for one in columns], axis=1).tolist()
-    counts = np.bincount(number, minlength=groups).tolist()
-    for key, many, at, some in zip(keys, counts, last.tolist(), added, strict=True):
-        yield *key, many, None if at == -math.inf else int(at), some
+        for to, column in zip(added, columns, strict=True):
+            add(to, mine, column)
+    counts = np.bincount(number, minlength=len(keys)).tolist()
+    for key, many, at, sums in zip(keys, counts, last.tolist(), added.T.tolist(), strict=True):
+        yield *key, many, None if at == -math.inf else int(at), sums
 
 
 def window(chosen: Filter, ends: tuple[int | None, int | None]) -> tuple[float, str | None]:
