@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adminkit.stats.select import STARTED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, add, blocks, grouped, taken
+from adminkit.stats.taken import Taken, blocks, grouped, taken
 from adminkit.trace.run_view import STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -174,7 +174,7 @@ def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
         columns = [np.ones(len(mine)), never, hidden]
         columns += [one for size in sizes for one in (seconds * size, ran, ran & np.isnan(size))]
         for to, column in zip(added, columns, strict=True):
-            add(to, mine, column)
+            to += np.bincount(mine, np.nan_to_num(column), len(keys))  # whole numbers: their order does not matter
     for key, (many, idle, failed, *hours) in zip(keys, added.T.tolist(), strict=True):
         yield key, int(many), int(idle), int(failed), hours[:3], hours[3:]
 
