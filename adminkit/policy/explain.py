@@ -114,6 +114,7 @@ def _must(rule: Rule) -> str:
         "default_limit": lambda: f"without a time limit get {limit}",
         "min_limit": lambda: f"ask for {limit} or more",
         "max_limit": lambda: f"ask for {limit} at most",
+        "batch_only": lambda: "must be submitted by sbatch",
         "restartable_above": lambda: f"of more than {limit} must be able to go on from a checkpoint",
     }
     return phrases[rule.check]()

@@ -18,8 +18,10 @@ ACTIONS: Final[Mapping[str, tuple[Action, ...]]] = {
     "gpus_per_node": ("reject", "warn"),
     "nodes": ("reject", "warn"),
     "cpus": ("reject", "warn"),
+    "batch_only": ("reject", "warn"),
 }
 CHECKS: Final = tuple(ACTIONS)
 LIMITS: Final = ("default_limit", "min_limit", "max_limit", "restartable_above")
 NUMBERS: Final = ("gpus", "gpus_per_node", "nodes", "cpus")
+DEMANDS: Final = ("require_limit", "batch_only")  # their value is true
 CONDITIONS: Final = ("queues", "classes", "accounts", "qos", "users", "except_users", "except_accounts")

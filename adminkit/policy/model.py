@@ -187,6 +187,7 @@ class Rule(_Table):
     gpus_per_node: Numbers | None = None
     nodes: Numbers | None = None
     cpus: Numbers | None = None
+    batch_only: Literal[True] | None = None
     queues: SomeWords | None = None
     classes: Annotated[tuple[JobClass, ...], AfterValidator(_distinct), AfterValidator(_some)] | None = None
     accounts: SomeWords | None = None

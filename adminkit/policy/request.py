@@ -88,6 +88,7 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "gpus_per_node": per_node(asked.gpus, asked.nodes),
         "mem": None if asked.mem is None else asked.mem // _MIB,
         "batch": True,
+        "batch_unknown": True,  # to a rule of batch_only; soft limits take each job for one
     }
 
 

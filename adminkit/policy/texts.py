@@ -41,6 +41,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "gpus_per_node": _RULE,
     "nodes": _RULE,
     "cpus": _RULE,
+    "batch_only": _RULE,
     "unsure": _RULE,
     "later": ("from", "message", *(name for name in _RULE if name != "from")),
     "routed": _ROUTE,
@@ -91,6 +92,11 @@ EN: Final[Mapping[str, str]] = {
     "nodes.warn": "Nodes of a job in {queue} should be {value}; this one asks for {asked}.",
     "cpus.reject": "CPUs of a job in {queue}: {value}; this one asks for {asked}. Ask for another number of CPUs.",
     "cpus.warn": "CPUs of a job in {queue} should be {value}; this one asks for {asked}.",
+    "batch_only.reject": (
+        "{queue} takes batch jobs only; srun and salloc start none. Write a script, with srun in it, and type:"
+        " sbatch -p {queue} SCRIPT"
+    ),
+    "batch_only.warn": "{queue} is for batch jobs, not for srun and salloc. Type: sbatch -p {queue} SCRIPT",
     "unsure.reject": (
         "How many {check} this job may take cannot be told, and {queue} allows {value}. Type plain numbers, each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
@@ -148,6 +154,14 @@ JA: Final[Mapping[str, str]] = {
     "nodes.warn": "{queue} のノード数は {value} の指定をお勧めします(指定値 {asked})。",
     "cpus.reject": "{queue} で使える CPU 数は {value} です(指定値 {asked})。CPU 数を変更してください。",
     "cpus.warn": "{queue} の CPU 数は {value} の指定をお勧めします(指定値 {asked})。",
+    "batch_only.reject": (
+        "{queue} はバッチジョブ専用で、srun や salloc では始められません。srun はスクリプトの中に書き、"
+        "次のように投入してください: sbatch -p {queue} スクリプト名"
+    ),
+    "batch_only.warn": (
+        "{queue} はバッチジョブ用です。srun や salloc の代わりに、次のように投入してください:"
+        " sbatch -p {queue} スクリプト名"
+    ),
     "unsure.reject": (
         "このジョブが使う {check} の数を確定できません({queue} の許容値は {value})。"
         "各オプションを一度だけ、数字のみで指定してください: --nodes=N --ntasks=N --gpus-per-node=N"

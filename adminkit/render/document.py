@@ -23,7 +23,8 @@ class Section:
     """One report: its question, its answers, its pictures and numbers.
 
     `anchor` is a word of letters, digits and "-". `answers` are in the page's language where `translated`, else in
-    English. `items` are lines of a list, under `items_title`. Of a report that could not be made, `failure` says why.
+    English; the report's table and header are in English, and the page is not, where `english`. `items` are lines of a
+    list, under `items_title`. Of a report that could not be made, `failure` says why.
     """
 
     anchor: str
@@ -34,6 +35,7 @@ class Section:
     note: str = ""
     command: str = ""  # shows all the rows
     translated: bool = False
+    english: bool = False
     items_title: str = ""
     items: Sequence[str] = ()
     failure: str = ""

@@ -144,12 +144,14 @@ def _shown(one: Section, document: Document, tz: tzinfo | None) -> Iterator[str]
     if rows := len(report.rows):
         opened = " open" if rows <= OPEN_ROWS else ""
         said = _text(words["table"].format(rows=shown(rows)))
-        yield f"<details{opened}><summary>{said}</summary>{table(report, tz, MOST_ROWS)}"
+        other = ' lang="en"' if one.english else ""
+        yield f"<details{opened}><summary>{said}</summary><div{other}>{table(report, tz, MOST_ROWS)}</div>"
         if rows > MOST_ROWS:
             rest = words["rows_more"].format(number=shown(rows - MOST_ROWS), command=one.command)
             yield f'<p class="note">{_text(rest)}</p>'
         yield "</details>"
-    yield f"<details><summary>{_text(words['counted'])}</summary>{report_facts(report.meta, tz)}</details>"
+    counted = report_facts(report.meta, tz, words, "en" if one.english else "")
+    yield f"<details><summary>{_text(words['counted'])}</summary>{counted}</details>"
 
 
 def _nothing(document: Document) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from html import escape
 from typing import Final
@@ -19,15 +19,17 @@ LONG: Final = 48
 _SCROLL: Final = '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
 
 
-def facts(lines: Sequence[tuple[str, str]]) -> str:
-    """A list of names and what they say."""
-    said = "\n".join(f"<dt>{escape(clean(name))}</dt><dd>{escape(clean(text))}</dd>" for name, text in lines)
+def facts(lines: Sequence[tuple[str, str]], language: str = "") -> str:
+    """A list of names and what they say, in another language than the page where one is named."""
+    other = f' lang="{language}"' if language else ""
+    said = "\n".join(f"<dt>{escape(clean(name))}</dt><dd{other}>{escape(clean(text))}</dd>" for name, text in lines)
     return f"<dl>\n{said}\n</dl>"
 
 
-def report_facts(meta: Meta, tz: tzinfo | None) -> str:
-    """The header of a report."""
-    return facts(header(meta, tz))
+def report_facts(meta: Meta, tz: tzinfo | None, words: Mapping[str, str] | None = None, language: str = "") -> str:
+    """The header of a report; `words` may have other names for its lines, as fact.NAME."""
+    named = words or {}
+    return facts([(named.get(f"fact.{name}", name), text) for name, text in header(meta, tz)], language)
 
 
 def table(report: Report, tz: tzinfo | None, most: int | None = None) -> str:

@@ -29,6 +29,7 @@ from adminkit.reports.changed import (
     which_months,
 )
 from adminkit.reports.findings import Scope, gather
+from adminkit.reports.page_said import titled, translated
 from adminkit.reports.page_words import WORDS
 from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.stats.moments import Change, changes
@@ -109,7 +110,7 @@ def page(
             one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
             if one.report is not None and _says_nothing(one.report):
                 why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
-                nothing.append((one.title, why))
+                nothing.append((one.title, translated(why, asked.language) or why))
             else:
                 sections.append(_marked(one, shown, words, cluster or None))
         tick(number, len(specs) + 1)
@@ -238,9 +239,15 @@ def _section(
     except Exception as error:
         failures.append(_failure(spec.name, error))
         return replace(made, title=_titled(title or spec.name, cluster), failure=failures[-1].message)
+    answers, language = list(_answers(report)), asked.language
+    said = [translated(answer, language) for answer in answers]
+    if report.pictures and language != "en":
+        report = replace(report, pictures=titled(report.pictures, language))
     return replace(
-        made, title=_titled(title or report.meta.title, cluster), report=report, answers=list(_answers(report))
-    )
+        made, title=_titled(title or report.meta.title, cluster), report=report, translated=None not in said,
+        answers=[f"{one or answer}{words['full_stop']}" for one, answer in zip(said, answers, strict=True)],
+        english=language != "en",
+    )  # fmt: skip
 
 
 def _failure(name: str, error: Exception) -> Failure:
@@ -258,8 +265,8 @@ def _titled(title: str, cluster: str) -> str:
 def _answers(report: Report) -> Iterator[str]:
     """The sentences that answer the question."""
     if report.pictures:
-        yield f"{report.pictures.title.rstrip('.')}."
-    yield from report.meta.answers
+        yield report.pictures.title.rstrip(".")
+    yield from (one.removesuffix(".") for one in report.meta.answers)
 
 
 def _says_nothing(report: Report) -> bool:

@@ -92,6 +92,9 @@ local function forgiving(changed, request, after, job, before)
         if not applied or spread then
             return false -- it is unknown whether the job broke it before
         end
+        if rule.value == true then
+            return true -- there is no further to break it
+        end
         if TIME[rule.check] then
             return no_longer(after, before) and (request.time_min or 0) <= (job.time_min or request.time_min or 0)
         end

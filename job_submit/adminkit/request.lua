@@ -123,13 +123,18 @@ function later.scripted(_, source)
     return script ~= nil and script ~= ""
 end
 
--- Read with it is what a soft limit looks at too.
+-- Read with it is what a soft limit looks at too. Only the first component of a het job has the script; sbatch gives each
+-- an environment, with where it was started, srun and salloc give none.
 function later.batch(made, source)
-    local fields = made._read
+    if made.older then
+        return made.scripted
+    end
+    local fields, offset = made._read, later.het_offset(made, source) or false
     local count = #fields
     fields[count + 1], fields[count + 2] = "het_offset", "array"
-    made.het_offset, made.array = later.het_offset(made, source) or false, word(source.array_inx) or false
-    return made.scripted
+    made.het_offset, made.array = offset, word(source.array_inx) or false
+    local environment = offset and offset > 0 and not made.scripted and source.environment
+    return made.scripted or (environment and (environment.SLURM_SUBMIT_DIR or environment.SLURM_SUBMIT_HOST) ~= nil)
 end
 
 -- Only a batch job has an environment; asking for that of another puts an error into slurmctld.log.
@@ -271,6 +276,9 @@ local MEMORY = { min_mem_per_cpu = "min_mem_per_node", min_mem_per_node = "min_m
 local function updated_view(job_desc, job_rec)
     return setmetatable({}, {
         __index = function(_, field)
+            if field == "script" then
+                return job_rec.script -- no update changes it
+            end
             local value = job_desc[field]
             if value == nil and MEMORY[field] and job_desc[MEMORY[field]] then
                 return nil

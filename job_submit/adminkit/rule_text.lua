@@ -96,7 +96,7 @@ local function values_of(rule)
         values.value, values.min, values.max = bound, bound, bound
         values.asked = asked_seconds
     end
-    if rule.check == "require_limit" or rule.check == "default_limit" then
+    if value == true or rule.check == "default_limit" then
         values.asked = "-"
     end
     return values

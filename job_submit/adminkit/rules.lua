@@ -5,6 +5,7 @@
 -- `job` is of allocation.job_of, `request` the rest of what was asked for, `facts` what the policy knows of the queue, or nil.
 local need = ...
 local allocation = need("allocation")
+local demands = need("demands")
 local text = need("text")
 
 local rules = {}
@@ -140,6 +141,11 @@ for name, number in pairs(number_of) do
     compare[name] = compare_count
 end
 
+local keeps = demands.comparison(UNTOLD)
+for name, of_job in pairs(demands.measure) do
+    measure[name], compare[name] = of_job, keeps
+end
+
 rules.measure, rules.compare = measure, compare
 
 -- What breaks this rule: nil, UNTOLD or a number.
@@ -246,6 +252,7 @@ rules.ORDER = {
     gpus_per_node = 7,
     nodes = 8,
     cpus = 9,
+    batch_only = 10,
 }
 
 -- What Slurm should answer besides our text; names of its errors. Before 23.02 Lua has those of limits, of nodes, and POLICY.

@@ -1,5 +1,6 @@
 -- Whether a table that was loaded is whole: every part of the kind that decide.lua takes it for. A damaged table never decides.
 local need = ...
+local demands = need("demands")
 local rules = need("rules")
 
 local validate = {}
@@ -128,7 +129,7 @@ local function rule_value(rule)
             or optional_amount(value.min, "value.min")
             or optional_amount(value.max, "value.max")
     end
-    if rule.check == "require_limit" then
+    if demands.is_demand(rule.check) then
         return value ~= true and "value is not true" or nil
     end
     return amount(value, "value")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from operator import mul
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adminkit.demo import generate
@@ -13,7 +15,7 @@ from adminkit.findings import bundle, default_limit, failing, flood, habit, idle
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
 from adminkit.stats.bundles import Bundler
-from adminkit.stats.efficiencies import Group
+from adminkit.stats.efficiencies import Group, Use
 from adminkit.stats.failing import Failing, Flood
 from adminkit.stats.images import Image
 from adminkit.stats.queue_habits import Part, QueueHabits
@@ -148,11 +150,12 @@ def test_bundle(bundles: int, hours: int, expected: list[str], why: str) -> None
 
 def used(jobs: int, share: float, reserved: float, idle: int = 0, idle_seconds: float = 0.0) -> Group:
     """A user's runs, all alike: their share of GPUs and of memory, and what each reserved."""
-    group = Group("ada", "aaic", jobs, idle=idle, idle_seconds=idle_seconds)
-    for _ in range(jobs):
-        group.add("gpu", share, reserved)
-        group.add("mem", share, reserved)
-    return group
+    each = use([share] * jobs, [reserved] * jobs)
+    return Group("ada", "aaic", jobs, {"gpu": each, "mem": each}, idle=idle, idle_seconds=idle_seconds)
+
+
+def use(shares: list[float], reserved: list[float]) -> Use:
+    return Use(sum(map(mul, shares, reserved)), sum(reserved), np.array(shares))
 
 
 @pytest.mark.parametrize(
@@ -184,9 +187,7 @@ def test_memory(group: Group, expected: list[str], why: str) -> None:
 
 
 def test_memory_that_one_run_in_five_needs_is_not_over_asked() -> None:
-    group = used(20, 0.1, 1e17)
-    for _ in range(5):
-        group.add("mem", 0.6, 1e15)
+    group = Group("ada", "aaic", 25, {"mem": use([0.1] * 20 + [0.6] * 5, [1e17] * 20 + [1e15] * 5)})
     assert memory.check(group, memory.Limits()) == []
 
 

@@ -61,7 +61,7 @@ function mock.slurm(release)
 end
 
 local function environment(fields, said)
-    if not fields.script or fields.script == "" then
+    if (not fields.script or fields.script == "") and not fields.environment then
         said.errors[#said.errors + 1] = "job_desc->environment only accessible for batch jobs."
         return nil
     end

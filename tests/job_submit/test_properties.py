@@ -28,6 +28,8 @@ from tests.job_submit.policies import (
 from tests.job_submit.policies import rule as make_rule
 from tests.job_submit.runtime import Lua
 
+#: Their value is true, as that of require_limit is.
+DEMANDS = ("batch_only",)
 QUEUE_NAMES = [*QUEUES, "unheard-of"]
 #: Whole minutes: Slurm has no others, and policy.toml is refused with others.
 limits = st.sampled_from([60, 120, 900, HOUR, 3 * HOUR, 24 * HOUR, 72 * HOUR, 100 * HOUR, 400 * HOUR]) | st.integers(
@@ -55,13 +57,23 @@ def conditions(draw: st.DrawFn) -> dict[str, Any]:
 def rules(draw: st.DrawFn, number: int = 0) -> dict[str, Any]:
     check = draw(
         st.sampled_from(
-            ["require_limit", "default_limit", "min_limit", "max_limit", "restartable_above", "gpus", "nodes", "cpus"]
+            [
+                *("require_limit", "default_limit", "min_limit", "max_limit", "restartable_above"),
+                "gpus",
+                "nodes",
+                "cpus",
+                *DEMANDS,
+            ]
         )
     )
     actions = {"require_limit": ["reject", "warn"], "default_limit": ["amend"]}
     ranged = check in ("gpus", "nodes", "cpus")
-    action = draw(st.sampled_from(actions.get(check, ["reject", "warn"] if ranged else ["reject", "amend", "warn"])))
-    value: Any = True if check == "require_limit" else draw(limits)
+    action = draw(
+        st.sampled_from(
+            actions.get(check, ["reject", "warn"] if ranged or check in DEMANDS else ["reject", "amend", "warn"])
+        )
+    )
+    value: Any = True if check in ("require_limit", *DEMANDS) else draw(limits)
     if ranged:
         low = draw(st.integers(0, 4))
         value = {"min": low, "max": low + draw(st.integers(0, 8))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.lua.runtime import Lua
-from adminkit.policy.kinds import ACTIONS, CHECKS, NUMBERS, Action
+from adminkit.policy.kinds import ACTIONS, CHECKS, DEMANDS, NUMBERS, Action
 from adminkit.policy.request import Typed, typed_request
 from adminkit.policy.texts import OUTCOMES, known_placeholders
 from tests.support.policies import decider, rules
@@ -20,6 +20,7 @@ BROKEN = {
     "max_limit": ("'2h'", Typed("ada", queues=("gq",), limit="unlimited")),
     "restartable_above": ("'2h'", Typed("ada", queues=("gq",), limit="180", time_min="150")),
     **{check: ("'2-3'", Typed("ada", queues=("gq",), limit="60", nodes=4, cpus=16, gpus=16)) for check in NUMBERS},
+    "batch_only": ("true", Typed("ada", queues=("gq",), limit="60", batch=False)),
 }
 KINDS = [(check, action) for check, actions in ACTIONS.items() for action in actions]
 BY_KIND = pytest.mark.parametrize(("check", "action"), KINDS)
@@ -66,6 +67,7 @@ def test_the_lua_knows_the_same_kinds_in_the_same_order() -> None:
     order = lua.out(module[b"ORDER"])
     assert sorted(order, key=order.__getitem__) == list(CHECKS)
     assert {check for check in CHECKS if lua.call(module[b"is_count"], check)} == set(NUMBERS)
+    assert {check for check in CHECKS if lua.call(lua.module("demands")[b"is_demand"], check)} == set(DEMANDS)
     assert {check for check, actions in ACTIONS.items() if "amend" in actions} == {
         key.decode() for key, _ in module[b"amend"].items()
     }
