@@ -38,14 +38,14 @@ def register() -> bool:
     Python has its own way to load a library only where it was built so. Trap: the copy of SQLite must be the one that
     Python itself uses, so its name is looked up from there, and the library is linked with none.
     """
-    import _sqlite3
-    import ctypes
-
     try:
+        import _sqlite3
+        import ctypes
+
         known_to = ctypes.CDLL(_sqlite3.__file__)
         library = ctypes.CDLL(str(columns_library()))
         return bool(known_to.sqlite3_auto_extension(library.adminkit_columns_init) == 0)
-    except (OSError, AttributeError):  # not installed; or SQLite is a part of Python, and nobody else may call it
+    except (OSError, AttributeError, ImportError):  # not installed or not to be read; or SQLite is a part of Python
         return False
 
 

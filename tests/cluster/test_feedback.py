@@ -175,7 +175,8 @@ def test_who_lost_work_reads_whose_fault_it_was_and_that_slurm_put_it_back(site:
     assert body is not None and "its node failed after" in letter["Subject"]
     text = " ".join(body.get_content().split())
     assert "because its node n2 failed. That was not your fault." in text
-    assert "Slurm has put it back into the queue, where it waits" in text and "is lost" in text
+    # It waits, or it runs again, by when the node is back.
+    assert "Slurm has put it back" in text and "is lost" in text, text
 
 
 def test_behind_a_dead_server_every_letter_waits_and_comes_once(site: Site) -> None:

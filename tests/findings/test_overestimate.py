@@ -16,7 +16,7 @@ from tests.support.builders import HOUR, MONDAY
 RUN = Ended(
     1, 0, MONDAY, MONDAY + HOUR, "ada", 1001, "vision", "gq", "train",
     tasks=1, open=0, completed=1, bounded=1, elapsed=HOUR, req_limit=10 * HOUR, used=HOUR, reserved=10 * HOUR,
-    interactive=0, checkpoint=0,
+    interactive=0, checkpoint=0, lost=0, lost_elapsed=0, lost_units=0,
 )  # fmt: skip
 #: Each of these reasons by itself.
 WRONG: dict[str, dict[str, Any]] = {
