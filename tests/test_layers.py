@@ -38,6 +38,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("trace", "slurm"),
     ("ingest",),
     ("stats",),
+    ("fit",),
     ("recommend", "export"),
     ("findings",),
     ("lua",),

@@ -45,6 +45,7 @@ NOT_A_JOB: Final = {
     "slurm.site:SiteQos": "a QOS's name",
     "simulate.machine:Machine": "whether memory is handed out",
     "slurm.planning:PlanQueue": "a queue's name",
+    "slurm.room:RoomNode": "a node's name",
 }
 
 

@@ -39,6 +39,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "recommend": ("recommend.app", "recommend_queues.queues"),
     "feedback": ("feedback.app", "feedback_prefs.prefs"),
     "my": ("my.my",),
+    "fit": ("fit.fit",),
     "findings": ("findings.findings",),
     "metrics": ("metrics.metrics",),
     "serve": ("serve.serve",),

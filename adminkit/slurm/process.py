@@ -16,8 +16,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from adminkit import config
 from adminkit.errors import AdminkitError, cause
@@ -60,6 +61,17 @@ _HINTS: Final = (
     ),
     ("permission denied|not authorized", "Slurm refuses this user; `adminkit doctor` says which AdminLevel it needs"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Whom a program runs as."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
 
 
 class SlurmTimeout(AdminkitError):
@@ -139,6 +151,50 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal
     return time.monotonic() - started
 
 
+def told(argv: Sequence[str], who: User, timeout: float, seal: str, most: int = 64 * 1024) -> tuple[int, str]:
+    """The exit code and all that the program said, stdout and stderr together, run as that user.
+
+    Where that is another one, as root: with nothing of root's environment, and in the root folder. That user may stop
+    the program or speak in its place, so its words count for that user alone, end at `timeout` and at `most` bytes.
+    """
+    path = find(argv[0])
+    if path is None:
+        raise NoSuchProgram(f"{argv[0]} is not on PATH", "install Slurm's client programs, or set slurm_prefix")
+    own = who.uid == os.geteuid()
+    base = None if own else {name: os.environ[name] for name in ("PATH", "SLURM_CONF") if name in os.environ}
+    env = {name: value for name, value in environment(base, seal).items() if not name.startswith("SBATCH_")}
+    ids: dict[str, Any] = (
+        {} if own else {"user": who.uid, "group": who.gid, "extra_groups": list(who.groups), "cwd": "/"}
+    )
+    try:
+        process = subprocess.Popen(
+            [path, *argv[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=env if own else {**env, "HOME": who.home},
+            start_new_session=True,
+            **ids,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise AdminkitError(f"couldn't run {argv[0]} as uid {who.uid}: {error}", f"look at {path}") from error
+    _RUNNING.add(process)
+    try:
+        with tempfile.TemporaryFile() as target:
+            code = _copy(process, target, timeout, most)
+            target.seek(0)
+            return code, target.read(most).decode("utf-8", "replace")
+    except subprocess.TimeoutExpired:
+        raise SlurmTimeout(
+            f"couldn't run {argv[0]}: no answer within {timeout:g} s", "look whether slurmctld answers: scontrol ping"
+        ) from None
+    finally:
+        _end(process)
+        _RUNNING.discard(process)
+        assert process.stdout
+        process.stdout.close()
+
+
 def find(program: str) -> str | None:
     """Where a program is: below slurm_prefix of the settings, else on PATH; None when it is nowhere."""
     try:
@@ -150,8 +206,10 @@ def find(program: str) -> str | None:
     return shutil.which(program)
 
 
-def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float) -> int:
+def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float, most: int | None = None) -> int:
     """The answer into `target` until the program has ended; its exit code. OSError where there is no room for it.
+
+    An answer longer than `most` bytes is a TimeoutExpired at once.
 
     Trap: on a full disk a program of Slurm's that writes the file itself cuts its answer short and exits with 0.
     Children that it leaves hold the pipe open, and are not waited for.
@@ -167,6 +225,8 @@ def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float) -
                 break
             while chunk:
                 chunk = chunk[os.write(target.fileno(), chunk) :]
+            if most is not None and os.fstat(target.fileno()).st_size > most:
+                raise subprocess.TimeoutExpired(process.args, timeout)
         elif process.poll() is not None:
             break
         if time.monotonic() > end:

@@ -1,0 +1,161 @@
+"""Asks Slurm, each thing once in five seconds, and gives verdicts: what the command, the profiles and a hub import."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from adminkit.errors import AdminkitError
+from adminkit.fit.limits import by_limits
+from adminkit.fit.place import Board, Said, board, by_vectors, free_for, need_of
+from adminkit.fit.request import Request
+from adminkit.fit.verdict import Answer, Start, verdict
+from adminkit.slurm.assoc_limits import Held, held
+from adminkit.slurm.process import User
+from adminkit.slurm.room import room
+from adminkit.slurm.will_run import why_not, will_run
+
+T = TypeVar("T")
+
+#: Seconds for which an answer of Slurm's counts.
+KEPT_SECONDS: Final = 5.0
+#: Smaller requests that Slurm is asked of, and the shortest limit that is offered in place of another, seconds.
+TRIED: Final = 4
+SHORTEST: Final = 600
+_MOST_KEPT: Final = 500
+
+_lock: Final = threading.RLock()
+_kept: Final[dict[Hashable, tuple[float, Any]]] = {}
+
+
+def forget() -> None:
+    """Ask again, whatever is kept."""
+    with _lock:
+        _kept.clear()
+
+
+def current() -> Board:
+    """The nodes as they are, at most five seconds old. AdminkitError when slurmctld is away or hides them."""
+    return _once(("board",), lambda: board(room(int(time.time()))))
+
+
+def answer(request: Request, who: User, *, test: bool = True, instead: bool = True) -> Answer:
+    """The verdict on a request of this user; without `test` Slurm's own test is left out, and now is not said."""
+    return answer_on(current(), request, who, test=test, instead=instead)
+
+
+def answer_on(now: Board, request: Request, who: User, *, test: bool = True, instead: bool = True) -> Answer:
+    """As `answer`, on a snapshot: for many requests at once."""
+    start = _start(now, request, who, test)
+    if not instead or start.verdict in ("now", "room", "unknown"):
+        return Answer(request, start)
+    found: list[Request] = []
+    for other in smaller(now, request):
+        if len(found) == TRIED // 2:
+            break
+        if _start(now, other, who, test).verdict in ("now", "room"):
+            found.append(other)
+    return Answer(request, start, tuple(found))
+
+
+def smaller(now: Board, request: Request) -> Iterator[Request]:
+    """Requests that node vectors have room for now, the nearest first: shorter, without the type, then of less."""
+    tried: set[Request] = set()
+    for one in _candidates(now, request):
+        if one not in tried and by_vectors(now, one).word == "now":
+            tried.add(one)
+            yield one
+            if len(tried) == TRIED:
+                return
+
+
+def _candidates(now: Board, request: Request) -> Iterator[Request]:
+    yield from _shorter(now, request)
+    if request.gpu_type is not None:
+        yield replace(request, gpu_type=None)
+    for less in _less(request):
+        yield less
+        yield from _shorter(now, less)
+
+
+def _shorter(now: Board, request: Request) -> Iterator[Request]:
+    seconds = free_for(now, request) // 60 * 60
+    queue = now.room.queue(request.queue)
+    asked = request.time_limit or (None if queue is None else queue.default_limit)
+    if seconds >= SHORTEST and (asked is None or seconds < asked):
+        yield replace(request, time_limit=seconds)
+
+
+def _less(request: Request) -> Iterator[Request]:
+    """Fewer GPUs with their part of CPUs and memory; without GPUs half as much, again and again."""
+    if request.gpus > 1:
+        for gpus in range(request.gpus - 1, 0, -1):
+            share = gpus / request.gpus
+            yield _scaled(replace(request, gpus=gpus), share)
+        return
+    share = 0.5
+    while request.cpus * share >= 1 or (request.mem or 0) * share >= 1 << 30:
+        yield _scaled(request, share)
+        share /= 2
+
+
+def _scaled(request: Request, share: float) -> Request:
+    mem = None if request.mem is None else -(-int(request.mem * share) // (1 << 20)) * (1 << 20)
+    return replace(request, cpus=max(1, round(request.cpus * share)), mem=mem)
+
+
+def _start(now: Board, request: Request, who: User, test: bool) -> Start:
+    sources = {"vectors": by_vectors(now, request, waiting=False), "waiting": by_vectors(now, request)}
+    queue = now.room.queue(request.queue)
+    if queue is not None:
+        bounds = _held(who, request, queue.qos)
+        sources["limits"] = by_limits(bounds, need_of(request, queue, now.room.memory))
+    sources["test_only"] = _tested(request, who, now.room.at, test)
+    return verdict(sources)
+
+
+def _held(who: User, request: Request, queue_qos: str | None) -> Held:
+    def ask() -> Held:
+        try:
+            return held(who.name, who.uid, request.account, request.qos, queue_qos)
+        except AdminkitError as error:
+            return Held(problem=f"limits are not known: {error.message}")
+
+    return _once(("held", who.uid, request.account, request.qos, queue_qos), ask)
+
+
+def _tested(request: Request, who: User, now: int, test: bool) -> Said:
+    """What sbatch --test-only says as the user."""
+    if not test:
+        return Said("unknown", None, "", "sbatch --test-only was not asked")
+    if refused := why_not(who):
+        return Said("unknown", None, "", f"by node vectors alone: {refused}")
+
+    def ask() -> Said:
+        try:
+            said = will_run(request.words(), who)
+        except AdminkitError as error:
+            return Said("unknown", None, "", error.message)
+        if said.start is None:
+            return Said("never", None, "rule", said.refusal)
+        if said.start <= time.time() + 1:
+            return Said("now", said.start, "", "", tuple(said.nodes.split()))
+        return Said("later", said.start, "busy", "sbatch --test-only expects it later", tuple(said.nodes.split()))
+
+    return _once(("test", who.uid, request), ask)
+
+
+def _once(key: Hashable, ask: Callable[[], T]) -> T:
+    """What is kept of this question, or its answer now. One question at a time; errors are not kept."""
+    with _lock:
+        at, found = _kept.get(key, (0.0, None))
+        if found is not None and time.monotonic() < at + KEPT_SECONDS:
+            return found  # type: ignore[no-any-return]
+        found = ask()
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        _kept[key] = (time.monotonic(), found)
+        return found

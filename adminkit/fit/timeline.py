@@ -1,0 +1,124 @@
+"""What a node has free from now on, as running jobs, reservations and planned jobs leave it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from adminkit.slurm.room import RoomNode, Vector
+from adminkit.slurm.site import UNTYPED
+
+#: Epoch seconds that do not come.
+NEVER: Final = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a request takes of one node; `whole`: all its CPUs and memory, so that nothing else may be there."""
+
+    cpus: int
+    mem: int
+    gpus: int
+    gpu_type: str | None
+    seconds: int
+    whole: bool = False
+
+    def on(self, node: RoomNode) -> Vector:
+        """The same on this node: in whole cores; `mem` 0 with `whole` is all of it."""
+        cpus = node.has.cpus if self.whole else -(-self.cpus // node.threads) * node.threads
+        kind = self.gpu_type or UNTYPED
+        return Vector(cpus, node.has.mem if self.whole else self.mem, {kind: self.gpus} if self.gpus else {})
+
+
+def holds(free: Vector, need: Vector) -> bool:
+    """Whether that much is free. GPUs without a type may be of any; those of one are within all that are free."""
+    if need.cpus > free.cpus or need.mem > free.mem:
+        return False
+    every = sum(free.gpus.values())
+    if sum(need.gpus.values()) > every:
+        return False
+    return all(many <= min(free.gpus.get(kind, 0), every) for kind, many in need.gpus.items() if kind != UNTYPED)
+
+
+def less(free: Vector, used: Vector) -> Vector:
+    """What is left. A node of types that is used without one is short of any: UNTYPED goes below zero."""
+    gpus = Counter(free.gpus)
+    gpus.subtract(used.gpus)
+    return Vector(free.cpus - used.cpus, free.mem - used.mem, dict(gpus))
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A part of a node that is taken from `starts` to `ends`, epoch seconds."""
+
+    starts: int
+    ends: int
+    what: Vector
+
+
+@dataclass(slots=True)
+class Timeline:
+    """One node from `now` on."""
+
+    node: RoomNode
+    now: int
+    uses: list[Use] = field(default_factory=list)
+    _steps: list[tuple[int, Vector]] | None = None
+
+    def add(self, use: Use) -> None:
+        self.uses.append(use)
+        self._steps = None
+
+    def copy(self) -> Timeline:
+        return Timeline(self.node, self.now, list(self.uses), self._steps)
+
+    def steps(self) -> list[tuple[int, Vector]]:
+        """(from when, what is free then), the first from now on."""
+        if self._steps is None:
+            moments = {self.now} | {at for use in self.uses for at in (use.starts, use.ends) if self.now < at < NEVER}
+            self._steps = [(at, self._free(at)) for at in sorted(moments)]
+        return self._steps
+
+    def _free(self, at: int) -> Vector:
+        free = self.node.has
+        for use in self.uses:
+            if max(use.starts, self.now) <= at < use.ends:
+                free = less(free, use.what)
+        return free
+
+    def windows(self, need: Vector) -> Iterator[tuple[int, int]]:
+        """From when to when this much is free without a break, in order of time."""
+        begin: int | None = None
+        for at, free in self.steps():
+            if holds(free, need):
+                begin = at if begin is None else begin
+            elif begin is not None:
+                yield begin, at
+                begin = None
+        if begin is not None:
+            yield begin, NEVER
+
+    def earliest(self, need: Need, least: int = 0) -> int:
+        """When this much is free for so long; NEVER where it does not come to that."""
+        for begin, end in self.windows(need.on(self.node)):
+            start = max(begin, least)
+            if start + need.seconds <= end:
+                return start
+        return NEVER
+
+    def free_for(self, need: Need) -> int:
+        """For how many seconds from now this much is free."""
+        first = next(iter(self.windows(need.on(self.node))), None)
+        return 0 if first is None or first[0] > self.now else first[1] - self.now
+
+
+def earliest_together(lines: Sequence[Timeline], need: Need, many: int) -> tuple[int, list[Timeline]]:
+    """When so many nodes have this much at the same time, and which; NEVER and none where they do not."""
+    moments = sorted({at for line in lines if (at := line.earliest(need)) < NEVER})
+    for at in moments[:50]:
+        fit = [line for line in lines if line.earliest(need, at) == at]
+        if len(fit) >= many:
+            return at, fit[:many]
+    return NEVER, []

@@ -1,0 +1,54 @@
+"""Whether requests can start, as a listing: one row each, and one for each smaller one that could start now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.fit.verdict import Answer
+from adminkit.render.report import Cell, Field, Meta, Report
+
+FIELDS: Final = (
+    Field("request", help="what is asked for, in sbatch's words"),
+    Field("verdict", help="now, later, never; room: nodes have room, but not every source could be asked"),
+    Field("at", "time", "when it can start; unknown where it depends on others' use of a limit"),
+    Field(
+        "method", help="slurm: sbatch --test-only; simulation: running jobs end at their limits, waiting jobs go first"
+    ),
+    Field("error", "duration", "how far the other method is from that, where both know"),
+    Field("why", help="size, limit, queue, rule, qos, association, busy, priority, reserved, drained, down"),
+    Field("text", help="the reason", below=True),
+    Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
+    Field("waiting", help="the same, with the jobs that wait already before it", data=True),
+    Field("limits", help="what is unused of limits of QOS and associations", data=True),
+    Field("test_only", help="what sbatch --test-only says as the user", data=True),
+    Field("disagree", help="where sources differ, in a sentence", data=True),
+)
+
+
+def fit_report(answers: Sequence[Answer], user: str) -> Report:
+    """An answer's smaller requests follow it."""
+    rows: list[list[Cell]] = []
+    notes = []
+    for one in answers:
+        start = one.start
+        said = start.sources or {}
+        words: list[Cell] = [
+            said[name].word if name in said else None for name in ("vectors", "waiting", "limits", "test_only")
+        ]
+        apart = "; ".join(start.disagree) or None
+        rows.append(
+            [
+                one.request.line(), start.verdict, start.at, start.method, start.error, start.why or None,
+                start.text or None, *words, apart,
+            ]
+        )  # fmt: skip
+        if start.verdict == "room":
+            notes.append(f"now is not said: {start.text}")
+        notes += [f"would start now: {other.line()}" for other in one.instead]
+        if start.verdict in ("later", "never") and not one.instead:
+            notes.append("nothing smaller or shorter was found that would start now")
+    apart_rows = [row[-1] for row in rows if row[-1] is not None]
+    if apart_rows:
+        notes.append(f"sources disagree on {len(apart_rows)} of {len(rows)}: {apart_rows[0]}")
+    return Report(Meta.plain("What can start", notes, filters={"user": user}), FIELDS, rows)

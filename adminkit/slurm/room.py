@@ -1,0 +1,268 @@
+"""What each node has, what of it is taken and until when: nodes, queues, reservations and open jobs of slurmctld.
+
+Traps: AllocTRES and CfgTRES name GPUs only where AccountingStorageTRES does, so GPUs are read from Gres and GresUsed. A
+job's own share of each of several nodes is not listed: it is taken to be even. With PrivateData=jobs the jobs of others
+are hidden, and so is when they end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from adminkit.slurm.associations import parse_tres
+from adminkit.slurm.cluster import parse_limit
+from adminkit.slurm.hostlist import hosts
+from adminkit.slurm.keyvalue import given, names, number, records, settings
+from adminkit.slurm.partitions import parse_gres
+from adminkit.slurm.planning import next_start
+from adminkit.slurm.process import ask
+from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.show_config import show_config
+from adminkit.slurm.site import UNTYPED
+
+#: Seconds that slurmctld may take for each question; backfill holds its locks for two at a time.
+PATIENCE: Final = 10.0
+
+_MIB: Final = 1 << 20
+#: Words of a node's state that keep new jobs away.
+_AWAY: Final = frozenset(
+    "DOWN DRAIN DRAINED DRAINING FAIL FAILING ERROR INVAL INVALID_REG UNKNOWN NOT_RESPONDING NO_RESPOND FUTURE"
+    " POWERING_DOWN POWERED_DOWN POWER_DOWN POWERING_UP REBOOT_REQUESTED REBOOT_ISSUED BLOCKED PERFCTRS".split()
+)
+_DRAINED: Final = frozenset("DRAIN DRAINED DRAINING FAIL FAILING".split())
+#: Reasons of jobs that the scheduler will start as soon as there is room for them.
+READY: Final = frozenset({"None", "Priority", "Resources", ""})
+#: Jobs of a day-long queue are as many; more are counted, not read.
+MOST_JOBS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """An amount of what a node has: CPUs, bytes of memory, GPUs by type (site.UNTYPED without one)."""
+
+    cpus: int = 0
+    mem: int = 0
+    gpus: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomNode:
+    """A node. `away`: why it takes no new job, in one word of ours; "" where it does."""
+
+    name: str
+    has: Vector
+    taken: Vector
+    queues: frozenset[str]
+    state: str
+    away: str = ""  # drained, down
+    reason: str = ""  # an operator's text
+    threads: int = 1  # CPUs of a core: a job gets whole cores
+
+
+@dataclass(frozen=True, slots=True)
+class RoomQueue:
+    """A queue. Limits in seconds, memory in bytes; None: none."""
+
+    name: str
+    default_limit: int | None
+    max_limit: int | None
+    up: bool = True
+    is_default: bool = False
+    whole: bool = False  # its jobs take whole nodes
+    default_mem_cpu: int | None = None
+    default_mem_node: int | None = None
+    max_mem_cpu: int | None = None
+    max_mem_node: int | None = None
+    max_cpus_node: int | None = None
+    qos: str | None = None
+    allow_accounts: frozenset[str] | None = None
+    deny_accounts: frozenset[str] | None = None
+    allow_qos: frozenset[str] | None = None
+    deny_qos: frozenset[str] | None = None
+    allow_groups: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A reservation's next time on its nodes, epoch seconds."""
+
+    name: str
+    nodes: frozenset[str]
+    starts: int
+    ends: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoomJob:
+    """A job that runs (`nodes`, `ends`) or waits (`planned`, `starts`: backfill's plan, empty and None without)."""
+
+    job_id: int
+    state: str
+    queue: str
+    nodes: tuple[str, ...]
+    each: Vector  # on each of its nodes
+    many: int  # nodes that it has or asks for
+    time_limit: int | None  # seconds
+    starts: int | None
+    ends: int | None
+    priority: int
+    reason: str
+    uid: int | None
+    job_id_array: int = 0
+
+    @property
+    def runs(self) -> bool:
+        return self.state in ("RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One moment of one cluster."""
+
+    at: int  # epoch seconds
+    nodes: tuple[RoomNode, ...]
+    queues: tuple[RoomQueue, ...]
+    reserved: tuple[Reserved, ...] = ()
+    jobs: tuple[RoomJob, ...] = ()
+    memory: bool = True  # it is handed out to jobs
+    hidden: int = 0  # nodes whose CPUs in use no job that is shown has
+
+    def queue(self, name: str | None) -> RoomQueue | None:
+        """The queue of this name, the default one for None."""
+        return next((one for one in self.queues if (one.is_default if name is None else one.name == name)), None)
+
+
+def room(now: int) -> Room:
+    """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
+    config = settings(show_config())
+    nodes = tuple(parse_nodes(ask(["scontrol", "-o", "-d", "--all", "show", "node"], PATIENCE)))
+    queues = tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE), config))
+    reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
+    marks = draw()
+    jobs = tuple(parse_jobs(ask(["squeue", "-a", "-h", "-r", "-O", shape(marks)], PATIENCE, marks.seal), marks))
+    shown = {name for one in jobs if one.runs for name in one.nodes}
+    hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
+    memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
+    return Room(now, nodes, queues, reserved, jobs, memory, hidden)
+
+
+def parse_nodes(text: str) -> Iterator[RoomNode]:
+    """`scontrol -o -d show node`."""
+    for words in records(text, "NodeName"):
+        states = frozenset(re.sub(r"[^A-Z_+]", "", words.get("State", "UNKNOWN")).split("+"))
+        responds = "*" not in words.get("State", "")
+        away = "drained" if states & _DRAINED else "down" if states & _AWAY or not responds else ""
+        special = (number(words.get("MemSpecLimit")) or 0) * _MIB
+        yield RoomNode(
+            name=words["NodeName"],
+            has=Vector(
+                number(words.get("CPUEfctv")) or number(words.get("CPUTot")) or 0,
+                (number(words.get("RealMemory")) or 0) * _MIB - special,
+                parse_gres(given(words.get("Gres")) or ""),
+            ),
+            taken=Vector(
+                number(words.get("CPUAlloc")) or 0,
+                (number(words.get("AllocMem")) or 0) * _MIB,
+                parse_gres(given(words.get("GresUsed")) or ""),
+            ),
+            queues=names(words.get("Partitions")) or frozenset(),
+            state=words.get("State", ""),
+            away=away,
+            reason=words.get("Reason", ""),
+            threads=number(words.get("ThreadsPerCore")) or 1,
+        )
+
+
+def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
+    """`scontrol -o show partition`, with slurm.conf's own limits on memory where the queue has none."""
+    for words in records(text, "PartitionName"):
+
+        def memory(name: str, words: Mapping[str, str] = words) -> int | None:
+            found = number(words.get(name)) or number(config.get(name))
+            return found * _MIB if found else None
+
+        # Trap: of one pair the queue prints one alone, and slurm.conf's other one does not count beside it.
+        own_node, own_cpu = number(words.get("DefMemPerNode")), number(words.get("DefMemPerCPU"))
+        yield RoomQueue(
+            name=words["PartitionName"],
+            default_limit=parse_limit(words.get("DefaultTime", "NONE")),
+            max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
+            up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
+            is_default=words.get("Default") == "YES",
+            whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",
+            default_mem_cpu=None if own_node else memory("DefMemPerCPU"),
+            default_mem_node=None if own_cpu else memory("DefMemPerNode"),
+            max_mem_cpu=memory("MaxMemPerCPU"),
+            max_mem_node=memory("MaxMemPerNode"),
+            max_cpus_node=number(words.get("MaxCPUsPerNode")),
+            qos=given(words.get("QoS")),
+            allow_accounts=names(words.get("AllowAccounts")),
+            deny_accounts=names(words.get("DenyAccounts")),
+            allow_qos=names(words.get("AllowQos")),
+            deny_qos=names(words.get("DenyQos")),
+            allow_groups=names(words.get("AllowGroups")),
+        )
+
+
+def parse_reserved(text: str, now: int) -> Iterator[Reserved]:
+    """`scontrol -o show reservation`: what has begun, and the next time of each."""
+    for words in records(text, "ReservationName"):
+        nodes = frozenset(hosts(given(words.get("Nodes")) or ""))
+        start, end = number(words.get("StartTime")), number(words.get("EndTime"))
+        if not nodes or start is None or end is None:
+            continue
+        if start <= now < end:
+            yield Reserved(words["ReservationName"], nodes, start, end)
+        after = next_start(words, now)
+        if after is not None and (after > now or not start <= now < end):
+            yield Reserved(words["ReservationName"], nodes, after, after + end - start)
+
+
+def shape(marks: Marks) -> str:
+    """squeue's fields; none of them is a user's own text."""
+    fields = ["JobID:20", "ArrayJobID:20", "State:24", "Partition:256", "NodeList:600", "SchedNodes:600"]
+    fields += ["tres-alloc:400", "NumNodes:24", "TimeLimit:24", f"StartTime:{SEALED_WIDTH}", f"EndTime:{SEALED_WIDTH}"]
+    fields += ["PriorityLong:24", "Reason:100", "UserID:16"]
+    return ",".join(f"{one}{marks.delimiter}" for one in fields)
+
+
+def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
+    """Passes over lines that are not of a job."""
+    for line in text.split("\n")[:MOST_JOBS]:
+        cells = [cell.strip() for cell in line.split(marks.delimiter)]
+        if len(cells) != 15 or not cells[0].isdigit():
+            continue
+        job, array, state, queue, listed, planned, tres, many, limit, start, end, priority, reason, uid = cells[:14]
+        nodes = tuple(hosts(given(listed) or given(planned) or ""))
+        count = max(1, len(nodes) or number(many.partition("-")[0]) or 1)
+        yield RoomJob(
+            job_id=int(job),
+            state=state,
+            queue=queue,
+            nodes=nodes,
+            each=_share(tres, count),
+            many=count,
+            time_limit=parse_limit(limit),
+            starts=marks.epoch(start),
+            ends=marks.epoch(end),
+            priority=number(priority) or 0,
+            reason=reason,
+            uid=number(uid),
+            job_id_array=number(array) or int(job),
+        )
+
+
+def _share(tres: str, nodes: int) -> Vector:
+    """A job's part of each of its nodes. GPUs of types count by type; without types as UNTYPED."""
+    amounts = parse_tres(tres)
+    typed = {name.removeprefix("gres/gpu:"): many for name, many in amounts.items() if name.startswith("gres/gpu:")}
+    gpus = typed or ({UNTYPED: amounts["gres/gpu"]} if "gres/gpu" in amounts else {})
+    return Vector(
+        math.ceil(amounts.get("cpu", 0) / nodes),
+        math.ceil(amounts.get("mem", 0) / nodes),
+        {name: math.ceil(many / nodes) for name, many in gpus.items()},
+    )

@@ -1,0 +1,238 @@
+"""`adminkit fit` against what slurmctld then does with the same request."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from adminkit.fit import ask
+from adminkit.fit.place import board, by_vectors
+from adminkit.fit.request import Request, request
+from adminkit.slurm.room import room
+from tests.cluster.conftest import private_slurm
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.operator import ADMINKIT
+from tests.cluster.harness.processes import until
+
+USER, OTHER = "games", "news"
+HOUR = 3600
+#: Requests of the random comparison, short and long.
+FEW, MANY = 16, 2000
+
+
+@pytest.fixture(scope="module")
+def spare(outside: Listing) -> Iterator[Cluster]:
+    """One that holds users to the limits of their QOS."""
+    more = {"AccountingStorageEnforce": "associations,limits,qos"}
+    with private_slurm(
+        nodes=3, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2", **more
+    ) as booted:
+        booted.ask("sacctmgr", "-i", "add", "qos", "capped")
+        booted.ask("sacctmgr", "-i", "modify", "qos", "capped", "set", "MaxTRESPerUser=gres/gpu=4")
+        booted.ask("sacctmgr", "-i", "modify", "user", USER, "set", "qos+=capped")
+        yield booted
+
+
+@pytest.fixture
+def empty(spare: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """Without jobs, before and after; questions of this process go to it too."""
+    monkeypatch.setenv("SLURM_CONF", str(spare.home / "slurm.conf"))
+    yield spare
+    spare.run("scancel", "--user", USER)
+    spare.run("scancel", "--user", OTHER)
+    until("no jobs to be left", lambda: not spare.ask("squeue", "-h", "-a"), 60.0)
+    ask.forget()
+
+
+def fit(cluster: Cluster, *words: str, user: str = USER) -> tuple[dict[str, Any], list[str]]:
+    done = cluster.run(ADMINKIT, "fit", "--user", user, "-f", "json", *words)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    (row,) = found["rows"]
+    return row, found["meta"]["notes"]
+
+
+def fill(cluster: Cluster, *gpus: int, minutes: int = 30) -> None:
+    for many in gpus:
+        job = cluster.submit("sleep 900", f"--gres=gpu:{many}", "-t", str(minutes), user=USER)
+        cluster.wait(job, "RUNNING")
+
+
+def test_a_free_a_half_full_and_a_full_cluster(empty: Cluster) -> None:
+    row, _ = fit(empty, "--gpus", "8", "-t", "90")
+    assert (row["verdict"], row["request"]) == ("now", "--gpus 8 -c 1 -t 90")
+    fill(empty, 8, 8, 6)
+    for gpus, expected in ((1, "now"), (2, "now"), (3, "later"), (8, "later"), (9, "never")):
+        row, notes = fit(empty, "--gpus", str(gpus), "-t", "90")
+        assert row["verdict"] == expected, (gpus, row)
+        assert row["disagree"] is None, row
+        if expected == "later":
+            assert row["why"] == "busy" and row["method"] == "slurm" and row["error"] <= 60
+            assert abs(row["at"] - time.time() - 1800) < 120
+            assert "would start now: --gpus 2 -c 1 -t 90" in notes, "the nearest smaller one"
+        if expected == "never":
+            assert row["why"] == "size"
+    fill(empty, 2)
+    row, notes = fit(empty, "--gpus", "1")
+    assert row["verdict"] == "later" and "nothing smaller or shorter was found that would start now" in notes
+
+
+def test_a_qos_holds_what_test_only_says_would_start(empty: Cluster) -> None:
+    fill_qos = empty.submit("sleep 900", "-q", "capped", "--gres=gpu:3", "-t", "30", user=USER)
+    empty.wait(fill_qos, "RUNNING")
+    row, notes = fit(empty, "-q", "capped", "--gpus", "2", "-t", "20")
+    assert (row["test_only"], row["vectors"], row["limits"]) == ("now", "now", "later"), row
+    assert (row["verdict"], row["why"]) == ("later", "qos")
+    assert "would start now: --gpus 1 -c 1 -t 20 -q capped" in notes
+    blocked = empty.submit("sleep 900", "-q", "capped", "--gres=gpu:2", "-t", "20", user=USER)
+    until(
+        "the QOS to hold it",
+        lambda: "QOSMaxGRESPerUser" in empty.ask("squeue", "-h", "-j", str(blocked), "-o", "%r"),
+        30.0,
+    )
+    assert fit(empty, "-q", "capped", "--gpus", "5")[0]["verdict"] == "never"
+
+
+def test_drained_and_reserved_nodes(empty: Cluster) -> None:
+    empty.ask("scontrol", "update", "NodeName=n1,n2", "State=DRAIN", "Reason=a bad disk")
+    empty.ask(
+        "scontrol", "create", "reservation", "ReservationName=soon", "Nodes=n3", "StartTime=now+1hours", "Duration=60",
+        "Users=root", "Flags=MAINT",
+    )  # fmt: skip
+    try:
+        assert fit(empty, "--gpus", "1", "-t", "30")[0]["verdict"] == "now"
+        row, notes = fit(empty, "--gpus", "1", "-t", "90")
+        assert (row["verdict"], row["why"]) == ("later", "reserved"), row
+        assert any(note.startswith("would start now: --gpus 1 -c 1 -t 5") for note in notes), "a shorter one"
+        empty.ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=too")
+        row, _ = fit(empty, "--gpus", "1", "-t", "30")
+        assert (row["verdict"], row["why"], row["at"]) == ("later", "drained", None), row
+    finally:
+        empty.ask("scontrol", "delete", "ReservationName=soon")
+        empty.ask("scontrol", "update", "NodeName=n1,n2,n3", "State=RESUME")
+
+
+def test_a_waiting_job_of_higher_priority_comes_first(empty: Cluster) -> None:
+    fill(empty, 8, 8, 4)
+    head = empty.submit("sleep 900", "--gres=gpu:8", "-N", "1", "-t", "60", user=OTHER)
+    until(
+        "backfill to plan it",
+        lambda: "n" in empty.ask("squeue", "-h", "-j", str(head), "-O", "SchedNodes").strip("( ")[:1],
+        30.0,
+    )
+    short, _ = fit(empty, "--gpus", "4", "-t", "20")
+    long, _ = fit(empty, "--gpus", "4", "-t", "120")
+    assert short["waiting"] == "now" and long["vectors"] == "now"
+    planned = empty.ask("squeue", "-h", "-j", str(head), "-O", "SchedNodes").strip()
+    assert long["waiting"] == ("later" if planned == "n3" else "now"), planned
+
+
+def test_what_the_queue_never_starts(empty: Cluster) -> None:
+    for words, why in ((("-t", "9000"), "limit"), (("-p", "nosuch"), "queue"), (("--gpus", "h100:1"), "size")):
+        row, _ = fit(empty, *words)
+        assert (row["verdict"], row["why"]) == ("never", why), row
+
+
+def test_who_may_not_ask_as_the_user_gets_node_vectors_alone_and_is_told(empty: Cluster) -> None:
+    who = pwd.getpwnam(OTHER)
+    words = ("setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups")
+    words += ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+    done = empty.run(*words, ADMINKIT, "fit", "--user", USER, "-f", "json", env={"HOME": "/nonexistent"})
+    found = json.loads(done.out)
+    assert found["rows"][0]["verdict"] == "room" and found["rows"][0]["test_only"] == "unknown"
+    assert any("only root and games may ask" in note for note in found["meta"]["notes"])
+
+
+def test_roots_question_is_asked_as_the_user_without_roots_environment(empty: Cluster) -> None:
+    """A wrapper in sbatch's place says who runs it and with what."""
+    folder = empty.work / "wrapped"
+    folder.mkdir(mode=0o755)
+    (folder / "sbatch").write_text("#!/bin/sh\nid -u; id -G; env\n\n")
+    (folder / "sbatch").chmod(0o755)
+    from adminkit.slurm.process import told
+    from adminkit.slurm.will_run import user_of
+
+    before = dict(os.environ)
+    os.environ.update({"PATH": f"{folder}:{before['PATH']}", "A_PASSWORD": "secret", "SBATCH_PARTITION": "debug"})
+    try:
+        _, said = told(["sbatch"], user_of(USER), 5.0, "x")
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    assert said.splitlines()[0] == str(pwd.getpwnam(USER).pw_uid)
+    assert "0" not in said.splitlines()[1].split()
+    assert "secret" not in said and "SBATCH_PARTITION" not in said
+
+
+def compare(cluster: Cluster, many: int, seed: int) -> Counter[tuple[str, str]]:
+    """(node vectors' word, what Slurm then did) of random requests on a cluster that only this test submits to.
+
+    A few jobs at a time end early, at random, so that the cluster is sometimes full and sometimes not.
+    """
+    luck = random.Random(seed)
+    seen: Counter[tuple[str, str]] = Counter()
+    running: list[int] = []
+    for _ in range(many):
+        one = request(
+            gpus=str(luck.choice((1, 1, 2, 3, 4, 6, 8, 9))), cpus=luck.choice((1, 2, 4, 8, 9)),
+            mem=luck.choice((None, "4G", "30G", "60G", "70G")), time=str(luck.choice((10, 60, 90))),
+            queue=luck.choice((None, "gq-short")),
+        )  # fmt: skip
+        said = by_vectors(board(room(int(time.time()))), one)
+        did, job = happened(cluster, one)
+        seen[said.word, did] += 1
+        if job is not None and did == "now":
+            running.append(job)
+        elif job is not None:
+            cluster.run("scancel", str(job))
+        while running and luck.random() < len(running) / 40:
+            gone = running.pop(luck.randrange(len(running)))
+            cluster.ask("scancel", str(gone))
+            cluster.wait(gone)
+            until(f"job {gone} to have left", lambda: not completing(cluster), 30.0)
+    return seen
+
+
+def completing(cluster: Cluster) -> bool:
+    return bool(cluster.ask("squeue", "-h", "-a", "-t", "CG"))
+
+
+def happened(cluster: Cluster, one: Request) -> tuple[str, int | None]:
+    """What slurmctld does with it: refused, it runs, or it says why it waits."""
+    done = cluster.run("sbatch", "--parsable", "-o", "/dev/null", *one.words(), "--wrap", "sleep 900", user=USER)
+    if done.code:
+        return "never", None
+    job = int(done.text.partition(";")[0])
+
+    def settled() -> str | None:
+        state, reason = cluster.ask("squeue", "-h", "-j", str(job), "-o", "%T|%r").split("|")
+        if state == "RUNNING":
+            return "now"
+        return "later" if reason in ("Resources", "Priority") else None
+
+    return until(f"job {job} to run or to wait for a reason", settled, 30.0, pause=0.1), job
+
+
+def printed(seen: Counter[tuple[str, str]]) -> float:
+    right = sum(many for (said, did), many in seen.items() if said == did)
+    share = right / sum(seen.values())
+    print(f"node vectors against real submissions: {right} of {sum(seen.values())} right ({share:.2%}): {dict(seen)}")
+    return share
+
+
+def test_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
+    assert printed(compare(empty, FEW, 20)) == 1.0
+
+
+@pytest.mark.soak
+def test_two_thousand_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
+    assert printed(compare(empty, MANY, 21)) >= 0.99

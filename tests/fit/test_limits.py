@@ -1,0 +1,59 @@
+"""What limits of QOS and associations hold, by what of them is unused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adminkit.fit.limits import by_limits
+from adminkit.fit.timeline import Need
+from adminkit.slurm.assoc_limits import Bound, Held, parse_held
+
+TEXT = (Path(__file__).parents[1] / "data" / "slurm" / "assoc-mgr-22.05.txt").read_text()
+CAPS = {"capped": {"MaxTRESPU": {"gres/gpu": Bound(4)}}}
+MIB = 1 << 20
+
+
+def need(cpus: int = 1, gpus: int = 0, minutes: int = 30, mem: int = 0) -> Need:
+    return Need(cpus, mem * MIB, gpus, None, minutes * 60)
+
+
+def held(qos: str | None, uid: int = 5, queue_qos: str | None = None) -> Held:
+    return parse_held(TEXT, uid, None, qos, queue_qos, {"physics": "normal", "chemistry": "normal"}, CAPS)
+
+
+@pytest.mark.parametrize(
+    ("qos", "asked", "word", "why", "text"),
+    [
+        (None, need(), "now", "", ""),
+        (None, need(cpus=8), "never", "association", "cpu 7 a job"),
+        (None, need(gpus=10), "later", "association", "gres/gpu 30; 21 are in use"),
+        ("capped", need(gpus=2), "now", "", ""),
+        ("capped", need(gpus=3), "later", "qos", "gres/gpu 4 a user; 2 are in use"),
+        ("capped", need(gpus=4), "never", "qos", "gres/gpu 3 a job"),
+        ("capped", need(minutes=61), "never", "qos", "60 minutes"),
+        ("capped", need(cpus=7, minutes=60, gpus=1), "now", "", ""),
+    ],
+)
+def test_each_limit_says_no_by_itself(qos: str | None, asked: Need, word: str, why: str, text: str) -> None:
+    said = by_limits(held(qos), asked)
+    assert (said.word, said.why) == (word, why) and text in said.text, said
+
+
+def test_a_user_of_whom_slurmctld_knows_nothing_has_slurmdbds_limit() -> None:
+    text = "\n".join(line.replace("games(5)", "news(9)") for line in TEXT.splitlines())
+    other = parse_held(text, 9, None, "capped", None, {}, CAPS)
+    assert other.qos[0].limits["MaxTRESPU"] == {"gres/gpu": Bound(4, 0)}
+
+
+def test_what_is_not_known_is_not_now() -> None:
+    assert by_limits(Held(problem="no association"), need()).word == "unknown"
+    assert by_limits(held(None, uid=77), need()).word == "unknown"
+    assert by_limits(Held(enforced=False), need(cpus=99)).word == "now"
+
+
+def test_the_queues_qos_comes_before_the_jobs() -> None:
+    both = held("normal", queue_qos="capped")
+    assert [one.name for one in both.qos] == ["QOS capped", "QOS normal"]
+    assert by_limits(both, need(gpus=3)).word == "later"

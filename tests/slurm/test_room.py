@@ -1,0 +1,73 @@
+"""Nodes, queues, reservations and open jobs as node vectors need them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adminkit.slurm.room import RoomNode, Vector, parse_jobs, parse_nodes, parse_queues, parse_reserved, shape
+from adminkit.slurm.seal import Marks
+
+DATA = Path(__file__).parents[1] / "data" / "slurm"
+MIB, NOW = 1 << 20, 1_700_000_000
+MARKS = Marks("\x1fAb-_9zZ0", "x0123456789abcdef")
+
+
+def test_a_node_is_what_it_has_and_what_is_taken() -> None:
+    found = {one.name: one for one in parse_nodes((DATA / "nodes-detail-22.05.txt").read_text())}
+    assert found["n1"].has == Vector(8, 64_000 * MIB, {"gpu": 8})
+    assert found["n1"].taken == Vector(1, 500 * MIB, {"gpu": 8})
+    assert (found["n3"].away, found["n3"].reason, found["n1"].away) == ("drained", "bad", "")
+
+
+@pytest.mark.parametrize(
+    ("state", "away"),
+    [
+        ("IDLE", ""), ("MIXED+PLANNED", ""), ("ALLOCATED+COMPLETING", ""), ("IDLE+RESERVED", ""),
+        ("IDLE+DRAIN", "drained"), ("DOWN*+DRAIN", "drained"), ("IDLE*", "down"), ("DOWN", "down"),
+        ("IDLE+POWERED_DOWN", "down"), ("IDLE+FAIL", "drained"), ("UNKNOWN", "down"),
+        ("IDLE+INVALID_REG", "down"), ("MIXED+MAINTENANCE", ""),
+    ],
+)  # fmt: skip
+def test_states_that_keep_jobs_away(state: str, away: str) -> None:
+    (one,) = parse_nodes(f"NodeName=n1 CPUTot=8 State={state} Partitions=gq\n")
+    assert one.away == away
+
+
+def test_what_an_operator_wrote_is_no_word_of_slurms() -> None:
+    text = "NodeName=n1 CPUAlloc=0 CPUEfctv=6 CPUTot=8 Gres=gpu:a100:2(S:0) GresUsed=gpu:a100:1(IDX:0) RealMemory=1000 "
+    text += "AllocMem=0 State=IDLE ThreadsPerCore=2 MemSpecLimit=100 Reason=x CPUTot=99 State=DOWN\nNodeName= forged\n"
+    one = next(parse_nodes(text))
+    assert one == RoomNode(
+        "n1", Vector(6, 900 * MIB, {"a100": 2}), Vector(0, 0, {"a100": 1}), frozenset(), "IDLE", "", "x", 2
+    )
+
+
+def test_a_queue_has_its_own_memory_or_slurm_confs() -> None:
+    line = "PartitionName=gq Default=YES DefaultTime=01:00:00 MaxTime=UNLIMITED State=UP QoS=N/A"
+    own, without = f"{line} DefMemPerNode=2000 MaxMemPerNode=UNLIMITED\n", f"{line} DefMemPerNode=UNLIMITED\n"
+    (one,) = parse_queues(own, {"DefMemPerCPU": "500"})
+    assert (one.default_mem_node, one.default_mem_cpu, one.max_limit) == (2000 * MIB, None, None)
+    (one,) = parse_queues(without, {"DefMemPerCPU": "500", "MaxMemPerCPU": "800"})
+    assert (one.default_mem_node, one.default_mem_cpu, one.max_mem_cpu) == (None, 500 * MIB, 800 * MIB)
+
+
+def test_reservations_count_from_now_on_and_again() -> None:
+    def text(start: int, flags: str = "MAINT") -> str:
+        return f"ReservationName=m StartTime={start} EndTime={start + 60} Nodes=n[1-2] Flags={flags}\n"
+
+    assert [one.starts for one in parse_reserved(text(NOW + 5), NOW)] == [NOW + 5]
+    assert [one.starts for one in parse_reserved(text(NOW - 5), NOW)] == [NOW - 5]
+    assert [one.starts for one in parse_reserved(text(NOW - 5, "DAILY"), NOW)] == [NOW - 5, NOW - 5 + 86_400]
+    assert next(parse_reserved(text(NOW), NOW)).nodes == {"n1", "n2"}
+    assert list(parse_reserved("No reservations in the system\n", NOW)) == []
+
+
+def test_a_job_s_part_of_each_node_is_even_and_lines_of_others_are_passed_over() -> None:
+    cells = ("7", "7", "RUNNING", "gq", "n[1-2]", "(null)", "cpu=3,mem=1000M,node=2,gres/gpu=16", "2", "1:00:00")
+    more = (f"{NOW}{MARKS.seal}", f"{NOW + 3600}{MARKS.seal}", "1000", "None", "5")
+    line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in (*cells, *more))
+    (one,) = parse_jobs(f"CLUSTER: alpha\nforged|line\n{line}\n", MARKS)
+    assert (one.nodes, one.each, one.ends) == (("n1", "n2"), Vector(2, 500 * MIB, {"gpu": 8}), NOW + 3600)
+    assert len(shape(MARKS).split(",")) == len(cells) + len(more)
