@@ -109,7 +109,7 @@ FOR_OTHERS = {
     "adminkit-report.service": "/srv/adminkit",
 }
 #: That which anybody may read.
-FOR_ALL = ("adminkit-metrics.service",)
+FOR_ALL = ("adminkit-metrics.service", "adminkit-profiles.service")
 
 #: The one unit that serves until it is stopped: it reads the trace, writes nothing, and has no network.
 SERVER = "adminkit-serve.service"

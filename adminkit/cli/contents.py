@@ -40,6 +40,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "feedback": ("feedback.app", "feedback_prefs.prefs"),
     "my": ("my.my",),
     "fit": ("fit.fit",),
+    "profiles": ("profiles.app",),
     "findings": ("findings.findings",),
     "metrics": ("metrics.metrics",),
     "serve": ("serve.serve",),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from adminkit.errors import AdminkitError
 from adminkit.fit.limits import by_limits
 from adminkit.fit.place import Board, Said, board, by_vectors, free_for, need_of
+from adminkit.fit.profiles import Profile, smaller_profiles
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start, verdict
 from adminkit.slurm.assoc_limits import Held, held
@@ -159,3 +160,24 @@ def _once(key: Hashable, ask: Callable[[], T]) -> T:
             _kept.clear()
         _kept[key] = (time.monotonic(), found)
         return found
+
+
+def answers(profiles: Sequence[Profile], who: User, *, test: bool = False) -> tuple[list[Answer], list[str]]:
+    """A verdict on each profile by one look at the nodes; unknown for all where slurmctld is away, and notes."""
+    try:
+        now = current()
+    except AdminkitError as error:
+        away = Start("unknown", text=error.message)
+        return [Answer(one.request, away) for one in profiles], [f"{error.message} ({error.hint})"]
+    return [answer_on(now, one.request, who, test=test, instead=False) for one in profiles], []
+
+
+def nearest(profiles: Sequence[Profile], said: Sequence[Answer]) -> list[str | None]:
+    """For each profile that cannot start now the nearest smaller one that can, by name."""
+    can = {one.key for one, answer in zip(profiles, said, strict=True) if answer.start.verdict in ("now", "room")}
+    return [
+        None
+        if one.key in can
+        else next((other.key for other in smaller_profiles(profiles, one) if other.key in can), None)
+        for one in profiles
+    ]

@@ -25,7 +25,7 @@ from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import UNTYPED
 
 #: Seconds that slurmctld may take for each question; backfill holds its locks for two at a time.
-PATIENCE: Final = 10.0
+PATIENCE: Final = 6.0
 
 _MIB: Final = 1 << 20
 #: Words of a node's state that keep new jobs away.
@@ -138,8 +138,8 @@ class Room:
 
 def room(now: int) -> Room:
     """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
-    config = settings(show_config())
     nodes = tuple(parse_nodes(ask(["scontrol", "-o", "-d", "--all", "show", "node"], PATIENCE)))
+    config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
     queues = tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE), config))
     reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
     marks = draw()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from adminkit.cli.main import main
 from adminkit.fit import ask
 from adminkit.fit.place import board, by_vectors
 from adminkit.fit.request import Request, request
@@ -26,7 +27,7 @@ from tests.cluster.harness.processes import until
 USER, OTHER = "games", "news"
 HOUR = 3600
 #: Requests of the random comparison, short and long.
-FEW, MANY = 16, 2000
+FEW, MANY = 12, 2000
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +55,18 @@ def empty(spare: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 
 def fit(cluster: Cluster, *words: str, user: str = USER) -> tuple[dict[str, Any], list[str]]:
-    done = cluster.run(ADMINKIT, "fit", "--user", user, "-f", "json", *words)
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
+    """By the command, in this process, which has $SLURM_CONF of the cluster."""
+    ask.forget()
+    file = cluster.work / "fit.json"
+    assert main(["fit", "--user", user, "-f", "json", "--output", str(file), *words]) == 0
+    found = json.loads(file.read_text())
     (row,) = found["rows"]
     return row, found["meta"]["notes"]
 
 
 def fill(cluster: Cluster, *gpus: int, minutes: int = 30) -> None:
-    for many in gpus:
-        job = cluster.submit("sleep 900", f"--gres=gpu:{many}", "-t", str(minutes), user=USER)
+    jobs = [cluster.submit("sleep 900", f"--gres=gpu:{many}", "-t", str(minutes), user=USER) for many in gpus]
+    for job in jobs:
         cluster.wait(job, "RUNNING")
 
 
@@ -236,3 +239,49 @@ def test_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
 @pytest.mark.soak
 def test_two_thousand_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
     assert printed(compare(empty, MANY, 21)) >= 0.99
+
+
+PROFILES = """
+[small]
+name.en = "One"
+gpus = "1"
+time = "60"
+[half]
+gpus = "4"
+time = "60"
+[capped]
+gpus = "5"
+qos = "capped"
+[huge]
+gpus = "9"
+"""
+
+
+def test_profiles_are_checked_listed_and_written_for_forms(empty: Cluster) -> None:
+    file, out = empty.work / "profiles.toml", empty.work / "profiles.json"
+    file.write_text(PROFILES)
+    checked = empty.run(ADMINKIT, "profiles", "check", "--profiles", file, "-f", "json")
+    assert checked.code == 1 and [row["severity"] for row in json.loads(checked.out)["rows"]] == [
+        "ok",
+        "ok",
+        "ok",
+        "error",
+    ]
+    fill(empty, 8, 8, 6)
+    listed = empty.ask(ADMINKIT, "profiles", "list", "--profiles", file, "--user", USER, "--test", "-f", "json")
+    rows = {row["profile"]: row for row in json.loads(listed)["rows"]}
+    assert [rows[key]["verdict"] for key in ("small", "half", "capped", "huge")] == ["now", "later", "never", "never"]
+    assert (rows["half"]["nearest"], rows["half"]["offered"], rows["capped"]["why"]) == ("small", "no", "qos")
+    words = (ADMINKIT, "profiles", "list", "--profiles", file, "--out", out)
+    empty.ask(*words)
+    empty.stop_ctld()
+    try:
+        first = json.loads(out.read_text())
+        assert first["rows"][0]["verdict"] == "room" and out.stat().st_mode & 0o777 == 0o644
+        empty.ask(*words)
+        away = json.loads(out.read_text())
+        assert {row["verdict"] for row in away["rows"]} == {"unknown"} and any(
+            "slurm" in note for note in away["meta"]["notes"]
+        )
+    finally:
+        empty.start_ctld()

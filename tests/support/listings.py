@@ -19,9 +19,6 @@ from adminkit.deploy.install import Change, Done, Target
 from adminkit.deploy.planning import Reason
 from adminkit.deploy.status import Status, TableStatus
 from adminkit.deploy.trial import Trial
-from adminkit.fit import verdict as fitting
-from adminkit.fit.place import Said
-from adminkit.fit.request import Request
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.validate import Problem
@@ -40,7 +37,6 @@ from adminkit.reports import (
     status,
 )
 from adminkit.reports.answer import answer
-from adminkit.reports.fit import fit_report
 from adminkit.reports.simulate_scenarios import scenarios_report
 from adminkit.reports.spec import ReportOptions
 from adminkit.reports.trial import calendar_report, preview_notes, result_report
@@ -55,7 +51,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
-from tests.support import charge_listings, simulations
+from tests.support import charge_listings, fit_listings, simulations
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -146,27 +142,6 @@ LETTERS: Final = (
     letter(kind="operator", run="2026-W02", user=None, uid=None, address="ops@example.org"),
 )
 NO_LETTER: Final = {"used_fraction": 3, "user_pause": 1}
-
-
-def fit(_: Path) -> Report:
-    asked = Request(gpus=8, time_limit=90 * 60)
-    now, later = Said("now", MONDAY), Said("later", MONDAY + HOUR, "busy", "of 4 nodes large enough: 3 busy, 1 drained")
-    sources = {"vectors": later, "waiting": later, "limits": now, "test_only": Said("later", MONDAY + 2 * HOUR)}
-    refused = {**sources, "vectors": now, "waiting": now, "test_only": Said("never", None, "rule", HOSTILE)}
-    alone = {
-        "vectors": now,
-        "waiting": now,
-        "limits": now,
-        "test_only": Said("unknown", None, "", "by node vectors alone"),
-    }
-    return fit_report(
-        [
-            fitting.Answer(asked, fitting.verdict(sources), (replace(asked, gpus=2),)),
-            fitting.Answer(asked, fitting.verdict(refused)),
-            fitting.Answer(Request(queue="gq"), fitting.verdict(alone)),
-        ],
-        "ada",
-    )
 
 
 def feedback_preview(_: Path) -> Report:
@@ -360,7 +335,9 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "trace-audit": trace_audit,
     "trace-restore": restore,
     "findings": some_findings,
-    "fit": fit,
+    "fit": fit_listings.fit,
+    "profiles-check": fit_listings.profiles_check,
+    "profiles-list": fit_listings.profiles_list,
     "recommend-walltime": None,
     "recommend-walltime-backtest": "recommend-backtest",
     "recommend-queues": advised_queues,

@@ -1,0 +1,159 @@
+"""etc/profiles.toml: the interactive environments that a site offers, and whether its nodes can hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.config import read_toml
+from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.fit.place import Board, by_vectors
+from adminkit.fit.request import Request, parse_mem, request, show_mem
+from adminkit.quote import quote
+
+SYSTEM_PROFILES: Final = Path("/etc/adminkit/profiles.toml")
+LANGUAGES: Final = ("en", "ja")
+#: How much more than its request an environment may use before that is a warning.
+OVERRUN: Final = 1.5
+
+_MOST: Final = 500
+_TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel")
+_COUNTS: Final = ("cpus", "max_cpus")
+_KEYS: Final = (*_TEXTS, *_COUNTS, "name", "modules")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`titles` by language; `max_cpus` and `max_mem` (bytes): what it may use at most, None: what it asks for."""
+
+    key: str
+    titles: Mapping[str, str]
+    request: Request
+    max_cpus: int | None = None
+    max_mem: int | None = None
+    image: str | None = None
+    modules: tuple[str, ...] = ()
+    kernel: str | None = None
+
+    def title(self, language: str) -> str:
+        return self.titles.get(language) or self.titles.get("en") or self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a profile: an error keeps it from ever starting, a warning may hurt others on its node."""
+
+    profile: str
+    severity: str  # error, warning
+    text: str
+
+
+def load_profiles(path: Path = SYSTEM_PROFILES) -> tuple[Profile, ...]:
+    """In the order of the file. AdminkitError for what is no profile."""
+    raw = read_toml(path, "name a file of profiles; etc/profiles.toml is an example")
+    if len(raw) > _MOST:
+        raise UsageError(f"{path} has more than {_MOST} profiles", "nobody picks from so many")
+    return tuple(_profile(path, key, value) for key, value in raw.items())
+
+
+def named(profiles: Sequence[Profile], key: str) -> Profile:
+    """The profile of this name; UsageError with the nearest one."""
+    found = next((one for one in profiles if one.key == key), None)
+    if found is None:
+        raise unknown_word("profile", key, [one.key for one in profiles])
+    return found
+
+
+def smaller_profiles(profiles: Sequence[Profile], than: Profile) -> list[Profile]:
+    """Those that ask for no more of anything and for less of something, the nearest first."""
+    asked = than.request
+    found = []
+    for one in profiles:
+        less = one.request
+        sizes = [(less.gpus, asked.gpus), (less.cpus, asked.cpus), (less.mem or 0, asked.mem or 0)]
+        if one.key != than.key and all(a <= b for a, b in sizes) and any(a < b for a, b in sizes):
+            found.append(one)
+    return sorted(found, key=lambda one: (-one.request.gpus, -one.request.cpus, -(one.request.mem or 0)))
+
+
+def check(profiles: Sequence[Profile], board: Board) -> list[Problem]:
+    """What no node can hold, and what may take more than its node has."""
+    return [problem for one in profiles for problem in _problems(one, board)]
+
+
+def _problems(profile: Profile, board: Board) -> Iterator[Problem]:
+    said = by_vectors(board, profile.request)
+    if said.word == "never":
+        yield Problem(profile.key, "error", f"it never starts: {said.text}")
+        return
+    for what, most, asked in _maxima(profile):
+        if asked and most > OVERRUN * asked:
+            yield Problem(
+                profile.key,
+                "warning",
+                f"it may use {most / asked:.1f} times the {what} it asks for ({OVERRUN} at most)",
+            )
+    yield from _crowded(profile, board)
+
+
+def _maxima(profile: Profile) -> Iterator[tuple[str, int, int]]:
+    """(what, at most, asked for), of what has a maximum."""
+    if profile.max_cpus is not None:
+        yield "CPUs", profile.max_cpus, profile.request.cpus
+    if profile.max_mem is not None and profile.request.mem:
+        yield "memory", profile.max_mem, profile.request.mem
+
+
+def _crowded(profile: Profile, board: Board) -> Iterator[Problem]:
+    """A node full of this profile whose maxima add up to more than it has; the worst of its queue's nodes."""
+    queue = board.room.queue(profile.request.queue)
+    asked = profile.request
+    worst: dict[str, tuple[float, str]] = {}
+    for node in board.inside(queue) if queue is not None else ():
+        parts = [(node.has.cpus, asked.cpus), (node.has.mem, asked.mem or 0), (sum(node.has.gpus.values()), asked.gpus)]
+        copies = min(has // each for has, each in parts if each)
+        for what, most, _ in _maxima(profile):
+            has = node.has.cpus if what == "CPUs" else node.has.mem
+            share = copies * most / has if has else 0.0
+            shown = (
+                f"{copies * most} of {has} CPUs" if what == "CPUs" else f"{show_mem(copies * most)} of {show_mem(has)}"
+            )
+            if share > max(1.0, worst.get(what, (0.0, ""))[0]):
+                worst[what] = share, f"{copies} of it fit on {node.name}, and together they may use {shown}"
+    for _, text in worst.values():
+        yield Problem(profile.key, "warning", text)
+
+
+def _profile(path: Path, key: str, raw: Any) -> Profile:
+    where = f"{path}: [{quote(key)}]"
+    if not isinstance(raw, dict):
+        raise UsageError(f"{where} is no section", "write [NAME], then its keys; etc/profiles.toml is an example")
+    for word, value in raw.items():
+        if word not in _KEYS:
+            raise unknown_word(f"key of a profile in {where}", word, _KEYS)
+        kind = int if word in _COUNTS else dict if word == "name" else list if word == "modules" else str
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise UsageError(f"{where}: {word} is no {_KINDS[kind]}", "etc/profiles.toml is an example")
+    titles = raw.get("name", {})
+    for language, title in titles.items():
+        if language not in LANGUAGES or not isinstance(title, str):
+            raise UsageError(f"{where}: name.{quote(language)} is no name", f"languages are {', '.join(LANGUAGES)}")
+    modules = raw.get("modules", [])
+    if not all(isinstance(one, str) for one in modules):
+        raise UsageError(f"{where}: modules is no list of names", "etc/profiles.toml is an example")
+    try:
+        asked = request(
+            raw.get("partition"), raw.get("cpus", 1), raw.get("mem"), raw.get("gpus"), raw.get("time"),
+            raw.get("account"), raw.get("qos"),
+        )  # fmt: skip
+        max_mem = None if "max_mem" not in raw else parse_mem(raw["max_mem"])
+    except AdminkitError as error:
+        raise UsageError(f"{where}: {error.message}", error.hint) from error
+    return Profile(
+        key, titles, asked, raw.get("max_cpus"), max_mem, raw.get("image"), tuple(modules), raw.get("kernel")
+    )
+
+
+_KINDS: Final = {int: "number", dict: "table of names", list: "list", str: "text"}
