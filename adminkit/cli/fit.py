@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import time as clock
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from adminkit.cli import options
-from adminkit.errors import UsageError
+from adminkit.errors import AdminkitError, UsageError
+
+if TYPE_CHECKING:
+    from adminkit.render.report import Report
+
+#: Seconds between two looks of --watch.
+PAUSE: Final = 10
+
+#: Partition, CPUs, memory, GPUs, time, account, QOS, as they are typed.
+Size = tuple[str | None, int, str | None, str | None, str | None, str | None, str | None]
+NO_SIZE: Final[Size] = (None, 1, None, None, None, None, None)
 
 Partition = Annotated[
     str | None, typer.Option("--partition", "-p", metavar="NAME", help="The queue. Default: Slurm's.")
@@ -31,6 +44,10 @@ File = Annotated[
     Path | None,
     typer.Option("--profiles", metavar="FILE", help="The profiles. Default: /etc/adminkit/profiles.toml."),
 ]
+Job = Annotated[
+    int | None, typer.Option("--job", "-j", min=1, metavar="ID", help="Why this job waits, and what would start it.")
+]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show it again and again, every ten seconds.")]
 Who = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="For this user. Default: you.")]
 
 
@@ -45,23 +62,74 @@ def fit(
     profile: Named = None,
     profiles: File = None,
     user: Who = None,
+    job: Job = None,
+    watch: Watch = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Say whether a job on one node can start now, when, or never, why, and what smaller one would start now."""
+    from adminkit.render.sink import Way, emit
+
+    size = (partition, cpus, mem, gpus, time, account, qos)
+    if (profile is not None or job is not None) and size != NO_SIZE:
+        raise UsageError("a profile and a job have their own size", "leave out --profile and --job, or the size")
+    if job is not None and (profile is not None or user is not None):
+        raise UsageError("a job has its own user and size", "leave out --profile and --user")
+    look = partial(_job, job) if job is not None else partial(_request, size, profile, profiles, user)
+    if not watch:
+        emit(look(), Way(format.value, output))
+    elif format is options.Format.TABLE and output is None:
+        _watch(look)
+    else:
+        raise UsageError("--watch draws in the terminal", "leave out --format and --output")
+
+
+def _job(job: int) -> Report:
+    """Why it waits, and what change would start it."""
+    from adminkit.fit.waiting import waiting
+    from adminkit.reports.fit import fit_report
+
+    found = waiting(job)
+    change = [] if found.change is None else [f"its owner may shorten it: {found.change}"]
+    return fit_report([found.answer], {"job": str(job)}, [found.slurm, *change], f"Why job {job} waits")
+
+
+def _request(size: Size, profile: str | None, profiles: Path | None, user: str | None) -> Report:
+    """Of the size that was typed, or of a profile."""
     from adminkit.fit.ask import answer
     from adminkit.fit.profiles import SYSTEM_PROFILES, load_profiles, named
     from adminkit.fit.request import request
-    from adminkit.render.sink import Way, emit
     from adminkit.reports.fit import fit_report
     from adminkit.slurm.will_run import user_of
 
     who = user_of(user)
-    if profile is None:
-        asked = request(partition, cpus, mem, gpus, time, account, qos)
-    elif (partition, cpus, mem, gpus, time, account, qos) == (None, 1, None, None, None, None, None):
-        asked = named(load_profiles(profiles or SYSTEM_PROFILES), profile).request
-    else:
-        raise UsageError("a profile has its own size", "leave out --profile, or the options of the size")
-    found = answer(asked, who)
-    emit(fit_report([found], who.name), Way(format.value, output))
+    asked = named(load_profiles(profiles or SYSTEM_PROFILES), profile).request if profile else request(*size)
+    return fit_report([answer(asked, who)], {"user": who.name})
+
+
+def _watch(look: Callable[[], Report]) -> None:
+    """Until it is interrupted."""
+    import shutil
+
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from adminkit.render.text import table
+
+    console = Console()
+
+    def drawn() -> Text:
+        try:
+            said = table(look(), None, shutil.get_terminal_size().columns, colour=False, ascii_only=False)
+        except AdminkitError as error:
+            said = f"error: {error.message}\nhint: {error.hint}"
+        return Text.from_ansi(f"at {clock.strftime('%H:%M:%S')}, every {PAUSE} s; Ctrl-C ends\n\n{said}")
+
+    try:
+        with Live(drawn(), console=console, auto_refresh=False, screen=console.is_terminal) as live:
+            while True:
+                clock.sleep(PAUSE)
+                live.update(drawn(), refresh=True)
+    except KeyboardInterrupt:
+        return

@@ -112,13 +112,13 @@ def _start(now: Board, request: Request, who: User, test: bool) -> Start:
     sources = {"vectors": by_vectors(now, request, waiting=False), "waiting": by_vectors(now, request)}
     queue = now.room.queue(request.queue)
     if queue is not None:
-        bounds = _held(who, request, queue.qos)
+        bounds = limits_of(who, request, queue.qos)
         sources["limits"] = by_limits(bounds, need_of(request, queue, now.room.memory))
     sources["test_only"] = _tested(request, who, now.room.at, test)
     return verdict(sources)
 
 
-def _held(who: User, request: Request, queue_qos: str | None) -> Held:
+def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:
     def ask() -> Held:
         try:
             return held(who.name, who.uid, request.account, request.qos, queue_qos)

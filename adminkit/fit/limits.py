@@ -19,11 +19,14 @@ _ALONE: Final = ("MaxTRESPJ", "MaxTRESPN")
 _SAME: Final = {"MaxJobsPU": "MaxJobs", "MaxSubmitJobsPU": "MaxSubmitJobs"}
 
 
-def by_limits(held: Held, need: Need) -> Said:
-    """now where none holds it; later where others have to end first, when is not known; never for one job's own."""
+def by_limits(held: Held, need: Need, waits: bool = False) -> Said:
+    """now where none holds it; later where others have to end first, when is not known; never for one job's own.
+
+    `waits`: of a job that is in the queue already, and counts there.
+    """
     if not held.enforced:
         return Said("now", None, "", "limits of QOS and associations are not enforced here")
-    hits = list(_hits(held, need))
+    hits = list(_hits(held, need, waits))
     for word in ("never", "later", "unknown"):
         if found := next((hit for hit in hits if hit.word == word), None):
             return found
@@ -32,9 +35,9 @@ def by_limits(held: Held, need: Need) -> Said:
     return Said("now", None, "", "no limit of QOS and associations holds it")
 
 
-def _hits(held: Held, need: Need) -> Iterator[Said]:
+def _hits(held: Held, need: Need, waits: bool) -> Iterator[Said]:
     """Each limit that says no. One that a QOS has is not looked up in associations."""
-    passed: set[tuple[str, str]] = set()
+    passed: set[tuple[str, str]] = {(name, "") for name in _SUBMIT} if waits else set()
     amounts = _amounts(need)
     for holder in held.qos:
         for name, what, bound in _each(holder):

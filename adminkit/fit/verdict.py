@@ -46,7 +46,7 @@ class Answer:
 
     request: Request
     start: Start
-    instead: tuple[Request, ...] = ()
+    instead: tuple[Request, ...] | None = None  # not looked for
 
 
 def verdict(sources: Mapping[str, Said]) -> Start:

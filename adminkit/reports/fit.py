@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adminkit.fit.verdict import Answer
@@ -21,15 +21,17 @@ FIELDS: Final = (
     Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
     Field("waiting", help="the same, with the jobs that wait already before it", data=True),
     Field("limits", help="what is unused of limits of QOS and associations", data=True),
-    Field("test_only", help="what sbatch --test-only says as the user", data=True),
+    Field("test_only", help="what sbatch --test-only says as the user; with --job what slurmctld plans", data=True),
     Field("disagree", help="where sources differ, in a sentence", data=True),
 )
 
 
-def fit_report(answers: Sequence[Answer], user: str) -> Report:
-    """An answer's smaller requests follow it."""
+def fit_report(
+    answers: Sequence[Answer], filters: Mapping[str, str], more: Sequence[str] = (), title: str = "What can start"
+) -> Report:
+    """The notes name the smaller requests of each, and what `more` says."""
     rows: list[list[Cell]] = []
-    notes = []
+    notes = list(more)
     for one in answers:
         start = one.start
         said = start.sources or {}
@@ -45,10 +47,10 @@ def fit_report(answers: Sequence[Answer], user: str) -> Report:
         )  # fmt: skip
         if start.verdict == "room":
             notes.append(f"now is not said: {start.text}")
-        notes += [f"would start now: {other.line()}" for other in one.instead]
-        if start.verdict in ("later", "never") and not one.instead:
+        notes += [f"would start now: {other.line()}" for other in one.instead or ()]
+        if one.instead == ():
             notes.append("nothing smaller or shorter was found that would start now")
     apart_rows = [row[-1] for row in rows if row[-1] is not None]
     if apart_rows:
         notes.append(f"sources disagree on {len(apart_rows)} of {len(rows)}: {apart_rows[0]}")
-    return Report(Meta.plain("What can start", notes, filters={"user": user}), FIELDS, rows)
+    return Report(Meta.plain(title, notes, filters=filters), FIELDS, rows)

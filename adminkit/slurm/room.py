@@ -112,6 +112,8 @@ class RoomJob:
     priority: int
     reason: str
     uid: int | None
+    account: str | None = None
+    qos: str | None = None
     job_id_array: int = 0
 
     @property
@@ -226,7 +228,7 @@ def shape(marks: Marks) -> str:
     """squeue's fields; none of them is a user's own text."""
     fields = ["JobID:20", "ArrayJobID:20", "State:24", "Partition:256", "NodeList:600", "SchedNodes:600"]
     fields += ["tres-alloc:400", "NumNodes:24", "TimeLimit:24", f"StartTime:{SEALED_WIDTH}", f"EndTime:{SEALED_WIDTH}"]
-    fields += ["PriorityLong:24", "Reason:100", "UserID:16"]
+    fields += ["PriorityLong:24", "Reason:100", "UserID:16", "Account:256", "QOS:256"]
     return ",".join(f"{one}{marks.delimiter}" for one in fields)
 
 
@@ -234,9 +236,10 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
     """Passes over lines that are not of a job."""
     for line in text.split("\n")[:MOST_JOBS]:
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 15 or not cells[0].isdigit():
+        if len(cells) != 17 or not cells[0].isdigit():
             continue
         job, array, state, queue, listed, planned, tres, many, limit, start, end, priority, reason, uid = cells[:14]
+        account, qos = cells[14:16]
         nodes = tuple(hosts(given(listed) or given(planned) or ""))
         count = max(1, len(nodes) or number(many.partition("-")[0]) or 1)
         yield RoomJob(
@@ -252,6 +255,8 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
             priority=number(priority) or 0,
             reason=reason,
             uid=number(uid),
+            account=given(account),
+            qos=given(qos),
             job_id_array=number(array) or int(job),
         )
 

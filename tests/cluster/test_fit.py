@@ -285,3 +285,22 @@ def test_profiles_are_checked_listed_and_written_for_forms(empty: Cluster) -> No
         )
     finally:
         empty.start_ctld()
+
+
+def test_why_a_job_waits_and_the_change_that_starts_it(empty: Cluster) -> None:
+    empty.ask(
+        "scontrol", "create", "reservation", "ReservationName=soon", "Nodes=ALL", "StartTime=now+1hours", "Duration=60",
+        "Users=root", "Flags=MAINT,IGNORE_JOBS",
+    )  # fmt: skip
+    try:
+        job = empty.submit("sleep 900", "--gres=gpu:2", "-t", "90", user=USER)
+        until("it to wait", lambda: empty.states(job) == ["PENDING"], 20.0)
+        file = empty.work / "why.json"
+        assert main(["fit", "--job", str(job), "-f", "json", "--output", str(file)]) == 0
+        found = json.loads(file.read_text())
+        assert (found["rows"][0]["verdict"], found["rows"][0]["why"]) == ("later", "reserved"), found
+        note = next(note for note in found["meta"]["notes"] if note.startswith("its owner may shorten it: "))
+        empty.ask(*note.partition(": ")[2].split(), user=USER)
+        empty.wait(job, "RUNNING", seconds=30)
+    finally:
+        empty.ask("scontrol", "delete", "ReservationName=soon")

@@ -30,10 +30,10 @@ def fit(_: Path) -> Report:
     return fit_report(
         [
             Answer(asked, verdict(sources), (replace(asked, gpus=2),)),
-            Answer(asked, verdict(refused)),
+            Answer(asked, verdict(refused), ()),
             Answer(Request(queue="gq"), verdict(alone)),
         ],
-        "ada",
+        {"user": "ada"},
     )
 
 

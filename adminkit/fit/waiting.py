@@ -1,0 +1,133 @@
+"""Why a job waits, when it can start, and what change would start it now."""
+
+from __future__ import annotations
+
+import pwd
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.fit import ask
+from adminkit.fit.limits import by_limits
+from adminkit.fit.place import Board, Said, board, by_vectors, need_of
+from adminkit.fit.request import Request
+from adminkit.fit.verdict import Answer, Start, verdict
+from adminkit.slurm.process import User
+from adminkit.slurm.reasons import meaning
+from adminkit.slurm.room import READY, Room, RoomJob
+from adminkit.slurm.site import UNTYPED
+from adminkit.slurm.will_run import user_of
+
+#: How Slurm's reasons begin that no room changes.
+_OWN: Final = (
+    "JobHeld",
+    "JobHold",
+    "Dependency",
+    "BeginTime",
+    "JobArrayTaskLimit",
+    "Licenses",
+    "BurstBuffer",
+    "Reservation",
+    "Prolog",
+    "Cleaning",
+    "DeadLine",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job, what is said of it, and Slurm's own reason with its meaning. `change`: a command for its owner."""
+
+    job: RoomJob
+    answer: Answer
+    slurm: str
+    change: str | None = None
+
+
+def waiting(job_id: int) -> Waiting:
+    """Of a job that slurmctld shows to this user. UsageError where none of this number waits."""
+    room = ask.current().room
+    job = next((one for one in room.jobs if job_id in (one.job_id, one.job_id_array) and one.state == "PENDING"), None)
+    if job is None:
+        open_ = any(one.job_id == job_id for one in room.jobs)
+        raise UsageError(
+            f"job {job_id} does not wait" if open_ else f"no such job waits: {job_id}",
+            "squeue lists the jobs that wait, as far as you may see them",
+        )
+    return explain(room, job, lambda request: _limits(room, job, request))
+
+
+def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said]) -> Waiting:
+    """Pure but for `limits`, what unused limits say of a request of the job's owner."""
+    said = Said("unknown", None, "", "slurmctld has not planned it")
+    if job.reason not in READY:
+        said = Said("later", job.starts, job.reason, meaning(job.reason))
+    elif job.starts is not None:
+        said = Said("later", job.starts, "priority", meaning(job.reason))
+    reason = f"Slurm says {job.reason}: {meaning(job.reason)}"
+    if job.many > 1 or job.reason.startswith(_OWN):
+        start = Start(
+            "later", job.starts, None if job.starts is None else "slurm", None, job.reason, meaning(job.reason)
+        )
+        return Waiting(job, Answer(request_of(job), start), reason)
+    before, request = board_before(room, job), request_of(job)
+    start = _judged(before, request, limits, said)
+    start = replace(start, disagree=())  # Slurm's plan and the reason are shown beside
+    if start.verdict not in ("later", "never"):
+        return Waiting(job, Answer(request, start), reason)
+    found = []
+    for other in ask.smaller(before, request):
+        if limits(other).word == "now":
+            found.append(other)
+    shorter = next((one for one in found if replace(one, time_limit=request.time_limit) == request), None)
+    change = None
+    if shorter is not None and shorter.time_limit is not None:
+        change = f"scontrol update JobId={job.job_id} TimeLimit={shorter.time_limit // 60}"
+    return Waiting(job, Answer(request, start, tuple(found[:2])), reason, change)
+
+
+def request_of(job: RoomJob) -> Request:
+    """What the job asks for on each of its nodes."""
+    kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
+    kind = kinds[0][0] if len(kinds) == 1 and kinds[0][0] != UNTYPED else None
+    return Request(
+        queue=job.queue.partition(",")[0],
+        cpus=job.each.cpus,
+        mem=job.each.mem,
+        gpus=sum(many for _, many in kinds),
+        gpu_type=kind,
+        time_limit=job.time_limit,
+        account=job.account,
+        qos=job.qos,
+    )
+
+
+def board_before(room: Room, job: RoomJob) -> Board:
+    """The nodes with the jobs that come before this one: those of higher priority, and of the same the older ones."""
+
+    def first(other: RoomJob) -> bool:
+        return other.state != "PENDING" or (-other.priority, other.job_id) < (-job.priority, job.job_id)
+
+    return board(replace(room, jobs=tuple(one for one in room.jobs if one is not job and first(one))))
+
+
+def _judged(before: Board, request: Request, limits: Callable[[Request], Said], slurm: Said) -> Start:
+    sources = {"vectors": by_vectors(before, request, waiting=False), "waiting": by_vectors(before, request)}
+    return verdict({**sources, "limits": limits(request), "test_only": slurm})
+
+
+def _limits(room: Room, job: RoomJob, request: Request) -> Said:
+    """By the limits of the job's owner, who may be unknown to this host."""
+    queue = room.queue(request.queue)
+    who = _owner(job)
+    if queue is None or who is None:
+        return Said("unknown", None, "limits", "the limits of its owner are not known")
+    return by_limits(ask.limits_of(who, request, queue.qos), need_of(request, queue, room.memory), waits=True)
+
+
+def _owner(job: RoomJob) -> User | None:
+    try:
+        return None if job.uid is None else user_of(pwd.getpwuid(job.uid).pw_name)
+    except (KeyError, AdminkitError):
+        return None
