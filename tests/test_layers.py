@@ -366,6 +366,7 @@ def test_no_file_is_longer_than_a_sitting() -> None:
         ("from adminkit.cli.main import main; assert main(['--help']) == 0", "the help"),
         ("from adminkit.cli.main import main; assert main(['report', 'accuracy', '--help']) == 0", "a command's help"),
         ("import adminkit; adminkit.open", "the Python API, until a frame is made"),
+        ("import adminkit.fit.ask, adminkit.fit.waiting", "what a hub asks"),
         ("import adminkit.ingest.sync, adminkit.cli.sync", "sync"),
         ("import adminkit.ingest.files, adminkit.cli.import_", "import"),
         (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from adminkit.fit.request import Request
-from adminkit.fit.timeline import NEVER, Need, Timeline, Use, earliest_together
+from adminkit.fit.timeline import NEVER, Need, Timeline, Use, earliest_together, holds
 from adminkit.slurm.room import READY, Room, RoomJob, RoomNode, RoomQueue, Vector
 
 Word = Literal["now", "later", "never", "unknown"]
@@ -105,6 +105,21 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     )
 
 
+def take(board: Board, request: Request) -> Board | None:
+    """The board with this request on a node from now on, as a hub books what it has accepted; None without room."""
+    queue = board.room.queue(request.queue)
+    said = by_vectors(board, request)
+    if queue is None or said.word != "now":
+        return None
+    name = said.nodes[0]
+    need = _own(need_of(request, queue, board.room.memory), board.full[name].node)
+    use = Use(board.room.at, board.room.at + need.seconds, need.on(board.full[name].node))
+    lines = [{**every, name: every[name].copy()} for every in (board.bare, board.full)]
+    for every in lines:
+        every[name].add(use)
+    return replace(board, bare=lines[0], full=lines[1])
+
+
 def free_for(board: Board, request: Request) -> int:
     """The longest limit, seconds, with which it could start now; 0 for none."""
     queue = board.room.queue(request.queue)
@@ -134,7 +149,7 @@ def _own(need: Need, node: RoomNode) -> Need:
 
 def _holds(node: RoomNode, need: Need) -> bool:
     """Whether the node is large enough."""
-    return Timeline(node, 0).earliest(replace(_own(need, node), seconds=1)) == 0
+    return holds(node.has, _own(need, node).on(node))
 
 
 def _largest(nodes: Sequence[RoomNode]) -> str:

@@ -36,6 +36,8 @@ def holds(free: Vector, need: Vector) -> bool:
     """Whether that much is free. GPUs without a type may be of any; those of one are within all that are free."""
     if need.cpus > free.cpus or need.mem > free.mem:
         return False
+    if not need.gpus:
+        return True
     every = sum(free.gpus.values())
     if sum(need.gpus.values()) > every:
         return False
@@ -66,10 +68,12 @@ class Timeline:
     now: int
     uses: list[Use] = field(default_factory=list)
     _steps: list[tuple[int, Vector]] | None = None
+    _first: dict[Need, int] = field(default_factory=dict)  # many requests are alike
 
     def add(self, use: Use) -> None:
         self.uses.append(use)
         self._steps = None
+        self._first.clear()
 
     def copy(self) -> Timeline:
         return Timeline(self.node, self.now, list(self.uses), self._steps)
@@ -102,6 +106,14 @@ class Timeline:
 
     def earliest(self, need: Need, least: int = 0) -> int:
         """When this much is free for so long; NEVER where it does not come to that."""
+        if not least:
+            found = self._first.get(need)
+            if found is None:
+                found = self._first[need] = self._earliest(need, self.now)
+            return found
+        return self._earliest(need, least)
+
+    def _earliest(self, need: Need, least: int) -> int:
         for begin, end in self.windows(need.on(self.node)):
             start = max(begin, least)
             if start + need.seconds <= end:
@@ -116,6 +128,9 @@ class Timeline:
 
 def earliest_together(lines: Sequence[Timeline], need: Need, many: int) -> tuple[int, list[Timeline]]:
     """When so many nodes have this much at the same time, and which; NEVER and none where they do not."""
+    if many == 1 and lines:
+        one = min(lines, key=lambda line: line.earliest(need))
+        return (at, [one]) if (at := one.earliest(need)) < NEVER else (NEVER, [])
     moments = sorted({at for line in lines if (at := line.earliest(need)) < NEVER})
     for at in moments[:50]:
         fit = [line for line in lines if line.earliest(need, at) == at]

@@ -169,7 +169,9 @@ def parse_nodes(text: str) -> Iterator[RoomNode]:
             taken=Vector(
                 number(words.get("CPUAlloc")) or 0,
                 (number(words.get("AllocMem")) or 0) * _MIB,
-                parse_gres(given(words.get("GresUsed")) or ""),
+                parse_gres(given(words["GresUsed"]) or "")
+                if "GresUsed" in words
+                else _gpus(words.get("AllocTRES", "")),
             ),
             queues=names(words.get("Partitions")) or frozenset(),
             state=words.get("State", ""),
@@ -264,10 +266,16 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
 def _share(tres: str, nodes: int) -> Vector:
     """A job's part of each of its nodes. GPUs of types count by type; without types as UNTYPED."""
     amounts = parse_tres(tres)
-    typed = {name.removeprefix("gres/gpu:"): many for name, many in amounts.items() if name.startswith("gres/gpu:")}
-    gpus = typed or ({UNTYPED: amounts["gres/gpu"]} if "gres/gpu" in amounts else {})
     return Vector(
         math.ceil(amounts.get("cpu", 0) / nodes),
         math.ceil(amounts.get("mem", 0) / nodes),
-        {name: math.ceil(many / nodes) for name, many in gpus.items()},
+        {name: math.ceil(many / nodes) for name, many in _gpus(tres).items()},
     )
+
+
+def _gpus(tres: str) -> dict[str, int]:
+    """Those of a list of TRES, by type where it has types. Trap: the types of all may be fewer than the GPUs."""
+    amounts = parse_tres(tres)
+    typed = {name.removeprefix("gres/gpu:"): many for name, many in amounts.items() if name.startswith("gres/gpu:")}
+    rest = amounts.get("gres/gpu", 0) - sum(typed.values())
+    return typed | ({UNTYPED: rest} if rest > 0 else {})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from adminkit.fit.place import board, by_vectors, free_for
+from adminkit.fit.place import board, by_vectors, free_for, take
 from adminkit.fit.request import Request, request
 from adminkit.slurm.room import Reserved, Room, Vector
 from tests.fit.rooms import HOUR, MIB, NOW, job, make, node, taken
@@ -78,3 +80,34 @@ def test_how_long_the_room_lasts_is_the_longest_limit() -> None:
     assert free_for(full, Request(gpus=4)) == HOUR
     assert free_for(full, Request(gpus=2)) == 72 * HOUR, "n1 until the queue's maximum"
     assert free_for(full, Request(gpus=5)) == 0
+
+
+def test_what_is_taken_is_taken_on_one_node_and_the_first_board_stays() -> None:
+    first = board(make(HALF, SIX, FOUR))
+    second = take(first, Request(gpus=4, time_limit=HOUR))
+    assert second is not None
+    assert (by_vectors(first, Request(gpus=4)).word, by_vectors(second, Request(gpus=4)).word) == ("now", "later")
+    assert by_vectors(second, Request(gpus=2)).word == "now", "on the other node"
+    assert take(second, Request(gpus=4)) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(1, 8), st.integers(1, 60)), max_size=12),
+    st.integers(0, 9),
+    st.integers(1, 9),
+)
+def test_what_is_now_fits_beside_all_that_runs_and_waits(
+    jobs: list[tuple[int, int, int]], gpus: int, cpus: int
+) -> None:
+    """Jobs that were taken one by one leave no node below zero, and the request that is now fits beside them."""
+    full, here = board(make([node("n1"), node("n2")])), {"n1": [0, 0], "n2": [0, 0]}
+    for many, each, minutes in (*jobs, (gpus, cpus, 30)):
+        asked = Request(gpus=many, cpus=each, time_limit=minutes * 60)
+        said, after = by_vectors(full, asked), take(full, asked)
+        assert (after is None) == (said.word != "now")
+        fits = [name for name, used in here.items() if used[0] + many <= 8 and used[1] + each <= 8]
+        assert bool(fits) == (said.word == "now"), (here, asked, said)
+        if after is not None:
+            full = after
+            here[said.nodes[0]][0] += many
+            here[said.nodes[0]][1] += each

@@ -71,3 +71,17 @@ def test_a_job_s_part_of_each_node_is_even_and_lines_of_others_are_passed_over()
     (one,) = parse_jobs(f"CLUSTER: alpha\nforged|line\n{line}\n", MARKS)
     assert (one.nodes, one.each, one.ends) == (("n1", "n2"), Vector(2, 500 * MIB, {"gpu": 8}), NOW + 3600)
     assert len(shape(MARKS).split(",")) == len(cells) + len(more)
+
+
+@pytest.mark.parametrize(
+    ("words", "gpus", "why"),
+    [
+        ("GresUsed=gpu:a100:1(IDX:0) AllocTRES=gres/gpu=2", {"a100": 1}, "what Slurm says is used"),
+        ("GresUsed=(null) AllocTRES=", {}, "nothing"),
+        ("AllocTRES=cpu=1,gres/gpu=3,gres/gpu:a100=2", {"a100": 2, "gpu": 1}, "by accounting, as far as it has types"),
+        ("AllocTRES=cpu=1", {}, "no GPUs"),
+    ],
+)
+def test_gpus_in_use_are_slurms_or_accountings(words: str, gpus: dict[str, int], why: str) -> None:
+    (one,) = parse_nodes(f"NodeName=n1 CPUTot=8 State=IDLE {words}\n")
+    assert one.taken.gpus == gpus, why
