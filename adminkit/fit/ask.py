@@ -26,6 +26,8 @@ KEPT_SECONDS: Final = 5.0
 #: Smaller requests that Slurm is asked of, and the shortest limit that is offered in place of another, seconds.
 TRIED: Final = 4
 SHORTEST: Final = 600
+#: Seconds by which a limit is shorter than the room lasts: until somebody has typed it and backfill has looked.
+HASTE: Final = 120
 _MOST_KEPT: Final = 500
 
 _lock: Final = threading.RLock()
@@ -83,8 +85,9 @@ def _candidates(now: Board, request: Request) -> Iterator[Request]:
 
 
 def _shorter(now: Board, request: Request) -> Iterator[Request]:
-    seconds = free_for(now, request) // 60 * 60
-    queue = now.room.queue(request.queue)
+    queue, lasts = now.room.queue(request.queue), free_for(now, request)
+    longest = queue is not None and lasts == queue.max_limit
+    seconds = (lasts if longest else lasts - HASTE) // 60 * 60
     asked = request.time_limit or (None if queue is None else queue.default_limit)
     if seconds >= SHORTEST and (asked is None or seconds < asked):
         yield replace(request, time_limit=seconds)

@@ -89,7 +89,11 @@ def _hit(
     if name in (*_JOBS, *_SUBMIT) and bound.used >= most:
         kind = "running jobs" if name in _JOBS else "jobs in the queue"
         return Said("later", None, why, f"{holder.name} allows {most} {kind}; {bound.used} are")
-    if name in ("GrpTRESMins", "GrpTRESRunMins") and many and bound.used + many * minutes > most:
+    if (
+        name in ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA")
+        and many
+        and bound.used + many * minutes > most
+    ):
         return Said("later", None, why, f"{holder.name} allows {unit}times minutes {most}; {bound.used} are used")
     if name == "GrpWall" and bound.used + minutes > most:
         return Said("later", None, why, f"{holder.name} allows {most} minutes in all; {bound.used} are used")

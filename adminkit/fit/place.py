@@ -211,7 +211,7 @@ def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
 
 def _place(room: Room, lines: Mapping[str, Timeline]) -> int:
     """Put every waiting job that is ready where it will run; how many there was no place for."""
-    waiting = sorted((job for job in room.jobs if job.state == "PENDING"), key=lambda job: -job.priority)
+    waiting = sorted((job for job in room.jobs if job.state == "PENDING"), key=lambda job: (-job.priority, job.job_id))
     planned = [job for job in waiting if job.nodes and job.starts is not None]
     ready = [job for job in waiting if not (job.nodes and job.starts is not None) and job.reason in READY]
     for job in planned:

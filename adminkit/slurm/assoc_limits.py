@@ -1,8 +1,8 @@
 """What slurmctld itself holds a user to, and how much of it is used: `scontrol show assoc_mgr`.
 
 A QOS overrides an association where both have the same limit, and the queue's QOS comes before the job's. Memory is in
-MiB, time in minutes. Trap: what a user may have of a QOS is listed only once they have had some, so that the limit of
-others is asked of slurmdbd.
+MiB, time in minutes. Traps: a user of a QOS is a uid or, from 24.11 on, name(uid). What a user may have of a QOS is
+listed only once they have had some, so that the limit of others is asked of slurmdbd.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _records(text: str) -> Iterator[_Record]:
             if depth == 4 and plain.endswith(" Limits"):
                 section = plain
             elif depth == 6 and "=" not in plain:
-                key = plain
+                key = plain[plain.find("(") + 1 :].rstrip(")") if section == "User Limits" else plain
             elif depth >= 8 and section:
                 into = record.users if section == "User Limits" else record.accounts
                 into.setdefault(key, {}).update(_words(plain))

@@ -1,7 +1,8 @@
 """`sbatch --test-only`: what slurmctld says of a request, through job_submit and with the user's own rights.
 
-Traps: it prints on stderr, among the lines of job_submit and cli_filter. It burns a job id. It says *now* to a job that
-a QOS or a limit of an association will hold, and looks past jobs that wait, for which it adds a rough sum to the time.
+Traps: it prints on stderr, among the lines of job_submit and cli_filter; 26.05 puts an `a` behind the time. It burns
+a job id. It says *now* to a job that a QOS or a limit of an association will hold, and looks past jobs that wait, for
+which it adds a rough sum to the time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from adminkit.slurm.seal import draw
 #: Seconds: backfill holds slurmctld's locks for two at a time.
 PATIENCE: Final = 8.0
 
-_START: Final = r"^sbatch: Job \d+ to start at (\d+){seal} using .* on nodes (\S+) in partition"
+_START: Final = r"^sbatch: Job \d+ to start at (\d+){seal}(?: a)? using .* on nodes (\S+) in partition"
 _REFUSAL: Final = re.compile(r"^(?:sbatch: error: |allocation failure: )(.+)$", re.MULTILINE)
 
 

@@ -6,9 +6,12 @@ import json
 import os
 import pwd
 import random
+import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +31,8 @@ USER, OTHER = "games", "news"
 HOUR = 3600
 #: Requests of the random comparison, short and long.
 FEW, MANY = 12, 2000
+#: … and jobs whose starts are compared.
+LATER = 30
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +82,7 @@ def test_a_free_a_half_full_and_a_full_cluster(empty: Cluster) -> None:
     for gpus, expected in ((1, "now"), (2, "now"), (3, "later"), (8, "later"), (9, "never")):
         row, notes = fit(empty, "--gpus", str(gpus), "-t", "90")
         assert row["verdict"] == expected, (gpus, row)
-        assert row["disagree"] is None, row
+        assert row["disagree"] is None or gpus == 9, row  # which 26.05 would let wait for ever
         if expected == "later":
             assert row["why"] == "busy" and row["method"] == "slurm" and row["error"] <= 60
             assert abs(row["at"] - time.time() - 1800) < 120
@@ -115,13 +120,14 @@ def test_drained_and_reserved_nodes(empty: Cluster) -> None:
         assert fit(empty, "--gpus", "1", "-t", "30")[0]["verdict"] == "now"
         row, notes = fit(empty, "--gpus", "1", "-t", "90")
         assert (row["verdict"], row["why"]) == ("later", "reserved"), row
-        assert any(note.startswith("would start now: --gpus 1 -c 1 -t 5") for note in notes), "a shorter one"
+        assert any(re.match(r"would start now: --gpus 1 -c 1 -t 5\d$", note) for note in notes), "a shorter one"
         empty.ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=too")
         row, _ = fit(empty, "--gpus", "1", "-t", "30")
         assert (row["verdict"], row["why"], row["at"]) == ("later", "drained", None), row
     finally:
         empty.ask("scontrol", "delete", "ReservationName=soon")
-        empty.ask("scontrol", "update", "NodeName=n1,n2,n3", "State=RESUME")
+        for node in ("n1", "n2", "n3"):
+            empty.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
 
 def test_a_waiting_job_of_higher_priority_comes_first(empty: Cluster) -> None:
@@ -148,7 +154,8 @@ def test_what_the_queue_never_starts(empty: Cluster) -> None:
 def test_who_may_not_ask_as_the_user_gets_node_vectors_alone_and_is_told(empty: Cluster) -> None:
     who = pwd.getpwnam(OTHER)
     words = ("setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups")
-    words += ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+    if not all(above.stat().st_mode & 0o001 for above in Path(sys.executable).resolve().parents):
+        words += ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
     done = empty.run(*words, ADMINKIT, "fit", "--user", USER, "-f", "json", env={"HOME": "/nonexistent"})
     found = json.loads(done.out)
     assert found["rows"][0]["verdict"] == "room" and found["rows"][0]["test_only"] == "unknown"
@@ -226,7 +233,8 @@ def happened(cluster: Cluster, one: Request) -> tuple[str, int | None]:
 
 
 def printed(seen: Counter[tuple[str, str]]) -> float:
-    right = sum(many for (said, did), many in seen.items() if said == did)
+    # 26.05 takes a job for more GPUs than a node has, and lets it wait for ever.
+    right = sum(many for (said, did), many in seen.items() if said == did or (said, did) == ("never", "later"))
     share = right / sum(seen.values())
     print(f"node vectors against real submissions: {right} of {sum(seen.values())} right ({share:.2%}): {dict(seen)}")
     return share
@@ -234,6 +242,31 @@ def printed(seen: Counter[tuple[str, str]]) -> float:
 
 def test_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
     assert printed(compare(empty, FEW, 20)) == 1.0
+
+
+@pytest.mark.soak
+def test_later_is_when_it_starts_where_jobs_end_at_their_limits(empty: Cluster) -> None:
+    """Node vectors with the waiting jobs, against when each job then started."""
+    luck, asked = random.Random(22), []
+    for _ in range(LATER):
+        until(
+            "the queue to be short", lambda: len(empty.ask("squeue", "-h", "-t", "PD", "-o", "%i").split()) < 6, 300.0
+        )
+        minutes = luck.choice((1, 2, 3))
+        one = request(gpus=str(luck.choice((2, 3, 4, 6, 8))), time=str(minutes))
+        said = by_vectors(board(room(int(time.time()))), one)
+        words = ("--parsable", "-o", "/dev/null", *one.words(), "--wrap", f"sleep {minutes * 60 - 3}")
+        asked.append((said, empty.ask("sbatch", *words, user=USER)))
+        time.sleep(2)  # until the scheduler has looked at it
+    errors = []
+    for said, job in asked:
+        empty.wait(int(job), ("RUNNING", "COMPLETED", "TIMEOUT"), seconds=900)
+        start = empty.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%S", env={"SLURM_TIME_FORMAT": "%s"})
+        if said.word == "later" and said.at is not None:
+            errors.append(abs(int(start.text) - said.at))
+    close = sum(error <= 60 for error in errors)
+    print(f"later: {close} of {len(errors)} within 60 s; errors {sorted(errors)}")
+    assert close >= 0.9 * len(errors)
 
 
 @pytest.mark.soak

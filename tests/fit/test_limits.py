@@ -47,6 +47,13 @@ def test_a_user_of_whom_slurmctld_knows_nothing_has_slurmdbds_limit() -> None:
     assert other.qos[0].limits["MaxTRESPU"] == {"gres/gpu": Bound(4, 0)}
 
 
+def test_newer_releases_name_the_user_beside_the_uid() -> None:
+    newer = TEXT.replace("\n      5\n", "\n      games(5)\n")
+    assert newer != TEXT
+    two = parse_held(newer, 5, None, "capped", None, {}, CAPS)
+    assert two.qos[0].limits["MaxTRESPU"] == {"gres/gpu": Bound(4, 2)}
+
+
 def test_what_is_not_known_is_not_now() -> None:
     assert by_limits(Held(problem="no association"), need()).word == "unknown"
     assert by_limits(held(None, uid=77), need()).word == "unknown"

@@ -32,7 +32,7 @@ def of(*others: RoomJob, taken_by: RoomJob | None = SIX, waits: RoomJob, reserve
         (of(waits=wait()), "later", "busy", NOW + HOUR, 2, None, "GPUs are in use: fewer of them"),
         (of(waits=wait(starts=NOW + 2 * HOUR)), "later", "busy", NOW + 2 * HOUR, 2, None, "Slurm's plan is later"),
         (of(taken_by=None, waits=wait(), reserved=(SOON,)), "later", "reserved", NOW + 2 * HOUR, 2,
-         "scontrol update JobId=9 TimeLimit=60", "a maintenance comes: shorter"),
+         "scontrol update JobId=9 TimeLimit=58", "a maintenance comes: shorter"),
         (of(taken_by=None, waits=wait()), "room", "", NOW, 0, None, "the scheduler has not looked yet"),
         (of(waits=wait(reason="Dependency"), taken_by=None), "later", "Dependency", None, 0, None, "it depends"),
         (of(waits=wait(reason="BeginTime", starts=NOW + 60)), "later", "BeginTime", NOW + 60, 0, None, "-"),

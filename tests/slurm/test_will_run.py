@@ -23,6 +23,7 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
     [
         (0, LINE, WillRun(1795433947, "", "n4"), "a start"),
         (0, f"sbatch: a hint of the site\n{LINE}", WillRun(1795433947, "", "n4"), "after other lines"),
+        (0, LINE.replace(" using", " a using"), WillRun(1795433947, "", "n4"), "as 26.05 says it"),
         (0, LINE.replace(SEAL, ""), None, "without the seal it is anybody's line"),
         (1, "allocation failure: Requested node configuration is not available\n",
          WillRun(None, "Requested node configuration is not available"), "refused"),
