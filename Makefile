@@ -10,13 +10,14 @@ MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | c
 BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
 	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
 	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
-	@echo 'make web           install a browser (root, Debian or Ubuntu) and open reports and letters in it, 5 min at most'
+	@echo 'make web           install a browser (root, Debian or Ubuntu) and open reports, letters and a JupyterHub in it, 8 min at most'
+	@echo 'make demo-jupyter  a JupyterHub on a private Slurm to click through, until Ctrl-C (root, Debian or Ubuntu)'
 	@echo 'make soak          long proofs and kill loops'
 	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 30 min a release'
 	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is lost, 25 min'
@@ -35,6 +36,11 @@ demo:
 	@tests/setup/install.sh demo
 	@$(MAKE) --no-print-directory $(STAMP)
 	$(BIN)/adminkit demo
+
+demo-jupyter:
+	@tests/setup/install.sh web
+	@$(MAKE) --no-print-directory .venv/.web
+	@$(BIN)/python -m tests.web.hub
 
 check: $(STAMP)
 	@$(BIN)/python -m tests.setup.run check
@@ -113,7 +119,7 @@ $(STAMP): $(BUILT_FROM)
 # What more a tier takes from PyPI. Of the second only axe-core is read, which is in it; what it needs to run is not.
 AXE := axe-playwright-python==0.1.8
 .venv/.web: .venv/.%: $(STAMP)
-	@$(BIN)/pip -q --disable-pip-version-check install -e '.[metrics,plots,serve,dev,$*]' && \
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[jupyter,metrics,plots,serve,dev,$*]' && \
 	    $(BIN)/pip -q --disable-pip-version-check install --no-deps $(AXE) || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
 	@touch $@

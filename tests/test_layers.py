@@ -48,13 +48,13 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("economy",),
     ("feedback",),
     ("reports",),
-    ("integrations",),
+    ("integrations", "jupyter"),
     ("doctor", "demo"),
     ("cli", "frames"),
     ("__init__.py",),
 )  # fmt: skip
 
-#: Modules that may start programs: Slurm's, the helper's, the host's sendmail, and the one that rehearses Lua.
+#: Modules that may start programs: Slurm's, the helper's, the host's sendmail, the one that rehearses Lua, and the hub's.
 STARTERS = (
     "slurm/",
     "feedback/transport/sendmail.py",
@@ -63,6 +63,7 @@ STARTERS = (
     "trace/connect.py",
     "doctor/examine.py",
     "deploy/rehearse.py",
+    "jupyter/programs.py",
 )
 
 #: Never at module level: each costs a good part of a second, or tens of megabytes.

@@ -137,7 +137,13 @@ install_all() {
     # shellcheck disable=SC2086
     {
         get $DEMO_PACKAGES
-        [ "$aim" = web ] && get $WEB_PACKAGES
+        if [ "$aim" = web ]; then
+            get $WEB_PACKAGES
+            have node || get nodejs
+            have npm || get npm
+            get $SLURM_PACKAGES
+            disable_new_units
+        fi
         [ "$aim" = bench ] && get $TOOL_PACKAGES $SLURM_PACKAGES && disable_new_units
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
@@ -177,6 +183,7 @@ report() {
     if [ "$aim" = web ]; then
         have chromium && have chromedriver || lack may "a browser that programs steer" "chromium chromium-driver" \
             "chromium chromedriver" "reports and letters are not opened in one"
+        have node && have npm || lack may "Node and npm" "nodejs npm" "nodejs npm" "JupyterHub has no proxy"
     fi
     if [ "$aim" = test ] || [ "$aim" = bench ]; then
         have sqlite3 || lack may "the sqlite3 shell" sqlite3 sqlite "benchmarks cannot compare with it"

@@ -1,0 +1,16 @@
+"""JupyterHub on Slurm: profiles that can start, refusals in a second, jobs that are watched. `adminkit[jupyter]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Spawner"]
+
+
+def __getattr__(name: str) -> Any:
+    """Trap: the hub's packages are loaded by who asks for the spawner alone."""
+    if name == "Spawner":
+        from adminkit.jupyter.spawner import Spawner
+
+        return Spawner
+    raise AttributeError(name)

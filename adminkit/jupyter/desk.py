@@ -1,0 +1,173 @@
+"""One desk for each file of profiles of a hub: what is offered, who is let in, what is promised and not yet Slurm's.
+
+All forms share one snapshot of the nodes. Slurm's own test is asked at the click alone. A spawn that was let in is
+booked in the snapshot until slurmctld knows its job, so that two users of the hub are not given the same GPU.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from adminkit.errors import AdminkitError
+from adminkit.fit.ask import answer_on, forget
+from adminkit.fit.place import Board, Said, board, by_vectors, take
+from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
+from adminkit.fit.request import Request
+from adminkit.fit.verdict import Answer
+from adminkit.slurm.room import Room, room
+from adminkit.slurm.will_run import user_of
+
+T = TypeVar("T")
+
+#: Seconds for which a snapshot serves the forms. A click is judged by one that was begun after it.
+FORM: Final = 10.0
+#: Seconds that a form waits for its first snapshot, before it is shown without one.
+SOON: Final = 0.2
+#: Seconds after which a click is told that Slurm does not answer.
+LONG: Final = 5.0
+#: Programs of Slurm's that run at a time. The hub's own threads serve its logins.
+_WORKERS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A profile as a form shows it; `said` None: not known."""
+
+    profile: Profile
+    said: Said | None
+
+
+@dataclass(frozen=True, slots=True)
+class No:
+    """Why a profile was refused, and the nearest smaller one that has room, None without."""
+
+    answer: Answer
+    instead: Profile | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shot:
+    asked: float  # when the question began, time.monotonic()
+    board: Board
+
+
+@dataclass(slots=True)
+class _Booking:
+    request: Request
+    given_up: float | None = None  # from then on slurmctld knows the job, or there is none
+
+
+class Desk:
+    """`look` asks slurmctld for its nodes and jobs; `judge` is fit's verdict. Both block, and run in threads."""
+
+    def __init__(
+        self,
+        path: str,
+        look: Callable[[int], Room] = room,
+        judge: Callable[..., Answer] = answer_on,
+    ) -> None:
+        self._path = path
+        self._look = look
+        self._judge = judge
+        self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="adminkit")
+        self._shot: _Shot | None = None
+        self._asking: asyncio.Task[_Shot] | None = None
+        self._began = 0.0
+        self._bookings: dict[Hashable, _Booking] = {}
+        self.problem: str | None = None  # why there is no snapshot
+        self.questions = 0  # snapshots that were taken
+        self.tests = 0  # requests that Slurm was asked of
+
+    def profiles(self) -> Mapping[str, Profile]:
+        """By key, as the file has them now. AdminkitError for a file that cannot be read."""
+        return {one.key: one for one in load_profiles(Path(self._path))}
+
+    async def offers(self) -> list[Offered]:
+        """For a form: each profile with what the nodes say, from a snapshot of ten seconds ago at most.
+
+        Where slurmctld does not answer soon, they are not known, and `problem` says why.
+        """
+        shot = self._shot
+        if shot is None or time.monotonic() - shot.asked > FORM:
+            task = self._question()
+            done, _ = await asyncio.wait({task}, timeout=SOON)
+            shot = task.result() if done and task.exception() is None else None
+        now = None if shot is None else self._with_bookings(shot)
+        return [Offered(one, None if now is None else by_vectors(now, one.request)) for one in self.profiles().values()]
+
+    async def admit(self, who: Hashable, user: str, profile: Profile) -> No | None:
+        """None: it can start, and is booked for `who` until `done`. AdminkitError where slurmctld does not answer."""
+        shot = await self._fresh()
+        now = self._with_bookings(shot)
+        # Nothing else runs between these two lines, so that nobody is let in twice.
+        room_left = by_vectors(now, profile.request).word == "now"
+        if room_left:
+            self._bookings[who] = _Booking(profile.request)
+        answer = await self._in_thread(lambda: self._verdict(now, profile.request, user))
+        if room_left and answer.start.verdict in ("now", "room"):
+            return None
+        self._bookings.pop(who, None)
+        return No(answer, self._instead(now, profile))
+
+    def done(self, who: Hashable) -> None:
+        """Its job is slurmctld's now, or there is none. It counts in snapshots that were begun before."""
+        if (booking := self._bookings.get(who)) and booking.given_up is None:
+            booking.given_up = time.monotonic()
+
+    def _verdict(self, now: Board, request: Request, user: str) -> Answer:
+        self.tests += 1
+        forget()  # what Slurm said of this request seconds ago
+        return self._judge(now, request, user_of(user), instead=False)
+
+    def _instead(self, now: Board, profile: Profile) -> Profile | None:
+        """The nearest smaller profile that has room."""
+        smaller = smaller_profiles(list(self.profiles().values()), profile)
+        return next((one for one in smaller if by_vectors(now, one.request).word == "now"), None)
+
+    def _with_bookings(self, shot: _Shot) -> Board:
+        """The snapshot with what was promised and is not in it."""
+        now = shot.board
+        for who, one in list(self._bookings.items()):
+            if one.given_up is None or one.given_up > shot.asked:
+                now = take(now, one.request) or now
+            elif self._asking is None or self._asking.done():
+                del self._bookings[who]  # no question that was begun before is under way
+        return now
+
+    async def _fresh(self) -> _Shot:
+        """A snapshot that was begun from now on; clicks that wait for one share the next."""
+        try:
+            if self._asking is not None and not self._asking.done():
+                await asyncio.wait({self._asking}, timeout=LONG)
+            return await asyncio.wait_for(asyncio.shield(self._question()), LONG)
+        except TimeoutError:
+            raise AdminkitError("couldn't ask slurmctld for its nodes: no answer", "scontrol ping") from None
+
+    def _question(self) -> asyncio.Task[_Shot]:
+        """The question that is under way, or a new one."""
+        if self._asking is None or self._asking.done():
+            self._began = time.monotonic()
+            self._asking = asyncio.create_task(self._ask(self._began))
+            self._asking.add_done_callback(lambda task: task.cancelled() or task.exception())  # seen by who waits
+        return self._asking
+
+    async def _ask(self, began: float) -> _Shot:
+        self.questions += 1
+        try:
+            found = await self._in_thread(lambda: board(self._look(int(time.time()))))
+        except AdminkitError as error:
+            self.problem = error.message
+            self._shot = None
+            raise
+        self.problem = None
+        self._shot = _Shot(began, found)
+        return self._shot
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

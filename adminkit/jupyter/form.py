@@ -1,0 +1,114 @@
+"""The form: profiles as a list of choices, each with what it asks for and when it can start. No script is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.fit.place import Said
+from adminkit.fit.request import Request
+from adminkit.fit.verdict import Start
+from adminkit.jupyter.desk import Offered
+from adminkit.jupyter.texts import say
+from adminkit.units import show_short
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def rows(offered: Sequence[Offered], language: str, *, hide: bool) -> list[dict[str, Any]]:
+    """What the form and its refresh show of each profile: {key, title, size, free, when}.
+
+    `free`: it may be chosen. Where Slurm did not answer, nothing is refused here: the click asks again.
+    """
+    made = [
+        {
+            "key": one.profile.key,
+            "title": one.profile.title(language),
+            "size": size(one.profile.request, language),
+            "free": one.said is None or one.said.word == "now",
+            "when": when(one.said, language),
+        }
+        for one in offered
+    ]
+    return [one for one in made if one["free"] or not hide]
+
+
+def size(request: Request, language: str) -> str:
+    """What a profile asks for, in words."""
+    parts = [say("gpus", language, number=request.gpus, kind=f" ({request.gpu_type})" if request.gpu_type else "")]
+    parts = parts if request.gpus else []
+    parts.append(say("cpus", language, number=request.cpus))
+    if request.mem:
+        parts.append(f"{request.mem / (1 << 30):g} GiB")
+    if request.time_limit:
+        parts.append(show_short(request.time_limit))
+    return ", ".join(parts)
+
+
+def when(said: Said | None, language: str) -> str:
+    """When it can start, in a few words."""
+    if said is None:
+        return say("not_known", language)
+    if said.word == "now":
+        return say("now", language)
+    if said.word == "never":
+        return say("never", language, why=said.text)
+    if said.at is None:
+        return say("later", language, why=said.text)
+    return say("from", language, at=clock(said.at), why=said.text)
+
+
+def why(start: Start, language: str) -> str:
+    """Why a request was refused at the click, and from when it could start."""
+    text = start.text or start.why or say("not_known", language)
+    return f"{text} ({clock(start.at)})" if start.verdict == "later" and start.at else text
+
+
+def clock(at: int, now: datetime | None = None) -> str:
+    """An epoch as the hub's clock shows it; with the date on another day."""
+    then, today = datetime.fromtimestamp(at), now or datetime.now()
+    return then.strftime("%H:%M" if then.date() == today.date() else "%Y-%m-%d %H:%M")
+
+
+def html(
+    offers: Sequence[dict[str, Any]],
+    language: str,
+    *,
+    base: str,
+    token: str,
+    chosen: str = "",
+    problem: bool = False,
+    ended: tuple[str, Sequence[str]] | None = None,
+    nearest: tuple[str, str] | None = None,
+) -> str:
+    """Our part of the form. `base`: the hub's path; `token`: for the refresh; `chosen`: what was chosen before;
+    `ended`: state and log of the last job; `nearest`: key and title of what can start in place of what was refused.
+    """
+    texts = {key: say(key, language) for key in ("legend", "empty", "slurm_silent", "last_ended")}
+    if nearest:
+        texts["instead"] = say("nearest", language, title=nearest[1])
+    return str(
+        _template().render(
+            offers=offers,
+            base=base,
+            token=token,
+            chosen=chosen,
+            problem=problem,
+            ended=ended,
+            nearest=nearest,
+            language=language,
+            **texts,
+        )
+    )
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(_TEMPLATES)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template("form.html")

@@ -1,0 +1,34 @@
+"""The batch script of a server. sbatch's options are words of its command line, so nothing in them becomes a line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+
+def script(words: Sequence[str], modules: Sequence[str] = ()) -> str:
+    """A login shell that loads the modules and becomes the server."""
+    lines = ["#!/bin/bash -l"]
+    if modules:
+        lines.append(f"module load -- {shlex.join(modules)}")
+    return "\n".join([*lines, f"exec {shlex.join(words)}", ""])
+
+
+def options(name: str, home: str, exported: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """sbatch's words for one server: what the operator's profile asks for, and where the log goes.
+
+    `exported`: the variables that the job gets; sbatch's own environment holds their values, hidden from others.
+    """
+    return [
+        f"--job-name={name}",
+        f"--chdir={home}",
+        f"--output={home}/.jupyterhub-%j.log",
+        f"--export={','.join(exported) or 'NONE'}",
+        "--no-requeue",
+        *asked,
+    ]
+
+
+def log_of(home: str, job_id: str) -> str:
+    """Where the log of that job is."""
+    return f"{home}/.jupyterhub-{job_id}.log"

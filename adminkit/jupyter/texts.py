@@ -1,0 +1,54 @@
+"""What the pages of the hub say, in English and Japanese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Key -> English, Japanese. The values are escaped where they become HTML.
+TEXTS: Final[dict[str, tuple[str, str]]] = {
+    "refused": ("It cannot start now: {why}.", "今は開始できません: {why}"),
+    "no_answer": (
+        "Slurm does not answer, so nothing was started. Try again in a minute.",
+        "Slurm が応答しないため、開始していません。1 分後にもう一度お試しください。",
+    ),
+    "withdrawn": (
+        "It had not started after {seconds:.0f} s, so it was withdrawn. Slurm's reason: {why}.",
+        "{seconds:.0f} 秒待っても開始しないため、取り下げました。Slurm の理由: {why}",
+    ),
+    "ended": (
+        "The job ended before the server answered ({state}). The last lines of its log:",
+        "サーバーが応答する前にジョブが終了しました ({state})。ログの最後の行:",
+    ),
+    "ended_silent": (
+        "The job ended before the server answered ({state}). It left no log that could be read.",
+        "サーバーが応答する前にジョブが終了しました ({state})。読めるログはありません。",
+    ),
+    "waiting": ("Job {job} waits: {why}", "ジョブ {job} は待っています: {why}"),
+    "expected": ("Slurm expects it to start at {at}.", "Slurm の予定では {at} に開始します。"),
+    "running": (
+        "Job {job} runs on {host}; the server is starting.",
+        "ジョブ {job} は {host} で実行中です。サーバーを起動しています。",
+    ),
+    "unknown": ("Slurm does not answer; waiting.", "Slurm が応答しません。待っています。"),
+    "nearest": ("Start {title} instead", "代わりに {title} を開始する"),
+    "legend": ("What do you want to start?", "何を開始しますか"),
+    "empty": ("Nothing can start now.", "今開始できるものはありません。"),
+    "slurm_silent": (
+        "Slurm does not answer, so it is not known what can start. This page goes on asking.",
+        "Slurm が応答しないため、何を開始できるか分かりません。このページは問い合わせを続けます。",
+    ),
+    "last_ended": ("Your last server ended by itself.", "前回のサーバーは終了しました。"),
+    "not_known": ("not known", "不明"),
+    "now": ("now", "今すぐ"),
+    "never": ("never: {why}", "開始できません: {why}"),
+    "later": ("not now: {why}", "今は開始できません: {why}"),
+    "from": ("from {at}: {why}", "{at} から: {why}"),
+    "gpus": ("{number} GPU{kind}", "GPU {number}{kind}"),
+    "cpus": ("{number} CPU", "CPU {number}"),
+    "no_profile": ("There is no profile {name}.", "プロファイル {name} はありません。"),
+}
+
+
+def say(key: str, language: str, **values: object) -> str:
+    """The sentence in English or Japanese ("ja")."""
+    return TEXTS[key][language == "ja"].format(**values)

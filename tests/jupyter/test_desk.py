@@ -1,0 +1,211 @@
+"""Who is let in: profiles against a snapshot, what was promised before, and what Slurm says at the click."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.fit.place import Board, Said
+from adminkit.fit.request import Request
+from adminkit.fit.verdict import Answer, Start
+from adminkit.jupyter import desk
+from adminkit.jupyter.desk import Desk, No
+from adminkit.slurm.room import Room
+from tests.fit.rooms import job, make, node, taken
+
+PROFILES = """
+[one]
+gpus = "1"
+time = "60"
+[two]
+gpus = "2"
+time = "60"
+[eight]
+gpus = "8"
+time = "60"
+[nine]
+gpus = "9"
+time = "60"
+"""
+SEVEN = job(1, "n1", gpus=7)
+ONE_LEFT = make([node("n1", taken(SEVEN))], SEVEN)
+
+
+def says(verdict: str) -> Callable[..., Answer]:
+    """A judge of one word."""
+    return lambda board, request, user, instead: Answer(request, Start(verdict, text="it said so"))  # type: ignore[arg-type]
+
+
+def agrees(board: Board, request: Request, user: Any, instead: bool) -> Answer:
+    return Answer(request, Start("now"))
+
+
+@pytest.fixture
+def make_desk(tmp_path: Path) -> Callable[..., Desk]:
+    path = tmp_path / "profiles.toml"
+    path.write_text(PROFILES)
+
+    def made(room: Room | Callable[[int], Room] = ONE_LEFT, judge: Callable[..., Answer] = agrees) -> Desk:
+        return Desk(str(path), room if callable(room) else lambda _: room, judge)
+
+    return made
+
+
+def test_a_form_shows_what_nodes_have_room_for(make_desk: Callable[..., Desk]) -> None:
+    found = asyncio.run(make_desk().offers())
+    assert [(one.profile.key, one.said and one.said.word) for one in found] == [
+        ("one", "now"), ("two", "later"), ("eight", "later"), ("nine", "never"),
+    ]  # fmt: skip
+
+
+def test_two_users_are_not_given_the_last_gpu(make_desk: Callable[..., Desk]) -> None:
+    at = make_desk()
+
+    async def both() -> list[No | None]:
+        one = at.profiles()["one"]
+        return list(await asyncio.gather(at.admit("ada", "root", one), at.admit("bob", "root", one)))
+
+    found = asyncio.run(both())
+    assert sorted(one is None for one in found) == [False, True]
+
+
+def test_what_was_given_up_is_free_in_the_next_snapshot(make_desk: Callable[..., Desk]) -> None:
+    """Until then it counts: the snapshot may be of before slurmctld knew the job."""
+    at = make_desk()
+
+    async def told() -> list[bool]:
+        one = at.profiles()["one"]
+        found = [await at.admit("ada", "root", one) is None]
+        at.done("ada")
+        found.append(await at.admit("bob", "root", one) is None)
+        return found
+
+    assert asyncio.run(told()) == [True, True], "this room never changes, so only the booking could refuse it"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "let_in"),
+    [("now", True), ("room", True), ("later", False), ("never", False), ("unknown", False)],
+)
+def test_slurm_may_say_no_to_what_nodes_have_room_for(
+    make_desk: Callable[..., Desk], verdict: str, let_in: bool
+) -> None:
+    at = make_desk(judge=says(verdict))
+
+    async def told() -> list[No | None]:
+        one = at.profiles()["one"]
+        return [await at.admit("ada", "root", one), await at.admit("bob", "root", one)]
+
+    first, second = asyncio.run(told())
+    assert (first is None) is let_in
+    assert isinstance(second, No), "booked for the first, or refused as the first was"
+    if first is not None:
+        assert first.answer.start.text == "it said so"
+    assert not let_in or at.profiles()["one"].request in [one.request for one in at._bookings.values()]
+
+
+def test_nodes_without_room_outvote_slurm(make_desk: Callable[..., Desk]) -> None:
+    at = make_desk()
+    refused = asyncio.run(at.admit("ada", "root", at.profiles()["eight"]))
+    assert refused is not None
+    assert refused.instead is not None
+    assert refused.instead.key == "one", "the largest with room that asks for no more"
+
+
+def test_nothing_smaller_has_room(make_desk: Callable[..., Desk]) -> None:
+    full = job(1, "n1", gpus=8)
+    at = make_desk(make([node("n1", taken(full))], full))
+    refused = asyncio.run(at.admit("ada", "root", at.profiles()["two"]))
+    assert refused is not None
+    assert refused.instead is None
+
+
+def test_many_forms_are_one_question(make_desk: Callable[..., Desk]) -> None:
+    at = make_desk()
+
+    async def forms() -> None:
+        for _ in range(5):
+            await asyncio.gather(*(at.offers() for _ in range(200)))
+
+    asyncio.run(forms())
+    assert (at.questions, at.tests) == (1, 0)
+
+
+def test_a_form_is_shown_while_slurmctld_hangs(make_desk: Callable[..., Desk]) -> None:
+    going = threading.Event()
+
+    def hangs(_: int) -> Room:
+        going.wait(30)
+        return ONE_LEFT
+
+    at = make_desk(hangs)
+
+    async def shown() -> tuple[list[Said | None], list[str]]:
+        before = [one.said for one in await at.offers()]
+        going.set()
+        await asyncio.wait({at._question()})
+        return before, [one.said.word for one in await at.offers() if one.said]
+
+    before, after = asyncio.run(shown())
+    assert before == [None] * 4
+    assert after == ["now", "later", "later", "never"]
+
+
+def test_a_click_is_told_that_slurmctld_does_not_answer(
+    make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "LONG", 0.1)
+    going = threading.Event()
+
+    def hangs(_: int) -> Room:
+        going.wait(30)
+        raise AdminkitError("too late")
+
+    at = make_desk(hangs)
+
+    async def told() -> None:
+        try:
+            with pytest.raises(AdminkitError, match="no answer"):
+                await at.admit("ada", "root", at.profiles()["one"])
+        finally:
+            going.set()
+
+    asyncio.run(told())
+    assert not at._bookings
+
+
+def test_a_form_says_that_slurmctld_is_away(make_desk: Callable[..., Desk]) -> None:
+    def away(_: int) -> Room:
+        raise AdminkitError("slurmctld is away", "scontrol ping")
+
+    at = make_desk(away)
+    assert [one.said for one in asyncio.run(at.offers())] == [None] * 4
+    assert at.problem == "slurmctld is away"
+
+
+def test_a_snapshot_that_was_begun_before_the_click_is_not_taken(make_desk: Callable[..., Desk]) -> None:
+    """Somebody else may have been faster in between."""
+    rooms = [make([node("n1")]), ONE_LEFT]
+    slow = threading.Event()
+
+    def look(_: int) -> Room:
+        first = len(rooms) == 2
+        if first:
+            slow.wait(30)
+        return rooms.pop(0)
+
+    at = make_desk(look)
+
+    async def told() -> No | None:
+        at._question()
+        await asyncio.sleep(0.1)
+        threading.Timer(0.05, slow.set).start()
+        return await at.admit("ada", "root", at.profiles()["two"])
+
+    assert asyncio.run(told()) is not None

@@ -1,0 +1,95 @@
+"""The form's HTML: what may be chosen, what is said of the rest, and that a text stays a text."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.fit.place import Said
+from adminkit.fit.profiles import Profile
+from adminkit.fit.request import Request
+from adminkit.jupyter import form
+from adminkit.jupyter.desk import Offered
+from adminkit.jupyter.form import clock, html, rows, size, when
+from adminkit.jupyter.texts import TEXTS
+from adminkit.units import show_short
+
+NOON = int(datetime(2026, 5, 4, 12, 30).timestamp())
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
+
+
+class Tags(HTMLParser):
+    """What a browser would find in a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[str] = []
+        self.inside_script = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] == "script":
+            self.inside_script += data
+
+
+def offered(said: Said | None, **asked: Any) -> Offered:
+    return Offered(Profile("a", {"en": "A", "ja": "エー"}, Request(**asked)), said)
+
+
+@pytest.mark.parametrize(
+    ("said", "free", "text"),
+    [
+        (Said("now", NOON), True, "now"),
+        (Said("later", None, "busy", "4 busy"), False, "not now: 4 busy"),
+        (Said("never", None, "size", "no node"), False, "never: no node"),
+        (None, True, "not known"),
+    ],
+)
+def test_what_may_be_chosen(said: Said | None, free: bool, text: str) -> None:
+    (row,) = rows([offered(said)], "en", hide=False)
+    assert (row["free"], row["when"]) == (free, text)
+    assert len(rows([offered(said)], "en", hide=True)) == free
+
+
+def test_a_time_has_its_date_on_another_day() -> None:
+    assert clock(NOON, datetime(2026, 5, 4, 1)) == "12:30"
+    assert clock(NOON, datetime(2026, 5, 3, 23)) == "2026-05-04 12:30"
+    assert when(Said("later", NOON, "busy", "4 busy"), "en").startswith("from ")
+
+
+def test_a_size_in_words() -> None:
+    asked = Request(cpus=4, mem=3 << 29, gpus=2, gpu_type="a100", time_limit=5400)
+    assert size(asked, "en") == f"2 GPU (a100), 4 CPU, 1.5 GiB, {show_short(5400)}"
+    assert size(Request(), "en") == "1 CPU"
+
+
+def test_a_text_is_no_html() -> None:
+    row = {"key": HOSTILE, "title": HOSTILE, "size": HOSTILE, "when": HOSTILE, "free": True}
+    page = html(
+        [row], "en", base="/hub/", token=HOSTILE, chosen=HOSTILE, ended=(HOSTILE, [HOSTILE]), nearest=(HOSTILE, HOSTILE)
+    )
+    found = Tags()
+    found.feed(page)
+    assert "img" not in found.tags
+    assert found.tags.count("script") == 1
+    assert not [name for name in found.attributes if name.startswith("on") or name == "style"]
+    assert found.inside_script.strip() == "", "the script is a file of its own"
+
+
+def test_every_sentence_is_there_twice_with_the_same_values() -> None:
+    for key, (english, japanese) in TEXTS.items():
+        assert set(re.findall(r"\{(\w+)", english)) == set(re.findall(r"\{(\w+)", japanese)), key
+
+
+def test_the_script_makes_no_html() -> None:
+    script = (Path(form.__file__).parent / "static/form.js").read_text()
+    assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|eval|\.html\(", script)

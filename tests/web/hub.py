@@ -1,0 +1,289 @@
+"""A JupyterHub on a private Slurm: hub and proxy on loopback, servers as real users, everything gone afterwards.
+
+The hub runs as root in this checkout's environment. Its users cannot read that, so their servers come from
+an environment of their own below /tmp. `python -m tests.web.hub` starts one to click through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tests.cluster.harness.cluster import Cluster
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+#: What a user's server needs.
+SERVER: Final = ("jupyterhub>=5.3,<7", "batchspawner>=1.3,<2", "jupyter_server>=2")
+TOKEN: Final = "0123456789abcdef0123456789abcdef"
+#: Users of the private cluster, with accounts.
+USERS: Final = ("games", "news", "backup", "www-data")
+#: Node runs what is built of them; without it there is no proxy.
+PROGRAMS: Final = ("node", "npm", "slurmctld")
+
+PROFILES: Final = """
+[one]
+name = { en = "One GPU", ja = "GPU 1 枚" }
+partition = "gq"
+gpus = "1"
+mem = "1G"
+time = "10"
+[two]
+name = { en = "Two GPUs", ja = "GPU 2 枚" }
+partition = "gq"
+cpus = 2
+gpus = "2"
+mem = "1G"
+time = "10"
+[eight]
+name = { en = "Eight GPUs", ja = "GPU 8 枚" }
+partition = "gq"
+cpus = 4
+gpus = "8"
+mem = "2G"
+time = "10"
+[nine]
+name = { en = "Nine GPUs", ja = "GPU 9 枚" }
+partition = "gq"
+gpus = "9"
+time = "10"
+"""
+
+#: The hub's configuration; VALUES is a mapping that is written before it.
+_CONFIG: Final = """
+c = get_config()
+c.JupyterHub.spawner_class = "adminkit"
+c.JupyterHub.bind_url = f"http://127.0.0.1:{VALUES['port']}"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{VALUES['hub_port']}"
+c.JupyterHub.db_url = f"sqlite:///{VALUES['private']}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = f"{VALUES['private']}/cookie_secret"
+c.JupyterHub.authenticator_class = "dummy"
+c.Authenticator.allow_all = True
+c.ConfigurableHTTPProxy.command = [f"{VALUES['private']}/proxy/node_modules/.bin/configurable-http-proxy"]
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{VALUES['proxy_port']}"
+c.ConfigurableHTTPProxy.pid_file = f"{VALUES['private']}/proxy.pid"
+c.JupyterHub.services = [{"name": "tester", "api_token": VALUES["token"]}]
+c.JupyterHub.load_roles = [
+    {"name": "tester", "services": ["tester"], "scopes": ["admin:users", "admin:servers", "servers"]}
+]
+homes = VALUES["homes"]
+kept = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
+c.Spawner.environment = {
+    "SLURM_CONF": VALUES["slurm_conf"],
+    "ADMINKIT_TEST": "1",
+    **{f"JUPYTER_{name}": (lambda s, n=part: f"{homes}/{s.user.name}/{n}") for name, part in kept.items()},
+}
+c.Spawner.cmd = [f"{VALUES['users']}/bin/jupyterhub-singleuser"]
+c.Spawner.notebook_dir = homes
+c.Spawner.batchspawner_singleuser_cmd = f"{VALUES['users']}/bin/batchspawner-singleuser"
+c.Spawner.profiles = f"{VALUES['private']}/profiles.toml"
+c.Spawner.folder = homes + "/{username}"
+c.Spawner.address = "127.0.0.1"
+for name, value in VALUES["more"].items():
+    setattr(c.Spawner, name, value)
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The hub's answer to one question, and after how many seconds it came."""
+
+    status: int
+    body: Any
+    seconds: float
+
+    @property
+    def message(self) -> str:
+        return str(self.body.get("message", "")) if isinstance(self.body, dict) else ""
+
+
+class Hub:
+    """One hub on a cluster, with the folder of everything that it writes."""
+
+    def __init__(self, cluster: Cluster, folder: Path, **more: Any) -> None:
+        self.cluster, self.folder, self._more = cluster, folder, more
+        self.private, self.homes = folder / "hub", folder / "homes"
+        self.log = self.private / "hub.log"
+        self.port, self._hub_port, self._proxy_port = (_free_port() for _ in range(3))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def prepare(self) -> None:
+        """Folders, the users' environment, the proxy, profiles and configuration."""
+        self.folder.chmod(0o755)
+        self.private.mkdir(mode=0o700)
+        self.homes.mkdir(mode=0o755)
+        for user in USERS:
+            (self.homes / user).mkdir(mode=0o700)
+            shutil.chown(self.homes / user, user)
+        users = self.folder / "users"
+        _must("/usr/bin/python3", "-m", "venv", users)
+        _must(users / "bin/pip", "-q", "--disable-pip-version-check", "install", *SERVER)
+        shutil.copytree(ROOT / "tests/web/proxy", self.private / "proxy")
+        _must("npm", "ci", "--no-audit", "--no-fund", cwd=self.private / "proxy")
+        (self.private / "profiles.toml").write_text(PROFILES)
+        values = {
+            "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
+            "private": str(self.private), "homes": str(self.homes), "users": str(users),
+            "slurm_conf": str(self.cluster.home / "slurm.conf"), "more": self._more,
+        }  # fmt: skip
+        (self.private / "config.py").write_text(f"VALUES = {values!r}\n{_CONFIG}")
+
+    def start(self) -> None:
+        env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        env |= {"SLURM_CONF": str(self.cluster.home / "slurm.conf"), "ADMINKIT_SECRET": "of the hub's alone"}
+        command = [sys.executable, "-m", "jupyterhub", "-f", self.private / "config.py"]
+        with self.log.open("ab") as to:
+            self._process = subprocess.Popen(command, cwd=self.private, env=env, stdout=to, stderr=subprocess.STDOUT)
+        self.until("the hub to answer", lambda: self.ask("GET", "/").status == 200)
+
+    def stop(self) -> None:
+        """The servers first: they are jobs, and outlive it."""
+        self.cluster.run("scancel", "--state=PENDING,RUNNING", "--name=jupyter")
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def ask(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Told:
+        """The hub's API."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/hub/api{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"token {token}"},
+        )
+        started = time.monotonic()
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=90) as answer:
+                status, said = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, said = error.code, error.read()
+        except OSError:
+            return Told(0, None, time.monotonic() - started)
+        try:
+            found = json.loads(said or b"null")
+        except ValueError:
+            found = said.decode("utf-8", "replace")
+        return Told(status, found, time.monotonic() - started)
+
+    def open(self, path: str) -> Any:
+        """A page of the hub, as nobody."""
+        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{self.port}{path}")
+
+    def spawn(self, user: str, profile: Any, **options: Any) -> Told:
+        """Start this user's server; it answers within ten seconds, whatever becomes of it."""
+        self.ask("POST", f"/users/{user}")
+        return self.ask("POST", f"/users/{user}/server", {"profile": profile, **options})
+
+    def server(self, user: str) -> dict[str, Any]:
+        """What the hub knows of this user's server; {} without one."""
+        found = self.ask("GET", f"/users/{user}").body
+        return dict(found.get("servers", {}).get("") or {}) if isinstance(found, dict) else {}
+
+    def ready(self, user: str) -> bool:
+        return bool(self.server(user).get("ready"))
+
+    def job(self, user: str) -> int:
+        """The job of this user's server."""
+        return int(self.cluster.ask("squeue", "-h", "-u", user, "-n", "jupyter", "-o", "%i").split()[0])
+
+    def end(self, user: str) -> None:
+        self.ask("DELETE", f"/users/{user}/server")
+        self.until(f"the server of {user} to end", lambda: not self.server(user))
+
+    def until(self, what: str, condition: Callable[[], Any], seconds: float = 60.0) -> float:
+        """Seconds until it held."""
+        started = time.monotonic()
+        while not condition():
+            waited = time.monotonic() - started
+            assert waited < seconds, f"waited {waited:.0f} s for {what}\n{self.said(3000)}"
+            assert self._process is None or self._process.poll() is None, self.said(3000)
+            time.sleep(0.1)
+        return time.monotonic() - started
+
+    def said(self, most: int = 1 << 20) -> str:
+        return self.log.read_text("utf-8", "replace")[-most:] if self.log.exists() else ""
+
+
+def server_environment(job: int, cluster: Cluster) -> Mapping[str, str]:
+    """The environment of the server of that job, which its user can read."""
+    for pid in cluster.ask("scontrol", "listpids", str(job)).split():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/environ").read_text().split("\0") if pid.isdigit() and int(pid) > 1 else []
+            found = dict(word.split("=", 1) for word in words if "=" in word)
+            if "JUPYTERHUB_API_TOKEN" in found:
+                return found
+    raise AssertionError(f"job {job} has no server")
+
+
+@contextmanager
+def hub_on(cluster: Cluster, **more: Any) -> Iterator[Hub]:
+    """A hub that runs; `more` are settings of its spawner."""
+    folder = Path(tempfile.mkdtemp(prefix="adminkit-hub-", dir="/tmp"))
+    hub = Hub(cluster, folder, **more)
+    try:
+        hub.prepare()
+        hub.start()
+        yield hub
+    finally:
+        hub.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def missing() -> list[str]:
+    """Programs that are not there."""
+    return [
+        name for name in PROGRAMS if shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None
+    ]
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def _must(*command: object, cwd: Path | None = None) -> None:
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{command[0]} failed:\n{(done.stdout + done.stderr)[-2000:]}"
+
+
+def main(words: Sequence[str] = ()) -> int:
+    """A cluster and a hub until Ctrl-C."""
+    from tests.cluster.conftest import private_slurm
+
+    if lacking := missing():
+        print(f"error: no {', no '.join(lacking)}; hint: tests/setup/install.sh web", file=sys.stderr)
+        return 1
+    print("starting a Slurm with 4 nodes of 8 GPUs and a hub; half a minute", file=sys.stderr)
+    with private_slurm() as cluster, hub_on(cluster) as hub:
+        print(f"open {hub.url} and log in as {', '.join(USERS)}, with any password; Ctrl-C ends it")
+        print(f"export SLURM_CONF={cluster.home}/slurm.conf   # to fill the cluster from another terminal", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pause()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

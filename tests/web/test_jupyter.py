@@ -1,0 +1,327 @@
+"""adminkit's spawner in a real JupyterHub on a real Slurm: what is offered, refused, watched, and kept from users."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.conftest import private_slurm
+from tests.cluster.harness.cluster import Cluster
+from tests.web import hub as harness
+from tests.web.hub import Hub, hub_on, server_environment
+
+if TYPE_CHECKING:
+    from tests.web.browser import Browser
+
+pytestmark = pytest.mark.web
+
+GPUS = 8
+#: What can be chosen in the form that is shown, and what is said of it.
+OFFERS = """return Object.fromEntries([...document.querySelectorAll(".adminkit-offer")].map(row =>
+    [row.dataset.key, [!row.querySelector("input").disabled, row.querySelector(".adminkit-when").innerText]]))"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """One node, so that eight GPUs are all that there is. A job waits three seconds until the scheduler looks."""
+    if lacking := harness.missing():
+        pytest.skip(f"not run: no {lacking[0]} (tests/setup/install.sh web)")
+    pytest.importorskip("jupyterhub", reason="not run: no jupyterhub (pip install -e '.[jupyter]')")
+    with private_slurm(nodes=1, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2") as booted:
+        yield booted
+
+
+@pytest.fixture(scope="module")
+def hub(cluster: Cluster) -> Iterator[Hub]:
+    with hub_on(cluster, patience=6.0) as running:
+        yield running
+
+
+@pytest.fixture
+def clean(hub: Hub) -> Iterator[Hub]:
+    """The hub without servers, before and after."""
+    yield hub
+    for user in harness.USERS:
+        if hub.server(user):
+            hub.end(user)
+    hub.cluster.run("scancel", "--state=PENDING,RUNNING", "-u", "backup")
+    hub.until("no jobs to be left", lambda: not hub.cluster.ask("squeue", "-h", "-t", "PD,R,CG"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if missing := [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]:
+        pytest.skip(f"not run: no {missing[0]} (tests/setup/install.sh web)")
+    from tests.web.browser import chromium
+
+    with chromium() as one:
+        yield one
+
+
+@contextmanager
+def taken(hub: Hub, gpus: int) -> Iterator[int]:
+    """A job of somebody's that has so many GPUs for ten minutes."""
+    job = hub.cluster.submit("sleep 600", "-p", "gq", f"--gpus={gpus}", "-t", "10", user="backup")
+    hub.cluster.wait(job, "RUNNING")
+    try:
+        yield job
+    finally:
+        hub.cluster.run("scancel", str(job))
+        hub.cluster.wait(job)
+
+
+# --- starting and refusing
+
+
+def test_a_server_starts_and_ends(clean: Hub) -> None:
+    told = clean.spawn("games", "one")
+    assert told.status in (201, 202), told
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    job = clean.job("games")
+    shown = clean.cluster.ask("scontrol", "show", "job", str(job))
+    assert "UserId=games(" in shown
+    assert "Requeue=0" in shown
+    assert "TimeLimit=00:10:00" in shown
+    clean.end("games")
+    assert clean.cluster.wait(job)[0].startswith("CANCELLED")
+
+
+@pytest.mark.parametrize(
+    ("gpus_taken", "profile", "said"),
+    [(0, "nine", "no node has as much"), (7, "two", "busy"), (8, "one", "busy"), (1, "eight", "busy")],
+)
+def test_what_cannot_start_is_refused_in_a_second_and_submits_nothing(
+    clean: Hub, gpus_taken: int, profile: str, said: str
+) -> None:
+    def jobs() -> list[str]:
+        return clean.cluster.ask("squeue", "-h", "-t", "all", "-n", "jupyter", "-o", "%i").split()
+
+    def refused() -> None:
+        before = jobs()
+        told = clean.spawn("games", profile)
+        assert told.status == 409, told
+        assert said in told.message
+        assert told.seconds < 5, "Slurm's own answer is in it; the bar of a second is make bench's"
+        assert jobs() == before
+
+    if gpus_taken:
+        with taken(clean, gpus_taken):
+            refused()
+    else:
+        refused()
+
+
+@pytest.mark.parametrize("options", ["one; id", "../x", "", None, 3, ["one"], {"a": 1}])
+def test_options_are_a_key_or_nothing(clean: Hub, options: Any) -> None:
+    told = clean.spawn("games", options, gpus=8, cmd="id", script="#!/bin/sh", qos="x")
+    assert told.status == 400, told
+    assert "There is no profile" in told.message
+
+
+def test_only_the_key_of_the_options_counts(clean: Hub) -> None:
+    """Stock batchspawner puts every option that a user sends into the script."""
+    told = clean.spawn("games", "one", cmd="touch /tmp/nobody", gpus=8, homedir="/", prologue="id", options="-p gq")
+    assert told.status in (201, 202), told
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    shown = clean.cluster.ask("scontrol", "show", "job", "-o", str(clean.job("games")))
+    assert "gres/gpu=1" in shown
+
+
+def test_of_two_users_one_gets_the_last_gpu(clean: Hub) -> None:
+    """Three times over; in soak twenty."""
+    with taken(clean, GPUS - 1), ThreadPoolExecutor(2) as at_once:
+        for _ in range(3):
+            told = list(at_once.map(lambda user: clean.spawn(user, "one"), ("games", "news")))
+            assert sorted(one.status in (201, 202) for one in told) == [False, True], told
+            lost = next(one for one in told if one.status == 409)
+            assert "It cannot start now" in lost.message
+            winner = ("games", "news")[0 if told[0].status != 409 else 1]
+            clean.until("the winner's server", lambda user=winner: clean.ready(user))
+            clean.end(winner)
+            clean.until("no jobs", lambda: not clean.cluster.ask("squeue", "-h", "-n", "jupyter", "-t", "PD,R,CG"))
+
+
+# --- watching
+
+
+def test_a_job_that_dies_at_once_is_told_with_its_log(clean: Hub) -> None:
+    home = clean.homes / "www-data"
+    home.joinpath("runtime").write_text("in the way of a folder")
+    try:
+        told = clean.spawn("www-data", "one")
+        assert told.status == 409, told
+        assert "ended before the server answered (FAILED)" in told.message
+        assert "exists but is not a directory" in told.message
+    finally:
+        home.joinpath("runtime").unlink()
+
+
+def test_a_server_that_is_ended_is_noticed_and_said_in_the_form(clean: Hub, browser: Browser) -> None:
+    clean.spawn("games", "one")
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    job = clean.job("games")
+    with (clean.homes / f"games/.jupyterhub-{job}.log").open("a") as log:
+        log.write("MemoryError: <b>too much</b>\n")
+    clean.cluster.ask("scancel", str(job))
+    noticed = clean.until("the hub to notice", lambda: not clean.server("games"))
+    assert noticed < 20, "it asks every two seconds"
+    login(browser, clean, "games")
+    text = browser.driver.execute_script("return document.body.innerText")
+    assert "Your last server ended by itself. (CANCELLED" in text
+    assert "MemoryError: <b>too much</b>" in text, "as text"
+
+
+def test_no_answer_of_slurmctld_is_no_end_of_a_server(clean: Hub, browser: Browser) -> None:
+    clean.spawn("games", "one")
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    clean.cluster.stop_ctld()
+    try:
+        told = clean.spawn("news", "one")
+        assert told.status == 503, told
+        assert "Slurm does not answer" in told.message
+        login(browser, clean, "news")
+        shown = "return !document.getElementById('adminkit-problem').hidden"
+        clean.until("the form to say so", lambda: browser.driver.execute_script(shown), 30)
+        assert clean.ready("games"), "it runs"
+    finally:
+        clean.cluster.start_ctld()
+    clean.until("the form to know again", lambda: browser.driver.execute_script(OFFERS)["one"][1] == "now", 90)
+
+
+# --- the form
+
+
+def login(browser: Browser, hub: Hub, user: str, *, width: int = 900, language: str = "en") -> None:
+    """The form of this user in a window of that width."""
+    driver = browser.driver
+    driver.execute_cdp_cmd("Network.enable", {})
+    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"Accept-Language": language}})
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    driver.get(f"{hub.url}/hub/login")
+    driver.execute_script(
+        "document.getElementById('username_input').value = arguments[0];"
+        "document.getElementById('password_input').value = 'any'; document.querySelector('form').submit()",
+        user,
+    )
+    hub.until("the form", lambda: driver.execute_script("return !!document.getElementById('adminkit')") or again())
+
+    def again() -> bool:
+        if "/hub/spawn" not in driver.current_url:
+            driver.get(f"{hub.url}/hub/spawn")
+        return False
+
+
+@pytest.mark.parametrize(
+    ("gpus_taken", "free"),
+    [(0, {"one", "two", "eight"}), (6, {"one", "two"}), (7, {"one"}), (8, set())],
+)
+def test_the_form_offers_what_can_start(clean: Hub, browser: Browser, gpus_taken: int, free: set[str]) -> None:
+    def offered() -> bool:
+        offers = browser.driver.execute_script(OFFERS)
+        assert set(offers) == {"one", "two", "eight", "nine"}
+        assert offers["nine"][1].startswith("never")
+        return {key for key, (may, _) in offers.items() if may} == free
+
+    login(browser, clean, "games")
+    if gpus_taken:
+        with taken(clean, gpus_taken):
+            clean.until("the form to be refreshed", offered, 30)  # by itself
+    else:
+        clean.until("the form to be refreshed", offered, 30)
+
+
+def test_somebody_was_faster_and_the_nearest_is_a_button(clean: Hub, browser: Browser) -> None:
+    login(browser, clean, "games")
+    driver = browser.driver
+    clean.until("room for eight", lambda: driver.execute_script(OFFERS)["eight"][0], 30)
+    driver.execute_script("document.querySelector('input[value=eight]').click()")
+    with taken(clean, 7):
+        driver.execute_script("document.querySelector('#spawn_form button[type=submit]:not([name])').click()")
+        text = "return document.body.innerText"
+        clean.until("the refusal", lambda: "It cannot start now" in driver.execute_script(text), 30)
+        driver.execute_script("document.querySelector('#adminkit button[name=profile]').click()")
+        clean.until("the smaller server", lambda: clean.ready("games"))
+        shown = clean.cluster.ask("scontrol", "show", "job", "-o", str(clean.job("games")))
+        assert "gres/gpu=1" in shown
+
+
+def test_a_drained_node_is_said(clean: Hub, browser: Browser) -> None:
+    node = clean.cluster.ask("sinfo", "-h", "-o", "%n").split()[0]
+    clean.cluster.ask("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
+    try:
+        login(browser, clean, "games")
+        clean.until("the form to know", lambda: "drained" in browser.driver.execute_script(OFFERS)["one"][1], 30)
+    finally:
+        clean.cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+
+@pytest.mark.parametrize(("width", "language", "legend"), [(360, "en", "What do you want"), (1440, "ja", "何を開始")])
+def test_the_form_suits_phones_keyboards_and_both_languages(
+    clean: Hub, browser: Browser, width: int, language: str, legend: str
+) -> None:
+    login(browser, clean, "games", width=width, language=language)
+    from selenium.webdriver.common.keys import Keys
+
+    driver = browser.driver
+    assert legend in driver.execute_script("return document.querySelector('#adminkit legend').innerText")
+    assert driver.execute_script("return document.getElementById('adminkit').scrollWidth") <= width
+    clean.until("all to be free", lambda: driver.execute_script(OFFERS)["eight"][0], 30)
+    driver.find_element("css selector", "input[value=one]").send_keys(Keys.ARROW_DOWN)
+    assert driver.execute_script("return document.querySelector('input[name=profile]:checked').value") in (
+        "two",
+        "eight",
+    )
+    ours = [one for one in browser.accessibility() if "btn-jupyter" not in one]  # the hub's own button
+    assert ours == []
+    assert not driver.execute_script(
+        "return [...document.querySelectorAll('#adminkit script')].filter(s => s.text).length"
+    )
+
+
+# --- what users could try
+
+
+def test_a_server_tells_its_port_and_nothing_else(clean: Hub) -> None:
+    """Stock batchspawner sets whatever attribute is named, exec_prefix too, which the hub runs as root in a shell."""
+    clean.spawn("games", "one")
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    token = server_environment(clean.job("games"), clean.cluster)["JUPYTERHUB_API_TOKEN"]
+    before = clean.server("games")
+    for body, status in [
+        ({"exec_prefix": "touch /tmp/adminkit-owned;"}, 400),
+        ({"port": 8888, "as_user": ["sh", "-c"]}, 400),
+        ({"port": "8888"}, 400),
+        ({"port": 22}, 400),
+        ({"port": True}, 400),
+        ([], 400),
+        ({"port": 8888}, 409),
+    ]:
+        assert clean.ask("POST", "/batchspawner", body, token).status == status, body
+    assert clean.ask("POST", "/batchspawner", {"port": 8888}).status == 403, "no server has the service's token"
+    assert clean.ask("POST", "/batchspawner", {"port": 8888}, "0" * 32).status in (401, 403)
+    assert clean.server("games")["url"] == before["url"]
+    assert clean.ready("games")
+
+
+def test_a_server_gets_none_of_the_hub_s_secrets(clean: Hub) -> None:
+    clean.spawn("games", "one")
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    found = server_environment(clean.job("games"), clean.cluster)
+    assert found["ADMINKIT_TEST"] == "1", "what the operator gives it"
+    assert "ADMINKIT_SECRET" not in found
+    assert not [name for name in found if name.startswith("CONFIGPROXY")]
+
+
+def test_offers_are_for_who_is_logged_in(clean: Hub) -> None:
+    """Others are sent to the page of the login."""
+    with clean.open("/hub/adminkit/offers") as answer:
+        assert answer.url.startswith(f"http://127.0.0.1:{clean.port}/hub/login")
+    with clean.open("/hub/adminkit/form.js") as answer:
+        assert answer.headers["Content-Type"].startswith("text/javascript")
