@@ -54,7 +54,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("__init__.py",),
 )  # fmt: skip
 
-#: Modules that may start programs: Slurm's, the helper's, the host's sendmail, the one that rehearses Lua, and the hub's.
+#: Modules that may start programs: Slurm's, the helper's, sendmail's, the one that rehearses Lua, and the hub's.
 STARTERS = (
     "slurm/",
     "feedback/transport/sendmail.py",

@@ -61,10 +61,12 @@ def when(said: Said | None, language: str) -> str:
     return say("from", language, at=clock(said.at), why=said.text)
 
 
-def why(start: Start, language: str) -> str:
+def refusal(start: Start, language: str) -> str:
     """Why a request was refused at the click, and from when it could start."""
-    text = start.text or start.why or say("not_known", language)
-    return f"{text} ({clock(start.at)})" if start.verdict == "later" and start.at else text
+    why = start.text or start.why or say("not_known", language)
+    if start.verdict == "later" and start.at:
+        return say("refused_until", language, at=clock(start.at), why=why)
+    return say("refused", language, why=why)
 
 
 def clock(at: int, now: datetime | None = None) -> str:

@@ -187,7 +187,7 @@ class Spawner(SlurmSpawner):
         if refused is None:
             return profile
         self._nearest = refused.instead
-        raise Refused(say("refused", self.language, why=form.why(refused.answer.start, self.language)))
+        raise Refused(form.refusal(refused.answer.start, self.language))
 
     async def _submit(self, profile: Profile) -> None:
         env = self.get_env()

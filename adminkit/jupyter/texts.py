@@ -6,6 +6,7 @@ from typing import Final
 
 #: Key -> English, Japanese. The values are escaped where they become HTML.
 TEXTS: Final[dict[str, tuple[str, str]]] = {
+    "refused_until": ("It cannot start now, but from {at}: {why}.", "今は開始できません。{at} から: {why}"),
     "refused": ("It cannot start now: {why}.", "今は開始できません: {why}"),
     "no_answer": (
         "Slurm does not answer, so nothing was started. Try again in a minute.",

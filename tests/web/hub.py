@@ -98,6 +98,13 @@ for name, value in VALUES["more"].items():
 """
 
 
+#: Before sbatch on the hub's PATH: while the mark is there jobs are submitted held, which Slurm's test does not foresee.
+_SBATCH: Final = """#!/bin/sh
+case " $* " in *" --test-only "*) ;; *) [ -e {mark} ] && set -- --hold "$@" ;; esac
+exec {sbatch} "$@"
+"""
+
+
 @dataclass(frozen=True)
 class Told:
     """The hub's answer to one question, and after how many seconds it came."""
@@ -118,6 +125,7 @@ class Hub:
         self.cluster, self.folder, self._more = cluster, folder, more
         self.private, self.homes = folder / "hub", folder / "homes"
         self.log = self.private / "hub.log"
+        self.held = self.homes / "held"
         self.port, self._hub_port, self._proxy_port = (_free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -139,6 +147,10 @@ class Hub:
         shutil.copytree(ROOT / "tests/web/proxy", self.private / "proxy")
         _must("npm", "ci", "--no-audit", "--no-fund", cwd=self.private / "proxy")
         (self.private / "profiles.toml").write_text(PROFILES)
+        held = self.folder / "bin/sbatch"
+        held.parent.mkdir(mode=0o755)
+        held.write_text(_SBATCH.format(mark=self.held, sbatch=shutil.which("sbatch")))
+        held.chmod(0o755)
         values = {
             "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
             "private": str(self.private), "homes": str(self.homes), "users": str(users),
@@ -148,6 +160,7 @@ class Hub:
 
     def start(self) -> None:
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        env["PATH"] = f"{self.folder}/bin:{env.get('PATH', '')}"
         env |= {"SLURM_CONF": str(self.cluster.home / "slurm.conf"), "ADMINKIT_SECRET": "of the hub's alone"}
         command = [sys.executable, "-m", "jupyterhub", "-f", self.private / "config.py"]
         with self.log.open("ab") as to:

@@ -161,6 +161,19 @@ def test_a_job_that_dies_at_once_is_told_with_its_log(clean: Hub) -> None:
         home.joinpath("runtime").unlink()
 
 
+def test_a_job_that_waits_too_long_is_withdrawn_with_slurm_s_reason(clean: Hub) -> None:
+    """It had room when it was asked for, and was held since."""
+    clean.held.touch()
+    try:
+        told = clean.spawn("news", "one")
+    finally:
+        clean.held.unlink()
+    assert told.status == 409, told
+    assert "it was withdrawn. Slurm's reason: JobHeldUser" in told.message
+    assert clean.cluster.ask("squeue", "-h", "-u", "news", "-t", "PD,R") == ""
+    assert clean.spawn("news", "one").status in (201, 202), "nothing of it is left"
+
+
 def test_a_server_that_is_ended_is_noticed_and_said_in_the_form(clean: Hub, browser: Browser) -> None:
     clean.spawn("games", "one")
     clean.until("the server to be ready", lambda: clean.ready("games"))
