@@ -21,7 +21,7 @@ RUNNING: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A job as slurmctld holds it. `start_time`: epoch seconds, of a job that waits when it is expected; None: unknown."""
+    """A job as slurmctld holds it. `start_time`: epoch seconds, expected where it waits; None: unknown."""
 
     state: str
     host: str | None

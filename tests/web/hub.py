@@ -98,7 +98,7 @@ for name, value in VALUES["more"].items():
 """
 
 
-#: Before sbatch on the hub's PATH: while the mark is there jobs are submitted held, which Slurm's test does not foresee.
+#: Before sbatch on the hub's PATH: while the mark is there jobs are held, which Slurm's test does not foresee.
 _SBATCH: Final = """#!/bin/sh
 case " $* " in *" --test-only "*) ;; *) [ -e {mark} ] && set -- --hold "$@" ;; esac
 exec {sbatch} "$@"
