@@ -45,10 +45,16 @@ demo-jupyter:
 check: $(STAMP)
 	@$(BIN)/python -m tests.setup.run check
 
-test soak:
+test:
 	@tests/setup/install.sh test
 	@$(MAKE) --no-print-directory $(STAMP)
-	@$(BIN)/python -m tests.setup.run $@
+	@$(BIN)/python -m tests.setup.run test
+
+soak:
+	@tests/setup/install.sh test
+	@tests/setup/install.sh web
+	@$(MAKE) --no-print-directory .venv/.web
+	@$(BIN)/python -m tests.setup.run soak
 
 web:
 	@tests/setup/install.sh web
