@@ -1,7 +1,7 @@
-"""Whole columns of a SELECT: by the SQL function of adminkit-columns.so, or row by row where Python cannot have it.
+"""Whole columns of a SELECT: by the SQL functions of adminkit-columns.so, or row by row where Python cannot have it.
 
-A Python object for each value of each row takes several times as long as SQLite does for the rest. The function answers
-with one blob for all rows; its form is said in native/columns/columns.c.
+A Python object for each value of each row takes several times as long as SQLite does for the rest. The functions
+answer with a blob for each column; its form is said in native/columns/columns.c.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Rows that are read at a time, where they are read by row.
 CHUNK: Final = 2000
 _FUNCTION: Final = "adminkit_columns"
+_ONE: Final = "adminkit_column"
+_HEAD: Final = 6
 _HAS_FUNCTION: Final = f"SELECT 1 FROM pragma_function_list WHERE name = '{_FUNCTION}'"
 
 
@@ -65,8 +67,12 @@ def columns(
         rows = db.execute(f"SELECT {', '.join((*texts, *numbers))} {rest}", given)
         return _by_row(iter(lambda: rows.fetchmany(CHUNK), []), len(texts), len(numbers))
     kinds = "t" * len(texts) + "n" * len(numbers)
-    (blob,) = db.execute(f"SELECT {_FUNCTION}('{kinds}', {', '.join((*texts, *numbers))}) {rest}", given).fetchone()
-    return _by_row((), len(texts), len(numbers)) if blob is None else _unpacked(blob, kinds)
+    (rows,) = db.execute(f"SELECT {_FUNCTION}('{kinds}', {', '.join((*texts, *numbers))}) {rest}", given).fetchone()
+    if rows == 0:
+        return _by_row((), len(texts), len(numbers))
+    # One at a time: SQLite holds a second copy of what it hands over.
+    blobs = (db.execute(f"SELECT {_ONE}(?)", (place,)).fetchone()[0] for place in range(len(kinds)))
+    return [_texts(next(blobs), rows) for _ in texts], [_numbers(next(blobs), rows) for _ in numbers]
 
 
 def _by_row(
@@ -88,28 +94,32 @@ def _by_row(
     return [Texts(one, list(codes)) for one, codes in zip(whole, known, strict=False)], whole[texts:]
 
 
-def _unpacked(blob: bytes, kinds: str) -> tuple[list[Texts], list[NDArray[Any]]]:
+def _head(blob: bytes, rows: int) -> tuple[NDArray[Any], list[int]]:
+    """The values of a column as they were handed over, and its head."""
     import numpy as np
 
-    texts, numbers = [], []
-    (rows,), at = np.frombuffer(blob, np.int64, 1).tolist(), 8
-    for kind in kinds:
-        width, real, missing, count, length, no_text = np.frombuffer(blob, np.int64, 6, at).tolist()
-        values: NDArray[Any] = np.frombuffer(blob, f"f{width}" if real else f"i{width}", rows, at + 48)
-        at += 48 + _padded(rows * width)
-        if kind == "n":
-            numbers.append(_known(values) if missing and not real else values)
-            continue
-        ends = np.frombuffer(blob, np.int64, count, at).tolist()
-        at += 8 * count
-        names: list[str | None] = [
-            blob[at + begin : at + end].decode(errors="replace") for begin, end in zip([0, *ends], ends, strict=False)
-        ]
-        if no_text:
-            names[no_text - 1] = None
-        texts.append(Texts(values, names))
-        at += _padded(length)
-    return texts, numbers
+    width, real, *rest = np.frombuffer(blob, np.int64, _HEAD).tolist()
+    return np.frombuffer(blob, f"f{width}" if real else f"i{width}", rows, 8 * _HEAD), [width, real, *rest]
+
+
+def _numbers(blob: bytes, rows: int) -> NDArray[Any]:
+    values, (_, real, missing, *_) = _head(blob, rows)
+    return _known(values) if missing and not real else values
+
+
+def _texts(blob: bytes, rows: int) -> Texts:
+    import numpy as np
+
+    values, (width, _, _, count, _, no_text) = _head(blob, rows)
+    at = 8 * _HEAD + _padded(rows * width)
+    ends = np.frombuffer(blob, np.int64, count, at).tolist()
+    at += 8 * count
+    names: list[str | None] = [
+        blob[at + begin : at + end].decode(errors="replace") for begin, end in zip([0, *ends], ends, strict=False)
+    ]
+    if no_text:
+        names[no_text - 1] = None
+    return Texts(values, names)
 
 
 def _padded(size: int) -> int:

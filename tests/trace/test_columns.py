@@ -1,4 +1,4 @@
-"""Columns of a SELECT: the function in C answers what reading row by row answers."""
+"""Columns of a SELECT: the functions in C answer what reading row by row answers."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ def test_many_texts_have_each_their_code(db: sqlite3.Connection) -> None:
     ((codes, names), (_, none)), () = columns(db, ("'job' || (i % 4000)", "NULL"), (), "FROM t")
     assert [names[code] for code in codes.tolist()] == [f"job{i % 4000}" for i in range(10_000)]
     assert none == [None]
+
+
+def test_nothing_of_the_columns_stays_with_the_connection(db: sqlite3.Connection) -> None:
+    columns(db, ("'gq'",), ("7",), "")
+    assert db.execute("SELECT adminkit_column(0), adminkit_column(1)").fetchone() == (None, None)
 
 
 def test_an_error_of_the_select_is_sqlites(db: sqlite3.Connection) -> None:

@@ -1,11 +1,16 @@
-/* columns.c - the SQL aggregate adminkit_columns(kinds, value, ...): whole columns of a SELECT as one blob.
+/* columns.c - two SQL functions: adminkit_columns(kinds, value, ...) reads whole columns of a SELECT, and
+ * adminkit_column(k) hands over one of them, counted from 0.
  *
- * `kinds` has a letter for each value: n for numbers, t for texts. Without rows the answer is NULL. The blob
- * is of 8-byte words in the order of this machine: the number of rows; then of each column a head and what
- * follows: width in bytes, 1 for doubles, 1 where some are missing, the number of different texts, their
- * bytes, and 1 + the number that stands for no text, or 0; the values, filled up to whole words: of a text
- * its number, of a missing number the least one or NaN; where each text ends among the bytes; the bytes,
- * filled up to whole words.
+ * `kinds` has a letter for each value: n for numbers, t for texts. The first answers with the number of rows,
+ * 0 without any. What it read stays with the connection until it is handed over, until the next SELECT of it,
+ * or until the connection is closed. One column at a time, because SQLite and its caller each hold what is
+ * handed over: all columns in one blob are there twice.
+ *
+ * A column is a blob of 8-byte words in the order of this machine, or NULL where it is not there (any more).
+ * First its head: width in bytes, 1 for doubles, 1 where some are missing, the number of different texts,
+ * their bytes, and 1 + the number that stands for no text, or 0. Then the values, filled up to whole words:
+ * of a text its number, of a missing number the least one or NaN; where each text ends among the bytes; the
+ * bytes, filled up to whole words.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +31,11 @@ struct columns {
     struct ak_column column[];
 };
 
+/* Of a connection: what was read last and is to be handed over. */
+struct kept {
+    struct columns *columns; /* or NULL */
+};
+
 static struct columns *make_columns(int count) {
     struct columns *all = calloc(1, sizeof *all + (size_t)count * sizeof *all->column);
     if (all != NULL)
@@ -35,8 +45,9 @@ static struct columns *make_columns(int count) {
     return all;
 }
 
+/* NULL is none. */
 static void free_columns(struct columns *all) {
-    for (int k = 0; k < all->count; k++)
+    for (int k = 0; all != NULL && k < all->count; k++)
         ak_column_free(&all->column[k]);
     free(all);
 }
@@ -71,6 +82,16 @@ static const char *add(struct ak_column *column, char kind, sqlite3_value *value
     return added ? NULL : "adminkit_columns: out of memory";
 }
 
+static void keep(struct kept *kept, struct columns *all) {
+    free_columns(kept->columns);
+    kept->columns = all;
+}
+
+static void free_kept(void *kept) {
+    keep(kept, NULL);
+    free(kept);
+}
+
 static void step(sqlite3_context *context, int count, sqlite3_value **values) {
     if (count < 2)
         return sqlite3_result_error(context, "adminkit_columns: no values", -1);
@@ -93,14 +114,9 @@ static int64_t padded(int64_t bytes) {
     return (bytes + WORD - 1) / WORD * WORD;
 }
 
-static int64_t size_of(const struct columns *all) {
-    int64_t size = WORD;
-    for (int k = 0; k < all->count; k++) {
-        const struct ak_column *one = &all->column[k];
-        size += HEAD * WORD + padded(one->count * one->width) + one->texts.count * WORD +
-                padded(one->texts.length);
-    }
-    return size;
+static int64_t size_of(const struct ak_column *one) {
+    return HEAD * WORD + padded(one->count * one->width) + one->texts.count * WORD +
+           padded(one->texts.length);
 }
 
 static unsigned char *put(unsigned char *at, const void *bytes, int64_t length) {
@@ -110,44 +126,50 @@ static unsigned char *put(unsigned char *at, const void *bytes, int64_t length) 
     return at + padded(length);
 }
 
-/* All columns one behind the other, each freed as soon as it is there; NULL without memory. */
-static unsigned char *joined(struct columns *all, int64_t size) {
-    unsigned char *blob = malloc((size_t)size), *at = blob;
+/* The blob of a column, for the caller to free; NULL without memory. */
+static unsigned char *joined(const struct ak_column *one) {
+    unsigned char *blob = malloc((size_t)size_of(one)), *at = blob;
     if (blob == NULL)
         return NULL;
-    at = put(at, &all->column[0].count, WORD);
-    for (int k = 0; k < all->count; k++) {
-        struct ak_column *one = &all->column[k];
-        int64_t head[HEAD] = {
-            [WIDTH] = one->width,       [REAL] = one->real,          [MISSING] = one->missing,
-            [TEXTS] = one->texts.count, [BYTES] = one->texts.length, [NO_TEXT] = one->no_text};
-        at = put(at, head, sizeof head);
-        at = put(at, one->values, one->count * one->width);
-        at = put(at, one->texts.ends, one->texts.count * WORD);
-        at = put(at, one->texts.bytes, one->texts.length);
-        ak_column_free(one);
-    }
+    int64_t head[HEAD] = {[WIDTH] = one->width,       [REAL] = one->real,          [MISSING] = one->missing,
+                          [TEXTS] = one->texts.count, [BYTES] = one->texts.length, [NO_TEXT] = one->no_text};
+    at = put(at, head, sizeof head);
+    at = put(at, one->values, one->count * one->width);
+    at = put(at, one->texts.ends, one->texts.count * WORD);
+    put(at, one->texts.bytes, one->texts.length);
     return blob;
 }
 
 /* SQLite calls it too where the statement was ended early: then its result is dropped. */
 static void finish(sqlite3_context *context) {
+    struct kept *kept = sqlite3_user_data(context);
+    keep(kept, NULL);
     struct columns **place = sqlite3_aggregate_context(context, 0);
     if (place == NULL || *place == NULL)
-        return sqlite3_result_null(context);
-    struct columns *all = *place;
-    if (all->wrong != NULL) {
-        sqlite3_result_error(context, all->wrong, -1);
+        return sqlite3_result_int64(context, 0);
+    if ((*place)->wrong != NULL) {
+        sqlite3_result_error(context, (*place)->wrong, -1);
+        free_columns(*place);
     } else {
-        int64_t size = size_of(all);
-        unsigned char *blob = joined(all, size);
-        if (blob == NULL)
-            sqlite3_result_error_nomem(context);
-        else
-            sqlite3_result_blob64(context, blob, (sqlite3_uint64)size, free);
+        sqlite3_result_int64(context, (*place)->column[0].count);
+        keep(kept, *place);
     }
-    free_columns(all);
     *place = NULL;
+}
+
+static void hand_over(sqlite3_context *context, int count, sqlite3_value **values) {
+    (void)count;
+    struct columns *all = ((struct kept *)sqlite3_user_data(context))->columns;
+    int64_t k = sqlite3_value_int64(values[0]);
+    if (all == NULL || k < 0 || k >= all->count || all->column[k].width == 0)
+        return sqlite3_result_null(context);
+    struct ak_column *one = &all->column[k];
+    int64_t size = size_of(one);
+    unsigned char *blob = joined(one);
+    ak_column_free(one);
+    if (blob == NULL)
+        return sqlite3_result_error_nomem(context);
+    sqlite3_result_blob64(context, blob, (sqlite3_uint64)size, free);
 }
 
 /* What SQLite calls for each new connection once it was given to sqlite3_auto_extension(). */
@@ -155,6 +177,13 @@ __attribute__((visibility("default"))) int adminkit_columns_init(sqlite3 *db, ch
                                                                  const sqlite3_api_routines *api) {
     (void)error;
     SQLITE_EXTENSION_INIT2(api);
-    return sqlite3_create_function_v2(db, "adminkit_columns", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL,
-                                      step, finish, NULL);
+    struct kept *kept = calloc(1, sizeof *kept);
+    if (kept == NULL)
+        return SQLITE_NOMEM;
+    int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+    int wrong =
+        sqlite3_create_function_v2(db, "adminkit_columns", -1, flags, kept, NULL, step, finish, free_kept);
+    return wrong ? wrong
+                 : sqlite3_create_function_v2(db, "adminkit_column", 1, flags, kept, hand_over, NULL, NULL,
+                                              NULL);
 }
