@@ -49,9 +49,15 @@ NOT_A_JOB: Final = {
 }
 
 
+#: What is loaded where a hub is installed. They are the hub's classes, and carry no job.
+OF_THE_HUB: Final = tuple(f"adminkit.jupyter.{name}" for name in ("handlers", "port", "refused", "spawner"))
+
+
 def records() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every dataclass, NamedTuple and TypedDict of the package: where it is, and its fields."""
     for info in pkgutil.walk_packages(adminkit.__path__, "adminkit."):
+        if info.name in OF_THE_HUB:
+            continue
         for value in vars(importlib.import_module(info.name)).values():
             if not isinstance(value, type) or value.__module__ != info.name:
                 continue

@@ -101,9 +101,9 @@ def test_a_word_of_scontrol_that_is_renamed(old: str, new: str, said: list[str])
 @pytest.mark.parametrize(
     ("of", "said"),
     [
-        ((22, 5, 8), ["word CgroupPlugin is gone", "word Exclusive is gone"]),
-        ((25, 11, 9), ["word CgroupPlugin is gone", "word Exclusive is gone"]),
-        ((26, 5, 0), ["word BOOT_TIME is gone", "word CgroupPlugin is gone"]),
+        ((22, 5, 8), ["word CgroupPlugin is gone", "word Exclusive is gone", "word MemSpecLimit is gone"]),
+        ((25, 11, 9), ["word CgroupPlugin is gone", "word Exclusive is gone", "word MemSpecLimit is gone"]),
+        ((26, 5, 0), ["word BOOT_TIME is gone", "word CgroupPlugin is gone", "word MemSpecLimit is gone"]),
     ],
 )
 def test_a_word_that_a_known_release_does_not_print_yet_or_any_more(of: Release, said: list[str]) -> None:

@@ -42,15 +42,17 @@ def test_every_word_that_is_read_is_printed(reached: Cluster) -> None:
     reached.ask("scontrol", "create", "PartitionName=denied", "Nodes=n1", "DenyAccounts=chemistry", "DenyQos=normal")
     ahead = ("StartTime=now+1hour", "Duration=1", "Users=root", "Nodes=n1")
     reached.ask("scontrol", "create", "reservation", "ReservationName=ahead", *ahead)
+    reached.ask("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=a word")
     try:
         printed = {
             module: "\n".join(reached.ask(*command) for command in commands)
             for module, commands in known.READERS.items()
         }
     finally:
+        reached.ask("scontrol", "update", "NodeName=n4", "State=RESUME")
         reached.ask("scontrol", "delete", "ReservationName=ahead")
         reached.ask("scontrol", "delete", "PartitionName=denied")
-    said = [line for module, text in printed.items() for line in known.words(module, text)]
+    said = {line for module, text in printed.items() for line in known.words(module, text)}
     assert sorted(said) == known.gone(release.release())
 
 

@@ -22,6 +22,7 @@ _FLAGS: Final = {"RQ", "RS", "RV"}
 
 #: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
 READERS: Final = {
+    "assoc_limits": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
     "cluster": (("sacctmgr", "show", "configuration"),),
     "partitions": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
     "controller": (("scontrol", "show", "config"),),
@@ -33,11 +34,17 @@ READERS: Final = {
     ),
     "plugstack": (("scontrol", "show", "config"),),
     "priority": (("scontrol", "show", "config"),),
+    "room": (
+        ("scontrol", "show", "config"),
+        ("scontrol", "-o", "-d", "--all", "show", "node"),
+        ("scontrol", "-o", "--all", "show", "partition"),
+        ("scontrol", "-o", "--all", "show", "reservation"),
+    ),
     "scheduler": (("scontrol", "show", "config"),),
 }
-#: Words that are read where a release prints them, with the first release that does not. Of cgroups none prints
-#: anything on a cluster without them, as the one of these tests is.
-GONE: Final = {"BOOT_TIME": (26, 5, 0), "CgroupPlugin": release.OLDEST}
+#: Words that are read where a release prints them, with the first release that does not. Of cgroups, and of memory
+#: kept for a node's own programs, none prints anything on a cluster without them, as the one of these tests is.
+GONE: Final = {"BOOT_TIME": (26, 5, 0), "CgroupPlugin": release.OLDEST, "MemSpecLimit": release.OLDEST}
 #: Words that are read where a release prints them, with the first release that does.
 LATE: Final = {"Exclusive": (26, 5, 0)}
 
