@@ -80,6 +80,8 @@ class Desk:
         self._asking: asyncio.Task[_Shot] | None = None
         self._began = 0.0
         self._bookings: dict[Hashable, _Booking] = {}
+        self._taken: tuple[Board | None, tuple[Request, ...], Board | None] = None, (), None
+        self._known: tuple[Board | None, dict[Request, Said]] = None, {}
         self.problem: str | None = None  # why there is no snapshot
         self.questions = 0  # snapshots that were taken
         self.tests = 0  # requests that Slurm was asked of
@@ -99,7 +101,16 @@ class Desk:
             done, _ = await asyncio.wait({task}, timeout=SOON)
             shot = task.result() if done and task.exception() is None else None
         now = None if shot is None else self._with_bookings(shot)
-        return [Offered(one, None if now is None else by_vectors(now, one.request)) for one in self.profiles().values()]
+        return [Offered(one, None if now is None else self._said(now, one.request)) for one in self.profiles().values()]
+
+    def _said(self, now: Board, request: Request) -> Said:
+        """What the nodes say, once for each board: hundreds of forms ask for the same."""
+        if self._known[0] is not now:
+            self._known = now, {}
+        found = self._known[1].get(request)
+        if found is None:
+            found = self._known[1][request] = by_vectors(now, request)
+        return found
 
     async def admit(self, who: Hashable, user: str, profile: Profile) -> No | None:
         """None: it can start, and is booked for `who` until `done`. AdminkitError where slurmctld does not answer."""
@@ -132,12 +143,18 @@ class Desk:
 
     def _with_bookings(self, shot: _Shot) -> Board:
         """The snapshot with what was promised and is not in it."""
-        now = shot.board
+        counted = []
         for who, one in list(self._bookings.items()):
             if one.given_up is None or one.given_up > shot.asked:
-                now = take(now, one.request) or now
+                counted.append(one.request)
             elif self._asking is None or self._asking.done():
                 del self._bookings[who]  # no question that was begun before is under way
+        before, requests, now = self._taken
+        if now is None or before is not shot.board or requests != tuple(counted):
+            now = shot.board
+            for request in counted:
+                now = take(now, request) or now
+            self._taken = shot.board, tuple(counted), now
         return now
 
     async def _fresh(self) -> _Shot:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.fit.place import Board, Said
+from adminkit.fit.place import Board, Said, by_vectors
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start
 from adminkit.jupyter import desk
@@ -126,8 +126,16 @@ def test_nothing_smaller_has_room(make_desk: Callable[..., Desk]) -> None:
     assert refused.instead is None
 
 
-def test_many_forms_are_one_question(make_desk: Callable[..., Desk]) -> None:
+def test_many_forms_are_one_question(make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And each profile is placed once, as long as nobody was let in."""
     at = make_desk()
+    placed: list[Request] = []
+
+    def counted(board: Board, request: Request) -> Said:
+        placed.append(request)
+        return by_vectors(board, request)
+
+    monkeypatch.setattr(desk, "by_vectors", counted)
 
     async def forms() -> None:
         for _ in range(5):
@@ -135,6 +143,7 @@ def test_many_forms_are_one_question(make_desk: Callable[..., Desk]) -> None:
 
     asyncio.run(forms())
     assert (at.questions, at.tests) == (1, 0)
+    assert len(placed) == 4
 
 
 def test_a_form_is_shown_while_slurmctld_hangs(make_desk: Callable[..., Desk]) -> None:
