@@ -120,7 +120,11 @@ class Desk:
         room_left = by_vectors(now, profile.request).word == "now"
         if room_left:
             self._bookings[who] = _Booking(profile.request)
-        answer = await self._in_thread(lambda: self._verdict(now, profile.request, user))
+        try:
+            answer = await self._in_thread(lambda: self._verdict(now, profile.request, user))
+        except BaseException:  # the hub gives up a start by cancelling it
+            self._bookings.pop(who, None)
+            raise
         if room_left and answer.start.verdict in ("now", "room"):
             return None
         self._bookings.pop(who, None)

@@ -110,6 +110,30 @@ def test_slurm_may_say_no_to_what_nodes_have_room_for(
     assert not let_in or at.profiles()["one"].request in [one.request for one in at._bookings.values()]
 
 
+def test_a_question_that_fails_or_is_given_up_leaves_no_booking(make_desk: Callable[..., Desk]) -> None:
+    going = threading.Event()
+
+    def fails(*_: Any, **__: Any) -> Answer:
+        going.wait(30)
+        raise AdminkitError("no answer")
+
+    at = make_desk(judge=fails)
+
+    async def told() -> list[str]:
+        one = at.profiles()["one"]
+        given_up = asyncio.create_task(at.admit("ada", "root", one))
+        while not at._bookings:
+            await asyncio.sleep(0.01)
+        given_up.cancel()
+        found = [type((await asyncio.gather(given_up, return_exceptions=True))[0]).__name__]
+        going.set()
+        found.append(type((await asyncio.gather(at.admit("bob", "root", one), return_exceptions=True))[0]).__name__)
+        return found
+
+    assert asyncio.run(told()) == ["CancelledError", "AdminkitError"]
+    assert not at._bookings
+
+
 def test_nodes_without_room_outvote_slurm(make_desk: Callable[..., Desk]) -> None:
     at = make_desk()
     refused = asyncio.run(at.admit("ada", "root", at.profiles()["eight"]))
