@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.window import Known, clamped, known_times
 from adminkit.units import local_time
 
 if TYPE_CHECKING:
@@ -104,9 +105,10 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
             jobs.add(rows)
         excluded = left_out.counts(jobs.count)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+        there = known_times(db, chosen.clusters, now)
         (first,) = db.execute(_FIRST_EVER, {"clusters": json.dumps(names)}).fetchone()
     times, sizes, queues, queue_names = jobs.submissions()
-    hours = edges(*_window(chosen, times, first, now), "hour", tz)
+    hours = edges(*_window(chosen, times, there, first, now), "hour", tz)
     came = _came(times, sizes, hours)
     found: list[Row] = []
     days: list[int] = []
@@ -167,14 +169,15 @@ def _codes(values: Sequence[Any], known: dict[Any, int]) -> NDArray[Any]:
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
-def _window(chosen: Filter, times: NDArray[Any], first: int | None, now: int) -> tuple[int, int]:
-    """From the first submission to the last where the window is open; a window ends now at the latest, and begins
-    with the hour of `first` at the earliest: before it the trace has nothing."""
+def _window(chosen: Filter, times: NDArray[Any], there: Known, first: int | None, now: int) -> tuple[int, int]:
+    """From the first submission to the last where the window is open; it ends where nothing is known any more, and
+    begins with the hour of `first` at the earliest: before it the trace has nothing."""
     if not len(times):
         return 0, 0
-    begin = int(times[0]) if chosen.since is None else max(chosen.since, (first or 0) // 3600 * 3600)
-    last = int(times[-1]) + 1
-    return begin, last if chosen.until is None else min(chosen.until, max(now, last))
+    begin, last = int(times[0]), int(times[-1]) + 1
+    came = Known(begin, last, max(last, there.until or 0))
+    since, until = clamped(chosen, came, max(now, last)) or (0, 0)
+    return max(since, (first or 0) // 3600 * 3600), until
 
 
 #: Part -> for a time zone, the value that an hour belongs to, by its begin.
