@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import blocks, taken
 from adminkit.stats.window import END, OPEN, clamped, known_times
 from adminkit.trace.run_view import TOO_LONG
 
@@ -24,15 +25,12 @@ if TYPE_CHECKING:
 
 #: Lengths of the parts of the window.
 PARTS: Final = ("month", "week", "day", "hour")
-#: Rows that are added at a time: few, so that memory does not grow with the trace.
-CHUNK: Final = 50_000
 
 #: Without suspension. An open run's elapsed is that of the snapshot; what is suspended has not run since.
 _ELAPSED: Final = f"""CASE WHEN end_time IS NOT NULL THEN elapsed
     WHEN elapsed IS NULL OR elapsed < 0 THEN max({OPEN} - start_time - coalesce(suspended, 0), 0)
     WHEN state = 'SUSPENDED' THEN elapsed ELSE elapsed + max({OPEN} - seen_open, 0) END"""
-_RUNS: Final = f"""
-SELECT start_time, {END}, {_ELAPSED}, size_gpus, size_cpus, size_nodes, end_time IS NULL FROM run WHERE """
+_COLUMNS: Final = ("start_time", END, _ELAPSED, "size_gpus", "size_cpus", "size_nodes", "end_time IS NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,39 +86,27 @@ def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz:
     ValueError where the window has too many parts.
     """
     with snapshot(db):
-        there = known_times(db, chosen.clusters, now)
+        there = known_times(db, chosen, now)
         within = clamped(chosen, there, now)
         times = edges(*within, part, tz) if within else []
         names = tuple(chosen.clusters) or tuple(clusters(db))
         selection = _running(
             select(replace(chosen, since=None, until=None, min_elapsed=None), limits=False), chosen, now
         )
-        left_out, tally = LeftOut(db, selection), _Tally(times, least_cpus(db, names))
-        cursor = db.execute(_RUNS + selection.counting, selection.params)
-        while rows := cursor.fetchmany(CHUNK):
-            tally.add(rows)
-        excluded = left_out.counts(tally.jobs)
+        runs, tally = taken(db, selection, (), _COLUMNS), _Tally(times, least_cpus(db, names))
         machine = capacity(db, names, chosen.queues, times)
         ends = span(db)
+    for block in blocks(runs.jobs):
+        tally.add([column[block] for column in runs.numbers])
     parts = [
         Part(label(begin, part, tz), begin, end, *tally.of(place, machine))
         for place, (begin, end) in enumerate(pairwise(times))
     ]
     whole, zone = _overall(parts, tally.jobs), zones(times, tz)
     return Utilization(
-        parts,
-        whole,
-        tally.jobs,
-        tally.open,
-        tally.partial,
-        there.until,
-        tally.unknown,
-        machine,
-        zone,
-        excluded,
-        names,
-        ends,
-    )
+        parts, whole, tally.jobs, tally.open, tally.partial, there.until, tally.unknown, machine, zone, runs.excluded,
+        names, ends,
+    )  # fmt: skip
 
 
 def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
@@ -144,7 +130,7 @@ def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
 
 @dataclass(slots=True)
 class _Tally:
-    """Sums for each part of the window, as rows come in."""
+    """Sums for each part of the window, block by block."""
 
     times: Sequence[int]  # edges
     least_cpus: int | None  # of a node
@@ -155,19 +141,19 @@ class _Tally:
     used: dict[str, NDArray[Any]] = field(default_factory=dict)
     ran: NDArray[Any] | None = None  # runs for each part
 
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+    def add(self, columns: Sequence[NDArray[Any]]) -> None:
+        """Runs as _COLUMNS has them."""
         import numpy as np
 
-        columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]  # None is nan
-        start, end, elapsed, *sizes, still = columns
-        self.jobs += len(rows)
+        start, end, elapsed, *sizes, still = (column.astype(np.float64) for column in columns)
+        self.jobs += len(start)
         self.open += int(still.sum())
         if self.least_cpus is not None:
             _, cpus, nodes = sizes
             self.partial += int((cpus < nodes * self.least_cpus).sum())
         for name, size in zip(RESOURCES, sizes, strict=True):
             known = ~np.isnan(size)
-            self.unknown[name] += int(len(rows) - known.sum())
+            self.unknown[name] += int(len(start) - known.sum())
             if self.times:
                 runs = Runs(start[known], end[known], elapsed[known], size[known])
                 self.used[name] = self.used.get(name, 0) + use(runs, self.times)

@@ -74,7 +74,7 @@ def waste(db: sqlite3.Connection, chosen: Filter, now: int) -> Wasted:
         jobs = sum(one.jobs or 0 for one in limits)
         measured = Wasted((), (), jobs, unknown, left_out, names, ends)
         if names:
-            there = known_times(db, names[:1], now)
+            there = known_times(db, replace(chosen, clusters=names[:1]), now)
             measured = replace(measured, until=there.until)
             if within := clamped(chosen, there, now):
                 runs, nodes = held(db, names[0], within, now), known_nodes(db, names[0])

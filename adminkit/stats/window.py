@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +17,13 @@ OPEN: Final = f"CASE WHEN seen_open >= :now - {LOST} THEN :now ELSE seen_open EN
 END: Final = f"coalesce(end_time, {OPEN})"
 #: Of these clusters (JSON); none: of all.
 _THESE: Final = "(:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"
-_RAN: Final = f"SELECT min(start_time), max({END}) FROM run WHERE start_time > 0 AND {_THESE}"
+_FIRST: Final = f"SELECT min(start_time) FROM run WHERE start_time > 0 AND {_THESE}"
+#: Runs with an end and those without one apart: an index has each of them.
+_LAST: Final = f"""
+SELECT max(at) FROM (
+    SELECT * FROM (SELECT end_time AS at FROM run WHERE start_time > 0 AND end_time IS NOT NULL AND {_THESE}
+        ORDER BY end_time DESC LIMIT 1)
+    UNION ALL SELECT max({OPEN}) FROM run WHERE start_time > 0 AND end_time IS NULL AND {_THESE})"""
 #: Up to when sync has asked for runs; NULL where it never did.
 _ASKED: Final = f"SELECT max(until) FROM window WHERE pass = 'job' AND {_THESE}"
 
@@ -26,7 +31,7 @@ _ASKED: Final = f"SELECT max(until) FROM window WHERE pass = 'job' AND {_THESE}"
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a trace has of some clusters, epoch seconds: the first moment, the last one at which there was anything, and
-    the one from which on nothing is known. None in an empty trace.
+    the one from which on nothing is known. None where there is none.
     """
 
     first: int | None
@@ -34,11 +39,13 @@ class Known:
     until: int | None
 
 
-def known_times(db: sqlite3.Connection, clusters: Sequence[str], now: int) -> Known:
-    """When the runs of these clusters ran; of all where none is named."""
-    of = {"now": now, "clusters": json.dumps(list(clusters))}
-    first, last = db.execute(_RAN, of).fetchone()
-    (asked,) = db.execute(_ASKED, of).fetchone()
+def known_times(db: sqlite3.Connection, chosen: Filter, now: int) -> Known:
+    """When the runs of the clusters of `chosen` ran. The first one, which takes a scan, is looked for only where
+    the window is open.
+    """
+    of = {"now": now, "clusters": json.dumps(list(chosen.clusters))}
+    first = db.execute(_FIRST, of).fetchone()[0] if chosen.since is None else chosen.since
+    (last,), (asked,) = (db.execute(statement, of).fetchone() for statement in (_LAST, _ASKED))
     return Known(first, last, max((at for at in (last, asked) if at is not None), default=None))
 
 
