@@ -8,6 +8,7 @@ from typing import Protocol
 from adminkit.quote import clean
 from adminkit.render.report import Meta
 from adminkit.reports.spec import Query
+from adminkit.units import show_time
 
 
 class Measured(Protocol):
@@ -50,6 +51,14 @@ def header(
         answers=answers,
         moment=moment,
     )
+
+
+def ends_early(until: int | None, query: Query) -> list[str]:
+    """The note of a window that was asked for beyond `until`, from which on nothing is known."""
+    asked = query.filter.until
+    if asked is None or until is None or until >= min(asked, query.now):
+        return []
+    return [f"the trace knows nothing from {show_time(until)} on: the window ends there"]
 
 
 def several(clusters: Iterable[str | None]) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from adminkit.errors import UsageError
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Field, Pictures, Report, Trend
-from adminkit.reports.header import header
+from adminkit.reports.header import ends_early, header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.utilization import PARTS, Part, Utilization, utilization
@@ -66,10 +66,7 @@ def _hours(seconds: float | None) -> float | None:
 def _notes(measured: Utilization, query: Query) -> list[str]:
     if measured.overall is None:
         return ["nothing ran in the window"]
-    notes = []
-    asked = query.filter.until
-    if asked is not None and measured.until is not None and measured.until < min(asked, query.now):
-        notes.append(f"the trace knows nothing from {show_time(measured.until)} on: the window ends there")
+    notes = ends_early(measured.until, query)
     if sum(part.jobs for part in measured.parts) > measured.jobs:
         notes.append(f"a run counts in each {query.by} in which it ran, so these jobs add up to more than all")
     if measured.open:

@@ -7,7 +7,7 @@ from typing import Final
 from adminkit.quote import clean
 from adminkit.render.format import number, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
-from adminkit.reports.header import header
+from adminkit.reports.header import ends_early, header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.waste import Waste, Wasted, waste
 from adminkit.stats.waste_gaps import LOOKS
@@ -28,7 +28,7 @@ _STRANDED: Final = ("gpus_without_cpus", "gpus_without_memory", "gaps")
 
 def waste_report(measured: Wasted, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    meta = header("Waste", measured, query, measured.jobs, _notes(measured), unheeded=("elapsed",))
+    meta = header("Waste", measured, query, measured.jobs, _notes(measured, query), unheeded=("elapsed",))
     rows = [_row(one.queue, one) for one in measured.rows]
     totals = [_row(ALL, one) for one in measured.totals] if measured.rows else []
     return Report(meta, FIELDS, rows, totals, _pictures(measured))
@@ -42,10 +42,10 @@ def _hours(seconds: float | None) -> float | None:
     return None if seconds is None else seconds / 3600
 
 
-def _notes(measured: Wasted) -> list[str]:
+def _notes(measured: Wasted, query: Query) -> list[str]:
     if not measured.ran and not measured.jobs:
         return ["nothing ran in the window"]
-    notes = [
+    notes = ends_early(measured.until, query) + [
         f"limits leave out {plural(runs, 'run')} of an unknown number of {name}"
         for name, runs in (("GPUs", measured.unknown["gpu"]), ("CPUs", measured.unknown["cpu"]))
         if runs

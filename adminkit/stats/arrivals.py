@@ -13,7 +13,9 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.calendar import edges, label, zones
-from adminkit.stats.select import Filter, LeftOut, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, taken
+from adminkit.stats.window import Known, clamped, known_times
 from adminkit.units import local_time
 
 if TYPE_CHECKING:
@@ -29,10 +31,9 @@ FIXED: Final[Mapping[str, Sequence[str]]] = {
 }
 #: Days of a line of submissions by day; a longer window has weeks.
 MOST_DAYS: Final = 400
-CHUNK: Final = 50_000
 
-#: One row per job; 0 for one that was submitted alone.
-_JOBS: Final = "SELECT submit_time, coalesce(array_job, het_job, 0), cluster, {queue} FROM run WHERE "
+#: 0 for a job that was submitted alone.
+_GROUP: Final = "coalesce(array_job, het_job, 0)"
 #: The first submission of these clusters (JSON), whoever's.
 _FIRST_EVER: Final = """SELECT min(submit_time) FROM run
 WHERE submit_time > 0 AND cluster IN (SELECT value FROM json_each(:clusters))"""
@@ -97,16 +98,12 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
     selection = select(replace(chosen, min_elapsed=None), limits=False, at="submit_time")
     selection = replace(selection, rules={**selection.rules, "requeued": _FIRST})
     with snapshot(db):
-        left_out, jobs = LeftOut(db, selection), _Jobs()
-        statement = _JOBS.format(queue="queue" if part == "queue" else "NULL") + selection.counting
-        cursor = db.execute(statement, selection.params)
-        while rows := cursor.fetchmany(CHUNK):
-            jobs.add(rows)
-        excluded = left_out.counts(jobs.count)
+        jobs = taken(db, selection, ("cluster", "queue") if part == "queue" else ("cluster",), ("submit_time", _GROUP))
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+        there = known_times(db, replace(chosen, since=0), now)
         (first,) = db.execute(_FIRST_EVER, {"clusters": json.dumps(names)}).fetchone()
-    times, sizes, queues, queue_names = jobs.submissions()
-    hours = edges(*_window(chosen, times, first, now), "hour", tz)
+    times, sizes, queues, queue_names = _submissions(jobs)
+    hours = edges(*_window(chosen, times, there, first, now), "hour", tz)
     came = _came(times, sizes, hours)
     found: list[Row] = []
     days: list[int] = []
@@ -118,63 +115,42 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
         days = edges(hours[0], hours[-1], "week" if hours[-1] - hours[0] > MOST_DAYS * 86_400 else "day", tz)
     over_time = [int(count) for count in np.histogram(times, days)[0]] if days else []
     several = int((sizes > 1).sum())
-    return Arrivals(found, came.overall(), several, days, over_time, zones(days, tz), excluded, names, ends)
+    return Arrivals(found, came.overall(), several, days, over_time, zones(days, tz), jobs.excluded, names, ends)
 
 
-class _Jobs:
-    """Jobs as columns, as rows come in; 20 bytes each."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._names: dict[str | None, int] = {}  # of queues -> a code
-        self._clusters: dict[str | None, int] = {}
-        self._chunks: list[tuple[NDArray[Any], ...]] = []
-
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
-        import numpy as np
-
-        self.count += len(rows)
-        times, groups, names, queues = zip(*rows, strict=True)
-        group = np.array(groups, np.int64)  # ids of jobs have 32 bits
-        group[group > 0] += _codes(names, self._clusters)[group > 0] << 40
-        self._chunks.append((np.array(times, np.int64), group, _codes(queues, self._names).astype(np.int32)))
-
-    def submissions(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
-        """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names."""
-        import numpy as np
-
-        ordered = sorted(self._names, key=lambda name: (name is None, name or ""))
-        nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
-        times, groups, codes = (np.concatenate(column) for column in zip(nothing, *self._chunks, strict=True))
-        self._chunks.clear()
-        queues = np.argsort(np.array([self._names[name] for name in ordered], np.int32)).astype(np.int32)[codes]
-        alone, several = np.flatnonzero(groups == 0), np.flatnonzero(groups)
-        several = several[np.lexsort((queues[several], times[several], groups[several]))]
-        first = np.ones(len(several), bool)
-        first[1:] = (np.diff(groups[several]) != 0) | (np.diff(times[several]) != 0)
-        heads = np.flatnonzero(first)
-        sizes = np.concatenate((np.ones(len(alone), np.int64), np.diff(np.append(heads, len(several)))))
-        leaders = np.concatenate((alone, several[heads]))
-        order = np.argsort(times[leaders], kind="stable")
-        leaders = leaders[order]
-        return times[leaders], sizes[order], queues[leaders], ordered
-
-
-def _codes(values: Sequence[Any], known: dict[Any, int]) -> NDArray[Any]:
-    """A number for each value, from 0 in the order in which they came."""
+def _submissions(jobs: Taken) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
+    """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names."""
     import numpy as np
 
-    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+    of_cluster, *of_queue = jobs.texts
+    times, groups = (column.astype(np.int64) for column in jobs.numbers)
+    groups[groups > 0] += of_cluster.codes[groups > 0].astype(np.int64) << 40  # ids of jobs have 32 bits
+    names: list[str | None] = [None]
+    queues = np.zeros(len(times), np.int32)
+    for one in of_queue:
+        names = sorted(one.names, key=lambda name: (name is None, name or ""))
+        queues = np.array([names.index(name) for name in one.names], np.int32)[one.codes]
+    alone, several = np.flatnonzero(groups == 0), np.flatnonzero(groups)
+    several = several[np.lexsort((queues[several], times[several], groups[several]))]
+    first = np.ones(len(several), bool)
+    first[1:] = (np.diff(groups[several]) != 0) | (np.diff(times[several]) != 0)
+    heads = np.flatnonzero(first)
+    sizes = np.concatenate((np.ones(len(alone), np.int64), np.diff(np.append(heads, len(several)))))
+    leaders = np.concatenate((alone, several[heads]))
+    order = np.argsort(times[leaders], kind="stable")
+    leaders = leaders[order]
+    return times[leaders], sizes[order], queues[leaders], names
 
 
-def _window(chosen: Filter, times: NDArray[Any], first: int | None, now: int) -> tuple[int, int]:
-    """From the first submission to the last where the window is open; a window ends now at the latest, and begins
-    with the hour of `first` at the earliest: before it the trace has nothing."""
+def _window(chosen: Filter, times: NDArray[Any], there: Known, first: int | None, now: int) -> tuple[int, int]:
+    """From the first submission to the last where the window is open; it ends where nothing is known any more, and
+    begins with the hour of `first` at the earliest: before it the trace has nothing."""
     if not len(times):
         return 0, 0
-    begin = int(times[0]) if chosen.since is None else max(chosen.since, (first or 0) // 3600 * 3600)
-    last = int(times[-1]) + 1
-    return begin, last if chosen.until is None else min(chosen.until, max(now, last))
+    begin, last = int(times[0]), int(times[-1]) + 1
+    came = Known(begin, last, max(last, there.until or 0))
+    since, until = clamped(chosen, came, max(now, last)) or (0, 0)
+    return max(since, (first or 0) // 3600 * 3600), until
 
 
 #: Part -> for a time zone, the value that an hour belongs to, by its begin.

@@ -5,7 +5,6 @@ Hours are kept as seconds, to the millisecond: what adds up many rates is not ex
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,34 +15,22 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import blocks, taken
+from adminkit.stats.window import END, OPEN, clamped, known_times
 from adminkit.trace.run_view import TOO_LONG
-from adminkit.trace.runs import LOST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Lengths of the parts of the window.
 PARTS: Final = ("month", "week", "day", "hour")
-#: Rows that are added at a time: few, so that memory does not grow with the trace.
-CHUNK: Final = 50_000
 
-#: A run that was open in sync's last snapshot is counted up to :now; one that sync lost, or an import saw, no further
-#: than it was seen.
-_OPEN: Final = f"CASE WHEN seen_open >= :now - {LOST} THEN :now ELSE seen_open END"
-_END: Final = f"coalesce(end_time, {_OPEN})"
 #: Without suspension. An open run's elapsed is that of the snapshot; what is suspended has not run since.
 _ELAPSED: Final = f"""CASE WHEN end_time IS NOT NULL THEN elapsed
-    WHEN elapsed IS NULL OR elapsed < 0 THEN max({_OPEN} - start_time - coalesce(suspended, 0), 0)
-    WHEN state = 'SUSPENDED' THEN elapsed ELSE elapsed + max({_OPEN} - seen_open, 0) END"""
-_RUNS: Final = f"""
-SELECT start_time, {_END}, {_ELAPSED}, size_gpus, size_cpus, size_nodes, end_time IS NULL FROM run WHERE """
-#: The first start and the last moment at which anything ran on these clusters (JSON); none: on all.
-_SPAN: Final = f"""SELECT min(start_time), max({_END}) FROM run
-WHERE start_time > 0 AND (:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"""
-#: The moment up to which sync has asked for the runs of these clusters; NULL where it never did.
-_ASKED: Final = """SELECT max(until) FROM window
-WHERE pass = 'job' AND (:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"""
+    WHEN elapsed IS NULL OR elapsed < 0 THEN max({OPEN} - start_time - coalesce(suspended, 0), 0)
+    WHEN state = 'SUSPENDED' THEN elapsed ELSE elapsed + max({OPEN} - seen_open, 0) END"""
+_COLUMNS: Final = ("start_time", END, _ELAPSED, "size_gpus", "size_cpus", "size_nodes", "end_time IS NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,48 +86,43 @@ def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz:
     ValueError where the window has too many parts.
     """
     with snapshot(db):
-        of = {"now": now, "clusters": json.dumps(list(chosen.clusters))}
-        first, last = db.execute(_SPAN, of).fetchone()
-        (asked,) = db.execute(_ASKED, of).fetchone()
-        known = max((at for at in (last, asked) if at is not None), default=None)
-        begin = first if chosen.since is None else chosen.since
-        end = last if chosen.until is None or known is None else min(chosen.until, now, known)
-        window = [] if begin is None or end is None else edges(begin, end, part, tz)
+        there = known_times(db, chosen, now)
+        within = clamped(chosen, there, now)
+        times = edges(*within, part, tz) if within else []
         names = tuple(chosen.clusters) or tuple(clusters(db))
         selection = _running(
             select(replace(chosen, since=None, until=None, min_elapsed=None), limits=False), chosen, now
         )
-        left_out, tally = LeftOut(db, selection), _Tally(window, least_cpus(db, names))
-        cursor = db.execute(_RUNS + selection.counting, selection.params)
-        while rows := cursor.fetchmany(CHUNK):
-            tally.add(rows)
-        excluded = left_out.counts(tally.jobs)
-        machine = capacity(db, names, chosen.queues, window)
+        runs, tally = taken(db, selection, (), _COLUMNS), _Tally(times, least_cpus(db, names))
+        machine = capacity(db, names, chosen.queues, times)
         ends = span(db)
+    for block in blocks(runs.jobs):
+        tally.add([column[block] for column in runs.numbers])
     parts = [
         Part(label(begin, part, tz), begin, end, *tally.of(place, machine))
-        for place, (begin, end) in enumerate(pairwise(window))
+        for place, (begin, end) in enumerate(pairwise(times))
     ]
-    whole, zone = _overall(parts, tally.jobs), zones(window, tz)
+    whole, zone = _overall(parts, tally.jobs), zones(times, tz)
     return Utilization(
-        parts, whole, tally.jobs, tally.open, tally.partial, known, tally.unknown, machine, zone, excluded, names, ends
-    )
+        parts, whole, tally.jobs, tally.open, tally.partial, there.until, tally.unknown, machine, zone, runs.excluded,
+        names, ends,
+    )  # fmt: skip
 
 
 def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
     """The runs that ran in the window. What never started is left out by name, not by the window."""
-    window, params = [], {"now": now}
+    inside, params = [], {"now": now}
     if chosen.since is not None:
-        window.append(f"({_END} > :since OR start_time >= :since)")
+        inside.append(f"({END} > :since OR start_time >= :since)")
         params["since"] = chosen.since
     if chosen.until is not None:
-        window.append("start_time < :until")
+        inside.append("start_time < :until")
         params["until"] = chosen.until
-    within = f"(start_time IS NULL OR {' AND '.join(window)})" if window else "TRUE"
+    within = f"(start_time IS NULL OR {' AND '.join(inside)})" if inside else "TRUE"
     rules = {
         "not_started": "start_time > 0",
         **selection.rules,
-        "no_end": f"{_END} IS NOT NULL",
+        "no_end": f"{END} IS NOT NULL",
         "elapsed_unknown": f"({_ELAPSED}) >= 0 AND ({_ELAPSED}) < {TOO_LONG}",
     }
     return Selection(within, rules, {**selection.params, **params})
@@ -148,9 +130,9 @@ def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
 
 @dataclass(slots=True)
 class _Tally:
-    """Sums for each part of the window, as rows come in."""
+    """Sums for each part of the window, block by block."""
 
-    window: Sequence[int]
+    times: Sequence[int]  # edges
     least_cpus: int | None  # of a node
     jobs: int = 0
     open: int = 0
@@ -159,24 +141,24 @@ class _Tally:
     used: dict[str, NDArray[Any]] = field(default_factory=dict)
     ran: NDArray[Any] | None = None  # runs for each part
 
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+    def add(self, columns: Sequence[NDArray[Any]]) -> None:
+        """Runs as _COLUMNS has them."""
         import numpy as np
 
-        columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]  # None is nan
-        start, end, elapsed, *sizes, still = columns
-        self.jobs += len(rows)
+        start, end, elapsed, *sizes, still = (column.astype(np.float64) for column in columns)
+        self.jobs += len(start)
         self.open += int(still.sum())
         if self.least_cpus is not None:
             _, cpus, nodes = sizes
             self.partial += int((cpus < nodes * self.least_cpus).sum())
         for name, size in zip(RESOURCES, sizes, strict=True):
             known = ~np.isnan(size)
-            self.unknown[name] += int(len(rows) - known.sum())
-            if self.window:
+            self.unknown[name] += int(len(start) - known.sum())
+            if self.times:
                 runs = Runs(start[known], end[known], elapsed[known], size[known])
-                self.used[name] = self.used.get(name, 0) + use(runs, self.window)
-        if self.window:
-            begins, ends = self.window[:-1], self.window[1:]
+                self.used[name] = self.used.get(name, 0) + use(runs, self.times)
+        if self.times:
+            begins, ends = self.times[:-1], self.times[1:]
             started = np.searchsorted(np.sort(start), ends, "left")
             over = np.searchsorted(np.sort(np.maximum(end, start + 1)), begins, "right")
             self.ran = started - over if self.ran is None else self.ran + started - over

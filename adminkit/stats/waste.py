@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot
-from adminkit.stats.select import span as span_of_ends
+from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
 from adminkit.stats.waste_gaps import gaps
-from adminkit.stats.waste_room import Held, Node, Room, held, known_nodes, on_nodes, room, span
+from adminkit.stats.waste_room import Held, Node, Room, held, known_nodes, on_nodes, room
+from adminkit.stats.window import clamped, known_times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class Wasted:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
+    until: int | None = None  # nothing is known from here on
     nodes: int = 0  # that the trace knows, of the queues that were asked for
     homeless: int = 0  # runs in the window without a list of known nodes
     ran: int = 0  # runs in the window
@@ -68,17 +69,16 @@ def waste(db: sqlite3.Connection, chosen: Filter, now: int) -> Wasted:
     with snapshot(db):
         names = tuple(chosen.clusters) or tuple(clusters(db))
         limits, left_out, unknown = _limits(db, chosen)
-        ends = span_of_ends(db)
+        ends = span(db)
         found = _Found(limits, [_sum("limits", limits)])
         jobs = sum(one.jobs or 0 for one in limits)
         measured = Wasted((), (), jobs, unknown, left_out, names, ends)
         if names:
-            first, last = span(db, names[0], now)
-            begin = first if chosen.since is None else chosen.since
-            end = last if chosen.until is None else min(chosen.until, now)
-            if begin is not None and end is not None and begin < end:
-                runs, nodes = held(db, names[0], (begin, end), now), known_nodes(db, names[0])
-                measured = _machine(measured, found, runs, nodes, (begin, end), chosen.queues)
+            there = known_times(db, replace(chosen, clusters=names[:1]), now)
+            measured = replace(measured, until=there.until)
+            if within := clamped(chosen, there, now):
+                runs, nodes = held(db, names[0], within, now), known_nodes(db, names[0])
+                measured = _machine(measured, found, runs, nodes, within, chosen.queues)
     found.rows.sort(key=lambda one: (one.queue is None, one.queue or "", KINDS.index(one.kind)))
     return replace(measured, rows=found.rows, totals=found.totals)
 

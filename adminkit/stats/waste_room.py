@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.slurm.hostlist import hosts
 from adminkit.stats.wait import CAUSES
-from adminkit.trace.runs import LOST
+from adminkit.stats.window import END
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,15 +20,12 @@ if TYPE_CHECKING:
 CHUNK: Final = 50_000
 #: Shares of a run on several nodes add up to whole numbers only to this many digits.
 DIGITS: Final = 6
-#: A run that was open in sync's last snapshot holds its nodes until :now; another no longer than it was seen.
-_END: Final = f"coalesce(end_time, CASE WHEN seen_open >= :now - {LOST} THEN :now ELSE seen_open END)"
 _RUNS: Final = f"""
-SELECT start_time, {_END}, eligible_time, elapsed, req_limit, size_nodes, size_gpus, size_cpus, mem,
+SELECT start_time, {END}, eligible_time, elapsed, req_limit, size_nodes, size_gpus, size_cpus, mem,
     {CAUSES["queue"]}, queue, node_list
-FROM run WHERE cluster = :cluster AND start_time > 0 AND start_time < :until AND {_END} > start_time
-    AND {_END} > :since ORDER BY job_id_raw, submit_time
+FROM run WHERE cluster = :cluster AND start_time > 0 AND start_time < :until AND {END} > start_time
+    AND {END} > :since ORDER BY job_id_raw, submit_time
 """
-_SPAN: Final = f"SELECT min(start_time), max({_END}) FROM run WHERE cluster = :cluster AND start_time > 0"
 _NODES: Final = "SELECT node, since, present, gpus, cpus, mem, queues FROM node WHERE cluster = ? ORDER BY node, since"
 _EVENTS: Final = "SELECT node, start_time, end_time FROM node_event WHERE cluster = ? ORDER BY node, start_time"
 #: What the sweep adds up: what runs hold, of how many that is unknown, what the node has, whether it is up.
@@ -107,12 +104,6 @@ class _Changes:
             self.at.append(at)
             for name in _COLUMNS:
                 self.sums[name].append(sign * by[name] if name in by else zero)
-
-
-def span(db: sqlite3.Connection, cluster: str, now: int) -> tuple[int | None, int | None]:
-    """The first start, and the last moment in which anything ran."""
-    first, last = db.execute(_SPAN, {"cluster": cluster, "now": now}).fetchone()
-    return first, last
 
 
 def held(db: sqlite3.Connection, cluster: str, window: tuple[int, int], now: int) -> Held:

@@ -12,7 +12,7 @@ import pytest
 from adminkit.job import Job
 from adminkit.stats.arrivals import PARTS, WEEKDAYS, Arrivals, arrivals
 from adminkit.stats.select import Filter
-from adminkit.trace.connect import reader
+from adminkit.trace.connect import reader, writer
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.reports import HOSTILE
 
@@ -23,10 +23,15 @@ DAY = 24 * HOUR
 
 
 def measured(
-    path: Path, jobs: list[Job], chosen: Filter = ALL, part: str = "hour", tz: ZoneInfo = UTC, now: int = 2**40
-) -> Arrivals:
+    path: Path, jobs: list[Job], chosen: Filter = ALL, part: str = "hour", tz: ZoneInfo = UTC, now: int = 2**40,
+    known: int = 2**40,
+) -> Arrivals:  # fmt: skip
+    """The trace knows all until `known`, as after a sync."""
     path.mkdir(exist_ok=True)
-    with reader(make_trace(path / "t.db", jobs)) as db:
+    trace = make_trace(path / "t.db", jobs)
+    with writer(trace) as db:
+        db.execute("INSERT INTO window VALUES ('aaic', 'job', 0, ?, 0, 0, 0, 0, 0, 0, 0, 0)", (known,))
+    with reader(trace) as db:
         return arrivals(db, chosen, part, now, tz)
 
 
@@ -115,6 +120,20 @@ def test_hours_are_those_of_the_window_and_whole_ones_tell_the_dispersion(tmp_pa
 def test_a_window_ends_now_at_the_latest(tmp_path: Path) -> None:
     found = measured(tmp_path, [sent(1, 0)], replace(ALL, until=MONDAY + DAY), now=MONDAY + HOUR)
     assert found.overall.seconds == HOUR
+
+
+@pytest.mark.parametrize(
+    ("known", "until", "seconds", "why"),
+    [
+        (2 * HOUR, DAY, 2 * HOUR, "sync asked for two hours"),
+        (0, DAY, HOUR + 1, "no further than the last submission"),
+        (2 * HOUR, HOUR + 60, HOUR + 60, "as it was asked for"),
+    ],
+)
+def test_a_window_ends_where_the_trace_does(tmp_path: Path, known: int, until: int, seconds: int, why: str) -> None:
+    jobs = [sent(n, at, start_time=None, end_time=None, elapsed=None) for n, at in ((1, 0), (2, HOUR))]
+    found = measured(tmp_path, jobs, replace(ALL, until=MONDAY + until), known=MONDAY + known)
+    assert found.overall.seconds == seconds, why
 
 
 def test_a_window_begins_with_the_trace_at_the_earliest(tmp_path: Path) -> None:

@@ -107,6 +107,12 @@ def test_limits_count_runs_that_were_shorter_and_name_the_others(tmp_path: Path)
     assert found.unknown == {"gpu": 1, "cpu": 1, "node": 1}
 
 
+def test_the_window_ends_where_the_trace_does(tmp_path: Path) -> None:
+    path = add_nodes(make_trace(tmp_path / "t.db", figure_4()), NODES)
+    found = measured(path, since=MONDAY, until=MONDAY + 9 * HOUR)
+    assert (found.until, found.up) == (MONDAY + 110 * MINUTE, len(NODES) * 110 * MINUTE)
+
+
 def test_an_empty_trace_has_nothing(tmp_path: Path) -> None:
     found = measured(make_trace(tmp_path / "t.db"))
     assert (found.rows, found.jobs, found.ran) == ([], 0, 0)

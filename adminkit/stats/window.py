@@ -1,0 +1,58 @@
+"""When the runs of a trace ran, an open one up to now; and what is left of a window that was asked for."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.stats.select import Filter
+from adminkit.trace.runs import LOST
+
+#: SQL: a run that was open in sync's last snapshot goes on to :now; one that sync lost, or an import saw, no further
+#: than it was seen.
+OPEN: Final = f"CASE WHEN seen_open >= :now - {LOST} THEN :now ELSE seen_open END"
+#: SQL: the end of a run that started; NULL where nothing is known of it.
+END: Final = f"coalesce(end_time, {OPEN})"
+#: Of these clusters (JSON); none: of all.
+_THESE: Final = "(:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"
+_FIRST: Final = f"SELECT min(start_time) FROM run WHERE start_time > 0 AND {_THESE}"
+#: Runs with an end and those without one apart: an index has each of them.
+_LAST: Final = f"""
+SELECT max(at) FROM (
+    SELECT * FROM (SELECT end_time AS at FROM run WHERE start_time > 0 AND end_time IS NOT NULL AND {_THESE}
+        ORDER BY end_time DESC LIMIT 1)
+    UNION ALL SELECT max({OPEN}) FROM run WHERE start_time > 0 AND end_time IS NULL AND {_THESE})"""
+#: Up to when sync has asked for runs; NULL where it never did.
+_ASKED: Final = f"SELECT max(until) FROM window WHERE pass = 'job' AND {_THESE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a trace has of some clusters, epoch seconds: the first moment, the last one at which there was anything, and
+    the one from which on nothing is known. None where there is none.
+    """
+
+    first: int | None
+    last: int | None
+    until: int | None
+
+
+def known_times(db: sqlite3.Connection, chosen: Filter, now: int) -> Known:
+    """When the runs of the clusters of `chosen` ran. The first one, which takes a scan, is looked for only where
+    the window is open.
+    """
+    of = {"now": now, "clusters": json.dumps(list(chosen.clusters))}
+    first = db.execute(_FIRST, of).fetchone()[0] if chosen.since is None else chosen.since
+    (last,), (asked,) = (db.execute(statement, of).fetchone() for statement in (_LAST, _ASKED))
+    return Known(first, last, max((at for at in (last, asked) if at is not None), default=None))
+
+
+def clamped(chosen: Filter, there: Known, now: int) -> tuple[int, int] | None:
+    """[since, until) of `chosen`: where it is open, as far as there is anything. It ends now at the latest, and where
+    nothing is known any more. None where no second is left.
+    """
+    begin = there.first if chosen.since is None else chosen.since
+    end = there.last if chosen.until is None or there.until is None else min(chosen.until, now, there.until)
+    return None if begin is None or end is None or begin >= end else (begin, end)
