@@ -251,7 +251,7 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
         f"select 1 from {cluster.name}_job_table where id_job = {job} and time_end between 1 and unix_timestamp() - 2"
     )
     until("slurmdbd to have its end", lambda: cluster.sql(ended), 60.0)
-    adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
+    until("the trace to have it", lambda: _synced(cluster, db, job), 60.0)
     change = ("set", f"derivedexitcode={85 << 8}", "comment=x", "where", f"jobid={job}")
     cluster.ask("sacctmgr", "-i", "modify", "job", *change, user="games")
     before = dbd_rows.job_rows(cluster)
@@ -259,6 +259,14 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
     assert f"job {job} of games: derived_exit_code was 0 at its end and is 85 now" in said.stderr
     assert "changed 1" in said.stdout
     assert differing(trace_rows(db), dbd_rows.job_rows(cluster), before) == []
+
+
+def _synced(cluster: Cluster, db: Path, job: int) -> bool:
+    """Whether the trace has the end of the job. The window of a sync may end just before it."""
+    adminkit(cluster, db, "sync", "--since", "1h", "--no-steps")
+    with sqlite3.connect(db) as trace:
+        found = trace.execute("SELECT 1 FROM job WHERE job_id_raw = ? AND state = 'COMPLETED'", [job]).fetchone()
+    return found is not None
 
 
 #: (command, what is kept of it, why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -98,4 +99,5 @@ def test_nobody_is_named_in_it(tmp_path: Path) -> None:
     db = two_months(tmp_path)
     text = " ".join(str(row) for row in db.execute("SELECT * FROM ledger"))
     assert "person:" in text
+    text = re.sub(r"\b[0-9a-f]{16,64}\b", "", text)  # a hash may spell a name: ada
     assert "ada" not in text and "bob" not in text
