@@ -38,7 +38,7 @@ class Jobs:
             if job_id not in self._answer or time.monotonic() - self._at >= self._fresh:
                 self._answer = await self._ask()
                 self._at = time.monotonic()
-        return self._answer[job_id]
+        return self._answer.get(job_id, GONE)  # forgotten meanwhile
 
     def forget(self, job_id: str) -> None:
         """No server is this job any more."""

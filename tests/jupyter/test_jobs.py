@@ -40,6 +40,27 @@ def test_many_servers_are_one_question() -> None:
     assert len(squeue.asked) <= 2, "one question for the first, one for all others"
 
 
+def test_a_job_that_is_forgotten_while_somebody_waits_for_the_answer() -> None:
+    """The start gave up between the question and the answer; the hub's own look is told that it is gone."""
+
+    async def told() -> Seen:
+        going = asyncio.Event()
+
+        async def slow(*_: Any, **__: Any) -> Answer:
+            await going.wait()
+            return Answer(0, "8|RUNNING|n1|1|None\n", "")
+
+        jobs = Jobs(slow, fresh=0)
+        other, look = asyncio.create_task(jobs.look("8")), asyncio.create_task(jobs.look("7"))
+        await asyncio.sleep(0)
+        jobs.forget("7")
+        going.set()
+        await other
+        return await look
+
+    assert asyncio.run(told()) == GONE
+
+
 @pytest.mark.parametrize(
     ("answer", "expected", "why"),
     [
