@@ -112,13 +112,18 @@ def _scaled(request: Request, share: float) -> Request:
 
 
 def _start(now: Board, request: Request, who: User, test: bool) -> Start:
-    sources = {"vectors": by_vectors(now, request, waiting=False), "waiting": by_vectors(now, request)}
+    sources = by_nodes(now, request)
     queue = now.room.queue(request.queue)
     if queue is not None:
         bounds = limits_of(who, request, queue.qos)
         sources["limits"] = by_limits(bounds, need_of(request, queue, now.room.memory))
-    sources["test_only"] = _tested(request, who, now.room.at, test)
+    sources["test_only"] = _tested(request, who, test)
     return verdict(sources)
+
+
+def by_nodes(now: Board, request: Request) -> dict[str, Said]:
+    """The two sources that are node vectors: without the jobs that wait before it, and with them."""
+    return {"vectors": by_vectors(now, request, waiting=False), "waiting": by_vectors(now, request)}
 
 
 def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:
@@ -131,7 +136,7 @@ def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:
     return _once(("held", who.uid, request.account, request.qos, queue_qos), ask)
 
 
-def _tested(request: Request, who: User, now: int, test: bool) -> Said:
+def _tested(request: Request, who: User, test: bool) -> Said:
     """What sbatch --test-only says as the user."""
     if not test:
         return Said("unknown", None, "", "sbatch --test-only was not asked")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from adminkit.fit.place import Said
@@ -52,24 +53,23 @@ class Answer:
 def verdict(sources: Mapping[str, Said]) -> Start:
     """What the sources say together; one that was not asked is absent or unknown."""
     known = {name: sources[name] for name in SOURCES if name in sources}
-    apart = disagreements(known)
-    whole = {"sources": known, "disagree": apart}
+    start = partial(Start, sources=known, disagree=disagreements(known))
     if refused := _never(known):
-        return Start("never", why=refused.why, text=refused.text, **whole)  # type: ignore[arg-type]
+        return start("never", why=refused.why, text=refused.text)
     late = {name: said for name, said in known.items() if said.word in ("later", "never")}
     if late:
         at, method, error = _when(late)
         main = next(said for name in ("limits", "waiting", "vectors", "test_only") if (said := late.get(name)))
-        return Start("later", at, method, error, main.why, main.text, **whole)  # type: ignore[arg-type]
+        return start("later", at, method, error, main.why, main.text)
     if known and all(said.word == "now" for said in known.values()) and set(known) == set(SOURCES):
         vectors = known["vectors"]
-        return Start("now", vectors.at, text=vectors.text, **whole)  # type: ignore[arg-type]
+        return start("now", vectors.at, text=vectors.text)
     if "vectors" in known and known["vectors"].word == "now":
         missing = next(
             (said.text for said in known.values() if said.word == "unknown"), "Slurm was not asked as the user"
         )
-        return Start("room", known["vectors"].at, text=missing, **whole)  # type: ignore[arg-type]
-    return Start("unknown", text="; ".join(said.text for said in known.values() if said.text), **whole)  # type: ignore[arg-type]
+        return start("room", known["vectors"].at, text=missing)
+    return start("unknown", text="; ".join(said.text for said in known.values() if said.text))
 
 
 def _never(known: Mapping[str, Said]) -> Said | None:

@@ -10,7 +10,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.fit import ask
 from adminkit.fit.limits import by_limits
-from adminkit.fit.place import Board, Said, board, by_vectors, need_of
+from adminkit.fit.place import Board, Said, board, need_of
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start, verdict
 from adminkit.slurm.process import User
@@ -72,7 +72,7 @@ def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said]) -> Wait
         )
         return Waiting(job, Answer(request_of(job), start), reason)
     before, request = board_before(room, job), request_of(job)
-    start = _judged(before, request, limits, said)
+    start = verdict({**ask.by_nodes(before, request), "limits": limits(request), "test_only": said})
     start = replace(start, disagree=())  # Slurm's plan and the reason are shown beside
     if start.verdict not in ("later", "never"):
         return Waiting(job, Answer(request, start), reason)
@@ -110,11 +110,6 @@ def board_before(room: Room, job: RoomJob) -> Board:
         return other.state != "PENDING" or (-other.priority, other.job_id) < (-job.priority, job.job_id)
 
     return board(replace(room, jobs=tuple(one for one in room.jobs if one is not job and first(one))))
-
-
-def _judged(before: Board, request: Request, limits: Callable[[Request], Said], slurm: Said) -> Start:
-    sources = {"vectors": by_vectors(before, request, waiting=False), "waiting": by_vectors(before, request)}
-    return verdict({**sources, "limits": limits(request), "test_only": slurm})
 
 
 def _limits(room: Room, job: RoomJob, request: Request) -> Said:

@@ -104,7 +104,7 @@ class Desk:
         return [Offered(one, None if now is None else self._said(now, one.request)) for one in self.profiles().values()]
 
     def _said(self, now: Board, request: Request) -> Said:
-        """What the nodes say, once for each board: hundreds of forms ask for the same."""
+        """What the nodes say, once for each board: hundreds of forms and clicks ask for the same."""
         if self._known[0] is not now:
             self._known = now, {}
         found = self._known[1].get(request)
@@ -117,7 +117,7 @@ class Desk:
         shot = await self._fresh()
         now = self._with_bookings(shot)
         # Nothing else runs between these two lines, so that nobody is let in twice.
-        room_left = by_vectors(now, profile.request).word == "now"
+        room_left = self._said(now, profile.request).word == "now"
         if room_left:
             self._bookings[who] = _Booking(profile.request)
         try:
@@ -143,7 +143,7 @@ class Desk:
     def _instead(self, now: Board, profile: Profile) -> Profile | None:
         """The nearest smaller profile that has room."""
         smaller = smaller_profiles(list(self.profiles().values()), profile)
-        return next((one for one in smaller if by_vectors(now, one.request).word == "now"), None)
+        return next((one for one in smaller if self._said(now, one.request).word == "now"), None)
 
     def _with_bookings(self, shot: _Shot) -> Board:
         """The snapshot with what was promised and is not in it."""

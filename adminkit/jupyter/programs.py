@@ -15,15 +15,12 @@ from types import MappingProxyType
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm.process import NoSuchProgram, SlurmTimeout, environment, find
+from adminkit.slurm.process import NoSuchProgram, SlurmTimeout, bare, environment, find
 
 #: Seconds for one program. Trap: while backfill holds its locks slurmctld answers after two seconds.
 TIMEOUT: Final = 10.0
 #: Bytes of an answer that are kept, of stdout and of stderr.
 MOST: Final = 1 << 20
-#: Variables of the hub that a program gets. Trap: a user can read the environment of what runs as that user, and the
-#: hub's holds the proxy's token and the key of its database.
-KEPT: Final = ("PATH", "SLURM_CONF", "LANG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +40,8 @@ async def run(
     env: Mapping[str, str] = MappingProxyType({}),
     timeout: float = TIMEOUT,
 ) -> Answer:
-    """`argv` behind the words of `before`, which change to the user; `given` is its stdin, `env` what it gets besides
-    `KEPT`.
+    """`argv` behind the words of `before`, which change to the user; `given` is its stdin, `env` what its
+    environment has besides process.bare().
 
     AdminkitError where the program is missing or has not ended after `timeout` seconds; it is ended then.
     """
@@ -59,7 +56,7 @@ async def run(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment({**{name: os.environ[name] for name in KEPT if name in os.environ}, **env}),
+            env=environment({**bare(), **env}),
             start_new_session=True,
         )
     except OSError as error:

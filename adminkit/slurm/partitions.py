@@ -55,10 +55,9 @@ def parse_queues(text: str) -> list[SiteQueue]:
             max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
             min_nodes=number(words.get("MinNodes")),
             max_nodes=number(words.get("MaxNodes")),
-            # A queue for root only, or for reservations only, is not up for users.
-            up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
+            up=is_up(words),
             is_default=words.get("Default") == "YES",
-            whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",  # 26.05
+            whole=gives_whole_nodes(words),
             priority_tier=number(words.get("PriorityTier")),
             priority_factor=number(words.get("PriorityJobFactor")),
             total_nodes=number(words.get("TotalNodes")),
@@ -70,6 +69,16 @@ def parse_queues(text: str) -> list[SiteQueue]:
         )
         for words in records(text, "PartitionName")
     ]
+
+
+def is_up(words: Mapping[str, str]) -> bool:
+    """Whether users' jobs start in this queue: one for root only, or for reservations only, is not up for them."""
+    return words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv"))
+
+
+def gives_whole_nodes(words: Mapping[str, str]) -> bool:
+    """Whether each job of this queue has its nodes for itself, as 26.05 says it too."""
+    return words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE"
 
 
 def parse_nodes(text: str) -> list[SiteNode]:

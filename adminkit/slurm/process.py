@@ -161,7 +161,7 @@ def told(argv: Sequence[str], who: User, timeout: float, seal: str, most: int = 
     if path is None:
         raise NoSuchProgram(f"{argv[0]} is not on PATH", "install Slurm's client programs, or set slurm_prefix")
     own = who.uid == os.geteuid()
-    base = None if own else {name: os.environ[name] for name in ("PATH", "SLURM_CONF") if name in os.environ}
+    base = None if own else bare()
     env = {name: value for name, value in environment(base, seal).items() if not name.startswith("SBATCH_")}
     ids: dict[str, Any] = (
         {} if own else {"user": who.uid, "group": who.gid, "extra_groups": list(who.groups), "cwd": "/"}
@@ -193,6 +193,13 @@ def told(argv: Sequence[str], who: User, timeout: float, seal: str, most: int = 
         _RUNNING.discard(process)
         assert process.stdout
         process.stdout.close()
+
+
+def bare() -> dict[str, str]:
+    """What a program that runs as another user gets of our environment. Trap: that user can read it, and ours may hold
+    passwords and keys.
+    """
+    return {name: os.environ[name] for name in ("PATH", "SLURM_CONF") if name in os.environ}
 
 
 def find(program: str) -> str | None:

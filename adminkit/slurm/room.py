@@ -17,7 +17,7 @@ from adminkit.slurm.associations import parse_tres
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, names, number, records, settings
-from adminkit.slurm.partitions import parse_gres
+from adminkit.slurm.partitions import gives_whole_nodes, is_up, parse_gres
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.process import ask
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
@@ -98,7 +98,7 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class RoomJob:
-    """A job that runs (`nodes`, `ends`) or waits (`planned`, `starts`: backfill's plan, empty and None without)."""
+    """A job that runs (`nodes`, `ends`) or waits (`nodes`, `starts`: backfill's plan, empty and None without)."""
 
     job_id: int
     state: str
@@ -195,9 +195,9 @@ def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
             name=words["PartitionName"],
             default_limit=parse_limit(words.get("DefaultTime", "NONE")),
             max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
-            up=words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv")),
+            up=is_up(words),
             is_default=words.get("Default") == "YES",
-            whole=words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE",
+            whole=gives_whole_nodes(words),
             default_mem_cpu=None if own_node else memory("DefMemPerCPU"),
             default_mem_node=None if own_cpu else memory("DefMemPerNode"),
             max_mem_cpu=memory("MaxMemPerCPU"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub as harness
 from tests.web.hub import Hub, hub_on, server_environment
@@ -27,18 +25,8 @@ OFFERS = """return Object.fromEntries([...document.querySelectorAll(".adminkit-o
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """One node, so that eight GPUs are all that there is. A job waits three seconds until the scheduler looks."""
-    if lacking := harness.missing():
-        pytest.skip(f"not run: no {lacking[0]} (tests/setup/install.sh web)")
-    pytest.importorskip("jupyterhub", reason="not run: no jupyterhub (pip install -e '.[jupyter]')")
-    with private_slurm(nodes=1, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2") as booted:
-        yield booted
-
-
-@pytest.fixture(scope="module")
-def hub(cluster: Cluster) -> Iterator[Hub]:
-    with hub_on(cluster, patience=6.0) as running:
+def hub(hub_cluster: Cluster) -> Iterator[Hub]:
+    with hub_on(hub_cluster, patience=6.0) as running:
         yield running
 
 
@@ -51,16 +39,6 @@ def clean(hub: Hub) -> Iterator[Hub]:
             hub.end(user)
     hub.cluster.run("scancel", "--state=PENDING,RUNNING", "-u", "backup")
     hub.until("no jobs to be left", lambda: not hub.cluster.ask("squeue", "-h", "-t", "PD,R,CG"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if missing := [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]:
-        pytest.skip(f"not run: no {missing[0]} (tests/setup/install.sh web)")
-    from tests.web.browser import chromium
-
-    with chromium() as one:
-        yield one
 
 
 @contextmanager

@@ -17,9 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
-from tests.web import hub as harness
 from tests.web.hub import Hub, hub_on
 
 pytestmark = pytest.mark.soak
@@ -30,17 +28,8 @@ SPAWNERS = ("games", "news", "www-data")
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    if lacking := harness.missing():
-        pytest.skip(f"not run: no {lacking[0]} (tests/setup/install.sh web)")
-    pytest.importorskip("jupyterhub", reason="not run: no jupyterhub (make .venv/.web)")
-    with private_slurm(nodes=1, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2") as booted:
-        yield booted
-
-
-@pytest.fixture(scope="module")
-def hub(cluster: Cluster) -> Iterator[Hub]:
-    with hub_on(cluster, patience=60.0) as running:
+def hub(hub_cluster: Cluster) -> Iterator[Hub]:
+    with hub_on(hub_cluster, patience=60.0) as running:
         yield running
 
 

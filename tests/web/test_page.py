@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,14 +24,6 @@ WIDTHS = (360, 768, 1440)
 LANGUAGES = ("en", "ja")
 #: The largest page of the look-alike that is worth sending to a phone, in bytes.
 MOST = 1_500_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from tests.web.browser import chromium
-
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

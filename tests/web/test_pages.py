@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,14 +37,6 @@ PHONE, DESK = 360, 1280
 VIEWS = [(PHONE, False), (PHONE, True), (DESK, False), (DESK, True)]
 NAMES = ["phone by day", "phone by night", "desk by day", "desk by night"]
 views = pytest.mark.parametrize(("width", "dark"), VIEWS, ids=NAMES)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from tests.web.browser import chromium
-
-    with chromium() as opened:
-        yield opened
 
 
 def assert_well_shown(seen: Seen, width: int, dark: bool) -> None:

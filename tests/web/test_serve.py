@@ -54,16 +54,6 @@ def trace(folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if missing := [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]:
-        pytest.skip(f"not run: no {missing[0]} (tests/setup/install.sh web)")
-    from tests.web.browser import chromium
-
-    with chromium() as one:
-        yield one
-
-
 @contextmanager
 def serving(trace: Path, log: Path, *words: object) -> Iterator[str]:
     """What it says once it listens; it is ended by its pid, and ends in good order."""
