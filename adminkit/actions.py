@@ -8,17 +8,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pwd
 import socket
+import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import adminkit
 from adminkit.errors import AdminkitError, cause
+from adminkit.files import folder_to_write, replace_file
 from adminkit.owner import as_caller
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
@@ -44,9 +47,14 @@ def act(what: str, generation: str | None, before: str | None, hosts: Mapping[st
 
 def append(path: Path, record: Mapping[str, Any]) -> None:
     """Add one line, whole whatever else writes there, and see it onto the disk."""
-    line = (json.dumps(record, ensure_ascii=False, separators=(", ", ": ")) + "\n").encode("utf-8", "replace")
+    line = _line(record)
     handle = _open(path)
     try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        while not _is_at(handle, path):  # it was rewritten meanwhile
+            os.close(handle)
+            handle = _open(path)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         size = os.fstat(handle).st_size
         if size and os.pread(handle, 1, size - 1) != b"\n":  # the disk was full in the middle of the last line
             line = b"\n" + line
@@ -82,6 +90,52 @@ def read(path: Path) -> list[dict[str, Any]]:
         if isinstance(record, dict) and isinstance(record.get("at"), int):
             acts.append(record)
     return acts
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+    """Put change(act) in the place of each act; returns how many differ. Other lines stay. No log: 0.
+
+    The log is replaced as a whole, with its group and mode, while nobody else appends.
+    """
+    if not path.exists():
+        return 0
+    handle = _open(path)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if not _is_at(handle, path):
+            raise AdminkitError(f"{path} was replaced meanwhile", "run the same command again")
+        facts = os.fstat(handle)
+        lines = path.read_bytes().splitlines(keepends=True)
+        changed = [_changed(line, change) for line in lines]
+        differ = sum(before != after for before, after in zip(lines, changed, strict=True))
+        if differ:
+            with folder_to_write(path.parent) as folder:
+                mode = stat.S_IMODE(facts.st_mode)
+                replace_file(folder, path.name, b"".join(changed), mode=mode, group=facts.st_gid)
+        return differ
+    finally:
+        os.close(handle)
+
+
+def _changed(line: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return line
+    after = change(record) if isinstance(record, dict) else record
+    return line if after == record else _line(after)
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, ensure_ascii=False, separators=(", ", ": ")) + "\n").encode("utf-8", "replace")
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether the open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat(follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def _open(path: Path) -> int:

@@ -28,6 +28,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "config",
         "installed",
         "files",
+        "key_file",
         "owner",
         "actions",
         "quote",

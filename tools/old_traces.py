@@ -37,6 +37,7 @@ ROWS = (
     "INSERT INTO node_event VALUES ('alpha', 'n1', 1500000000, 1500003600, 'DRAIN', 'disk', 'root', 0)",
     "INSERT INTO action VALUES (1500010000, 'head', 'root', 'policy install', '3f2a9c01d2e4', '{}')",
     "INSERT INTO person VALUES ('person:0123456789abcdef', 'alpha', 'user1', 1001, 1500010000)",
+    f"INSERT INTO forgotten VALUES ('{'7' * 64}', 'person:fedcba9876543210', 1500010000)",
     "INSERT INTO outbox VALUES ('alpha', '1@1500000000', 'end', 1500003660, 'en', 'user1@example.org', 'user1', 1001,"
     " 1, 1500000000, 0, 'train', NULL, NULL, NULL, 'sent', 1, 0, 1500004000, 1500004000, 1500004001, 1500004002, 'ok')",
     "INSERT INTO rollup_kept VALUES (0, 1500010000)",

@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         "audit.audit",
         "audit.restore",
         "rollups.rollups",
+        "trace_forget.forget",
         "trace_prune.prune",
         "trace_prune.snapshot",
     ),

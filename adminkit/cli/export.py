@@ -20,8 +20,9 @@ from adminkit.cli.options import Counted, CountedOption
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.export.folder import Wanted, load_duckdb, write_folder
-from adminkit.export.pseudonyms import Pseudonyms, read_key
+from adminkit.export.pseudonyms import Pseudonyms
 from adminkit.export.swf import write_swf
+from adminkit.key_file import read_key
 from adminkit.quote import quote
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions

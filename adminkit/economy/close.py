@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from adminkit import actions
-from adminkit.economy.bill import Bill
+from adminkit.economy.bill import Bill, Due
 from adminkit.errors import AdminkitError
 from adminkit.trace import ledger
 from adminkit.trace.actions import record_actions
@@ -44,8 +44,7 @@ def _entries(db: sqlite3.Connection, bill: Bill, now: int) -> list[Entry]:
     entries = [
         Entry(
             bill.month, due.kind, due.cluster, due.job_id_raw, due.submit_time, due.last_submit, due.runs, due.period,
-            due.seconds, due.person or person_of(db, due.cluster, due.user or "", now=now, uid=due.uid), due.account,
-            due.amount, due.scheme.unit, digests[due.scheme.text], now,
+            due.seconds, *_whose(db, due, now), due.amount, due.scheme.unit, digests[due.scheme.text], now,
         )
         for due in bill.dues
     ]  # fmt: skip
@@ -55,3 +54,11 @@ def _entries(db: sqlite3.Connection, bill: Bill, now: int) -> list[Entry]:
         f"{bill.total():f}", bill.scheme.unit, digests[bill.scheme.text], now,
     )  # fmt: skip
     return [*entries, end]
+
+
+def _whose(db: sqlite3.Connection, due: Due, now: int) -> tuple[str, str | None]:
+    """(person, account) of an entry. An account of the user's own name is that person too: a name in the chain could
+    never be taken out of it.
+    """
+    person = due.person or person_of(db, due.cluster, due.user or "", now=now, uid=due.uid)
+    return person, person if due.account is not None and due.account == due.user else due.account

@@ -6,20 +6,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
-import secrets
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError
-from adminkit.files import read_plain
 from adminkit.programs import CONTAINERS, FRAMEWORKS
 from adminkit.slurm.hostlist import hosts
 from adminkit.trace.exchange import TABLES
+from adminkit.trace.forgotten import OWN_STEPS
 
-#: Bytes of a key, and hexadecimal digits of a pseudonym: 64 bits, so that ten million names stay different.
-KEY_BYTES: Final = 32
+#: Hexadecimal digits of a pseudonym: 64 bits, so that ten million names stay different.
 DIGITS: Final = 16
 #: Column -> what a pseudonym of it begins with; columns with the same letter share their names.
 _PREFIX: Final = {
@@ -32,7 +27,7 @@ _GONE: Final = ("admin_comment", "db_index")
 _WORDS: Final = {
     "framework": frozenset(FRAMEWORKS.values()),
     "container": frozenset(CONTAINERS.values()),
-    "step_name": frozenset({"batch", "extern", "interactive"}),
+    "step_name": frozenset(OWN_STEPS),
 }
 Change = Callable[[object], object]
 
@@ -79,45 +74,3 @@ class Pseudonyms:
 
     def _digest(self, kind: str, text: str) -> bytes:
         return hmac.digest(self._key, f"{kind}\0{text}".encode("utf-8", "surrogatepass"), hashlib.sha256)
-
-
-def read_key(path: Path | None) -> bytes:
-    """The key in that file, which is made with mode 0600 where it is missing; without a file one that is kept nowhere.
-
-    AdminkitError for a file that others may read, or that is no key.
-    """
-    if path is None:
-        return secrets.token_bytes(KEY_BYTES)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return _old_key(path)
-    except OSError as error:
-        raise AdminkitError(
-            f"no key can be made at {path}: {(error.strerror or '').lower()}", "name another file with --key"
-        ) from error
-    key = secrets.token_bytes(KEY_BYTES)
-    with os.fdopen(handle, "w") as file:
-        file.write(key.hex() + "\n")
-        file.flush()
-        os.fsync(handle)
-    return key
-
-
-def _old_key(path: Path) -> bytes:
-    try:
-        facts = path.stat()
-        text = read_plain(path, 4096).decode("ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise AdminkitError(f"{path} cannot be read as a key", "name another file with --key") from error
-    if facts.st_mode & 0o077:
-        raise AdminkitError(f"others may read the key {path}", f"chmod 600 {path}; if they did, take a new key")
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != KEY_BYTES:
-        raise AdminkitError(
-            f"{path} is no key: {2 * KEY_BYTES} hexadecimal digits", "name a file that is not there, to get a new key"
-        )
-    return key

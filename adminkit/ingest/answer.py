@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit import journal
 from adminkit.ingest.helper import Counts, Statement, ingest
+from adminkit.ingest.nameless import without_forgotten
 from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources.base import CLAIMS, STEPS, Part, Spool, cluster_parameter, seen_parameter
 from adminkit.ingest.sync_run import SyncRun
@@ -15,6 +16,7 @@ from adminkit.quote import quote
 from adminkit.trace import aside
 from adminkit.trace.altered import WATCH
 from adminkit.trace.aside import ASIDE
+from adminkit.trace.forgotten import drop_rejected
 from adminkit.trace.runs import CLAIM
 from adminkit.trace.upsert import REJECT
 
@@ -32,6 +34,7 @@ def take_in(run: SyncRun, part: Part, spool: Spool, now: int, *, snapshot: bool 
         gentle=True,
         before=() if part == STEPS else (WATCH,),
     )
+    reading = without_forgotten(reading, run.db)
     if part != STEPS:
         reading = with_rollups(reading, run.db)
     statement = _storing(reading, part, spool, snapshot)
@@ -39,6 +42,7 @@ def take_in(run: SyncRun, part: Part, spool: Spool, now: int, *, snapshot: bool 
         counts = ingest(statement, run.options.db, text)
     spool.path.unlink()
     if counts.rejected:
+        drop_rejected(run.db, label, now)
         for reason, raw in aside.seen(run.db, label, now):
             if raw not in run.told:
                 journal.refused("records", *_whose(spool, raw), reason)

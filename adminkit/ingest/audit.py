@@ -33,6 +33,7 @@ from adminkit.trace import answers, audit_verdict, connect, windows
 from adminkit.trace import audit as trace
 from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import AuditScope
+from adminkit.trace.forgotten import hand_on
 from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
 
@@ -78,6 +79,7 @@ def audit(
             slurm.refuse_unknown_clusters(wanted, there)
         scratch = stack.enter_context(connect.writer(folder / "trace.db"))
         answers.attach(db, folder / "trace.db")
+        hand_on(db, options.db, scratch, folder / "trace.db")
         found = []
         for name in wanted or there:
             now, began = int(time.time()), time.monotonic()

@@ -15,6 +15,7 @@ from adminkit import actions
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
+from adminkit.ingest.nameless import without_forgotten
 from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources.mapping import TableMap, zone_of
 from adminkit.ingest.sources.sacct_fields import job_values, step_values
@@ -25,6 +26,7 @@ from adminkit.owner import as_owner
 from adminkit.slurm.site import Site
 from adminkit.trace import bulk_load, connect, runs
 from adminkit.trace.actions import record_actions
+from adminkit.trace.forgotten import drop_rejected
 from adminkit.trace.load_log import record_load
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
@@ -102,7 +104,7 @@ def import_stream(
         connect.prepare(wanted.db)
         with connect.writer(wanted.db) as db:
             reading = _indexed_late(reading, db, size and size * head.count(b"\n") // len(head))
-            reading = with_rollups(reading, db)
+            reading = with_rollups(without_forgotten(reading, db), db)
         return load(reading, wanted.db), layout
     try:
         return _first(replace(reading, once=is_plain(stream) and not layout.is_swf), wanted.db, load), layout
@@ -145,6 +147,8 @@ def _load(
     counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
+        if counts.rejected:
+            drop_rejected(db, wanted.source, now)
         if counts.steps_new or counts.steps_changed:
             runs.fill_all_from_steps(db)
         if wanted.cluster and layout.swf and layout.swf.max_procs:

@@ -19,12 +19,15 @@ from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
 from adminkit.owner import of_own_child
 from adminkit.programs import known
+from adminkit.trace.forgotten import nameless_runs, nameless_steps
 from adminkit.trace.rollup_load import RollupLoad
 from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
 #: The environment's variable with the seal: arguments are for every user to read.
 SEAL: Final = "ADMINKIT_SEAL"
+#: The one with the key of who was forgotten; empty for none.
+KEY: Final = "ADMINKIT_FORGET_KEY"
 
 
 class RunTwice(AdminkitError):
@@ -80,6 +83,7 @@ class Statement:
     once: bool = False  # the key is made at the end: each run comes once, and RunTwice where that was wrong
     before: Sequence[str] = ()
     after: Sequence[str] = ()
+    forget_key: str = ""  # hexadecimal: rows of users who were forgotten are stored without names
     rollups: RollupLoad | None = None  # how the rollups are kept; None: by the triggers, if at all
 
     def storing_jobs(
@@ -90,6 +94,8 @@ class Statement:
         `again`: what the same text stored need not be compared.
         """
         values, sums_up = {**values, "fingerprint": self._fingerprint}, self.rollups is not None
+        if self.forget_key:
+            values = nameless_runs(values)
         return replace(
             self,
             job_sql=upsert_job(values, source, only_where, sums_up),
@@ -100,6 +106,8 @@ class Statement:
     def storing_steps(self, values: Mapping[str, str], source: str) -> Statement:
         """With step rows of `source` stored as `values`."""
         values = {**values, "fingerprint": self._fingerprint}
+        if self.forget_key:
+            values = nameless_steps(values)
         return replace(
             self,
             step_sql=upsert_step(values, source),
@@ -164,7 +172,7 @@ def ingest(
     with of_own_child(str(words[0])) as start:
         process = subprocess.Popen(
             words,
-            env={**os.environ, SEAL: statement.seal},
+            env={**os.environ, SEAL: statement.seal, KEY: statement.forget_key},
             stdin=source if direct else subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -112,7 +112,7 @@ def lines(
     """The entries of these bills, users, accounts and clusters, all of them for none, in the order of the chain."""
     known = names(db)
     for line in map(Line._make, db.execute(_LINES)):
-        line = line._replace(user=known.get(line.user or ""))
+        line = line._replace(user=known.get(line.user or ""), account=known.get(line.account or "", line.account))
         if (
             (not months or line.billed in months)
             and (not users or line.user in users)

@@ -87,6 +87,7 @@ _TABLES: Final = {
     "load": "SELECT * FROM main.load WHERE started_at <= {at}",
     "action": "SELECT * FROM main.action WHERE at <= {at}",
     "person": "SELECT * FROM main.person WHERE since <= {at}",
+    "forgotten": "SELECT * FROM main.forgotten WHERE at <= {at}",
     "ledger": "SELECT * FROM main.ledger WHERE at <= {at}",
     "ledger_scheme": "SELECT * FROM main.ledger_scheme WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adminkit.job import KEY
+from adminkit.trace.forgotten import marks_of, nameless_runs, nameless_steps
 from adminkit.trace.upsert import REJECT, insert_job, insert_step, upsert_job, upsert_step
 
 #: Rows per executemany(): the second statement runs only for a batch in which a row was known.
@@ -44,7 +45,9 @@ class JobLoad(_Load):
     """Stores runs of a source, values in the order of `columns`, Job's."""
 
     def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
-        values = _values(columns)
+        values, self._marks = _values(columns), marks_of(db)
+        if self._marks:
+            values = nameless_runs(values)
         super().__init__(db, insert_job(values, source), upsert_job(values, source))
         self._key = [list(columns).index(column) for column in KEY]
         self._known: dict[str, bool] = {}
@@ -60,8 +63,9 @@ class JobLoad(_Load):
         return None if found is None else int(found[0])
 
     def reject(self, rows: Sequence[tuple[int, str, bytes]], source: str, now: int) -> None:
-        """Set rows aside: line, reason, text."""
-        self._db.executemany(REJECT, [(line, why, raw[:MAX_RAW], source, now) for line, why, raw in rows])
+        """Set rows aside: line, reason, text. One that names somebody who was forgotten is dropped."""
+        kept = [row for row in rows if not (self._marks and self._marks.named(row[2].decode("utf-8", "replace")))]
+        self._db.executemany(REJECT, [(line, why, raw[:MAX_RAW], source, now) for line, why, raw in kept])
 
 
 class StepLoad(_Load):
@@ -69,6 +73,8 @@ class StepLoad(_Load):
 
     def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
         values = _values(columns)
+        if marks_of(db):
+            values = nameless_steps(values)
         super().__init__(db, insert_step(values, source), upsert_step(values, source))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from adminkit.trace.exchange import TABLES
+from adminkit.trace.forgotten import marks_of
 
 # A queue's limits get a new row only when they differ from the newest one.
 _QUEUE: Final = """
@@ -40,8 +41,9 @@ ON CONFLICT (cluster, node, since) DO UPDATE SET present = 0, cpus = NULL, mem =
     features = NULL, queues = NULL
 """
 
-_EVENT: Final = """
-INSERT INTO node_event (cluster, node, start_time, end_time, state, reason, user, uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+_EVENT_COLUMNS: Final = ("cluster", "node", "start_time", "end_time", "state", "reason", "user", "uid")
+_EVENT: Final = f"""
+INSERT INTO node_event ({", ".join(_EVENT_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (cluster, node, start_time) DO UPDATE
 SET end_time = excluded.end_time, state = excluded.state, reason = excluded.reason, user = excluded.user,
     uid = excluded.uid
@@ -72,13 +74,18 @@ def record_gone(db: sqlite3.Connection, cluster: str, since: int, present: Seque
 
 def record_events(db: sqlite3.Connection, cluster: str, events: Iterable[EventRow]) -> None:
     """Store events of nodes; a known one gets its end, state and reason of now."""
-    db.executemany(_EVENT, ((cluster, *event) for event in events))
+    marks, columns = marks_of(db), _EVENT_COLUMNS[1:]
+    for event in events:
+        row = marks.event(dict(zip(columns, event, strict=True))).values() if marks else event
+        db.execute(_EVENT, (cluster, *row))
 
 
 def put_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Store rows of queue, node or node_event as they are, values in the order of `columns`; a known key gets these."""
     key, names = TABLES[table].key, ", ".join(columns)
     sets = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
+    if table == "node_event" and (marks := marks_of(db)):
+        rows = [tuple(marks.event(dict(zip(columns, row, strict=True))).values()) for row in rows]
     db.executemany(
         f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
         f" ON CONFLICT ({', '.join(key)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}",

@@ -17,7 +17,12 @@ PREFIX: Final = "person:"
 
 
 def person_of(db: sqlite3.Connection, cluster: str, user: str, *, now: int, uid: int | None = None) -> str:
-    """The id of that user of that cluster; a new random one, written in the caller's transaction, for a new user."""
+    """The id of that user of that cluster; a new random one, written in the caller's transaction, for a new user.
+
+    A run of who was forgotten has the id already.
+    """
+    if user.startswith(PREFIX):
+        return user
     row = db.execute(_KNOWN, (cluster, user)).fetchone()
     if row is not None:
         return str(row[0])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.trace import rollup
+from adminkit.trace.forgotten import OWN_STEPS, TELLING
 from adminkit.trace.person import PREFIX
 from adminkit.trace.runs import LOST
 from adminkit.trace.transaction import transaction
@@ -44,7 +45,7 @@ _NAMELESS: Final = {
     "user": "(SELECT person FROM temp.nameless WHERE name = job.user)",
     "account": "CASE WHEN account <> user THEN account END",
     "cancelled_by": "CASE cancelled_by WHEN 0 THEN 0 END",
-    **dict.fromkeys(("uid", '"group"', "job_name", "admin_comment", "program", "fingerprint"), "NULL"),
+    **dict.fromkeys(('"group"', *TELLING), "NULL"),
 }
 #: Tables whose old rows hold names and nothing that a sum needs: they are deleted where names are taken out.
 _ONLY_NAMES: Final = ("job_aside", "step_aside", "rejected", "outbox")
@@ -95,8 +96,8 @@ def take_names(db: sqlite3.Connection, before: int, tick: Callable[[int], None] 
     for done in _batches(db, before, f"coalesce(user, '') NOT GLOB '{PREFIX}*'"):
         with transaction(db):
             db.execute(
-                "UPDATE step SET step_name = CASE WHEN step_name IN ('batch', 'extern', 'interactive') THEN step_name"
-                f" END, fingerprint = NULL WHERE {_OF_RUNS}"
+                f"UPDATE step SET step_name = CASE WHEN step_name IN {OWN_STEPS} THEN step_name END,"
+                f" fingerprint = NULL WHERE {_OF_RUNS}"
             )
             db.execute(f"UPDATE job SET {sets} WHERE rowid IN (SELECT id FROM temp.pruned)")
         tick(done)

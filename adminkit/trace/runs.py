@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.trace.decision_sql import limit_original, limit_source
+from adminkit.trace.person import PREFIX
 from adminkit.trace.transaction import transaction
 
 #: Seconds. A run without an end that no snapshot has shown for longer is lost: it is no longer looked up or waited for.
@@ -48,9 +49,10 @@ FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time)
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
 """
 
-# The first record that was seen stays.
+# The first record that was seen stays. A forgotten user's run has no comment.
 _RECORD: Final = f"""
-UPDATE job SET admin_comment = ?4, limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
+UPDATE job SET admin_comment = CASE WHEN user GLOB '{PREFIX}*' THEN NULL ELSE ?4 END,
+    limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
 WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = 'unknown'
     AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
 """

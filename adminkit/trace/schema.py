@@ -11,6 +11,7 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.ledger import SCHEMA as LEDGER
 from adminkit.trace.rollup import TABLES as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT
@@ -133,7 +134,7 @@ CREATE TABLE action (
 ) STRICT
 """
 
-# Who a random id stands for: a user of a cluster. Charges and acts have the id; a person who is forgotten has no row.
+# Who a random id stands for: a user of a cluster. Charges have the id; a person who is forgotten has no row.
 _PERSON = """
 CREATE TABLE person (
     person TEXT PRIMARY KEY, cluster TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER, since INTEGER NOT NULL,
@@ -194,6 +195,7 @@ def m001_trace(db: Database) -> None:
         _FACT,
         _ACTION,
         _PERSON,
+        FORGOTTEN,
         _OUTBOX,
         *ROLLUP_TABLES,
         *LEDGER,

@@ -33,6 +33,7 @@ _OWN_ROWS: Final = {
         AND j.job_id_raw = all_step.job_id_raw AND j.submit_time = all_step.submit_time AND {own})""",
     "job_aside": "{own}",
     "person": "{own}",
+    "forgotten": "FALSE",
     "ledger": "person IN (SELECT p.person FROM main.person AS p WHERE {own})",
     "ledger_scheme": "TRUE",
     "step_aside": "FALSE",

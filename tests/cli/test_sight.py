@@ -202,6 +202,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "fact",
         "action",
         "load",
+        "forgotten",
         "rollup_kept",
         "ended_day",
         "ended_month",

@@ -15,8 +15,9 @@ from pandas.testing import assert_frame_equal
 import adminkit
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
-from adminkit.export.pseudonyms import Pseudonyms, read_key
+from adminkit.export.pseudonyms import Pseudonyms
 from adminkit.job import Job, Step
+from adminkit.key_file import read_key
 from adminkit.reports.catalogue import SPECS
 from adminkit.trace.connect import create
 from adminkit.trace.exchange import ABOUT, SIDECAR, TABLES

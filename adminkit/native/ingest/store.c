@@ -1,6 +1,7 @@
 /* store.c - rows into SQLite. */
 #include "store.h"
 #include "fingerprint.h"
+#include "mark.h"
 #include "rollup.h"
 #include "statement.h"
 
@@ -52,6 +53,8 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
     if (sqlite3_open_v2(options->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         return ak_store_failed(store, options->path);
+    if (!ak_mark_register(store))
+        return false;
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 2048, 200);
     sqlite3_busy_timeout(store->db, 30000);
     /* Trap: without temp_store, SQLite writes the pages that each upsert touches to a file first, to take it

@@ -1,0 +1,129 @@
+"""adminkit trace forget: a command of `adminkit trace`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from adminkit import actions, config
+from adminkit.cli.operators import Refusal, operators_only
+from adminkit.cli.options import Counted, CountedOption, Database
+from adminkit.cli.progress import progress
+from adminkit.errors import AdminkitError, UsageError, cause
+from adminkit.feedback import prefs
+from adminkit.files import folder_to_write
+from adminkit.quote import quote
+from adminkit.trace import connect
+from adminkit.trace.actions import record_actions
+from adminkit.trace.forget import Held, Whom, find, held, mentions
+from adminkit.trace.forget import forget as take_out
+from adminkit.trace.forgotten import marks_of
+from adminkit.trace.location import find_trace
+from adminkit.trace.lock import only_one
+from adminkit.trace.prune import give_space_back
+from adminkit.trace.snapshot import publish
+
+_FORGET: Final[Refusal] = ("only operators may forget a user", "adminkit my everything shows what is kept of you")
+#: Table -> what its rows are called.
+_WORDS: Final = {
+    "job": "runs", "step": "steps", "job_aside": "runs set aside", "step_aside": "steps set aside",
+    "outbox": "letters", "rejected": "rejected rows", "node_event": "events of nodes", "action": "acts",
+    "load": "loads", "person": "persons",
+}  # fmt: skip
+_KEPT: Final = (
+    "not reached: Slurm's own accounting, backups, exports, snapshots without --snapshot, letters and pages that went"
+    " out, logs of acts on other hosts, the user's own copy"
+)
+
+
+def forget(
+    user: Annotated[str, typer.Argument(metavar="USER", help="The login name.")],
+    db: Database = None,
+    snapshot: Annotated[
+        list[Path] | None,
+        typer.Option("--snapshot", metavar="FILE", help="Make this snapshot again afterwards; may be repeated."),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without it only counts are shown.")] = False,
+    format: CountedOption = Counted.TABLE,
+) -> None:
+    """Take a user's name out of the trace for good: runs stay under a random id, letters and choices go.
+
+    A keyed hash stays, so that no later sync or import brings the name back. Shows first what would change.
+    """
+    settings, now = config.load(), int(time.time())
+    path = find_trace(db, settings.db)
+    operators_only(path, _FORGET)
+    if not connect.is_there(path):
+        raise AdminkitError(f"no trace database at {path}", "name one with --db")
+    if not apply:
+        with connect.reader(path) as trace:
+            whom = find(trace, user, _uid(user))
+            found = _something(held(trace, whom), user)
+        _say(path, user, found, None, [], format)
+        return
+    with only_one(path, "adminkit trace forget"), connect.writer(path) as trace:
+        whom = find(trace, user, _uid(user))
+        found = _something(held(trace, whom), user)
+        runs = next(one.rows for one in found if one.table == "job")
+        with progress("forgetting", "runs") as bar:
+            person = take_out(trace, path, whom, now, lambda done: bar(done, runs, done))
+        marks = marks_of(trace)
+        assert marks
+        record_actions(trace, [actions.act("trace forget", None, None, {}, person=person, runs=runs)])
+        give_space_back(trace)
+        left = mentions(trace, whom)
+    try:
+        actions.rewrite(settings.acts, marks.without_names)
+    except AdminkitError as error:
+        print(f"note: {error.message}; acts there may name {quote(user)}: {error.hint}", file=sys.stderr)
+    _remove_choices(prefs.folder_of(settings, path), whom)
+    for target in snapshot or ():
+        with connect.reader(path) as reading:
+            publish(reading, path, target)
+    _say(path, user, found, person, left, format)
+
+
+def _uid(user: str) -> tuple[int, ...]:
+    try:
+        return (pwd.getpwnam(user).pw_uid,)
+    except (KeyError, ValueError):
+        return ()
+
+
+def _something(found: list[Held], user: str) -> list[Held]:
+    if not any(one.rows for one in found):
+        raise UsageError(f"the trace has nothing of {quote(user)}", "name a login name as the trace has it")
+    return found
+
+
+def _remove_choices(folder: Path, whom: Whom) -> None:
+    """The user's file of choices for letters; one that cannot be removed is named."""
+    for uid in whom.uids:
+        try:
+            with folder_to_write(folder) as handle:
+                os.unlink(f"{uid}.toml", dir_fd=handle)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            print(f"note: {folder}/{uid}.toml stays: {cause(error)}; remove it as root", file=sys.stderr)
+
+
+def _say(path: Path, user: str, found: list[Held], person: str | None, left: list[Held], format: Counted) -> None:
+    rows = {one.table: one.rows for one in found}
+    if format is Counted.JSON:
+        mentioned = {one.table: one.rows for one in left}
+        print(json.dumps({"applied": person is not None, "person": person, "rows": rows, "mentioned": mentioned}))
+    else:
+        listed = ", ".join(f"{many:,} {_WORDS[table]}" for table, many in rows.items() if many)
+        what = f"forgotten, now {person}" if person else "would be forgotten"
+        print(f"{path}: {quote(user)} {what}: {listed}")
+        for one in left:
+            print(f"still a word of {one.table} in {one.rows:,} rows")
+    print(f"note: {_KEPT}" if person else "note: nothing was changed; --apply does it", file=sys.stderr)
