@@ -58,6 +58,9 @@ _OTHERS: Final = (
     "UPDATE {table} SET cancelled_by = NULL, fingerprint = NULL WHERE cancelled_by IN (SELECT uid FROM temp.whom)",
 )
 _REST: Final = (
+    # A step that came before its run may be the user's; sync brings its name again.
+    f"UPDATE step SET {_STEP} WHERE NOT EXISTS (SELECT 1 FROM job WHERE (job.cluster, job.job_id_raw, job.submit_time)"
+    " = (step.cluster, step.job_id_raw, step.submit_time))",
     f"UPDATE step_aside SET {_STEP} WHERE {_ROWS['step_aside']}",
     f"UPDATE job_aside SET {_NAMELESS} WHERE {_OF}",
     *(sql.format(table=table) for table in ("job", "job_aside") for sql in _OTHERS),

@@ -89,4 +89,4 @@ def test_rollups_are_right_and_know_an_id_alone(cluster: Cluster, db: Path) -> N
     report = adminkit(cluster, db, "report", "states", "--by", "user", "-f", "json").stdout
     assert GONE not in report and PREFIX in report
     vacuum(db)
-    assert files_with(db.parent, GONE) == []
+    assert files_with(db.parent, GONE) == [], left(db)

@@ -62,6 +62,10 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             " SELECT cluster, job_id_raw, submit_time, '0', source, iif(user = ?, ?, 'train') FROM job",
             (NAME, f"{NAME}.sh"),
         )
+        db.execute(
+            "INSERT INTO step (cluster, job_id_raw, submit_time, step, step_name) VALUES ('aaic', 90, 1, '0', ?)",
+            (f"{NAME}.early",),
+        )
         db.execute("INSERT INTO job_aside (why, aside_at, cluster, job_id_raw, submit_time, user, job_name)"
                    " VALUES ('unknown', 1, 'aaic', 77, 1, ?, ?)", (NAME, NAME))  # fmt: skip
         db.execute("INSERT INTO step_aside (why, aside_at, cluster, job_id_raw, submit_time, step, step_name)"
